@@ -1,0 +1,42 @@
+"""The one family of errors that reaches a user: what is wrong, where, and how to mend it."""
+
+from __future__ import annotations
+
+
+class HeadroomError(Exception):
+    """Base of every error a user may see.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, as a sentence without a full stop.
+    where : str
+        The file, object or field it was found in; empty when there is no such place.
+    mend : str
+        What the reader can do about it, as a sentence without a full stop; empty when nothing is known.
+    """
+
+    def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
+        self.what, self.where, self.mend = what, where, mend
+        super().__init__(what, where, mend)
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        cure = f". {self.mend}" if self.mend else ""
+        return f"{place}{self.what}{cure}"
+
+
+class InputError(HeadroomError):
+    """A file, a document or a value given by the user can't be read."""
+
+
+class QuantityError(InputError, ValueError):
+    """A resource quantity the API server would refuse."""
+
+
+class ChangeError(InputError):
+    """A change (patch, manifest, what-if) that can't be applied to the snapshot."""
+
+
+class SourceError(HeadroomError):
+    """An outside source (API server, billing catalog, Prometheus) didn't give what was asked."""

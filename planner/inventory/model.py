@@ -1,0 +1,678 @@
+"""What exists in a cluster: frozen records holding only what the planner needs.
+
+Amounts are integers in canonical units (`planner.quantity`): millicores for ``cpu``, bytes for memory and storage,
+devices else. Times are seconds since the epoch (float) or None. Absent fields carry Kubernetes' own default where the
+API server would have set one. No record holds an environment value, Secret or ConfigMap data, or an annotation outside
+`vocabulary.KEPT_ANNOTATIONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+V = TypeVar("V")
+
+
+class FrozenMap(Mapping[str, V], Generic[V]):
+    """A hashable mapping from str; equal to another one with the same items. For labels and resource amounts."""
+
+    __slots__ = ("_hash", "_items")
+
+    def __init__(self, items: Mapping[str, V] | None = None) -> None:
+        self._items: dict[str, V] = dict(items) if items else {}
+        self._hash: int | None = None
+
+    def __getitem__(self, key: str) -> V:
+        return self._items[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._items.get(key, default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._items.items()))
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, FrozenMap):
+            return self._items == other._items
+        return self._items == other
+
+    def __repr__(self) -> str:
+        return f"FrozenMap({self._items!r})"
+
+    def __getstate__(self) -> dict[str, V]:
+        return self._items
+
+    def __setstate__(self, items: dict[str, V]) -> None:
+        self._items, self._hash = items, None
+
+
+Labels = FrozenMap[str]
+Amounts = FrozenMap[int]
+EMPTY: FrozenMap[Any] = FrozenMap()
+
+
+# ── selectors ────────────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """``key operator values``; the operator is one of In, NotIn, Exists, DoesNotExist, Gt, Lt."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelSelector:
+    """All of `match_labels` and all of `match_expressions`. An empty selector matches everything.
+
+    Where the API allows a selector to be absent, the field holds None, which matches nothing.
+    """
+
+    match_labels: Labels = EMPTY
+    match_expressions: tuple[Requirement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSelectorTerm:
+    """All of `match_expressions` (labels) and `match_fields` (metadata.name); an empty term matches nothing."""
+
+    match_expressions: tuple[Requirement, ...] = ()
+    match_fields: tuple[Requirement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferredTerm:
+    weight: int
+    term: NodeSelectorTerm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeAffinity:
+    """`required`: any of the terms, None when nothing is required (an empty tuple matches no node)."""
+
+    required: tuple[NodeSelectorTerm, ...] | None = None
+    preferred: tuple[PreferredTerm, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodAffinityTerm:
+    label_selector: LabelSelector | None
+    topology_key: str
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+    weight: int = 0  # 0: required; 1..100: preferred
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopologySpreadConstraint:
+    max_skew: int
+    topology_key: str
+    when_unsatisfiable: str  # DoNotSchedule | ScheduleAnyway
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str = "Honor"
+    node_taints_policy: str = "Ignore"
+    match_label_keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taint:
+    key: str
+    value: str
+    effect: str  # NoSchedule | PreferNoSchedule | NoExecute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toleration:
+    key: str = ""  # empty with Exists: every taint
+    operator: str = "Equal"  # Equal | Exists | Lt | Gt
+    value: str = ""
+    effect: str = ""  # empty: every effect
+    toleration_seconds: int | None = None
+
+
+# ── pods ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+class CommandForm(StrEnum):
+    """How a container's process is started, which decides whether it sees SIGTERM."""
+
+    IMAGE = "image"  # no command given: the image's entrypoint, unknown here
+    EXEC = "exec"  # ["python", "worker.py"]: the program is process 1
+    SHELL = "shell"  # ["sh", "-c", "python worker.py"]: the shell is process 1 and doesn't pass signals on
+    SHELL_EXEC = "shell_exec"  # ["sh", "-c", "exec python worker.py"]: the shell is replaced by the program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    handler: str  # http | tcp | exec | grpc
+    initial_delay_seconds: int = 0
+    timeout_seconds: int = 1
+    period_seconds: int = 10
+    success_threshold: int = 1
+    failure_threshold: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPort:
+    port: int
+    protocol: str = "TCP"
+    host_ip: str = "0.0.0.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    name: str
+    image: str = ""
+    requests: Amounts = EMPTY
+    limits: Amounts = EMPTY
+    host_ports: tuple[HostPort, ...] = ()
+    restart_policy: str | None = None  # "Always" on an init container makes it a sidecar
+    command_form: CommandForm = CommandForm.IMAGE
+    program: str = ""  # the program's name only ("python", "gunicorn"), never its arguments
+    startup_probe: Probe | None = None
+    readiness_probe: Probe | None = None
+    liveness_probe: Probe | None = None
+    has_pre_stop: bool = False
+    resource_claims: tuple[str, ...] = ()  # names of entries in PodSpec.resource_claims
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """`kind` is the volume source's name in the API (``persistentVolumeClaim``, ``emptyDir``, ``hostPath``, …)."""
+
+    name: str
+    kind: str
+    claim_name: str = ""  # for persistentVolumeClaim; for ephemeral the claim is <pod>-<volume>
+    storage_class_name: str | None = None  # for ephemeral claims
+    medium: str = ""  # for emptyDir: "Memory" counts against the memory limit
+    size_limit_bytes: int | None = None
+    disk_id: str = ""  # for gcePersistentDisk, awsElasticBlockStore and the like (VolumeRestrictions)
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodClaim:
+    """An entry of ``spec.resourceClaims``: a named claim, or a template a claim is made from."""
+
+    name: str
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodSpec:
+    """The part of a pod that decides where it can go; equal for all pods of one template. Hashable: intern it."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: Amounts = EMPTY
+    pod_requests: Amounts | None = None  # pod-level resources (spec.resources), None when not given
+    pod_limits: Amounts | None = None
+    node_selector: Labels = EMPTY
+    node_affinity: NodeAffinity = NodeAffinity()
+    pod_affinity: tuple[PodAffinityTerm, ...] = ()
+    pod_anti_affinity: tuple[PodAffinityTerm, ...] = ()
+    topology_spread: tuple[TopologySpreadConstraint, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    node_name: str = ""  # only in a template or a change; a bound pod's node is Pod.node_name
+    priority_class_name: str = ""
+    priority: int | None = None  # set on pods by admission; on templates only when written there
+    preemption_policy: str | None = None  # PreemptLowerPriority | Never
+    host_network: bool = False
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodClaim, ...] = ()
+    scheduler_name: str = "default-scheduler"
+    scheduling_gates: tuple[str, ...] = ()
+    runtime_class_name: str = ""
+    restart_policy: str = "Always"
+    termination_grace_period_seconds: int = 30
+    active_deadline_seconds: int | None = None
+    has_readiness_gates: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """The controlling owner reference."""
+
+    kind: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerState:
+    """One container status. `state` and `last_state` are running | waiting | terminated | "" (none)."""
+
+    name: str
+    is_init: bool = False
+    ready: bool = False
+    started: bool | None = None
+    restart_count: int = 0
+    state: str = ""
+    reason: str = ""  # of a waiting or terminated state
+    message: str = ""  # of a waiting state only: terminated messages may hold the program's output
+    exit_code: int | None = None
+    signal: int | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    last_state: str = ""
+    last_reason: str = ""
+    last_exit_code: int | None = None
+    last_signal: int | None = None
+    last_started_at: float | None = None
+    last_finished_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pod:
+    namespace: str
+    name: str
+    uid: str
+    labels: Labels
+    spec: PodSpec
+    owner: Owner | None = None
+    annotations: Labels = EMPTY
+    created_at: float | None = None
+    deleted_at: float | None = None  # metadata.deletionTimestamp: the pod is terminating
+    node_name: str = ""  # empty: not bound
+    nominated_node_name: str = ""
+    phase: str = "Pending"  # Pending | Running | Succeeded | Failed | Unknown
+    is_ready: bool = False
+    ready_at: float | None = None  # last transition of the Ready condition
+    scheduled_at: float | None = None  # last transition of PodScheduled, when True
+    unschedulable_message: str = ""  # PodScheduled=False, reason Unschedulable
+    started_at: float | None = None  # status.startTime
+    containers: tuple[ContainerState, ...] = ()
+    qos_class: str = ""
+    reason: str = ""  # status.reason, such as Evicted or NodeLost
+    claim_names: Labels = EMPTY  # PodClaim.name → name of the ResourceClaim generated for it
+
+    @property
+    def is_terminal(self) -> bool:
+        """Succeeded or Failed: it holds no resources any more."""
+        return self.phase in ("Succeeded", "Failed")
+
+
+# ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    name: str
+    uid: str = ""
+    labels: Labels = EMPTY
+    annotations: Labels = EMPTY
+    taints: tuple[Taint, ...] = ()
+    is_cordoned: bool = False  # spec.unschedulable
+    allocatable: Amounts = EMPTY
+    capacity: Amounts = EMPTY
+    conditions: Labels = EMPTY  # type → status: Ready, MemoryPressure, DiskPressure, …
+    images: FrozenMap[int] = EMPTY  # image name → bytes, for ImageLocality
+    provider_id: str = ""
+    kubelet_version: str = ""
+    created_at: float | None = None
+
+
+# ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A pod template. `manifest` is its JSON (a ``PodTemplateSpec``) cut down to the kept fields, so that a patch can
+    be merged into it; ``command`` and ``args`` are not among them."""
+
+    labels: Labels
+    spec: PodSpec
+    annotations: Labels = EMPTY
+    manifest: bytes = b"{}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """Update strategy as written. `max_surge` and `max_unavailable` are an int, a text such as ``"25%"``, or None where
+    the field doesn't exist (Recreate, OnDelete). `kind`: RollingUpdate | Recreate | OnDelete."""
+
+    kind: str = "RollingUpdate"
+    max_surge: int | str | None = None
+    max_unavailable: int | str | None = None
+    partition: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """Deployment, StatefulSet, DaemonSet or Job, by `kind`. Fields of other kinds keep their defaults."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+    generation: int = 0
+    labels: Labels = EMPTY
+    annotations: Labels = EMPTY
+    created_at: float | None = None
+    replicas: int = 1  # spec.replicas; Job: parallelism; DaemonSet: 0 (one per node)
+    selector: LabelSelector = LabelSelector()
+    template: Template
+    strategy: Strategy = Strategy()
+    min_ready_seconds: int = 0
+    progress_deadline_seconds: int | None = None  # Deployment: 600 by default
+    revision_history_limit: int = 10
+    is_paused: bool = False
+    pod_management_policy: str = "OrderedReady"  # StatefulSet: OrderedReady | Parallel
+    service_name: str = ""
+    start_ordinal: int = 0  # StatefulSet spec.ordinals.start
+    claim_templates: tuple[str, ...] = ()  # StatefulSet volumeClaimTemplates: names
+    current_revision: str = ""  # StatefulSet status.currentRevision (a controller-revision-hash)
+    update_revision: str = ""  # StatefulSet status.updateRevision
+    observed_generation: int | None = None
+    status_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    updated_replicas: int = 0
+    completions: int | None = None  # Job
+    backoff_limit: int | None = None  # Job
+    active_deadline_seconds: int | None = None  # Job
+    is_finished: bool = False  # Job with condition Complete or Failed
+    owner: Owner | None = None  # a Job's CronJob
+    conditions: Labels = EMPTY  # type → "status/reason"
+
+    @property
+    def key(self) -> str:
+        """``Deployment/prod/ml-worker``: the workload's name everywhere in results, links and the CLI."""
+        return f"{self.kind}/{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaSet:
+    namespace: str
+    name: str
+    uid: str
+    labels: Labels
+    annotations: Labels  # revision, desired-replicas, max-replicas
+    owner: Owner | None
+    created_at: float | None
+    replicas: int
+    selector: LabelSelector
+    template: Template
+    min_ready_seconds: int = 0
+    status_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+
+
+# ── policy, storage, devices ─────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Namespace:
+    name: str
+    labels: Labels = EMPTY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodDisruptionBudget:
+    """`min_available` and `max_unavailable`: int, "50%", or None; exactly one is set."""
+
+    namespace: str
+    name: str
+    selector: LabelSelector | None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    unhealthy_pod_eviction_policy: str = "IfHealthyBudget"
+    disruptions_allowed: int = 0
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriorityClass:
+    name: str
+    value: int
+    is_global_default: bool = False
+    preemption_policy: str = "PreemptLowerPriority"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceQuota:
+    """`hard` and `used`: quota keys (``requests.cpu``, ``pods``, ``requests.nvidia.com/gpu``, …) → amounts.
+
+    `scopes` and `scope_selector` (requirements whose key is the scope's name) limit which pods count.
+    """
+
+    namespace: str
+    name: str
+    hard: Amounts
+    used: Amounts = EMPTY
+    scopes: tuple[str, ...] = ()
+    scope_selector: tuple[Requirement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitRangeItem:
+    kind: str  # Container | Pod | PersistentVolumeClaim
+    minimum: Amounts = EMPTY
+    maximum: Amounts = EMPTY
+    default_limits: Amounts = EMPTY
+    default_requests: Amounts = EMPTY
+    max_limit_request_ratio: FrozenMap[float] = EMPTY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitRange:
+    namespace: str
+    name: str
+    items: tuple[LimitRangeItem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersistentVolume:
+    name: str
+    labels: Labels = EMPTY
+    node_affinity: tuple[NodeSelectorTerm, ...] | None = None
+    claim: tuple[str, str] | None = None  # (namespace, name)
+    storage_class_name: str = ""
+    capacity_bytes: int = 0
+    access_modes: tuple[str, ...] = ()
+    phase: str = ""
+    csi_driver: str = ""
+    is_local: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersistentVolumeClaim:
+    namespace: str
+    name: str
+    volume_name: str = ""  # empty: not bound
+    storage_class_name: str | None = None
+    requested_bytes: int = 0
+    access_modes: tuple[str, ...] = ()
+    phase: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageClass:
+    name: str
+    provisioner: str = ""
+    volume_binding_mode: str = "Immediate"
+    allowed_topologies: tuple[NodeSelectorTerm, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceClass:
+    name: str
+    selectors: tuple[str, ...] = ()  # CEL expressions
+    extended_resource_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount."""
+
+    name: str
+    attributes: FrozenMap[str | int | bool] = EMPTY
+    capacity: FrozenMap[int] = EMPTY
+    taints: tuple[Taint, ...] = ()
+    is_complex: bool = False  # consumes counters, allows sharing, or is bound to nodes itself: answered "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSlice:
+    name: str
+    driver: str
+    pool: str
+    generation: int = 0
+    slice_count: int = 1
+    node_name: str = ""
+    all_nodes: bool = False
+    node_selector: NodeSelectorTerm | None = None
+    devices: tuple[Device, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceRequest:
+    """`allocation_mode`: ExactCount (then `count`) | All. `first_available` requests are flagged `is_complex`."""
+
+    name: str
+    device_class_name: str = ""
+    selectors: tuple[str, ...] = ()  # CEL expressions
+    allocation_mode: str = "ExactCount"
+    count: int = 1
+    is_admin: bool = False
+    tolerations: tuple[Toleration, ...] = ()
+    is_complex: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimSpec:
+    requests: tuple[DeviceRequest, ...] = ()
+    has_constraints: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceClaim:
+    namespace: str
+    name: str
+    spec: ClaimSpec
+    owner: Owner | None = None  # the pod it was made for
+    allocated: tuple[tuple[str, str, str], ...] = ()  # (driver, pool, device)
+    node_selector: tuple[NodeSelectorTerm, ...] | None = None  # of the allocation
+    reserved_for: tuple[str, ...] = ()  # pod uids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceClaimTemplate:
+    namespace: str
+    name: str
+    spec: ClaimSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    namespace: str
+    object_kind: str
+    object_name: str
+    object_uid: str
+    kind: str  # Normal | Warning
+    reason: str
+    message: str
+    count: int = 1
+    first_seen_at: float | None = None
+    last_seen_at: float | None = None
+    component: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerMetrics:
+    container: str
+    cpu_millicores: int
+    working_set_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodMetrics:
+    namespace: str
+    name: str
+    taken_at: float | None
+    window_seconds: float
+    containers: tuple[ContainerMetrics, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodLog:
+    """Log lines of one container as a dump, an upload or the API gave them."""
+
+    namespace: str
+    pod: str
+    container: str  # empty: the dump doesn't say
+    is_previous: bool
+    lines: tuple[str, ...]
+
+
+# ── findings, snapshot ───────────────────────────────────────────────────────────────────────────────────────────────
+class Severity(StrEnum):
+    ERROR = "error"  # something can't work, or part of the input was not usable
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing worth a person's attention."""
+
+    severity: Severity
+    code: str  # stable, e.g. "pod-wants-unknown-resource"
+    object: str  # "Deployment/prod/ml-worker", "Node/gpu-0", or "" for the whole snapshot
+    what: str
+    mend: str = ""
+
+
+class Presence(StrEnum):
+    PRESENT = "present"  # listed (perhaps with no objects in it)
+    ABSENT = "absent"  # not in what was given
+    REFUSED = "refused"  # the API server answered 403
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A cluster at one moment. Tuples are in the order they were read, except that `nodes` are sorted by name."""
+
+    taken_at: float  # seconds since the epoch; the "now" of every computation
+    source: str  # for people: a file's name or a context's name
+    digest: str  # hex BLAKE2b of the content; equal content gives equal digests
+    nodes: tuple[Node, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    workloads: tuple[Workload, ...] = ()  # Deployments, StatefulSets, DaemonSets, Jobs
+    replica_sets: tuple[ReplicaSet, ...] = ()
+    pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
+    priority_classes: tuple[PriorityClass, ...] = ()
+    resource_quotas: tuple[ResourceQuota, ...] = ()
+    limit_ranges: tuple[LimitRange, ...] = ()
+    persistent_volumes: tuple[PersistentVolume, ...] = ()
+    persistent_volume_claims: tuple[PersistentVolumeClaim, ...] = ()
+    storage_classes: tuple[StorageClass, ...] = ()
+    device_classes: tuple[DeviceClass, ...] = ()
+    resource_slices: tuple[ResourceSlice, ...] = ()
+    resource_claims: tuple[ResourceClaim, ...] = ()
+    resource_claim_templates: tuple[ResourceClaimTemplate, ...] = ()
+    events: tuple[Event, ...] = ()
+    pod_metrics: tuple[PodMetrics, ...] = ()
+    logs: tuple[PodLog, ...] = ()
+    presence: FrozenMap[Presence] = EMPTY  # kind → present | absent | refused, for every kind the planner knows
+    other_kinds: FrozenMap[int] = EMPTY  # kinds the planner doesn't use → how many there were
+    problems: tuple[Finding, ...] = field(default=())  # what reading found damaged or odd
+
+    def workload(self, key: str) -> Workload | None:
+        """The workload named by `key` (``Deployment/prod/ml-worker``, kind in any case), or None."""
+        kind, _, rest = key.partition("/")
+        for workload in self.workloads:
+            if workload.kind.lower() == kind.lower() and f"{workload.namespace}/{workload.name}" == rest:
+                return workload
+        return None

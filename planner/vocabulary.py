@@ -1,0 +1,95 @@
+"""Every outside name the planner knows, spelt once: label keys, resource names, annotation keys."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# Resources
+CPU: Final = "cpu"
+MEMORY: Final = "memory"
+PODS: Final = "pods"
+EPHEMERAL_STORAGE: Final = "ephemeral-storage"
+NVIDIA_GPU: Final = "nvidia.com/gpu"
+NVIDIA_GPU_SHARED: Final = "nvidia.com/gpu.shared"
+NVIDIA_MIG_PREFIX: Final = "nvidia.com/mig-"
+GPU_RESOURCES: Final = (NVIDIA_GPU, "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "google.com/tpu")
+
+# Node labels: Kubernetes
+HOSTNAME: Final = "kubernetes.io/hostname"
+ZONE: Final = "topology.kubernetes.io/zone"
+REGION: Final = "topology.kubernetes.io/region"
+INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
+POD_TEMPLATE_HASH: Final = "pod-template-hash"
+CONTROLLER_REVISION_HASH: Final = "controller-revision-hash"
+STATEFULSET_POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+
+# Node labels: GKE, EKS, Karpenter, AKS, NVIDIA's feature discovery
+GKE_NODE_POOL: Final = "cloud.google.com/gke-nodepool"
+GKE_ACCELERATOR: Final = "cloud.google.com/gke-accelerator"
+GKE_ACCELERATOR_COUNT: Final = "cloud.google.com/gke-accelerator-count"
+GKE_GPU_PARTITION_SIZE: Final = "cloud.google.com/gke-gpu-partition-size"
+GKE_GPU_SHARING_STRATEGY: Final = "cloud.google.com/gke-gpu-sharing-strategy"
+GKE_MAX_SHARED_CLIENTS: Final = "cloud.google.com/gke-max-shared-clients-per-gpu"
+GKE_SPOT: Final = "cloud.google.com/gke-spot"
+GKE_PREEMPTIBLE: Final = "cloud.google.com/gke-preemptible"
+GKE_PROVISIONING: Final = "cloud.google.com/gke-provisioning"
+GKE_FLEX_START: Final = "cloud.google.com/gke-flex-start"
+EKS_NODE_GROUP: Final = "eks.amazonaws.com/nodegroup"
+EKS_CAPACITY_TYPE: Final = "eks.amazonaws.com/capacityType"
+KARPENTER_NODE_POOL: Final = "karpenter.sh/nodepool"
+KARPENTER_CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
+KARPENTER_GPU_NAME: Final = "karpenter.k8s.aws/instance-gpu-name"
+AKS_AGENT_POOL: Final = "kubernetes.azure.com/agentpool"
+AKS_SCALE_SET_PRIORITY: Final = "kubernetes.azure.com/scalesetpriority"
+AKS_ACCELERATOR: Final = "kubernetes.azure.com/accelerator"
+NVIDIA_GPU_PRODUCT: Final = "nvidia.com/gpu.product"
+NVIDIA_GPU_REPLICAS: Final = "nvidia.com/gpu.replicas"
+
+NODE_POOL_LABELS: Final = (GKE_NODE_POOL, KARPENTER_NODE_POOL, EKS_NODE_GROUP, AKS_AGENT_POOL)
+ACCELERATOR_LABELS: Final = (GKE_ACCELERATOR, NVIDIA_GPU_PRODUCT, KARPENTER_GPU_NAME, AKS_ACCELERATOR)
+
+# Annotations the snapshot may keep; everything else is dropped at the door.
+REVISION: Final = "deployment.kubernetes.io/revision"
+DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"
+MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
+POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+DEFAULT_STORAGE_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+SPOT_OPT_OUT: Final = "headroom.dev/spot"  # "never" takes a workload out of the spot checklist
+KEPT_ANNOTATIONS: Final = frozenset(
+    {
+        REVISION,
+        DESIRED_REPLICAS,
+        MAX_REPLICAS,
+        POD_DELETION_COST,
+        SAFE_TO_EVICT,
+        DO_NOT_DISRUPT,
+        DEFAULT_STORAGE_CLASS,
+        SPOT_OPT_OUT,
+    }
+)
+
+# Taints set by Kubernetes itself
+TAINT_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+TAINT_NOT_READY: Final = "node.kubernetes.io/not-ready"
+TAINT_UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+
+HOURS_PER_MONTH: Final = 730  # 365 days * 24 h / 12; what cloud price lists use
+
+
+def is_extended_resource(name: str) -> bool:
+    """Whether `name` is an extended resource: one with a domain outside ``kubernetes.io``.
+
+    Source: kubernetes `pkg/apis/core/v1/helper/helpers.go` `IsExtendedResourceName`.
+    """
+    if "/" not in name or name.startswith("requests."):
+        return False
+    domain = name.split("/", 1)[0]
+    return not (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
+
+
+def is_gpu_resource(name: str) -> bool:
+    """Whether `name` counts GPUs or slices of them."""
+    return name in GPU_RESOURCES or name == NVIDIA_GPU_SHARED or name.startswith(NVIDIA_MIG_PREFIX)
