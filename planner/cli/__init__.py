@@ -1,0 +1,61 @@
+"""The ``headroom`` command: one module of this package a subcommand, imported only when it is asked for.
+
+Exit status: 0 yes (completes, nothing wrong), 2 stuck, 3 needs growth, 1 bad input or usage.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from planner.errors import HeadroomError
+
+# subcommand → (module in this package, one line for --help); the module's `command` is the click command
+COMMANDS: dict[str, tuple[str, str]] = {
+    "rollout": ("rollout", "Will this rollout finish? Exits 0 (completes), 2 (stuck), 3 (needs growth)."),
+}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"planner.cli.{COMMANDS[cmd_name][0]}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="headroom-planner", prog_name="headroom")
+def headroom() -> None:
+    """Capacity planning for GPU clusters: told before you apply.
+
+    CLUSTER is a file or folder (the output of kubectl get … -A -o json or yaml, plain or gzip; a kubectl cluster-info
+    dump folder), "-" for standard input, "demo" for the embedded demo, or "context:NAME" for a live cluster.
+    """
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line; every known error is one sentence on standard error and exit status 1."""
+    try:
+        status = headroom.main(args=argv, prog_name="headroom", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(1)
+    except click.Abort:
+        sys.exit(1)
+    except HeadroomError as error:
+        click.echo(f"headroom: {error}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(0)
+    sys.exit(status if isinstance(status, int) else 0)
