@@ -1,0 +1,1 @@
+"""What exists: the snapshot's records, how they are parsed, and checks on them."""

@@ -1,0 +1,1 @@
+"""Where a pod can go: kube-scheduler's rules on arrays."""

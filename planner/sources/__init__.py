@@ -1,0 +1,1 @@
+"""The only room that touches the outside: files, the Kubernetes API, price lists, Prometheus."""

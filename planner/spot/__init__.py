@@ -1,0 +1,1 @@
+"""What spot would save: fitness, interruptions, economics."""

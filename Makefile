@@ -1,0 +1,60 @@
+# Headroom's loops. `make` alone prints them. Everything runs in .venv, which `make setup` makes from requirements.lock.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.headroom-ready
+PORT ?= 8501
+DIR ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup app test check format conformance bench screenshots lock clean
+
+help: ## print these targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## make the environment (.venv) from requirements.lock; does nothing the second time
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Headroom needs Python 3.11 or newer, and $(PYTHON) is older or missing. Name another one: make setup PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) has no venv module. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing the locked dependencies into .venv (once; about a minute)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --no-index -e .
+	@touch $@
+
+app: setup ## the dashboard on http://localhost:8501, with the embedded demo cluster
+	@$(BIN)/streamlit run app.py --server.port $(PORT) --server.headless true --browser.gatherUsageStats false
+
+test: setup ## every test, the browser ones included
+	@$(BIN)/python -m tests.browser.prepare
+	@$(BIN)/pytest
+
+check: setup ## style, types, import rules
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+format: setup ## put the code in the house's format
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+conformance: setup ## compare with recordings of Kubernetes: tests/conformance, or DIR=a folder laid out like it
+	@$(BIN)/python -m tests.conformance $(DIR)
+
+bench: setup ## the figures of speed and memory, each beside its target
+	@$(BIN)/python -m tests.bench
+
+screenshots: setup ## docs/screenshots, taken by the browser tests
+	@$(BIN)/python -m tests.browser.screenshots
+
+lock: setup ## work requirements.lock out anew from pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --quiet -o requirements.lock
+
+clean: ## remove the environment and every cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
