@@ -1,1 +1,1 @@
-"""Results as Plotly figures; the only room that knows Plotly."""
+"""Results → Plotly figures, one form a module: ``figure(result)`` draws, ``alt(result)`` says it in words."""

@@ -1,0 +1,31 @@
+"""Runs on every request: which pages there are, the sidebar they share, and how a known error is shown."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from planner.ui import errors, sidebar
+
+# section → (file in this folder, title, icon, what it answers); the first page is the home page
+PAGES = {
+    "Plan": (("overview.py", "Overview", "speed", "What could not be rolled out now, and why"),),
+    "Capacity": (
+        ("inventory.py", "Inventory", "inventory_2", "What was read, what is wrong with it, another cluster"),
+    ),
+    "Cost": (),
+}
+
+st.set_page_config(page_title="Headroom", page_icon=str(Path(__file__).with_name("icon.png")), layout="wide")
+page = st.navigation(
+    {
+        section: [
+            st.Page(file, title=title, icon=f":material/{icon}:", help=help_text, default=file == "overview.py")
+            for file, title, icon, help_text in pages
+        ]
+        for section, pages in PAGES.items()
+        if pages
+    }
+)
+sidebar.show()
+with errors.shown():
+    page.run()

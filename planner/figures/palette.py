@@ -1,0 +1,58 @@
+"""Colours of figures: Okabe and Ito (2008), told apart by people with any colour vision, and what each stands for.
+
+The same list is ``chartCategoricalColors`` in `.streamlit/config.toml`; a test compares the two. A colour never stands
+alone: a name, a glyph or a pattern is beside it.
+
+Source: https://jfly.uni-koeln.de/color/ (Masataka Okabe, Kei Ito, 2008).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.results import PodState, Verdict
+
+BLUE: Final = "#0072B2"
+GREEN: Final = "#009E73"
+SKY: Final = "#56B4E9"
+ORANGE: Final = "#E69F00"
+VERMILION: Final = "#D55E00"
+PURPLE: Final = "#CC79A7"
+YELLOW: Final = "#F0E442"
+GREY: Final = "#BBBBBB"
+CATEGORICAL: Final = (BLUE, GREEN, SKY, ORANGE, VERMILION, PURPLE, YELLOW, GREY)
+
+LINE: Final = "#8A97A5"  # axes' marks and annotations: 3:1 against both the light and the dark page
+CLEAR: Final = "rgba(0,0,0,0)"
+
+POD_STATE: Final = {
+    PodState.OLD_READY: BLUE,
+    PodState.OLD_NOT_READY: PURPLE,
+    PodState.NEW_READY: GREEN,
+    PodState.NEW_STARTING: SKY,
+    PodState.PENDING: ORANGE,
+    PodState.TERMINATING: GREY,
+}
+POD_STATE_PATTERN: Final = {
+    PodState.OLD_READY: "",
+    PodState.OLD_NOT_READY: "x",
+    PodState.NEW_READY: "",
+    PodState.NEW_STARTING: "/",
+    PodState.PENDING: ".",
+    PodState.TERMINATING: "\\",
+}
+POD_STATE_NAME: Final = {
+    PodState.OLD_READY: "old, Ready",
+    PodState.OLD_NOT_READY: "old, not Ready",
+    PodState.NEW_READY: "new, Ready",
+    PodState.NEW_STARTING: "new, starting",
+    PodState.PENDING: "pending",
+    PodState.TERMINATING: "terminating",
+}
+VERDICT: Final = {
+    Verdict.COMPLETES: GREEN,
+    Verdict.STUCK: VERMILION,
+    Verdict.NEEDS_GROWTH: ORANGE,
+    Verdict.UNKNOWN: GREY,
+}
+VERDICT_GLYPH: Final = {Verdict.COMPLETES: "✓", Verdict.STUCK: "✗", Verdict.NEEDS_GROWTH: "△", Verdict.UNKNOWN: "?"}

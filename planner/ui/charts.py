@@ -1,0 +1,35 @@
+"""Charts on a page: Plotly figures with an accessible name and no button that sends data anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+_CONFIG = {
+    "displaylogo": False,
+    "modeBarButtonsToRemove": ["sendChartToCloud", "sendDataToCloud", "lasso2d", "select2d", "autoScale2d"],
+    "scrollZoom": False,
+}
+
+
+def show(figure: Any, *, key: str, alt: str) -> None:
+    """Show `figure`; `alt` is the takeaway in words (it becomes the figure's accessible name)."""
+    st.plotly_chart(figure, key=key, alt=alt, config=_CONFIG, width="stretch")
+
+
+def pick(figure: Any, *, key: str, alt: str, on_pick: Callable[[list[Any]], None]) -> None:
+    """Show `figure` and call `on_pick(customdata)` when a point that carries ``customdata`` is clicked.
+
+    `on_pick` runs before the page does, so it may set the values of widgets.
+    """
+
+    def picked() -> None:
+        points = st.session_state[key].selection.points
+        if points and points[0].get("customdata") is not None:
+            on_pick(points[0]["customdata"])
+
+    st.plotly_chart(
+        figure, key=key, alt=alt, config=_CONFIG, width="stretch", on_select=picked, selection_mode="points"
+    )

@@ -1,0 +1,28 @@
+"""A known error becomes a sentence on the page: what, where, and how to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from planner.errors import HeadroomError
+
+
+def show(error: HeadroomError, place: DeltaGenerator | None = None) -> None:
+    """The error's sentence in a box, with a glyph and a word beside the colour."""
+    where = f"\n\nWhere: {error.where}" if error.where else ""
+    mend = f"\n\nWhat to do: {error.mend}." if error.mend else ""
+    (place or st).error(f"{error.what}.{where}{mend}", title="✗ This can't be answered", icon=":material/error:")
+
+
+@contextmanager
+def shown(place: DeltaGenerator | None = None) -> Iterator[None]:
+    """Show a `HeadroomError` raised inside (in `place`, else here) and end the page there."""
+    try:
+        yield
+    except HeadroomError as error:
+        show(error, place)
+        st.stop()

@@ -1,0 +1,117 @@
+"""Widgets whose value lives in the URL, so that a copied link shows the same thing.
+
+The key of a widget is its URL parameter. Values in a URL come from anyone: one that the widget would refuse is replaced
+by the default, and the page says so beside the widget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from planner.errors import HeadroomError, InputError
+
+T = TypeVar("T")
+
+_REFUSED = "_refused_"
+
+
+def _asked(key: str) -> list[str]:
+    """What the URL asks for, at the widget's first appearance in this session only."""
+    return [] if key in st.session_state else st.query_params.get_all(key)
+
+
+def _say_refused(key: str, refused: Sequence[str], why: str, value: object) -> None:
+    """Tell once what a link asked for in vain; the note stays until the widget's value changes."""
+    if refused:
+        st.session_state[_REFUSED + key] = (", ".join(refused)[:80], value)
+    note = st.session_state.get(_REFUSED + key)
+    if note and note[1] == value:
+        st.warning(f'△ The link asks for {key} "{note[0]}": {why}. The default is used.', icon=":material/link_off:")
+
+
+def select(
+    label: str,
+    options: Sequence[str],
+    *,
+    key: str,
+    default: str | None = None,
+    on_change: Callable[[], None] | None = None,
+    **more: Any,
+) -> str:
+    """One of `options` (at least one); `default` or the first when the URL says nothing."""
+    asked = _asked(key)
+    index = options.index(default) if default in options else 0
+    value = st.selectbox(
+        label, options, index=index, key=key, bind="query-params", on_change=on_change or "rerun", **more
+    )
+    _say_refused(key, [text for text in asked if text not in options], "there is no such choice here", value)
+    return value if isinstance(value, str) and value in options else options[index]
+
+
+def choices(label: str, options: Sequence[str], *, key: str, **more: Any) -> tuple[str, ...]:
+    """Any number of `options`."""
+    asked = _asked(key)
+    values = tuple(st.multiselect(label, options, key=key, bind="query-params", **more))
+    _say_refused(key, [text for text in asked if text not in options], "there is no such choice here", values)
+    return tuple(value for value in values if value in options)
+
+
+def segments(label: str, options: Sequence[str], *, key: str, default: str | None = None, **more: Any) -> str:
+    """One of a few `options`, all visible."""
+    asked = _asked(key)
+    first = default if default is not None and default in options else options[0]
+    value = st.segmented_control(label, options, default=first, required=True, key=key, bind="query-params", **more)
+    _say_refused(key, [text for text in asked if text not in options], "there is no such choice here", value)
+    return value if isinstance(value, str) and value in options else first
+
+
+def toggle(label: str, *, key: str, default: bool = False, **more: Any) -> bool:
+    """On or off."""
+    asked = _asked(key)
+    value = st.toggle(label, value=default, key=key, bind="query-params", **more)
+    refused = [text for text in asked if text.lower() not in ("true", "false")]
+    _say_refused(key, refused, "it is either true or false", value)
+    return bool(value)
+
+
+def number(
+    label: str, *, key: str, least: float, most: float, default: float | None = None, whole: bool = True, **more: Any
+) -> float | None:
+    """A number from `least` to `most`, or None when left empty (only where `default` is None)."""
+    asked = _asked(key)
+    kind = int if whole else float
+    value = st.number_input(
+        label,
+        min_value=kind(least),
+        max_value=kind(most),
+        value=None if default is None else kind(default),
+        key=key,
+        bind="query-params",
+        **more,
+    )
+    _say_refused(key, [t for t in asked if not _is_number(t, least, most, whole)], f"give {least:g} to {most:g}", value)
+    return default if value is None or not least <= value <= most else value
+
+
+def _is_number(text: str, least: float, most: float, whole: bool) -> bool:
+    try:
+        return least <= (int(text) if whole else float(text)) <= most
+    except ValueError:
+        return False
+
+
+def text(label: str, parse: Callable[[str], T], *, key: str, area: bool = False, **more: Any) -> T | None:
+    """What `parse` makes of the text typed; None when it is empty. A refusal of `parse` is shown and ends the page."""
+    widget = st.text_area if area else st.text_input
+    typed = (widget(label, key=key, bind="query-params", **more) or "").strip()
+    if not typed:
+        return None
+    try:
+        return parse(typed)
+    except HeadroomError as error:
+        raise InputError(
+            error.what, where=label if not error.where else f"{label}, {error.where}", mend=error.mend
+        ) from error

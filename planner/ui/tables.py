@@ -1,0 +1,31 @@
+"""Tables on a page: rows of named values become a DataFrame here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+Rows = Sequence[Mapping[str, object]]
+
+
+def show(
+    rows: Rows, *, alt: str, columns: Mapping[str, Any] | None = None, empty: str = "Nothing to show.", **more: Any
+) -> Any:
+    """Show `rows` (all with the same names, in the order of the columns); `empty` is said when there are none.
+
+    `columns` is Streamlit's column configuration; unknown values (None) are shown as an empty cell.
+    """
+    if not rows:
+        st.caption(empty)
+        return None
+    return st.dataframe(
+        pd.DataFrame(list(rows)), hide_index=True, column_config=dict(columns or {}), alt=alt, width="stretch", **more
+    )
+
+
+def csv(rows: Rows) -> str:
+    """The rows as CSV, for a download."""
+    return pd.DataFrame(list(rows)).to_csv(index=False)

@@ -1,0 +1,70 @@
+"""A verdict in words, with a glyph and a colour beside them: the first thing on a page."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import streamlit as st
+
+from planner.figures import palette
+from planner.results import Reason, Verdict
+
+GLYPH = palette.VERDICT_GLYPH
+WORD = {
+    Verdict.COMPLETES: "Completes",
+    Verdict.STUCK: "Stuck",
+    Verdict.NEEDS_GROWTH: "Needs growth",
+    Verdict.UNKNOWN: "Unknown",
+}
+_Colour = Literal["green", "red", "orange", "gray"]
+COLOUR: Final[dict[Verdict, _Colour]] = {
+    Verdict.COMPLETES: "green",
+    Verdict.STUCK: "red",
+    Verdict.NEEDS_GROWTH: "orange",
+    Verdict.UNKNOWN: "gray",
+}
+_ICON = {
+    Verdict.COMPLETES: ":material/check_circle:",
+    Verdict.STUCK: ":material/block:",
+    Verdict.NEEDS_GROWTH: ":material/trending_up:",
+    Verdict.UNKNOWN: ":material/help:",
+}
+REASON = {
+    Reason.NONE: "",
+    Reason.HOLD_AND_WAIT: "hold and wait",
+    Reason.NO_MATCHING_NODE: "no matching node",
+    Reason.INSUFFICIENT_RESOURCE: "not enough left",
+    Reason.NEVER_READY: "never Ready",
+    Reason.QUOTA: "quota",
+    Reason.ADMISSION: "refused at admission",
+    Reason.POD_AFFINITY: "pod (anti-)affinity",
+    Reason.TOPOLOGY_SPREAD: "topology spread",
+    Reason.HOST_PORT: "host port taken",
+    Reason.TOO_MANY_PODS: "node's pod limit",
+    Reason.VOLUME: "volume",
+    Reason.DEVICE: "device claims",
+    Reason.MISSING_OBJECT: "missing object",
+    Reason.SCHEDULING_GATE: "scheduling gate",
+    Reason.PAUSED: "paused",
+    Reason.ON_DELETE: "waits for deletion by hand",
+    Reason.POD_MANAGEMENT: "waits for a broken pod",
+    Reason.UNKNOWN: "unknown",
+}
+
+
+def words(verdict: Verdict, reason: Reason = Reason.NONE) -> str:
+    """``✗ Stuck: hold and wait``."""
+    return f"{GLYPH[verdict]} {WORD[verdict]}" + (f": {REASON[reason]}" if REASON[reason] else "")
+
+
+def show(verdict: Verdict, reason: Reason, sentence: str) -> None:
+    """The verdict's box: a box's colour, its icon and its title say the same."""
+    box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error, Verdict.NEEDS_GROWTH: st.warning}.get(
+        verdict, st.info
+    )
+    box(sentence, title=words(verdict, reason), icon=_ICON[verdict])
+
+
+def badge(verdict: Verdict, reason: Reason = Reason.NONE) -> None:
+    """The verdict in a line of other things."""
+    st.badge(words(verdict, reason), color=COLOUR[verdict])

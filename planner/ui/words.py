@@ -1,0 +1,43 @@
+"""Numbers as people say them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from planner.quantity import format_amount
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """``1 pod``, ``2 pods``, ``1,523 nodes``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """``45 s``, ``4 min 10 s``, ``2 h 5 min``, ``3 d 4 h``: two units at most."""
+    whole = round(seconds)
+    for unit, size, smaller, smaller_size in (("d", 86_400, "h", 3_600), ("h", 3_600, "min", 60), ("min", 60, "s", 1)):
+        if whole >= size:
+            rest = whole % size // smaller_size
+            return f"{whole // size} {unit}" + (f" {rest} {smaller}" if rest else "")
+    return f"{whole} s"
+
+
+def moment(taken_at: float) -> str:
+    """``2026-07-16 09:30 UTC``."""
+    return datetime.fromtimestamp(taken_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def amount(value: int, resource: str) -> str:
+    """An amount with its resource: ``1500m cpu``, ``16 GiB memory``, ``2 nvidia.com/gpu``."""
+    if "memory" in resource or "storage" in resource:
+        return f"{bytes_text(value)} {resource}"
+    return f"{format_amount(value, resource)} {resource}"
+
+
+def bytes_text(value: float) -> str:
+    """``512 MiB``, ``15.6 GiB``: three digits, binary units."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(value) < 1024:
+            return f"{value:.3g} {unit}"
+        value /= 1024
+    return f"{value:,.3g} TiB" if value < 1000 else f"{value:,.0f} TiB"
