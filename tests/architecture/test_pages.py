@@ -1,0 +1,58 @@
+"""A page is words and widgets: short, without arithmetic, without HTML of its own."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.tree import ROOT, imports_of, parsed, python_files
+
+PAGES = list(python_files("pages"))
+LONGEST_PAGE = 60
+
+
+def test_there_are_pages() -> None:
+    assert Path("pages/_router.py") in PAGES
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_page_is_short(page: Path) -> None:
+    lines = len((ROOT / page).read_text(encoding="utf-8").splitlines())
+    assert lines <= LONGEST_PAGE, f"{page} has {lines} lines: move what it works out into planner/ui or planner/plan"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_page_does_no_arithmetic(page: Path) -> None:
+    def is_arithmetic(node: ast.AST) -> bool:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return node.func.id in {"sum", "min", "max", "round", "divmod", "pow", "abs"}
+        return isinstance(node, ast.BinOp | ast.AugAssign)
+
+    found = [f"{page}:{node.lineno}" for node in ast.walk(parsed(page)) if is_arithmetic(node)]  # type: ignore[attr-defined]
+    assert not found, f"arithmetic belongs into the core or planner/ui: {found}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_page_leaves_data_and_sources_to_the_rooms(page: Path) -> None:
+    assert not imports_of(page, "numpy", "pandas", "plotly", "planner.sources", "planner.cli")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_page_shadows_no_module(page: Path) -> None:
+    """`pages/` comes first on sys.path: a page named `select` or `kubernetes` would be imported in its place."""
+    assert page.stem not in sys.stdlib_module_names
+    assert page.stem not in packages_distributions()
+    assert page.stem not in {"planner", "app", "tests"}
+
+
+@pytest.mark.parametrize("path", list(python_files("app.py", "pages", "planner")), ids=str)
+def test_no_html_of_our_own(path: Path) -> None:
+    """Names out of a cluster are shown on pages: they must never become markup."""
+    keywords = {
+        keyword.arg for node in ast.walk(parsed(path)) if isinstance(node, ast.Call) for keyword in node.keywords
+    }
+    assert not keywords & {"unsafe_allow_html", "unsafe_allow_javascript"}
