@@ -7,7 +7,7 @@ PORT ?= 8501
 DIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup app test check format conformance bench screenshots lock clean
+.PHONY: help setup app test check format conformance bench docs screenshots lock clean
 
 help: ## print these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -50,6 +50,9 @@ bench: setup ## the figures of speed and memory, each beside its target
 
 screenshots: setup ## docs/screenshots, taken by the browser tests
 	@$(BIN)/python -m tests.browser.screenshots
+
+docs: setup ## docs/command-line.md, from what --help says
+	@$(BIN)/python -m tests.architecture.command_line
 
 lock: setup ## work requirements.lock out anew from pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

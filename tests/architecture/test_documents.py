@@ -1,0 +1,89 @@
+"""The documents are complete and true: every command and option, every page, every example that can be run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from planner.cli import COMMANDS, headroom
+from tests.architecture import command_line
+from tests.architecture.tree import ROOT, project_files, python_files
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = [path for path in project_files() if path.suffix == ".md"]
+
+
+def test_command_line_document_is_what_help_says() -> None:
+    written = command_line.DOCUMENT.read_text(encoding="utf-8")
+    assert written == command_line.rendered(), "run `make docs`"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_is_in_the_readme(name: str) -> None:
+    assert f"headroom {name}" in README
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_command_explains_itself_and_its_options(name: str) -> None:
+    command = headroom.get_command(None, name)  # type: ignore[arg-type]
+    assert command is not None
+    assert command.help
+    silent = [option.name for option in command.params if option.param_type_name == "option" and not option.help]  # type: ignore[attr-defined]
+    assert not silent, f"headroom {name}: options without help: {silent}"
+
+
+def test_unknown_command_is_a_sentence() -> None:
+    result = CliRunner().invoke(headroom, ["rollut"])
+    assert result.exit_code != 0
+    assert "No such command 'rollut'" in result.output
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=str)
+def test_links_between_files_lead_somewhere(path: Path) -> None:
+    text = (ROOT / path).read_text(encoding="utf-8")
+    targets = [target.split("#")[0] for target in re.findall(r"\]\((?!https?:|mailto:|#)([^)\s]+)\)", text)]
+    missing = [target for target in targets if not (ROOT / path.parent / target).exists()]
+    assert not missing
+
+
+def test_every_document_is_in_the_index() -> None:
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    missing = [
+        str(path)
+        for path in DOCUMENTS
+        if path.parts[0] == "docs" and path.name != "README.md" and f"({path.relative_to('docs')})" not in index
+    ]
+    assert not missing
+
+
+def test_every_page_is_described() -> None:
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8").lower()
+    pages = [path.stem.replace("_", " ") for path in python_files("pages") if not path.stem.startswith("_")]
+    assert not [page for page in pages if f"**{page}**" not in index]
+
+
+def test_make_targets_named_in_documents_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for path in DOCUMENTS:
+        named = set(re.findall(r"`make ([a-z-]+)", (ROOT / path).read_text(encoding="utf-8")))
+        assert named <= targets, f"{path} names {named - targets}"
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in python_files("planner") if ">>>" in (ROOT / path).read_text(encoding="utf-8")], ids=str
+)
+def test_examples_in_docstrings_are_true(path: Path) -> None:
+    module = importlib.import_module(".".join(path.with_suffix("").parts))
+    assert doctest.testmod(module).failed == 0
+
+
+def test_version_has_one_home() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    result = CliRunner().invoke(headroom, ["--version"])
+    assert project["version"] in result.output
