@@ -1,0 +1,871 @@
+"""Kubernetes' JSON, cut down to the fields the planner keeps.
+
+The decoder skips every other field without making an object of it: environment values, Secret and ConfigMap data,
+most annotations and the text of commands never become part of a record. The structs are also the content the
+snapshot's digest is made of, and (`PodTemplate`) the manifest a patch is merged into.
+
+`Container.command` and `Container.args` are the exception: they are decoded, turned into `Container.start` (how the
+process is started, and the program's name) by `planner.inventory.parse`, and dropped before anything is kept.
+
+Every field may be absent or null, which Kubernetes treats alike. Field names follow the API's JSON (camel case).
+Source of the names: k8s.io/api 1.36, `core/v1`, `apps/v1`, `batch/v1`, `policy/v1`, `resource/v1` (and v1beta1,
+v1beta2, whose shapes differ), `storage/v1`, `scheduling/v1`, `metrics.k8s.io/v1beta1`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import field
+
+from planner.vocabulary import KEPT_ANNOTATIONS
+
+IntOrString = int | str
+Quantities = dict[str, str | int | float]
+
+
+class Wire(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True, gc=False):
+    """Base of all: camel-case names; what equals its default isn't written; trees, so not tracked by the collector."""
+
+
+class Present(Wire):
+    """An object whose presence matters and whose content doesn't."""
+
+
+# ── metadata and selectors ───────────────────────────────────────────────────────────────────────────────────────────
+ANNOTATION_FIELDS: dict[str, str] = {f"kept_{i}": key for i, key in enumerate(sorted(KEPT_ANNOTATIONS))}
+if TYPE_CHECKING:
+
+    class Annotations(Wire):
+        """One optional text field for each key of `KEPT_ANNOTATIONS`; other keys are skipped."""
+else:
+    Annotations = msgspec.defstruct(
+        "Annotations",
+        [(name, str | None, field(name=key, default=None)) for name, key in ANNOTATION_FIELDS.items()],
+        bases=(Wire,),
+        module=__name__,
+        kw_only=True,
+        omit_defaults=True,
+        gc=False,
+    )
+
+
+class OwnerReference(Wire):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class Metadata(Wire):
+    name: str | None = None
+    generate_name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    generation: int | None = None
+    labels: dict[str, str] | None = None
+    annotations: Annotations | None = None
+    owner_references: list[OwnerReference] | None = None
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+
+
+class Requirement(Wire):
+    key: str = ""
+    operator: str = ""
+    values: list[str] | None = None
+
+
+class LabelSelector(Wire):
+    match_labels: dict[str, str] | None = None
+    match_expressions: list[Requirement] | None = None
+
+
+class NodeSelectorTerm(Wire):
+    match_expressions: list[Requirement] | None = None
+    match_fields: list[Requirement] | None = None
+
+
+class NodeSelector(Wire):
+    node_selector_terms: list[NodeSelectorTerm] | None = None
+
+
+# ── pods ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+class PreferredSchedulingTerm(Wire):
+    weight: int = 0
+    preference: NodeSelectorTerm | None = None
+
+
+class NodeAffinity(Wire):
+    required: NodeSelector | None = field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
+    preferred: list[PreferredSchedulingTerm] | None = field(
+        name="preferredDuringSchedulingIgnoredDuringExecution", default=None
+    )
+
+
+class PodAffinityTerm(Wire):
+    label_selector: LabelSelector | None = None
+    topology_key: str = ""
+    namespaces: list[str] | None = None
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
+
+
+class WeightedPodAffinityTerm(Wire):
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm | None = None
+
+
+class PodAffinity(Wire):
+    required: list[PodAffinityTerm] | None = field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
+    preferred: list[WeightedPodAffinityTerm] | None = field(
+        name="preferredDuringSchedulingIgnoredDuringExecution", default=None
+    )
+
+
+class Affinity(Wire):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class TopologySpreadConstraint(Wire):
+    max_skew: int = 1
+    topology_key: str = ""
+    when_unsatisfiable: str = "DoNotSchedule"
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: list[str] | None = None
+
+
+class Toleration(Wire):
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+    toleration_seconds: int | None = None
+
+
+class ResourceClaimName(Wire):
+    name: str = ""
+
+
+class Resources(Wire):
+    requests: Quantities | None = None
+    limits: Quantities | None = None
+    claims: list[ResourceClaimName] | None = None
+
+
+class ContainerPort(Wire):
+    container_port: int | None = None
+    host_port: int | None = None
+    protocol: str | None = None
+    host_ip: str | None = field(name="hostIP", default=None)
+
+
+class Probe(Wire):
+    http_get: Present | None = None
+    tcp_socket: Present | None = None
+    exec: Present | None = None
+    grpc: Present | None = None
+    initial_delay_seconds: int | None = None
+    timeout_seconds: int | None = None
+    period_seconds: int | None = None
+    success_threshold: int | None = None
+    failure_threshold: int | None = None
+
+
+class Lifecycle(Wire):
+    pre_stop: Present | None = None
+
+
+class Container(Wire):
+    """`start` is this project's own field: "form program", put in the place of command and args."""
+
+    name: str = ""
+    image: str | None = None
+    command: list[str] | None = None
+    args: list[str] | None = None
+    start: str | None = field(name="headroom.dev/start", default=None)
+    resources: Resources | None = None
+    ports: list[ContainerPort] | None = None
+    restart_policy: str | None = None
+    startup_probe: Probe | None = None
+    readiness_probe: Probe | None = None
+    liveness_probe: Probe | None = None
+    lifecycle: Lifecycle | None = None
+
+
+class ClaimSource(Wire):
+    claim_name: str = ""
+    read_only: bool | None = None
+
+
+class EmptyDir(Wire):
+    medium: str | None = None
+    size_limit: str | int | float | None = None
+
+
+class GcePersistentDisk(Wire):
+    pd_name: str = ""
+    read_only: bool | None = None
+
+
+class AwsElasticBlockStore(Wire):
+    volume_id: str = field(name="volumeID", default="")
+    read_only: bool | None = None
+
+
+class AzureDisk(Wire):
+    disk_uri: str = field(name="diskURI", default="")
+    read_only: bool | None = None
+
+
+class Rbd(Wire):
+    pool: str | None = None
+    image: str = ""
+    read_only: bool | None = None
+
+
+class Iscsi(Wire):
+    iqn: str = ""
+    read_only: bool | None = None
+
+
+class ClaimTemplateSpec(Wire):
+    storage_class_name: str | None = None
+
+
+class ClaimTemplate(Wire):
+    spec: ClaimTemplateSpec | None = None
+
+
+class EphemeralVolume(Wire):
+    volume_claim_template: ClaimTemplate | None = None
+
+
+class Volume(Wire):
+    """The sources of `VolumeSource` in core/v1; exactly one is set (none: an emptyDir)."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: EphemeralVolume | None = None
+    empty_dir: EmptyDir | None = None
+    gce_persistent_disk: GcePersistentDisk | None = None
+    aws_elastic_block_store: AwsElasticBlockStore | None = None
+    azure_disk: AzureDisk | None = None
+    rbd: Rbd | None = None
+    iscsi: Iscsi | None = None
+    host_path: Present | None = None
+    secret: Present | None = None
+    config_map: Present | None = None
+    downward_api: Present | None = field(name="downwardAPI", default=None)
+    projected: Present | None = None
+    csi: Present | None = None
+    image: Present | None = None
+    nfs: Present | None = None
+    glusterfs: Present | None = None
+    flex_volume: Present | None = None
+    cinder: Present | None = None
+    cephfs: Present | None = None
+    flocker: Present | None = None
+    fc: Present | None = None
+    azure_file: Present | None = None
+    vsphere_volume: Present | None = None
+    quobyte: Present | None = None
+    photon_persistent_disk: Present | None = None
+    portworx_volume: Present | None = None
+    scale_io: Present | None = field(name="scaleIO", default=None)
+    storageos: Present | None = None
+    git_repo: Present | None = None
+
+
+class PodResourceClaim(Wire):
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+    source: PodResourceClaim | None = None  # v1alpha2's nesting
+
+
+class SchedulingGate(Wire):
+    name: str = ""
+
+
+class PodSpec(Wire):
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    overhead: Quantities | None = None
+    resources: Resources | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    topology_spread_constraints: list[TopologySpreadConstraint] | None = None
+    tolerations: list[Toleration] | None = None
+    node_name: str | None = None
+    priority_class_name: str | None = None
+    priority: int | None = None
+    preemption_policy: str | None = None
+    host_network: bool | None = None
+    volumes: list[Volume] | None = None
+    resource_claims: list[PodResourceClaim] | None = None
+    scheduler_name: str | None = None
+    scheduling_gates: list[SchedulingGate] | None = None
+    runtime_class_name: str | None = None
+    restart_policy: str | None = None
+    termination_grace_period_seconds: int | None = None
+    active_deadline_seconds: int | None = None
+    readiness_gates: list[Present] | None = None
+
+
+class PodCondition(Wire):
+    type: str = ""
+    status: str = ""
+    reason: str | None = None
+    message: str | None = None
+    last_transition_time: datetime | None = None
+
+
+class RunningState(Wire):
+    started_at: datetime | None = None
+
+
+class WaitingState(Wire):
+    reason: str | None = None
+    message: str | None = None
+
+
+class TerminatedState(Wire):
+    exit_code: int | None = None
+    signal: int | None = None
+    reason: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+
+class State(Wire):
+    running: RunningState | None = None
+    waiting: WaitingState | None = None
+    terminated: TerminatedState | None = None
+
+
+class ContainerStatus(Wire):
+    name: str = ""
+    ready: bool | None = None
+    started: bool | None = None
+    restart_count: int | None = None
+    state: State | None = None
+    last_state: State | None = None
+
+
+class PodClaimStatus(Wire):
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class PodStatus(Wire):
+    phase: str | None = None
+    conditions: list[PodCondition] | None = None
+    start_time: datetime | None = None
+    container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+    qos_class: str | None = None
+    reason: str | None = None
+    nominated_node_name: str | None = None
+    resource_claim_statuses: list[PodClaimStatus] | None = None
+
+
+class Object(Wire):
+    """What every object has."""
+
+    metadata: Metadata | None = None
+
+
+class Pod(Object):
+    spec: PodSpec | None = None
+    status: PodStatus | None = None
+
+
+class PodTemplate(Object):
+    """A ``PodTemplateSpec``."""
+
+    spec: PodSpec | None = None
+
+
+# ── nodes, namespaces ────────────────────────────────────────────────────────────────────────────────────────────────
+class Taint(Wire):
+    key: str = ""
+    value: str | None = None
+    effect: str = ""
+
+
+class NodeSpec(Wire):
+    taints: list[Taint] | None = None
+    unschedulable: bool | None = None
+    provider_id: str | None = field(name="providerID", default=None)
+
+
+class NodeCondition(Wire):
+    type: str = ""
+    status: str = ""
+    last_heartbeat_time: datetime | None = None
+
+
+class Image(Wire):
+    names: list[str] | None = None
+    size_bytes: int | None = None
+
+
+class NodeInfo(Wire):
+    kubelet_version: str | None = None
+
+
+class NodeStatus(Wire):
+    allocatable: Quantities | None = None
+    capacity: Quantities | None = None
+    conditions: list[NodeCondition] | None = None
+    images: list[Image] | None = None
+    node_info: NodeInfo | None = None
+
+
+class Node(Object):
+    spec: NodeSpec | None = None
+    status: NodeStatus | None = None
+
+
+class Namespace(Object):
+    pass
+
+
+# ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
+class RollingUpdate(Wire):
+    max_surge: IntOrString | None = None
+    max_unavailable: IntOrString | None = None
+    partition: int | None = None
+
+
+class Strategy(Wire):
+    type: str | None = None
+    rolling_update: RollingUpdate | None = None
+
+
+class Ordinals(Wire):
+    start: int | None = None
+
+
+class WorkloadSpec(Wire):
+    """The specs of Deployment, ReplicaSet, StatefulSet, DaemonSet and Job together."""
+
+    replicas: int | None = None
+    selector: LabelSelector | None = None
+    template: PodTemplate | None = None
+    strategy: Strategy | None = None
+    update_strategy: Strategy | None = None
+    min_ready_seconds: int | None = None
+    progress_deadline_seconds: int | None = None
+    revision_history_limit: int | None = None
+    paused: bool | None = None
+    pod_management_policy: str | None = None
+    service_name: str | None = None
+    ordinals: Ordinals | None = None
+    volume_claim_templates: list[Object] | None = None
+    parallelism: int | None = None
+    completions: int | None = None
+    backoff_limit: int | None = None
+    active_deadline_seconds: int | None = None
+    suspend: bool | None = None
+
+
+class WorkloadCondition(Wire):
+    type: str = ""
+    status: str = ""
+    reason: str | None = None
+
+
+class WorkloadStatus(Wire):
+    observed_generation: int | None = None
+    replicas: int | None = None
+    ready_replicas: int | None = None
+    available_replicas: int | None = None
+    updated_replicas: int | None = None
+    current_revision: str | None = None
+    update_revision: str | None = None
+    desired_number_scheduled: int | None = None
+    number_ready: int | None = None
+    number_available: int | None = None
+    updated_number_scheduled: int | None = None
+    active: int | None = None
+    ready: int | None = None
+    conditions: list[WorkloadCondition] | None = None
+
+
+class Workload(Object):
+    spec: WorkloadSpec | None = None
+    status: WorkloadStatus | None = None
+
+
+# ── policy ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+class BudgetSpec(Wire):
+    selector: LabelSelector | None = None
+    min_available: IntOrString | None = None
+    max_unavailable: IntOrString | None = None
+    unhealthy_pod_eviction_policy: str | None = None
+
+
+class BudgetStatus(Wire):
+    disruptions_allowed: int | None = None
+    current_healthy: int | None = None
+    desired_healthy: int | None = None
+    expected_pods: int | None = None
+
+
+class PodDisruptionBudget(Object):
+    spec: BudgetSpec | None = None
+    status: BudgetStatus | None = None
+
+
+class PriorityClass(Object):
+    value: int = 0
+    global_default: bool | None = None
+    preemption_policy: str | None = None
+
+
+class ScopeRequirement(Wire):
+    scope_name: str = ""
+    operator: str = ""
+    values: list[str] | None = None
+
+
+class ScopeSelector(Wire):
+    match_expressions: list[ScopeRequirement] | None = None
+
+
+class QuotaSpec(Wire):
+    hard: Quantities | None = None
+    scopes: list[str] | None = None
+    scope_selector: ScopeSelector | None = None
+
+
+class QuotaStatus(Wire):
+    used: Quantities | None = None
+
+
+class ResourceQuota(Object):
+    spec: QuotaSpec | None = None
+    status: QuotaStatus | None = None
+
+
+class LimitRangeItem(Wire):
+    type: str = ""
+    min: Quantities | None = None
+    max: Quantities | None = None
+    default: Quantities | None = None
+    default_request: Quantities | None = None
+    max_limit_request_ratio: Quantities | None = None
+
+
+class LimitRangeSpec(Wire):
+    limits: list[LimitRangeItem] | None = None
+
+
+class LimitRange(Object):
+    spec: LimitRangeSpec | None = None
+
+
+# ── storage ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+class VolumeNodeAffinity(Wire):
+    required: NodeSelector | None = None
+
+
+class ObjectReference(Wire):
+    kind: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    uid: str | None = None
+
+
+class CsiSource(Wire):
+    driver: str = ""
+
+
+class PersistentVolumeSpec(Wire):
+    node_affinity: VolumeNodeAffinity | None = None
+    claim_ref: ObjectReference | None = None
+    storage_class_name: str | None = None
+    capacity: Quantities | None = None
+    access_modes: list[str] | None = None
+    csi: CsiSource | None = None
+    local: Present | None = None
+
+
+class PhaseStatus(Wire):
+    phase: str | None = None
+
+
+class PersistentVolume(Object):
+    spec: PersistentVolumeSpec | None = None
+    status: PhaseStatus | None = None
+
+
+class PersistentVolumeClaimSpec(Wire):
+    volume_name: str | None = None
+    storage_class_name: str | None = None
+    resources: Resources | None = None
+    access_modes: list[str] | None = None
+
+
+class PersistentVolumeClaim(Object):
+    spec: PersistentVolumeClaimSpec | None = None
+    status: PhaseStatus | None = None
+
+
+class TopologyLabelRequirement(Wire):
+    key: str = ""
+    values: list[str] | None = None
+
+
+class TopologySelectorTerm(Wire):
+    match_label_expressions: list[TopologyLabelRequirement] | None = None
+
+
+class StorageClass(Object):
+    provisioner: str | None = None
+    volume_binding_mode: str | None = None
+    allowed_topologies: list[TopologySelectorTerm] | None = None
+
+
+# ── devices (dynamic resource allocation) ────────────────────────────────────────────────────────────────────────────
+class CelSelector(Wire):
+    expression: str = ""
+
+
+class DeviceSelector(Wire):
+    cel: CelSelector | None = None
+
+
+class DeviceClassSpec(Wire):
+    selectors: list[DeviceSelector] | None = None
+    extended_resource_name: str | None = None
+
+
+class DeviceClass(Object):
+    spec: DeviceClassSpec | None = None
+
+
+class DeviceAttribute(Wire):
+    string: str | None = None
+    int_: int | None = field(name="int", default=None)
+    bool_: bool | None = field(name="bool", default=None)
+    version: str | None = None
+
+
+class DeviceCapacity(Wire):
+    value: str | int | float = "0"
+
+
+class DeviceBody(Wire):
+    """A device's content: under ``basic`` in v1alpha3 and v1beta1, in the device itself since v1beta2."""
+
+    attributes: dict[str, DeviceAttribute] | None = None
+    capacity: dict[str, DeviceCapacity | str] | None = None
+    taints: list[Taint] | None = None
+    consumes_counters: list[Present] | None = None
+    allow_multiple_allocations: bool | None = None
+    node_name: str | None = None
+    node_selector: Present | None = None
+    all_nodes: bool | None = None
+    binding_conditions: list[str] | None = None
+
+
+class Device(DeviceBody):
+    name: str = ""
+    basic: DeviceBody | None = None
+
+
+class ResourcePool(Wire):
+    name: str = ""
+    generation: int | None = None
+    resource_slice_count: int | None = None
+
+
+class ResourceSliceSpec(Wire):
+    driver: str = ""
+    pool: ResourcePool | None = None
+    node_name: str | None = None
+    all_nodes: bool | None = None
+    node_selector: NodeSelector | None = None
+    devices: list[Device] | None = None
+
+
+class ResourceSlice(Object):
+    spec: ResourceSliceSpec | None = None
+
+
+class ExactRequest(Wire):
+    device_class_name: str | None = None
+    selectors: list[DeviceSelector] | None = None
+    allocation_mode: str | None = None
+    count: int | None = None
+    admin_access: bool | None = None
+    tolerations: list[Toleration] | None = None
+    capacity: Present | None = None
+
+
+class DeviceRequest(ExactRequest):
+    """Flat in v1beta1, under ``exactly`` since v1beta2."""
+
+    name: str = ""
+    exactly: ExactRequest | None = None
+    first_available: list[Present] | None = None
+
+
+class DeviceClaim(Wire):
+    requests: list[DeviceRequest] | None = None
+    constraints: list[Present] | None = None
+
+
+class ClaimSpec(Wire):
+    devices: DeviceClaim | None = None
+
+
+class AllocatedDevice(Wire):
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+
+
+class AllocatedDevices(Wire):
+    results: list[AllocatedDevice] | None = None
+
+
+class Allocation(Wire):
+    devices: AllocatedDevices | None = None
+    node_selector: NodeSelector | None = None
+
+
+class ClaimStatus(Wire):
+    allocation: Allocation | None = None
+    reserved_for: list[ObjectReference] | None = None
+
+
+class ResourceClaim(Object):
+    spec: ClaimSpec | None = None
+    status: ClaimStatus | None = None
+
+
+class ResourceClaimTemplateSpec(Wire):
+    spec: ClaimSpec | None = None
+
+
+class ResourceClaimTemplate(Object):
+    spec: ResourceClaimTemplateSpec | None = None
+
+
+# ── events, metrics ──────────────────────────────────────────────────────────────────────────────────────────────────
+class EventSource(Wire):
+    component: str | None = None
+
+
+class EventSeries(Wire):
+    count: int | None = None
+    last_observed_time: datetime | None = None
+
+
+class Event(Object):
+    """core/v1, and events.k8s.io/v1 with its other names (``regarding``, ``note``, ``deprecated…``)."""
+
+    involved_object: ObjectReference | None = None
+    regarding: ObjectReference | None = None
+    type: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    note: str | None = None
+    count: int | None = None
+    deprecated_count: int | None = None
+    first_timestamp: datetime | None = None
+    last_timestamp: datetime | None = None
+    deprecated_first_timestamp: datetime | None = None
+    deprecated_last_timestamp: datetime | None = None
+    event_time: datetime | None = None
+    series: EventSeries | None = None
+    source: EventSource | None = None
+    deprecated_source: EventSource | None = None
+    reporting_component: str | None = None
+    reporting_controller: str | None = None
+
+
+class ContainerUsage(Wire):
+    name: str = ""
+    usage: Quantities | None = None
+
+
+class PodMetrics(Object):
+    timestamp: datetime | None = None
+    window: str | None = None
+    containers: list[ContainerUsage] | None = None
+
+
+KINDS: dict[str, type[Object]] = {
+    "Node": Node,
+    "Namespace": Namespace,
+    "Pod": Pod,
+    "Deployment": Workload,
+    "ReplicaSet": Workload,
+    "StatefulSet": Workload,
+    "DaemonSet": Workload,
+    "Job": Workload,
+    "PodDisruptionBudget": PodDisruptionBudget,
+    "PriorityClass": PriorityClass,
+    "ResourceQuota": ResourceQuota,
+    "LimitRange": LimitRange,
+    "PersistentVolume": PersistentVolume,
+    "PersistentVolumeClaim": PersistentVolumeClaim,
+    "StorageClass": StorageClass,
+    "DeviceClass": DeviceClass,
+    "ResourceSlice": ResourceSlice,
+    "ResourceClaim": ResourceClaim,
+    "ResourceClaimTemplate": ResourceClaimTemplate,
+    "Event": Event,
+    "PodMetrics": PodMetrics,
+}
+"""The kinds the planner reads; others are counted and named."""
+
+API_GROUPS: dict[str, str] = {
+    "Deployment": "apps",
+    "ReplicaSet": "apps",
+    "StatefulSet": "apps",
+    "DaemonSet": "apps",
+    "Job": "batch",
+    "PodDisruptionBudget": "policy",
+    "PriorityClass": "scheduling.k8s.io",
+    "StorageClass": "storage.k8s.io",
+    "DeviceClass": "resource.k8s.io",
+    "ResourceSlice": "resource.k8s.io",
+    "ResourceClaim": "resource.k8s.io",
+    "ResourceClaimTemplate": "resource.k8s.io",
+    "PodMetrics": "metrics.k8s.io",
+}
+"""kind → API group; kinds not named here are in the core group (Event also in events.k8s.io)."""
+
+
+# ── containers of objects ────────────────────────────────────────────────────────────────────────────────────────────
+class Head(msgspec.Struct, gc=False, rename="camel"):
+    """What says which kind an object is."""
+
+    kind: str | None = None
+    api_version: str | None = None
+
+
+class List(msgspec.Struct, gc=False, rename="camel"):
+    """A document: a List (or PodList, …) with `items`, or a single object without."""
+
+    kind: str | None = None
+    api_version: str | None = None
+    items: list[msgspec.Raw] | None = None
+
+
+encode = msgspec.json.Encoder().encode
+DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(type_) for kind, type_ in KINDS.items()}
