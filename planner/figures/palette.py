@@ -8,6 +8,7 @@ Source: https://jfly.uni-koeln.de/color/ (Masataka Okabe, Kei Ito, 2008).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from planner.results import PodState, Verdict
@@ -22,8 +23,10 @@ YELLOW: Final = "#F0E442"
 GREY: Final = "#BBBBBB"
 CATEGORICAL: Final = (BLUE, GREEN, SKY, ORANGE, VERMILION, PURPLE, YELLOW, GREY)
 
+INK: Final = "#10161D"  # words and patterns on any of the colours above: 4.5:1 on all but blue
 LINE: Final = "#8A97A5"  # axes' marks and annotations: 3:1 against both the light and the dark page
 CLEAR: Final = "rgba(0,0,0,0)"
+FREE: Final = "rgba(138,151,165,0.28)"  # an empty seat, on the light and on the dark page
 
 POD_STATE: Final = {
     PodState.OLD_READY: BLUE,
@@ -56,3 +59,9 @@ VERDICT: Final = {
     Verdict.UNKNOWN: GREY,
 }
 VERDICT_GLYPH: Final = {Verdict.COMPLETES: "✓", Verdict.STUCK: "✗", Verdict.NEEDS_GROWTH: "△", Verdict.UNKNOWN: "?"}
+
+
+def steps(colours: Sequence[str]) -> list[tuple[float, str]]:
+    """A Plotly colour scale in steps: with ``zmin=-0.5`` and ``zmax=len(colours) - 0.5`` the value i gets ``colours[i]``."""
+    last = len(colours)
+    return [edge for i, colour in enumerate(colours) for edge in ((i / last, colour), ((i + 1) / last, colour))]

@@ -9,13 +9,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.errors import HeadroomError
+from planner.ui.words import literal
 
 
 def show(error: HeadroomError, place: DeltaGenerator | None = None) -> None:
     """The error's sentence in a box, with a glyph and a word beside the colour."""
-    where = f"\n\nWhere: {error.where}" if error.where else ""
-    mend = f"\n\nWhat to do: {error.mend}." if error.mend else ""
-    (place or st).error(f"{error.what}.{where}{mend}", title="✗ This can't be answered", icon=":material/error:")
+    where = f"\n\nWhere: {literal(error.where)}" if error.where else ""
+    mend = f"\n\nWhat to do: {literal(error.mend)}." if error.mend else ""
+    (place or st).error(f"{literal(error.what)}.{where}{mend}", title="✗ This can't be answered", icon=":material/error:")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ def show() -> None:
     snapshot = session.cluster()
     with st.sidebar:
         st.caption("CLUSTER")
-        st.markdown(f"**{snapshot.source}**")
+        st.markdown(f"**{words.literal(snapshot.source)}**")
         st.caption(f"{words.count(len(snapshot.nodes), 'node')}, {words.count(len(snapshot.pods), 'pod')}")
         st.caption(f"Taken {words.moment(snapshot.taken_at)}")
         if session.is_demo():

@@ -8,6 +8,7 @@ import streamlit as st
 
 from planner.figures import palette
 from planner.results import Reason, Verdict
+from planner.ui.words import literal
 
 GLYPH = palette.VERDICT_GLYPH
 WORD = {
@@ -62,7 +63,7 @@ def show(verdict: Verdict, reason: Reason, sentence: str) -> None:
     box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error, Verdict.NEEDS_GROWTH: st.warning}.get(
         verdict, st.info
     )
-    box(sentence, title=words(verdict, reason), icon=_ICON[verdict])
+    box(literal(sentence), title=words(verdict, reason), icon=_ICON[verdict])
 
 
 def badge(verdict: Verdict, reason: Reason = Reason.NONE) -> None:

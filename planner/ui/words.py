@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from planner.quantity import format_amount
+
+_MARKDOWN = re.compile(r"[\\`*_\[\]()<>#$:~|!]")
+
+
+def literal(text: str) -> str:
+    """`text` for a place that reads Markdown, shown as it is: names and messages come out of clusters and files."""
+    return _MARKDOWN.sub(r"\\\g<0>", text)
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
@@ -35,9 +43,10 @@ def amount(value: int, resource: str) -> str:
 
 
 def bytes_text(value: float) -> str:
-    """``512 MiB``, ``15.6 GiB``: three digits, binary units."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
+    """``512 MiB``, ``15.6 GiB``: three digits or the whole number, binary units."""
+    unit = "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
         if abs(value) < 1024:
-            return f"{value:.3g} {unit}"
+            break
         value /= 1024
-    return f"{value:,.3g} TiB" if value < 1000 else f"{value:,.0f} TiB"
+    return f"{value:.3g} {unit}" if abs(value) < 100 else f"{value:,.0f} {unit}"

@@ -1,0 +1,124 @@
+"""A rollout over time: its pods by state, and under them the GPUs held against what there is."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from planner.figures import palette
+from planner.figures.labels import plain
+from planner.results import PodState, TimelineRow, WorkloadRollout
+from planner.vocabulary import is_gpu_resource
+
+_TAIL = 0.06  # how far the first and the last state are drawn beyond their moments, as a share of the whole
+
+
+def scarce_resource(rollout: WorkloadRollout) -> str:
+    """The extended resource drawn under the pods: the pod's GPUs, else the first it asks for, else none ("")."""
+    extended = [name for name in rollout.requests if "/" in name]
+    return next((name for name in extended if is_gpu_resource(name)), extended[0] if extended else "")
+
+
+def figure(rollout: WorkloadRollout, capacity: int | None = None) -> go.Figure:
+    """Pods by state, stacked, over estimated seconds; below, `scarce_resource` held by the whole cluster.
+
+    Parameters
+    ----------
+    capacity : int or None
+        The cluster's allocatable of that resource, drawn as a line; None leaves it out.
+    """
+    resource = scarce_resource(rollout)
+    rows = 2 if resource else 1
+    drawn = make_subplots(
+        rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.09, row_heights=[0.64, 0.36] if resource else [1.0]
+    )
+    moments = _moments(rollout.timeline)
+    events = [*(plain(row.event) for row in rollout.timeline), "nothing moves any more"]
+    for state in PodState:
+        counts = [row.counts.get(state.value, 0) for row in rollout.timeline]
+        if any(counts):
+            drawn.add_trace(_band(state, moments, [*counts, counts[-1]], events), row=1, col=1)
+    _add_level(drawn, 1, rollout.replicas, f"{rollout.replicas}<br>wanted", palette.LINE, "dot")
+    if resource:
+        _add_held(drawn, rollout, resource, moments, capacity)
+    drawn.update_yaxes(title_text="pods", rangemode="tozero", row=1, col=1, tickformat="d")
+    drawn.update_xaxes(title_text="seconds since the change (estimate)", row=rows, col=1, zeroline=False)
+    drawn.update_layout(
+        height=460 if resource else 330,
+        margin={"t": 8, "r": 62, "b": 8, "l": 8},
+        hovermode="x unified",
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
+    )
+    return drawn
+
+
+def _moments(timeline: tuple[TimelineRow, ...]) -> list[float]:
+    """Where each state begins, in seconds, and where the drawing ends; the state before the change lies left of 0."""
+    span = max((row.seconds for row in timeline), default=0.0) or 1.0
+    return [*(-_TAIL * span if row.tick < 0 else row.seconds for row in timeline), span * (1 + _TAIL)]
+
+
+def _band(state: PodState, moments: list[float], counts: list[int], events: list[str]) -> go.Scatter:
+    return go.Scatter(
+        x=moments,
+        y=counts,
+        name=palette.POD_STATE_NAME[state],
+        stackgroup="pods",
+        line={"shape": "hv", "width": 1, "color": palette.POD_STATE[state]},
+        fillcolor=palette.POD_STATE[state],
+        fillpattern={
+            "shape": palette.POD_STATE_PATTERN[state],
+            "fillmode": "overlay",
+            "fgcolor": palette.INK,
+            "fgopacity": 0.45,
+            "size": 7,
+            "solidity": 0.2,
+        },
+        customdata=events,
+        hovertemplate="%{y}",
+    )
+
+
+def _add_held(
+    drawn: go.Figure, rollout: WorkloadRollout, resource: str, moments: list[float], capacity: int | None
+) -> None:
+    for name, dash, values in (
+        ("held by all", "solid", [row.held.get(resource, 0) for row in rollout.timeline]),
+        ("held by this workload", "dash", [row.held_by_workload.get(resource, 0) for row in rollout.timeline]),
+    ):
+        drawn.add_trace(
+            go.Scatter(
+                x=moments,
+                y=[*values, values[-1]] if values else [],
+                name=name,
+                mode="lines",
+                line={"shape": "hv", "width": 2.5, "color": palette.PURPLE, "dash": dash},
+                hovertemplate="%{y}",
+            ),
+            row=2,
+            col=1,
+        )
+    if capacity is not None:
+        _add_level(drawn, 2, capacity, f"{capacity}<br>capacity", palette.VERMILION, "solid")
+    drawn.update_yaxes(title_text=plain(resource), rangemode="tozero", row=2, col=1, tickformat="d")
+
+
+def _add_level(drawn: go.Figure, row: int, y: int, words: str, colour: str, dash: str) -> None:
+    """A level line with its words in the right margin, where no band covers them."""
+    drawn.add_hline(y=y, line_color=colour, line_width=2, line_dash=dash, row=row, col=1)
+    drawn.add_annotation(
+        x=1, y=y, xref=f"x{row if row > 1 else ''} domain", yref=f"y{row if row > 1 else ''}", text=words,
+        showarrow=False, xanchor="left", xshift=6, align="left",
+    )  # fmt: skip
+
+
+def alt(rollout: WorkloadRollout) -> str:
+    """The timeline's takeaway in words."""
+    if not rollout.timeline:
+        return f"No timeline for {rollout.workload}."
+    last = rollout.timeline[-1].counts
+    states = ", ".join(f"{last[s.value]} {palette.POD_STATE_NAME[s]}" for s in PodState if last.get(s.value))
+    return (
+        f"Pods of {rollout.workload} over about {rollout.seconds:.0f} seconds: at the end {states or 'none'}; "
+        f"never fewer than {rollout.lowest_ready} Ready, never more than {rollout.peak_pods} pods."
+    )

@@ -1,0 +1,108 @@
+"""Every maxSurge × maxUnavailable with its verdict: cells that can be clicked."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from planner.figures import palette
+from planner.results import GridCell, StrategyGrid, Verdict
+
+_CODES = (Verdict.COMPLETES, Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN)
+_WORDS_BELOW = 14  # columns up to which a cell has room for its number beside the glyph
+_GLYPH_BELOW = 30
+
+
+def figure(grid: StrategyGrid) -> go.Figure:
+    """Rows maxSurge, columns maxUnavailable; glyph and peak GPUs in each cell, today's strategy outlined.
+
+    A Plotly heatmap's cells can't be selected in Streamlit, so a transparent square lies on each; its ``customdata`` is
+    ``[maxSurge, maxUnavailable]``.
+    """
+    surges, unavailables = [str(value) for value in grid.surges], [str(value) for value in grid.unavailables]
+    drawn = go.Figure(
+        go.Heatmap(
+            x=unavailables,
+            y=surges,
+            z=[[_code(cell) for cell in row] for row in grid.cells],
+            zmin=-0.5,
+            zmax=len(_CODES) + 0.5,
+            colorscale=palette.steps([*(palette.VERDICT[verdict] for verdict in _CODES), palette.FREE]),
+            showscale=False,
+            xgap=2,
+            ygap=2,
+            text=[[_text(cell, len(unavailables)) for cell in row] for row in grid.cells],
+            texttemplate="%{text}",
+            textfont={"color": palette.INK, "size": 14},
+            hoverinfo="skip",
+        )
+    )
+    cells = [cell for row in grid.cells for cell in row if cell.is_valid]
+    drawn.add_trace(_squares(cells, size=max(8, min(34, 330 // max(1, len(surges))))))
+    current = [cell for cell in cells if cell.is_current]
+    drawn.add_trace(_outline(current, size=26 if len(surges) <= _WORDS_BELOW else 10))
+    drawn.update_xaxes(type="category", title_text="maxUnavailable", showgrid=False)
+    drawn.update_yaxes(type="category", title_text="maxSurge", showgrid=False)
+    drawn.update_layout(
+        height=max(260, min(620, 90 + 42 * len(surges))),
+        margin={"t": 8, "r": 8, "b": 8, "l": 8},
+        showlegend=False,
+        dragmode=False,
+    )
+    return drawn
+
+
+def _code(cell: GridCell) -> int:
+    return _CODES.index(cell.verdict) if cell.is_valid else len(_CODES)
+
+
+def _text(cell: GridCell, columns: int) -> str:
+    if not cell.is_valid:
+        return "–"
+    if columns > _GLYPH_BELOW:
+        return ""
+    glyph = palette.VERDICT_GLYPH[cell.verdict]
+    return f"{glyph} {cell.peak_gpus or cell.peak_pods}" if columns <= _WORDS_BELOW else glyph
+
+
+def _squares(cells: list[GridCell], size: int) -> go.Scatter:
+    return go.Scatter(
+        x=[str(cell.max_unavailable) for cell in cells],
+        y=[str(cell.max_surge) for cell in cells],
+        mode="markers",
+        marker={"symbol": "square", "size": size, "color": palette.CLEAR},
+        customdata=[[cell.max_surge, cell.max_unavailable] for cell in cells],
+        text=[words(cell) for cell in cells],
+        hovertemplate="%{text}<extra></extra>",
+        unselected={"marker": {"opacity": 0}},
+    )
+
+
+def _outline(cells: list[GridCell], size: int) -> go.Scatter:
+    return go.Scatter(
+        x=[str(cell.max_unavailable) for cell in cells],
+        y=[str(cell.max_surge) for cell in cells],
+        mode="markers",
+        marker={
+            "symbol": "square-open",
+            "size": size,
+            "color": palette.INK,
+            "line": {"width": 3, "color": palette.INK},
+        },
+        hoverinfo="skip",
+    )
+
+
+def words(cell: GridCell) -> str:
+    """A cell in words, for the hover and for readers of the table."""
+    return (
+        f"maxSurge {cell.max_surge}, maxUnavailable {cell.max_unavailable}: {cell.verdict.value.replace('_', ' ')}<br>"
+        f"peak {cell.peak_gpus} GPUs in {cell.peak_pods} pods, lowest Ready {cell.lowest_ready}, "
+        f"about {cell.seconds:.0f} s"
+    )
+
+
+def alt(grid: StrategyGrid) -> str:
+    """The grid's takeaway in words."""
+    cells = [cell for row in grid.cells for cell in row if cell.is_valid]
+    done = sum(cell.verdict is Verdict.COMPLETES for cell in cells)
+    return f"{done} of {len(cells)} pairs of maxSurge and maxUnavailable complete. {grid.sentence}"
