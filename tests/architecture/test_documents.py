@@ -34,7 +34,7 @@ def test_command_explains_itself_and_its_options(name: str) -> None:
     command = headroom.get_command(None, name)  # type: ignore[arg-type]
     assert command is not None
     assert command.help
-    silent = [option.name for option in command.params if option.param_type_name == "option" and not option.help]  # type: ignore[attr-defined]
+    silent = [option.name for option in command.params if option.param_type_name == "option" and not option.help]
     assert not silent, f"headroom {name}: options without help: {silent}"
 
 

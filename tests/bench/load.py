@@ -1,0 +1,31 @@
+"""Reads one file in a process of its own, and says how long that took and how much memory the process ever held.
+
+``python -m tests.bench.load FILE bare|headroom``: `bare` decodes the bytes with msgspec and keeps the result,
+`headroom` makes the snapshot. Either prints ``{"seconds": …, "peak_bytes": …}``.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from planner.sources import kubectl
+
+
+def main(path: str, way: str) -> None:
+    data = Path(path).read_bytes()
+    start = time.perf_counter()
+    kept = msgspec.json.decode(data) if way == "bare" else kubectl.read_bytes(data, name=Path(path).name)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    assert kept
+    print(json.dumps({"seconds": seconds, "peak_bytes": peak}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
