@@ -1,0 +1,731 @@
+"""kube-controller-manager: one ``sync_…`` function per controller, each True when it changed something."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from tests.reference.admission import QuotaExceeded, admit_pod
+from tests.reference.cluster import Cluster, age_class
+from tests.reference.objects import (
+    Object,
+    controller_of,
+    is_active,
+    is_bound,
+    is_ready,
+    is_terminating,
+    key,
+    labels,
+    node_term_matches,
+    required_node_affinity_matches,
+    scaled,
+    selector_matches,
+    tolerates,
+)
+
+HASH = "pod-template-hash"
+REVISION = "controller-revision-hash"
+DESIRED = "deployment.kubernetes.io/desired-replicas"
+MAX = "deployment.kubernetes.io/max-replicas"
+
+
+def owned_pods(cluster: Cluster, owner: Object) -> list[Object]:
+    return [
+        pod
+        for pod in cluster.of("Pod")
+        if (controller_of(pod) or {}).get("uid") == owner["metadata"]["uid"]
+    ]
+
+
+def owned_replica_sets(cluster: Cluster, deployment: Object) -> list[Object]:
+    return [
+        rs
+        for rs in cluster.of("ReplicaSet")
+        if (controller_of(rs) or {}).get("uid") == deployment["metadata"]["uid"]
+    ]
+
+
+def new_pod(owner: Object, template: Object, name: str) -> Object:
+    meta = copy.deepcopy(template.get("metadata") or {})
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": owner["metadata"]["namespace"],
+            "labels": meta.get("labels") or {},
+            "annotations": meta.get("annotations") or {},
+            "ownerReferences": [
+                {
+                    "apiVersion": owner["apiVersion"],
+                    "kind": owner["kind"],
+                    "name": owner["metadata"]["name"],
+                    "uid": owner["metadata"]["uid"],
+                    "controller": True,
+                }
+            ],
+        },
+        "spec": copy.deepcopy(template["spec"]),
+        "status": {"phase": "Pending", "conditions": []},
+    }
+
+
+def update_status(item: Object, status: Object) -> bool:
+    """Write a status; True when that changed anything."""
+    old = item.get("status") or {}
+    if {name: value for name, value in status.items() if old.get(name) != value}:
+        item["status"] = {**old, **status}
+        return True
+    return False
+
+
+def without_hash(template: Object) -> Object:
+    """deployment_util.go EqualIgnoreHash."""
+    bare = copy.deepcopy(template)
+    ((bare.get("metadata") or {}).get("labels") or {}).pop(HASH, None)
+    (bare.get("metadata") or {}).pop("creationTimestamp", None)
+    return bare
+
+
+# --- Deployment (pkg/controller/deployment) -----------------------------------------------------------------------
+
+
+def surge_and_unavailable(deployment: Object) -> tuple[int, int]:
+    """util/deployment_util.go ResolveFenceposts, MaxSurge, MaxUnavailable."""
+    spec = deployment["spec"]
+    strategy = spec.get("strategy") or {}
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return 0, 0
+    rolling = strategy.get("rollingUpdate") or {}
+    surge = scaled(rolling.get("maxSurge", "25%"), spec["replicas"], round_up=True)
+    unavailable = scaled(rolling.get("maxUnavailable", "25%"), spec["replicas"], round_up=False)
+    if surge == 0 and unavailable == 0:
+        unavailable = 1
+    return surge, min(unavailable, spec["replicas"])
+
+
+def total(replica_sets: list[Object]) -> int:
+    return sum(int(rs["spec"]["replicas"]) for rs in replica_sets)
+
+
+def total_status(replica_sets: list[Object], field: str) -> int:
+    return sum(int((rs.get("status") or {}).get(field) or 0) for rs in replica_sets)
+
+
+def by_age(replica_set: Object) -> tuple[Any, ...]:
+    """ReplicaSetsByCreationTimestamp: what was in the dump is older than what was made since."""
+    meta = replica_set["metadata"]
+    return meta.get("created", (-9, 0)), meta.get("creationTimestamp", ""), meta["name"]
+
+
+def scale(replica_set: Object, replicas: int, deployment: Object, force: bool = False) -> bool:
+    """sync.go scaleReplicaSet."""
+    if not force and replica_set["spec"]["replicas"] == replicas:
+        return False
+    wanted = deployment["spec"]["replicas"]
+    annotations = {DESIRED: str(wanted), MAX: str(wanted + surge_and_unavailable(deployment)[0])}
+    have = replica_set["metadata"].setdefault("annotations", {})
+    changed = replica_set["spec"]["replicas"] != replicas
+    if changed or any(have.get(name) != value for name, value in annotations.items()):
+        replica_set["spec"]["replicas"] = replicas
+        have.update(annotations)
+    return changed
+
+
+def new_replicas(deployment: Object, everything: list[Object], newest: Object) -> int:
+    """deployment_util.go NewRSNewReplicas."""
+    wanted = int(deployment["spec"]["replicas"])
+    if deployment["spec"]["strategy"]["type"] == "Recreate":
+        return wanted
+    have = int(newest["spec"]["replicas"])
+    rolling = deployment["spec"]["strategy"].get("rollingUpdate") or {}
+    most = wanted + scaled(rolling.get("maxSurge", "25%"), wanted, round_up=True)
+    count = total(everything)
+    return have if count >= most else have + min(most - count, wanted - have)
+
+
+def make_replica_set(cluster: Cluster, deployment: Object, old: list[Object]) -> Object:
+    """sync.go getNewReplicaSet, when there is none."""
+    suffix = f"{cluster.random.getrandbits(32):08x}"
+    template = copy.deepcopy(deployment["spec"]["template"])
+    template.setdefault("metadata", {}).setdefault("labels", {})[HASH] = suffix
+    selector = copy.deepcopy(deployment["spec"]["selector"])
+    selector.setdefault("matchLabels", {})[HASH] = suffix
+    wanted = deployment["spec"]["replicas"]
+    made = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": f"{deployment['metadata']['name']}-{suffix}",
+            "namespace": deployment["metadata"]["namespace"],
+            "labels": template["metadata"]["labels"],
+            "annotations": {DESIRED: str(wanted), MAX: str(wanted + surge_and_unavailable(deployment)[0])},
+            "ownerReferences": [
+                {
+                    "apiVersion": "apps/v1",
+                    "kind": "Deployment",
+                    "name": deployment["metadata"]["name"],
+                    "uid": deployment["metadata"]["uid"],
+                    "controller": True,
+                }
+            ],
+        },
+        "spec": {"replicas": 0, "selector": selector, "template": template},
+        "status": {"replicas": 0},
+    }
+    made["spec"]["replicas"] = new_replicas(deployment, [*old, made], made)  # type: ignore[index]
+    return cluster.create(made)
+
+
+def sync_deployment(cluster: Cluster, deployment: Object) -> bool:
+    """deployment_controller.go syncDeployment: a scaling event first, else the strategy."""
+    sets = sorted(owned_replica_sets(cluster, deployment), key=by_age)
+    template = without_hash(deployment["spec"]["template"])
+    newest = next((rs for rs in sets if without_hash(rs["spec"]["template"]) == template), None)
+    old = [rs for rs in sets if rs is not newest]
+    changed = False
+    if any(
+        int(rs["metadata"]["annotations"][DESIRED]) != deployment["spec"]["replicas"]
+        for rs in sets
+        if rs["spec"]["replicas"] and DESIRED in (rs["metadata"].get("annotations") or {})
+    ):
+        changed = proportional(deployment, newest, old)
+    elif deployment["spec"]["strategy"]["type"] == "Recreate":
+        changed, newest = recreate(cluster, deployment, newest, old)
+    else:
+        changed, newest = roll(cluster, deployment, newest, old)
+    everything = [*old, newest] if newest else old
+    available = total_status(everything, "availableReplicas")
+    status = {
+        "observedGeneration": deployment["metadata"].get("generation", 1),
+        "replicas": total_status(everything, "replicas"),
+        "updatedReplicas": total_status([newest] if newest else [], "replicas"),
+        "readyReplicas": total_status(everything, "readyReplicas"),
+        "availableReplicas": available,
+        "unavailableReplicas": max(0, total(everything) - available),
+        "terminatingReplicas": total_status(everything, "terminatingReplicas"),
+    }
+    return update_status(deployment, status) or changed
+
+
+def roll(cluster: Cluster, deployment: Object, newest: Object | None, old: list[Object]) -> tuple[bool, Object]:
+    """rolling.go rolloutRolling: scale up if that is possible, else scale down."""
+    created = newest is None
+    if newest is None:
+        newest = make_replica_set(cluster, deployment, old)
+    wanted, have = deployment["spec"]["replicas"], newest["spec"]["replicas"]
+    if have > wanted:
+        return scale(newest, wanted, deployment) or created, newest
+    if have < wanted and scale(newest, new_replicas(deployment, [*old, newest], newest), deployment):
+        return True, newest
+    return scale_down_old(deployment, newest, old) or created, newest
+
+
+def scale_down_old(deployment: Object, newest: Object, old: list[Object]) -> bool:
+    """rolling.go reconcileOldReplicaSets: unhealthy old pods first, then as many as availability allows."""
+    if total(old) == 0:
+        return False
+    least = deployment["spec"]["replicas"] - surge_and_unavailable(deployment)[1]
+    new_unavailable = newest["spec"]["replicas"] - total_status([newest], "availableReplicas")
+    most = total([*old, newest]) - least - new_unavailable
+    if most <= 0:
+        return False
+    cleaned = 0
+    for rs in old:
+        unhealthy = rs["spec"]["replicas"] - total_status([rs], "availableReplicas")
+        if cleaned < most and rs["spec"]["replicas"] and unhealthy:
+            count = min(most - cleaned, unhealthy)
+            scale(rs, rs["spec"]["replicas"] - count, deployment)
+            cleaned += count
+    spare, down = total_status([*old, newest], "availableReplicas") - least, 0
+    for rs in old:
+        if down < spare and rs["spec"]["replicas"]:
+            count = min(rs["spec"]["replicas"], spare - down)
+            scale(rs, rs["spec"]["replicas"] - count, deployment)
+            down += count
+    return cleaned + down > 0
+
+
+def recreate(
+    cluster: Cluster, deployment: Object, newest: Object | None, old: list[Object]
+) -> tuple[bool, Object | None]:
+    """recreate.go rolloutRecreate: all old pods gone (terminating ones too) before the first new one."""
+    if any([scale(rs, 0, deployment) for rs in old]):
+        return True, newest
+    running = [pod for rs in old for pod in owned_pods(cluster, rs) if pod["status"].get("phase") != "Failed"]
+    if running or total_status(old, "replicas"):
+        return False, newest
+    created = newest is None
+    if newest is None:
+        newest = make_replica_set(cluster, deployment, old)
+    return scale(newest, deployment["spec"]["replicas"], deployment) or created, newest
+
+
+def proportional(deployment: Object, newest: Object | None, old: list[Object]) -> bool:
+    """sync.go scale: one active ReplicaSet takes all, else each its share."""
+    wanted = deployment["spec"]["replicas"]
+    everything = [*old, newest] if newest else old
+    active = [rs for rs in everything if rs["spec"]["replicas"]]
+    if len(active) == 1:
+        return scale(active[0], wanted, deployment)
+    if not active:
+        return scale(newest or old[-1], wanted, deployment)
+    if newest and newest["spec"]["replicas"] == wanted and total_status([newest], "availableReplicas") == wanted:
+        if int(newest["metadata"]["annotations"].get(DESIRED, -1)) == wanted:
+            return any([scale(rs, 0, deployment) for rs in old])
+    if deployment["spec"]["strategy"]["type"] != "RollingUpdate":
+        return False
+    most = wanted + surge_and_unavailable(deployment)[0] if wanted else 0
+    more = most - total(active)
+    # ReplicaSetsBySizeNewer / BySizeOlder: the larger first; of equals the newer when growing, the older when shrinking.
+    active.sort(key=by_age, reverse=more > 0)
+    active.sort(key=lambda rs: -rs["spec"]["replicas"])
+    sizes, added = [], 0
+    for rs in active:
+        share = 0
+        if more:
+            fraction = fraction_of(rs, deployment)
+            share = min(fraction, more - added) if more > 0 else max(fraction, more - added)
+        sizes.append(rs["spec"]["replicas"] + share)
+        added += share
+    if more:
+        sizes[0] = max(0, sizes[0] + more - added)
+    before = [(rs["spec"]["replicas"], dict(rs["metadata"]["annotations"])) for rs in active]
+    for rs, size in zip(active, sizes, strict=True):
+        scale(rs, size, deployment, force=True)
+    return before != [(rs["spec"]["replicas"], rs["metadata"]["annotations"]) for rs in active]
+
+
+def fraction_of(replica_set: Object, deployment: Object) -> int:
+    """deployment_util.go getReplicaSetFraction; integer.RoundToInt32 rounds half away from zero."""
+    wanted, have = deployment["spec"]["replicas"], replica_set["spec"]["replicas"]
+    if wanted == 0:
+        return -int(have)
+    before = int(replica_set["metadata"]["annotations"].get(MAX, 0)) or total_status([deployment], "replicas")
+    if not before:
+        return 0
+    size = have * (wanted + surge_and_unavailable(deployment)[0]) / before
+    return int(size + 0.5) - int(have)
+
+
+# --- ReplicaSet (pkg/controller/replicaset) -----------------------------------------------------------------------
+
+
+def sync_replica_set(cluster: Cluster, rs: Object) -> bool:
+    """replica_set.go syncReplicaSet: create or delete the difference, then the status."""
+    active = [pod for pod in owned_pods(cluster, rs) if is_active(pod)]
+    missing = rs["spec"]["replicas"] - len(active)
+    changed = False
+    for _ in range(missing):
+        pod = new_pod(rs, rs["spec"]["template"], cluster.fresh_name(rs["metadata"]["name"] + "-"))
+        try:
+            admit_pod(cluster, pod)
+        except QuotaExceeded:
+            break  # tried again whenever something changes
+        cluster.create(pod)
+        changed = True
+    if missing < 0:
+        for pod in ranked_for_deletion(cluster, rs, active)[:-missing]:
+            cluster.delete_pod(pod)
+            changed = True
+    pods = owned_pods(cluster, rs)
+    active = [pod for pod in pods if is_active(pod)]
+    ready = sum(is_ready(pod) for pod in active)
+    status = {
+        "replicas": len(active),
+        "fullyLabeledReplicas": len(active),
+        "readyReplicas": ready,
+        "availableReplicas": ready,
+        "terminatingReplicas": sum(is_terminating(pod) for pod in pods),
+    }
+    return update_status(rs, status) or changed
+
+
+def ranked_for_deletion(cluster: Cluster, rs: Object, pods: list[Object]) -> list[Object]:
+    """controller_utils.go ActivePodsWithRanks: the first of the list goes first."""
+    owner = (controller_of(rs) or {}).get("uid")
+    crowd: dict[str, int] = {}
+    for sibling in cluster.of("ReplicaSet"):
+        if sibling is rs or (owner and (controller_of(sibling) or {}).get("uid") == owner):
+            for pod in owned_pods(cluster, sibling):
+                if is_active(pod):
+                    crowd[pod["spec"].get("nodeName", "")] = crowd.get(pod["spec"].get("nodeName", ""), 0) + 1
+    phases = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+    def order(pod: Object) -> tuple[Any, ...]:
+        cost = int((pod["metadata"].get("annotations") or {}).get("controller.kubernetes.io/pod-deletion-cost", 0))
+        restarts = max((s.get("restartCount", 0) for s in pod["status"].get("containerStatuses") or []), default=0)
+        return (
+            is_bound(pod),
+            phases.get(pod["status"].get("phase", "Pending"), 0),
+            is_ready(pod),
+            cost,
+            -crowd.get(pod["spec"].get("nodeName", ""), 0),
+            -age_class(pod["metadata"].get("ready")),
+            -restarts,
+            -age_class(pod["metadata"].get("created")),
+            pod["metadata"]["uid"],
+        )
+
+    return sorted(pods, key=order)
+
+
+# --- StatefulSet (pkg/controller/statefulset) ---------------------------------------------------------------------
+
+
+def sync_stateful_set(cluster: Cluster, item: Object) -> bool:
+    """stateful_set_control.go updateStatefulSet and the status."""
+    changed = update_pods_of_stateful_set(cluster, item)
+    pods = owned_pods(cluster, item)
+    status, spec = item["status"], item["spec"]
+    alive = [pod for pod in pods if not is_terminating(pod)]
+    counted = {
+        "replicas": len(pods),
+        "readyReplicas": sum(is_ready(pod) for pod in pods),
+        "availableReplicas": sum(is_ready(pod) for pod in pods),
+        "currentReplicas": sum(labels(pod).get(REVISION) == status["currentRevision"] for pod in alive),
+        "updatedReplicas": sum(labels(pod).get(REVISION) == status["updateRevision"] for pod in alive),
+    }
+    rolling = spec["updateStrategy"]["type"] == "RollingUpdate"
+    if rolling and all(counted[n] == spec["replicas"] for n in ("updatedReplicas", "readyReplicas", "replicas")):
+        counted["currentReplicas"] = counted["updatedReplicas"]
+        counted["currentRevision"] = status["updateRevision"]
+    return update_status(item, counted) or changed
+
+
+def update_pods_of_stateful_set(cluster: Cluster, item: Object) -> bool:
+    spec, status, name = item["spec"], item["status"], item["metadata"]["name"]
+    monotonic = spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady"
+    start = (spec.get("ordinals") or {}).get("start", 0)
+    by_ordinal = {int(key(pod)[1].rsplit("-", 1)[1]): pod for pod in owned_pods(cluster, item)}
+    partition = (spec["updateStrategy"].get("rollingUpdate") or {}).get("partition", 0)
+    changed = False
+    for ordinal in range(start, start + spec["replicas"]):  # processReplica
+        pod = by_ordinal.get(ordinal)
+        if pod is None:
+            old = spec["updateStrategy"]["type"] == "RollingUpdate" and ordinal < start + partition
+            revision = status["currentRevision"] if old else status["updateRevision"]
+            template = item["metadata"].get("templates", {}).get(revision, spec["template"])
+            pod = new_pod(item, template, f"{name}-{ordinal}")
+            pod["metadata"]["labels"].update(
+                {REVISION: revision, "statefulset.kubernetes.io/pod-name": f"{name}-{ordinal}"}
+            )
+            try:
+                admit_pod(cluster, pod)
+            except QuotaExceeded:
+                return changed
+            cluster.create(pod)
+            by_ordinal[ordinal] = pod
+            changed = True
+        if monotonic and (is_terminating(pod) or not is_ready(pod)):
+            return changed
+    condemned = sorted((o for o in by_ordinal if o >= start + spec["replicas"] or o < start), reverse=True)
+    for ordinal in condemned:  # processCondemned
+        pod = by_ordinal[ordinal]
+        if not is_terminating(pod):
+            cluster.delete_pod(pod)
+            changed = True
+        if monotonic:
+            return changed
+    if spec["updateStrategy"]["type"] != "RollingUpdate":
+        return changed
+    most = (spec["updateStrategy"].get("rollingUpdate") or {}).get("maxUnavailable")
+    ordinals = range(start + spec["replicas"] - 1, start + partition - 1, -1)
+    if most is not None:  # MaxUnavailableStatefulSet
+        down = sum(is_terminating(p) or not is_ready(p) for o, p in by_ordinal.items() if o not in condemned)
+        room = max(1, scaled(most, spec["replicas"], round_up=False)) - down
+        for ordinal in ordinals:
+            pod = by_ordinal[ordinal]
+            if room > 0 and labels(pod).get(REVISION) != status["updateRevision"] and not is_terminating(pod):
+                cluster.delete_pod(pod)
+                room, changed = room - 1, True
+        return changed
+    for ordinal in ordinals:
+        pod = by_ordinal[ordinal]
+        if labels(pod).get(REVISION) != status["updateRevision"] and not is_terminating(pod):
+            cluster.delete_pod(pod)
+            return True
+        if is_terminating(pod) or not is_ready(pod):
+            return changed
+    return changed
+
+
+# --- DaemonSet (pkg/controller/daemon) ----------------------------------------------------------------------------
+
+DAEMON_TOLERATIONS = [  # daemon/util/daemonset_util.go AddOrUpdateDaemonPodTolerations
+    {"key": f"node.kubernetes.io/{name}", "operator": "Exists", "effect": effect}
+    for name, effect in (
+        ("not-ready", "NoExecute"),
+        ("unreachable", "NoExecute"),
+        ("disk-pressure", "NoSchedule"),
+        ("memory-pressure", "NoSchedule"),
+        ("pid-pressure", "NoSchedule"),
+        ("unschedulable", "NoSchedule"),
+    )
+]
+
+
+def daemon_pod(item: Object, node: str, name: str) -> Object:
+    pod = new_pod(item, item["spec"]["template"], name)
+    pod["metadata"]["labels"][REVISION] = item["metadata"]["revision"]
+    affinity = pod["spec"].setdefault("affinity", {}).setdefault("nodeAffinity", {})
+    affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {
+        "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
+    }
+    pod["spec"].setdefault("tolerations", []).extend(copy.deepcopy(DAEMON_TOLERATIONS))
+    return pod
+
+
+def target_node(pod: Object) -> str:
+    if is_bound(pod):
+        return str(pod["spec"]["nodeName"])
+    required = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    return str(required["nodeSelectorTerms"][0]["matchFields"][0]["values"][0])
+
+
+def daemon_should_run(item: Object, node: Object) -> tuple[bool, bool]:
+    """daemon_controller.go NodeShouldRunDaemonPod: (should start, may stay)."""
+    template = {"metadata": {"labels": {}}, "spec": item["spec"]["template"]["spec"]}
+    if not required_node_affinity_matches(template, node):
+        return False, False
+    tolerations = [*(template["spec"].get("tolerations") or []), *DAEMON_TOLERATIONS]
+    untolerated = [
+        t["effect"] for t in node["spec"].get("taints") or [] if not any(tolerates(x, t) for x in tolerations)
+    ]
+    return not {"NoSchedule", "NoExecute"} & set(untolerated), "NoExecute" not in untolerated
+
+
+def sync_daemon_set(cluster: Cluster, item: Object) -> bool:
+    """updateDaemonSet: manage, then the rolling update once nothing is outstanding; then the status."""
+    changed = manage_daemons(cluster, item)
+    if not changed and item["spec"]["updateStrategy"]["type"] == "RollingUpdate":
+        changed = roll_daemons(cluster, item)
+    by_node = daemons_by_node(cluster, item)
+    status = dict.fromkeys(
+        (
+            "desiredNumberScheduled", "currentNumberScheduled", "numberMisscheduled",
+            "numberReady", "numberAvailable", "updatedNumberScheduled",
+        ),
+        0,
+    )  # fmt: skip
+    for node in cluster.of("Node"):
+        pods = sorted(by_node.get(node["metadata"]["name"], []), key=daemon_age)
+        if not daemon_should_run(item, node)[0]:
+            status["numberMisscheduled"] += bool(pods)
+            continue
+        status["desiredNumberScheduled"] += 1
+        if pods:
+            status["currentNumberScheduled"] += 1
+            status["numberReady"] += is_ready(pods[0])
+            status["numberAvailable"] += is_ready(pods[0])
+            status["updatedNumberScheduled"] += labels(pods[0]).get(REVISION) == item["metadata"]["revision"]
+    status["numberUnavailable"] = status["desiredNumberScheduled"] - status["numberAvailable"]
+    return update_status(item, status) or changed
+
+
+def daemon_age(pod: Object) -> tuple[Any, ...]:
+    """podByCreationTimestampAndPhase: bound before unbound, then the older."""
+    return not is_bound(pod), pod["metadata"].get("created", (-9, 0))
+
+
+def daemons_by_node(cluster: Cluster, item: Object) -> dict[str, list[Object]]:
+    by_node: dict[str, list[Object]] = {}
+    for pod in owned_pods(cluster, item):
+        by_node.setdefault(target_node(pod), []).append(pod)
+    return by_node
+
+
+def manage_daemons(cluster: Cluster, item: Object) -> bool:
+    """daemon_controller.go podsShouldBeOnNode for every node."""
+    by_node, surge = daemons_by_node(cluster, item), daemon_limits(cluster, item)[0] > 0
+    create, delete = [], []
+    for node in cluster.of("Node"):
+        name = node["metadata"]["name"]
+        start, stay = daemon_should_run(item, node)
+        pods = by_node.get(name, [])
+        if start and not pods:
+            create.append(name)
+        elif stay:
+            alive = sorted((pod for pod in pods if not is_terminating(pod)), key=daemon_age)
+            if not surge:
+                delete += alive[1:]
+            elif not alive and start:
+                create.append(name)
+            elif len(alive) > 1:
+                new = [p for p in alive if labels(p).get(REVISION) == item["metadata"]["revision"]]
+                old = [p for p in alive if p not in new]
+                delete += new[1:] + old[1:]
+                if new and old and (not is_ready(old[0]) or is_ready(new[0])):
+                    delete.append(old[0])
+        else:
+            delete += pods
+    return sync_daemons(cluster, item, create, [pod for pod in delete if not is_terminating(pod)])
+
+
+def daemon_limits(cluster: Cluster, item: Object) -> tuple[int, int]:
+    """updatedDesiredNodeCounts: (maxSurge, maxUnavailable), both rounded up."""
+    desired = sum(daemon_should_run(item, node)[0] for node in cluster.of("Node"))
+    rolling = item["spec"]["updateStrategy"].get("rollingUpdate") or {}
+    surge = scaled(rolling.get("maxSurge", 0), desired, round_up=True)
+    unavailable = scaled(rolling.get("maxUnavailable", 1), desired, round_up=True)
+    return surge, unavailable if surge or unavailable else 1
+
+
+def roll_daemons(cluster: Cluster, item: Object) -> bool:
+    """update.go rollingUpdate."""
+    by_node = daemons_by_node(cluster, item)
+    surge, unavailable = daemon_limits(cluster, item)
+    replace, candidates, spare_new, spare_candidates = [], [], [], []
+    down = surging = 0
+    names = [n["metadata"]["name"] for n in cluster.of("Node") if daemon_should_run(item, n)[0]]
+    cluster.random.shuffle(names)  # the controller walks a map
+    for name in names:
+        alive = [pod for pod in by_node.get(name, []) if not is_terminating(pod)]
+        new = next((p for p in alive if labels(p).get(REVISION) == item["metadata"]["revision"]), None)
+        old = next((p for p in alive if labels(p).get(REVISION) != item["metadata"]["revision"]), None)
+        if surge == 0:
+            if (old is None) == (new is None):
+                down += 1
+            elif new is not None:
+                down += not is_ready(new)
+            elif old is not None and not is_ready(old):
+                replace.append(old)
+                down += 1
+            elif old is not None:
+                candidates.append(old)
+        elif old is not None and new is None:
+            if is_ready(old):
+                spare_candidates.append(name)
+            else:
+                spare_new.append(name)
+        elif old is not None and new is not None:
+            if is_ready(new):
+                replace.append(old)
+            else:
+                surging += 1
+    if surge == 0:
+        return sync_daemons(cluster, item, [], replace + candidates[: max(0, unavailable - down)])
+    return sync_daemons(cluster, item, spare_new + spare_candidates[: max(0, surge - surging)], replace)
+
+
+def sync_daemons(cluster: Cluster, item: Object, create: list[str], delete: list[Object]) -> bool:
+    changed = False
+    for name in create:
+        pod = daemon_pod(item, name, cluster.fresh_name(item["metadata"]["name"] + "-"))
+        try:
+            admit_pod(cluster, pod)
+        except QuotaExceeded:
+            continue
+        cluster.create(pod)
+        changed = True
+    for pod in delete:
+        cluster.delete_pod(pod)
+        changed = True
+    return changed
+
+
+# --- PodDisruptionBudget (pkg/controller/disruption) ----------------------------------------------------------------
+
+
+def sync_budget(cluster: Cluster, budget: Object) -> bool:
+    """disruption.go trySync: how many of the matching pods may go."""
+    spec = budget["spec"]
+    pods = [
+        pod
+        for pod in cluster.of("Pod")
+        if pod["metadata"]["namespace"] == budget["metadata"]["namespace"]
+        and selector_matches(spec.get("selector"), labels(pod))
+        and pod["status"].get("phase") not in ("Succeeded", "Failed")
+    ]
+    healthy = sum(is_ready(pod) and not is_terminating(pod) for pod in pods)
+    expected = len(pods)
+    if spec.get("maxUnavailable") is not None:
+        expected = expected_by_controllers(cluster, pods)
+        desired = max(0, expected - scaled(spec["maxUnavailable"], expected, round_up=True))
+    else:
+        least = spec.get("minAvailable", 1)
+        if isinstance(least, str):
+            expected = expected_by_controllers(cluster, pods)
+        desired = scaled(least, expected, round_up=True)
+    allowed = max(0, healthy - desired) if expected > 0 else 0
+    status = {
+        "currentHealthy": healthy,
+        "desiredHealthy": desired,
+        "expectedPods": expected,
+        "disruptionsAllowed": allowed,
+    }
+    return update_status(budget, status)
+
+
+def expected_by_controllers(cluster: Cluster, pods: list[Object]) -> int:
+    """getExpectedScale: the replicas that the pods' controllers ask for."""
+    scales: dict[str, int] = {}
+    for pod in pods:
+        owner = controller_of(pod)
+        found = owner and cluster.get(owner["kind"], pod["metadata"]["namespace"], owner["name"])
+        top = found and controller_of(found)
+        if found and top:
+            found = cluster.get(top["kind"], pod["metadata"]["namespace"], top["name"]) or found
+        if found:
+            scales[found["metadata"]["uid"]] = int(found["spec"].get("replicas", 0))
+    return sum(scales.values())
+
+
+# --- ResourceClaims (pkg/controller/resourceclaim) ------------------------------------------------------------------
+
+
+def sync_claims(cluster: Cluster) -> bool:
+    """controller.go: a claim for each template of a pod; gone with the pod."""
+    changed = False
+    for pod in cluster.of("Pod"):
+        for entry in pod["spec"].get("resourceClaims") or []:
+            made = pod["status"].setdefault("resourceClaimStatuses", [])
+            template_name = entry.get("resourceClaimTemplateName")
+            if not template_name or any(s["name"] == entry["name"] for s in made):
+                continue
+            namespace = pod["metadata"]["namespace"]
+            template = cluster.get("ResourceClaimTemplate", namespace, template_name)
+            if template is None:
+                continue
+            claim = {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "ResourceClaim",
+                "metadata": {
+                    "name": cluster.fresh_name(f"{pod['metadata']['name']}-{entry['name']}-"),
+                    "namespace": namespace,
+                    "ownerReferences": [
+                        {
+                            "apiVersion": "v1",
+                            "kind": "Pod",
+                            "name": pod["metadata"]["name"],
+                            "uid": pod["metadata"]["uid"],
+                            "controller": True,
+                        }
+                    ],
+                },
+                "spec": copy.deepcopy(template["spec"]["spec"]),
+            }
+            made.append({"name": entry["name"], "resourceClaimName": claim["metadata"]["name"]})  # type: ignore[index]
+            cluster.create(claim)
+            changed = True
+    uids = {pod["metadata"]["uid"] for pod in cluster.of("Pod")}
+    for claim in cluster.of("ResourceClaim"):
+        owner = controller_of(claim)
+        if owner and owner["kind"] == "Pod" and owner["uid"] not in uids:
+            cluster.remove(claim)
+            changed = True
+    return changed
+
+
+def sync_all(cluster: Cluster) -> bool:
+    """One round of every controller."""
+    changed = [sync_claims(cluster)]
+    changed += [sync_budget(cluster, item) for item in cluster.of("PodDisruptionBudget")]
+    changed += [sync_replica_set(cluster, item) for item in cluster.of("ReplicaSet")]
+    changed += [sync_deployment(cluster, item) for item in cluster.of("Deployment")]
+    changed += [sync_stateful_set(cluster, item) for item in cluster.of("StatefulSet")]
+    changed += [sync_daemon_set(cluster, item) for item in cluster.of("DaemonSet")]
+    return any(changed)
+
+
+__all__ = ["node_term_matches", "owned_pods", "owned_replica_sets", "sync_all"]

@@ -1,0 +1,258 @@
+"""Reading raw Kubernetes JSON: quantities, selectors, patches, pod requests."""
+
+from __future__ import annotations
+
+import copy
+from fractions import Fraction
+from typing import Any
+
+Object = dict[str, Any]
+Key = tuple[str, str]
+
+SUFFIXES = {
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 1000),
+    "": Fraction(1),
+    "k": Fraction(10**3),
+    "M": Fraction(10**6),
+    "G": Fraction(10**9),
+    "T": Fraction(10**12),
+    "P": Fraction(10**15),
+    "E": Fraction(10**18),
+    "Ki": Fraction(2**10),
+    "Mi": Fraction(2**20),
+    "Gi": Fraction(2**30),
+    "Ti": Fraction(2**40),
+    "Pi": Fraction(2**50),
+    "Ei": Fraction(2**60),
+}
+NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+def quantity(text: Any) -> Fraction:
+    """The exact value of a Kubernetes quantity (apimachinery/pkg/api/resource/quantity.go)."""
+    text = str(text)
+    number = text.rstrip("numkMGTPEi")
+    return Fraction(number) * SUFFIXES[text[len(number) :]]
+
+
+def key(item: Object) -> Key:
+    return item["metadata"].get("namespace", ""), item["metadata"]["name"]
+
+
+def labels(item: Object) -> dict[str, str]:
+    found: dict[str, str] = item["metadata"].get("labels") or {}
+    return found
+
+
+def controller_of(item: Object) -> Object | None:
+    for owner in item["metadata"].get("ownerReferences") or []:
+        if owner.get("controller"):
+            return dict(owner)
+    return None
+
+
+def is_terminating(pod: Object) -> bool:
+    return bool(pod["metadata"].get("deletionTimestamp"))
+
+
+def is_bound(pod: Object) -> bool:
+    return bool(pod["spec"].get("nodeName"))
+
+
+def is_ready(pod: Object) -> bool:
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions") or [])
+
+
+def is_active(pod: Object) -> bool:
+    """pkg/controller/controller_utils.go IsPodActive."""
+    return pod["status"].get("phase") not in ("Succeeded", "Failed") and not is_terminating(pod)
+
+
+def priority(pod: Object) -> int:
+    return int(pod["spec"].get("priority") or 0)
+
+
+# --- selectors ---------------------------------------------------------------------------------------------------
+
+
+def requirement_matches(requirement: Object, values: dict[str, str]) -> bool:
+    """One expression of a label selector or node selector (apimachinery/pkg/labels/selector.go Matches)."""
+    name, operator, wanted = requirement["key"], requirement["operator"], requirement.get("values") or []
+    if operator == "In":
+        return name in values and values[name] in wanted
+    if operator == "NotIn":
+        return name not in values or values[name] not in wanted
+    if operator == "Exists":
+        return name in values
+    if operator == "DoesNotExist":
+        return name not in values
+    if operator in ("Gt", "Lt"):
+        try:
+            have, limit = int(values[name]), int(wanted[0])
+        except (KeyError, ValueError):
+            return False
+        return have > limit if operator == "Gt" else have < limit
+    raise ValueError(f"unknown operator {operator}")
+
+
+def selector_matches(selector: Object | None, values: dict[str, str]) -> bool:
+    """A LabelSelector: none matches nothing, an empty one everything (LabelSelectorAsSelector)."""
+    if selector is None:
+        return False
+    for name, value in (selector.get("matchLabels") or {}).items():
+        if values.get(name) != value:
+            return False
+    return all(requirement_matches(r, values) for r in selector.get("matchExpressions") or [])
+
+
+def node_term_matches(term: Object, node: Object) -> bool:
+    """component-helpers/scheduling/corev1/nodeaffinity: an empty term matches nothing."""
+    expressions, fields = term.get("matchExpressions") or [], term.get("matchFields") or []
+    if not expressions and not fields:
+        return False
+    names = {"metadata.name": node["metadata"]["name"]}
+    return all(requirement_matches(r, labels(node)) for r in expressions) and all(
+        requirement_matches(r, names) for r in fields
+    )
+
+
+def node_selector_matches(selector: Object, node: Object) -> bool:
+    return any(node_term_matches(term, node) for term in selector.get("nodeSelectorTerms") or [])
+
+
+def required_node_affinity_matches(pod: Object, node: Object) -> bool:
+    """nodeSelector and required node affinity (nodeaffinity.GetRequiredNodeAffinity)."""
+    for name, value in (pod["spec"].get("nodeSelector") or {}).items():
+        if labels(node).get(name) != value:
+            return False
+    affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    return required is None or node_selector_matches(required, node)
+
+
+def tolerates(toleration: Object, taint: Object) -> bool:
+    """k8s.io/api/core/v1/toleration.go ToleratesTaint."""
+    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
+        return False
+    if toleration.get("key") and toleration["key"] != taint["key"]:
+        return False
+    if toleration.get("operator", "Equal") == "Exists":
+        return True
+    return bool((toleration.get("value") or "") == (taint.get("value") or ""))
+
+
+# --- pod requests ------------------------------------------------------------------------------------------------
+
+Requests = dict[str, Fraction]
+
+
+def container_requests(container: Object, missing: Requests) -> Requests:
+    requests = {name: quantity(q) for name, q in ((container.get("resources") or {}).get("requests") or {}).items()}
+    return {**missing, **requests}
+
+
+def add(left: Requests, right: Requests) -> Requests:
+    return {name: left.get(name, Fraction(0)) + right.get(name, Fraction(0)) for name in {*left, *right}}
+
+
+def maximum(left: Requests, right: Requests) -> Requests:
+    return {name: max(left.get(name, Fraction(0)), right.get(name, Fraction(0))) for name in {*left, *right}}
+
+
+def pod_requests(pod: Object, missing: Requests | None = None) -> Requests:
+    """What the scheduler counts for a pod (component-helpers/resource/helpers.go PodRequests).
+
+    ``missing``: what a container without a request is taken to ask for (only in scores).
+    """
+    spec, missing = pod["spec"], missing or {}
+    total: Requests = {}
+    for container in spec.get("containers") or []:
+        total = add(total, container_requests(container, missing))
+    sidecars: Requests = {}
+    start: Requests = {}
+    for container in spec.get("initContainers") or []:
+        own = container_requests(container, missing)
+        if container.get("restartPolicy") == "Always":
+            total, sidecars = add(total, own), add(sidecars, own)
+            own = sidecars
+        else:
+            own = add(own, sidecars)
+        start = maximum(start, own)
+    total = maximum(total, start)
+    for name, q in ((spec.get("resources") or {}).get("requests") or {}).items():
+        if name in ("cpu", "memory") or name.startswith("hugepages-"):
+            total[name] = quantity(q)
+    overhead = {name: quantity(q) for name, q in (spec.get("overhead") or {}).items()}
+    return add(total, overhead)
+
+
+def host_ports(pod: Object) -> list[tuple[str, str, int]]:
+    """(host IP, protocol, port) of every host port; sidecars' ports count, other init containers' do not
+    (pkg/scheduler/util GetHostPorts)."""
+    containers = list(pod["spec"].get("containers") or [])
+    containers += [c for c in pod["spec"].get("initContainers") or [] if c.get("restartPolicy") == "Always"]
+    return [
+        (port.get("hostIP") or "0.0.0.0", port.get("protocol") or "TCP", port["hostPort"])
+        for container in containers
+        for port in container.get("ports") or []
+        if port.get("hostPort")
+    ]
+
+
+# --- patches -----------------------------------------------------------------------------------------------------
+
+# patchMergeKey of the lists that a pod template holds (k8s.io/api/core/v1/types.go); other lists are replaced whole.
+MERGE_KEYS = {
+    "containers": "name",
+    "initContainers": "name",
+    "env": "name",
+    "ports": "containerPort",
+    "volumes": "name",
+    "volumeMounts": "mountPath",
+    "topologySpreadConstraints": "topologyKey",
+    "resourceClaims": "name",
+    "imagePullSecrets": "name",
+}
+
+
+def strategic_merge(value: Any, patch: Any, field: str = "") -> Any:
+    """apimachinery/pkg/util/strategicpatch: maps merge, null deletes, listed lists merge by key, others are replaced."""
+    if isinstance(value, dict) and isinstance(patch, dict):
+        merged = dict(value)
+        if patch.get("$patch") == "replace":
+            return {k: copy.deepcopy(v) for k, v in patch.items() if k != "$patch"}
+        for name, change in patch.items():
+            if change is None:
+                merged.pop(name, None)
+            else:
+                merged[name] = strategic_merge(merged.get(name), change, name)
+        if field == "strategy" and merged.get("type") == "Recreate":
+            merged.pop("rollingUpdate", None)
+        return merged
+    if isinstance(value, list) and isinstance(patch, list) and field in MERGE_KEYS:
+        by = MERGE_KEYS[field]
+        merged_list = [copy.deepcopy(item) for item in value]
+        for change in patch:
+            if change.get("$patch") == "delete":
+                merged_list = [item for item in merged_list if item[by] != change[by]]
+                continue
+            for index, item in enumerate(merged_list):
+                if item[by] == change[by]:
+                    merged_list[index] = strategic_merge(item, change)
+                    break
+            else:
+                merged_list.append(copy.deepcopy(change))
+        return merged_list
+    if isinstance(patch, dict):
+        return strategic_merge({}, patch, field)
+    return copy.deepcopy(patch)
+
+
+def scaled(value: Any, total: int, round_up: bool) -> int:
+    """intstr.GetScaledValueFromIntOrPercent."""
+    if isinstance(value, str) and value.endswith("%"):
+        percent = int(value[:-1])
+        return -(-percent * total // 100) if round_up else percent * total // 100
+    return int(value or 0)

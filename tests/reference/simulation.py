@@ -1,0 +1,203 @@
+"""The recorder's lock step (conformance/README.md): change, then ticks until nobody has anything left to do."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from tests.reference.cluster import Cluster
+from tests.reference.controllers import REVISION, owned_pods, owned_replica_sets, sync_all
+from tests.reference.objects import (
+    Object,
+    is_bound,
+    is_ready,
+    is_terminating,
+    key,
+    labels,
+    pod_requests,
+    strategic_merge,
+)
+from tests.reference.scheduler import Scheduler, set_condition
+
+MOST_ROUNDS = 10_000
+MOST_TICKS = 1_000
+NATIVE = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+class Simulation:
+    def __init__(self, items: list[Object], never_ready: list[dict[str, str]], seed: int) -> None:
+        self.cluster = Cluster(items, seed)
+        self.never_ready = never_ready
+        self.workloads: list[Object] = []
+        self.timeline: list[Object] = []
+        for kind in ("StatefulSet", "DaemonSet"):
+            for item in self.cluster.of(kind):
+                self.remember_revisions(item)
+        self.scheduler = Scheduler(self.cluster)
+
+    def remember_revisions(self, item: Object) -> None:
+        """The ControllerRevisions that the dump does not hold: which revision is which template."""
+        if item["kind"] == "StatefulSet":
+            revision = item["status"]["updateRevision"]
+            item["metadata"]["templates"] = {revision: copy.deepcopy(item["spec"]["template"])}
+        else:
+            revisions = [labels(pod).get(REVISION) for pod in owned_pods(self.cluster, item)]
+            item["metadata"]["revision"] = max(revisions, key=revisions.count) if revisions else "old"
+
+    def apply(self, changes: list[Object]) -> None:
+        self.cluster.tick = 0
+        for change in changes:
+            name = (change.get("namespace", ""), change["name"])
+            item = self.cluster.kinds[change["kind"]][name]
+            before = copy.deepcopy(item["spec"].get("template"))
+            merged = strategic_merge(item, change["patch"])
+            item.clear()
+            item.update(merged)
+            if item["spec"].get("template") != before:
+                if item["kind"] == "StatefulSet":
+                    item["status"]["updateRevision"] = "revision-2"
+                    item["metadata"]["templates"]["revision-2"] = copy.deepcopy(item["spec"]["template"])
+                elif item["kind"] == "DaemonSet":
+                    item["metadata"]["revision"] = "revision-2"
+            item["metadata"]["generation"] = item["metadata"].get("generation", 1) + 1
+
+    def settle(self) -> None:
+        """Until controllers and scheduler have nothing left to do."""
+        for _ in range(MOST_ROUNDS):
+            changed = sync_all(self.cluster)
+            if self.scheduler.run() or changed:
+                continue
+            return
+        raise RuntimeError("the cluster does not settle")
+
+    def can_become_ready(self, pod: Object) -> bool:
+        young = pod["metadata"].get("created") is not None
+        return not (
+            young and any(all(labels(pod).get(n) == v for n, v in s.items()) for s in self.never_ready)
+        )
+
+    def advance(self) -> bool:
+        """One tick; False when there is nothing for it to do."""
+        starting = [
+            pod
+            for pod in self.cluster.of("Pod")
+            if is_bound(pod) and not is_ready(pod) and not is_terminating(pod) and self.can_become_ready(pod)
+        ]
+        ending = [pod for pod in self.cluster.of("Pod") if is_terminating(pod)]
+        if not starting and not ending:
+            return False
+        self.cluster.tick += 1
+        for pod in starting:
+            pod["status"]["phase"] = "Running"
+            pod["status"]["startTime"] = f"tick {self.cluster.tick:06d}"
+            pod["metadata"]["ready"] = (self.cluster.tick, self.cluster.now())
+            set_condition(pod, {"type": "Ready", "status": "True"})
+        for pod in ending:
+            self.cluster.remove(pod)
+        return True
+
+    # --- what is seen --------------------------------------------------------------------------------------------
+
+    def pods_of(self, workload: Object) -> list[Object]:
+        if workload["kind"] == "Deployment":
+            return [p for rs in owned_replica_sets(self.cluster, workload) for p in owned_pods(self.cluster, rs)]
+        return owned_pods(self.cluster, workload)
+
+    def record(self) -> None:
+        held: dict[str, float] = {}
+        for pod in self.cluster.of("Pod"):
+            if is_bound(pod):
+                for name, amount in pod_requests(pod).items():
+                    if name not in NATIVE:
+                        held[name] = held.get(name, 0.0) + float(amount)
+        rows = {}
+        for workload in self.workloads:
+            pods = self.pods_of(workload)
+            rows[label(workload)] = {
+                "pods": len(pods),
+                "bound": sum(is_bound(p) for p in pods),
+                "pending": sum(not is_bound(p) for p in pods),
+                "ready": sum(is_ready(p) and not is_terminating(p) for p in pods),
+                "terminating": sum(is_terminating(p) for p in pods),
+            }
+        self.timeline.append({"tick": self.cluster.tick, "held": held, "workloads": rows})
+
+    def is_complete(self, workload: Object) -> bool:
+        spec, status = workload["spec"], workload["status"]
+        if any(is_terminating(pod) for pod in self.pods_of(workload)):
+            return False
+        if workload["kind"] == "Deployment":
+            fields = ("updatedReplicas", "replicas", "availableReplicas")
+            return all(status.get(field, 0) == spec["replicas"] for field in fields)
+        if workload["kind"] == "StatefulSet":
+            partition = (spec["updateStrategy"].get("rollingUpdate") or {}).get("partition", 0)
+            enough = status["updatedReplicas"] >= spec["replicas"] - partition
+            return bool(enough and status["readyReplicas"] == status["replicas"] == spec["replicas"])
+        desired = status["desiredNumberScheduled"]
+        return bool(status["updatedNumberScheduled"] == desired == status["numberAvailable"])
+
+    def outcome(self, verdict: str) -> Object:
+        rows = self.timeline[1:]
+        peak_held: dict[str, float] = {}
+        for row in self.timeline:
+            for name, amount in row["held"].items():
+                peak_held[name] = max(amount, peak_held.get(name, 0.0))
+        names = [label(workload) for workload in self.workloads]
+        return {
+            "verdict": verdict,
+            "ticks": self.cluster.tick,
+            "peak_held": peak_held,
+            "workloads": {
+                name: {
+                    "peak_pods": max(row["workloads"][name]["pods"] for row in rows),
+                    "min_ready": min(row["workloads"][name]["ready"] for row in rows),
+                }
+                for name in names
+            },
+            "final": {label(w): copy.deepcopy(w["status"]) for w in self.workloads},
+            "pending": sorted(self.pending(), key=lambda p: (p["namespace"], p["name"])),
+            "timeline": self.timeline,
+        }
+
+    def pending(self) -> list[Object]:
+        found = []
+        for pod in self.cluster.of("Pod"):
+            if is_bound(pod):
+                continue
+            conditions = [c for c in pod["status"].get("conditions") or [] if c["type"] == "PodScheduled"]
+            owner = (pod["metadata"].get("ownerReferences") or [{}])[0]
+            found.append(
+                {
+                    "namespace": pod["metadata"]["namespace"],
+                    "name": pod["metadata"]["name"],
+                    "owner": f"{owner.get('kind')}/{owner.get('name')}",
+                    "message": conditions[0].get("message") if conditions else None,
+                }
+            )
+        return found
+
+
+def label(workload: Object) -> str:
+    namespace, name = key(workload)
+    return f"{workload['kind']}/{namespace}/{name}"
+
+
+def simulate(
+    cluster_items: list[Object], changes: list[Object], never_ready: list[dict[str, str]], seed: int = 0
+) -> dict[str, Any]:
+    """Play ``changes`` on a cluster and return what the recorder would have written as ``outcome``."""
+    simulation = Simulation(cluster_items, never_ready, seed)
+    simulation.workloads = [
+        simulation.cluster.kinds[c["kind"]][(c.get("namespace", ""), c["name"])] for c in changes
+    ]
+    simulation.record()
+    simulation.apply(changes)
+    for _ in range(MOST_TICKS):
+        simulation.settle()
+        simulation.record()
+        if all(simulation.is_complete(workload) for workload in simulation.workloads):
+            return simulation.outcome("complete")
+        if not simulation.advance():
+            simulation.record()
+            return simulation.outcome("stuck")
+    raise RuntimeError("the rollout does not end")
