@@ -1,0 +1,517 @@
+"""Price books from tables: the embedded snapshot, a refresh, and prices of the user's own.
+
+A table is the text of a CSV file with one of the headers in `_LAYOUTS`, told apart by its columns. The snapshot's
+tables and the user's have the same columns, so that a row of data/prices/ can be copied and changed.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from difflib import get_close_matches
+from hashlib import blake2b
+from typing import Final
+
+from planner.errors import InputError
+from planner.inventory.model import EMPTY, FrozenMap
+from planner.pricing.model import (
+    LOCAL_SSD,
+    Component,
+    GpuModel,
+    MachinePrice,
+    PriceBook,
+    Provisioning,
+    UnitKey,
+    UnitPrice,
+)
+
+SECONDS_PER_DAY: Final = 86_400
+# Spot prices may change once a day, and did so about every three weeks from April to July 2026 (reference, section 0).
+STALE_AFTER_DAYS: Final = 14
+
+OWN_SOURCE: Final = "own prices"
+
+_DEMAND, _SPOT, _FLEX = Provisioning.ON_DEMAND, Provisioning.SPOT, Provisioning.FLEX_START
+_TOTALS: Final = {
+    "total_ondemand": _DEMAND,
+    "total_spot": _SPOT,
+    "total_cud_1y": Provisioning.COMMITMENT_1Y,
+    "total_cud_3y": Provisioning.COMMITMENT_3Y,
+    "total_flex_start": _FLEX,  # not in the snapshot
+}
+_HOSTS: Final = {"host_ondemand": _DEMAND, "host_spot": _SPOT}
+_GPU_EACH: Final = {"gpu_each_ondemand": _DEMAND, "gpu_each_spot": _SPOT}
+_DISKS: Final = {"local_ssd_ondemand": _DEMAND, "local_ssd_spot": _SPOT}
+_CORES: Final = {"ondemand_usd_per_vcpu_hour": _DEMAND, "spot_usd_per_vcpu_hour": _SPOT}
+_RAM: Final = {"ondemand_usd_per_gib_hour": _DEMAND, "spot_usd_per_gib_hour": _SPOT}
+_GPUS: Final = {
+    "ondemand_usd_per_gpu_hour": _DEMAND,
+    "spot_usd_per_gpu_hour": _SPOT,
+    "flex_start_usd_per_gpu_hour": _FLEX,
+}
+_LOCAL_SSD: Final = {"ondemand_usd_per_gib_month": _DEMAND, "spot_usd_per_gib_month": _SPOT}
+_ANY_TABLE: Final = frozenset({"as_of", "source", "check", "note", "billing_currency"})
+UNIT_COLUMNS: Final = (
+    "component", "product", "region_id", "provisioning", "pricing_category", "list_unit_price", "pricing_unit",
+    "billing_currency", "sku_id", "as_of", "source", "note",
+)  # fmt: skip
+PRICING_UNIT: Final = {
+    Component.CORE: "vCPU-hour",
+    Component.RAM: "GiB-hour",
+    Component.GPU: "GPU-hour",
+    Component.LOCAL_SSD: "GiB-month",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """A kind of table: the columns that name a row, those of which one at least holds its price, and the rest."""
+
+    name: str
+    key: tuple[str, ...]
+    prices: tuple[str, ...]
+    others: tuple[str, ...]
+
+    @property
+    def columns(self) -> set[str]:
+        return {*self.key, *self.prices, *self.others, *_ANY_TABLE}
+
+
+_UNIT_LAYOUT: Final = _Layout(
+    name="unit prices of a refresh", key=UNIT_COLUMNS[:4], prices=("list_unit_price",), others=UNIT_COLUMNS[4:]
+)
+_LAYOUTS: Final = (
+    _Layout(
+        name="machine types",
+        key=("machine_type", "region"),
+        prices=tuple(_TOTALS),
+        others=(
+            *("family", "vcpus", "memory_gib", "gpu_model", "gpu_count", "local_ssd_gib", "offered", "gpu_zones"),
+            *(*_HOSTS, *_GPU_EACH, *_DISKS),
+        ),
+    ),
+    _Layout(
+        name="GPUs",
+        key=("gpu_model", "region"),
+        prices=tuple(_GPUS),
+        others=("gke_accelerator", "gpu_memory_gb", "zones", "v9_listed_ondemand"),
+    ),
+    _Layout(
+        name="vCPUs and memory",
+        key=("family", "region"),
+        prices=(*_CORES, *_RAM),
+        others=("machine_types_fitted", "max_relative_residual"),
+    ),
+    _UNIT_LAYOUT,
+    _Layout(name="local SSD", key=("region",), prices=tuple(_LOCAL_SSD), others=()),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceTable:
+    """What one CSV file holds."""
+
+    machines: tuple[MachinePrice, ...] = ()
+    units: tuple[UnitPrice, ...] = ()
+    gpu_models: tuple[GpuModel, ...] = ()
+    digest: str = ""
+
+
+def read_table(text: str, *, where: str, source: str, as_of: str = "", is_own: bool = False) -> PriceTable:
+    """Read a price table.
+
+    Parameters
+    ----------
+    text : str
+        CSV with a header; empty cells stand for prices that aren't known.
+    where : str
+        The file's name, for errors.
+    source : str
+        Where the prices come from, in words; a `source` column of unit prices goes before it.
+    as_of : str
+        ISO date for rows without one; "" leaves them undated.
+    is_own : bool
+        Whether these are the user's own prices, from which no negotiated discount is taken.
+
+    Raises
+    ------
+    InputError
+        For anything that isn't such a table, with the line and the column: an unknown header, a price of 0 or less or
+        with a decimal comma, a zone where a region belongs, another currency, two prices for one thing.
+    """
+    rows = _Rows(text, where)
+    layout = rows.layout
+    machines: list[MachinePrice] = []
+    units: list[UnitPrice] = []
+    gpus: list[GpuModel] = []
+    seen: dict[tuple[str, ...], int] = {}
+    for row in rows:
+        key = tuple(row[column] for column in layout.key)
+        if key in seen:
+            raise row.error(f"{' in '.join(key)} was priced in line {seen[key]} already", mend="Keep one of the lines")
+        seen[key] = row.line
+        if is_own and not any(row[column] for column in layout.prices):
+            raise row.error(f"{' in '.join(key)} has no price", mend=f"Fill one of {', '.join(layout.prices)}")
+        dated = row.get("as_of") or as_of
+        if layout.name == "machine types":
+            machines.append(_machine(row, dated, source))
+            continue
+        found, model = _units(row, layout, dated, source)
+        units += [replace(unit, is_own=is_own) for unit in found]
+        gpus += [model] if model else []
+    return PriceTable(
+        machines=tuple(machines),
+        units=tuple(units),
+        gpu_models=tuple(gpus),
+        digest=blake2b(f"{is_own}{source}{as_of}{text}".encode(), digest_size=16).hexdigest(),
+    )
+
+
+def compose(tables: Iterable[PriceTable], *, own: Iterable[PriceTable] = (), as_of: str, source: str) -> PriceBook:
+    """One book of several tables; a later table wins over an earlier one, own tables over all others.
+
+    An own row that leaves out the machine's shape takes it from the row below it.
+    """
+    machines: dict[str, MachinePrice] = {}
+    units: dict[str, UnitPrice] = {}
+    gpus: dict[str, GpuModel] = {}
+    own_machines: dict[str, MachinePrice] = {}
+    digest = blake2b(f"{as_of} {source}".encode(), digest_size=16)
+    for is_own, layer in ((False, tuple(tables)), (True, tuple(own))):
+        for table in layer:
+            digest.update(f"{is_own} {table.digest}".encode())
+            (own_machines if is_own else machines).update({row.key: row for row in table.machines})
+            units.update({str(unit.key): unit for unit in table.units})
+            for gpu in table.gpu_models:
+                gpus[gpu.model] = _merge_gpu(gpus.get(gpu.model), gpu)
+    for key, row in own_machines.items():
+        below = machines.get(key)
+        if below is not None and not row.vcpus:
+            shape = (below.vcpus, below.memory_gib, row.gpu_model or below.gpu_model, row.gpu_count or below.gpu_count)
+            own_machines[key] = replace(
+                row, vcpus=shape[0], memory_gib=shape[1], gpu_model=shape[2], gpu_count=shape[3]
+            )
+    return PriceBook(
+        as_of=as_of,
+        source=source,
+        digest=digest.hexdigest(),
+        machines=FrozenMap(machines),
+        own_machines=FrozenMap(own_machines),
+        units=FrozenMap(units),
+        gpu_models=FrozenMap(gpus),
+    )
+
+
+def format_units(units: Iterable[UnitPrice]) -> str:
+    """Unit prices as the CSV that `read_table` reads: sorted, every number in full."""
+    lines = _Lines()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(UNIT_COLUMNS)
+    for unit in sorted(units, key=lambda unit: str(unit.key)):
+        key = unit.key
+        writer.writerow(
+            (
+                key.component.value,
+                key.product,
+                key.region_id,
+                key.provisioning.value,
+                key.provisioning.pricing_category.value,
+                repr(unit.list_unit_price),
+                PRICING_UNIT[key.component],
+                "USD",
+                unit.sku_id,
+                unit.as_of,
+                unit.source,
+                unit.note,
+            )
+        )
+    return "".join(lines)
+
+
+def age_days(as_of: str, now: float) -> float:
+    """Days from the start of the ISO date `as_of` (UTC) to `now` (seconds since the epoch); never negative."""
+    made = (date.fromisoformat(as_of) - date(1970, 1, 1)).days * SECONDS_PER_DAY
+    return max(0.0, (now - made) / SECONDS_PER_DAY)
+
+
+def age_warning(as_of: str, now: float) -> str:
+    """A sentence when prices are older than two weeks, else ""."""
+    days = int(age_days(as_of, now))
+    if days <= STALE_AFTER_DAYS:
+        return ""
+    return (
+        f"Prices are of {as_of}, {days} days old: Spot prices may change every day. "
+        'Read today\'s with "headroom prices refresh".'
+    )
+
+
+# ── rows ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+class _Lines(list[str]):
+    """What csv.writer writes to."""
+
+    def write(self, text: str) -> None:
+        self.append(text)
+
+
+_PRICE: Final = re.compile(r"\d+(\.\d*)?([eE]-?\d+)?\Z|\.\d+\Z", re.ASCII)
+_REGION: Final = re.compile(r"[a-z][a-z0-9-]*\Z", re.ASCII)
+_ZONE: Final = re.compile(r"[a-z]+-[a-z]+\d+-[a-z]\Z", re.ASCII)
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
+
+
+class _Row(Mapping[str, str]):
+    """One line of a table; its methods check a cell and name line and column in their errors."""
+
+    def __init__(self, cells: Mapping[str, str], where: str, line: int) -> None:
+        self._cells = cells
+        self.where = where
+        self.line = line
+
+    def __getitem__(self, column: str) -> str:
+        return self._cells.get(column, "")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cells)
+
+    def __len__(self) -> int:
+        return len(self._cells)
+
+    def error(self, what: str, *, column: str = "", mend: str = "") -> InputError:
+        place = f"{self.where}, line {self.line}" + (f", column {column}" if column else "")
+        return InputError(what, where=place, mend=mend)
+
+    def number(self, column: str, *, least: float = 0.0) -> float | None:
+        """The cell as a number of at least `least`, None where it is empty."""
+        text = self[column]
+        if not text:
+            return None
+        if not _PRICE.match(text):
+            raise self.error(
+                f'"{text[:40]}" is not a number',
+                column=column,
+                mend="Write it with a point and no sign, such as 0.3675",
+            )
+        value = float(text)
+        if not least <= value < 1e9:
+            raise self.error(f"{text[:40]} is out of range", column=column)
+        return value
+
+    def price(self, column: str) -> float | None:
+        """The cell as a price; None where it is empty. 0 is refused: nothing here is free."""
+        value = self.number(column)
+        if value == 0:
+            raise self.error("0 is not a price", column=column, mend="Leave the cell empty where the price is unknown")
+        return value
+
+    def prices(self, columns: Mapping[str, Provisioning], *, zero: bool = False) -> FrozenMap[float]:
+        """Provisioning → price, for the columns that are filled. `zero`: 0 says that another part includes it."""
+        found: dict[str, float] = {}
+        for column, provisioning in columns.items():
+            value = self.number(column) if zero else self.price(column)
+            if value is not None:
+                found[provisioning.value] = value
+        return FrozenMap(found)
+
+
+class _Rows:
+    """The checked lines of a CSV text."""
+
+    def __init__(self, text: str, where: str) -> None:
+        self.where = where
+        lines = text.removeprefix("\ufeff").splitlines(keepends=True)
+        if not lines or not lines[0].strip():
+            raise InputError("is empty", where=where, mend="A price table starts with a line of column names")
+        header = lines[0]
+        if "," not in header and (";" in header or "\t" in header):
+            raise InputError(
+                "its columns are not separated by commas", where=where, mend="Save it as CSV with commas between cells"
+            )
+        self._reader = csv.DictReader(lines, strict=True)
+        self.columns = [name.strip() for name in self._reader.fieldnames or ()]
+        self._reader.fieldnames = self.columns
+        self.layout = self._find_layout()
+
+    def _find_layout(self) -> _Layout:
+        given = set(self.columns)
+        fitting = [layout for layout in _LAYOUTS if given.issuperset(layout.key) and given & set(layout.prices)]
+        if not fitting:
+            known = "; ".join(f"{', '.join(layout.key)} and {' or '.join(layout.prices)}" for layout in _LAYOUTS[:2])
+            raise InputError(
+                f"its columns ({', '.join(self.columns)[:200]}) are not those of a price table",
+                where=self.where,
+                mend=f"Give {known}; docs/prices.md lists all tables",
+            )
+        layout = fitting[0]
+        for column in self.columns:
+            if column not in layout.columns:
+                near = get_close_matches(column, layout.columns, n=1)
+                raise InputError(
+                    f'a table of {layout.name} has no column "{column}"',
+                    where=f"{self.where}, line 1",
+                    mend=f'Did you mean "{near[0]}"?' if near else "Remove it, or use the column note",
+                )
+        if len(set(self.columns)) < len(self.columns):
+            raise InputError("two columns have the same name", where=f"{self.where}, line 1")
+        return layout
+
+    def __iter__(self) -> Iterator[_Row]:
+        reader = iter(self._reader)
+        while True:
+            try:
+                cells = next(reader, None)
+            except csv.Error as error:
+                raise InputError(
+                    f"is not CSV ({error})", where=f"{self.where}, line {self._reader.line_num}"
+                ) from error
+            if cells is None:
+                return
+            yield self._checked(cells, self._reader.line_num)
+
+    def _checked(self, cells: Mapping[str | None, str | None], line: int) -> _Row:
+        row = _Row({str(name): (text or "").strip() for name, text in cells.items() if name}, self.where, line)
+        if None in cells or None in cells.values():
+            raise row.error(f"has not {len(self.columns)} cells, as the header has")
+        for column in self.layout.key:
+            if not row[column]:
+                raise row.error("is empty", column=column)
+            if column in ("region", "region_id"):
+                if _ZONE.match(row[column]):
+                    raise row.error(f'"{row[column]}" is a zone', column=column, mend="Write its region")
+                if not _REGION.match(row[column]):
+                    raise row.error(f'"{row[column]}" is not a region', column=column, mend="Such as asia-northeast3")
+        if row["billing_currency"] not in ("", "USD"):
+            raise row.error(
+                f"prices in {row['billing_currency']} can't be used", column="billing_currency", mend="Convert to USD"
+            )
+        if row["as_of"] and not _DATE.match(row["as_of"]):
+            raise row.error(f'"{row["as_of"]}" is not a date', column="as_of", mend="Write it like 2026-07-16")
+        return row
+
+
+def _machine(row: _Row, as_of: str, source: str) -> MachinePrice:
+    machine_type, region = row["machine_type"], row["region"]
+    gpu_count = row.number("gpu_count") or 0.0
+    return MachinePrice(
+        machine_type=machine_type,
+        region_id=region,
+        vcpus=row.number("vcpus") or 0.0,
+        memory_gib=row.number("memory_gib") or 0.0,
+        gpu_model=row["gpu_model"] if gpu_count else "",
+        gpu_count=gpu_count,
+        local_ssd_gib=row.number("local_ssd_gib") or 0.0,
+        is_offered=row["offered"] != "no",
+        host_usd_per_hour=row.prices(_HOSTS, zero=True),
+        gpu_each_usd_per_hour=row.prices(_GPU_EACH) if gpu_count else EMPTY,
+        local_ssd_usd_per_hour=row.prices(_DISKS) if row.number("local_ssd_gib") else EMPTY,
+        total_usd_per_hour=row.prices(_TOTALS),
+        notes=tuple(note for note in (_caution(machine_type, region, row["check"]), row["note"]) if note),
+        as_of=as_of,
+        source=source,
+    )
+
+
+# The cautions of data/prices/README.md ("What to know before using it") that belong to rows.
+_A3_MEGA: Final = (
+    "vCPUs and memory about 5.6 % too low (priced with A3 SKUs, the real ones are A3Plus), the machine about 0.5 %"
+)
+_A3_MEGA_AMERICAS: Final = f"{_A3_MEGA}: 93.39993 an hour on demand instead of 92.87183"
+_A3_ULTRA: Final = (
+    "low confidence: vCPUs and memory priced with A3 SKUs (the real ones are A3Ultra), local SSD left out"
+)
+_A4: Final = "the GPU's price includes the machine around it; local SSD not verified"
+_L4_EUROPE_WEST4: Final = "L4 on demand: two sources differ by 0.1 % (0.58863 here, 0.58804 there)"
+
+
+def _caution(machine_type: str, region: str, check: str) -> str:
+    if machine_type.startswith("a3-megagpu-"):
+        return _A3_MEGA_AMERICAS if region == "us-central1" else _A3_MEGA
+    if machine_type.startswith("a3-ultragpu-"):
+        return _A3_ULTRA
+    if machine_type.startswith("a4-"):
+        return _A4
+    if machine_type.startswith("g2-") and region == "europe-west4":
+        return _L4_EUROPE_WEST4
+    agrees = check in ("", "v9 row read, equal", "sum of v9 host + GPU + local SSD")
+    return "" if agrees else check
+
+
+def _units(row: _Row, layout: _Layout, as_of: str, source: str) -> tuple[list[UnitPrice], GpuModel | None]:
+    if layout is _UNIT_LAYOUT:
+        return [_refreshed_unit(row, as_of, source)], None
+    columns: dict[Component, Mapping[str, Provisioning]]
+    model = None
+    if layout.name == "GPUs":
+        product, columns = row["gpu_model"], {Component.GPU: _GPUS}
+        model = _gpu_model(row)
+    elif layout.name == "local SSD":
+        product, columns = LOCAL_SSD, {Component.LOCAL_SSD: _LOCAL_SSD}
+    else:
+        product, columns = row["family"], {Component.CORE: _CORES, Component.RAM: _RAM}
+    note = row["note"].replace("v9", "SkyPilot's catalogue")
+    found = [
+        UnitPrice(
+            key=UnitKey(
+                component=component, product=product, region_id=row["region"], provisioning=Provisioning(provisioning)
+            ),
+            list_unit_price=price,
+            as_of=as_of,
+            source=source,
+            note=note if provisioning != _SPOT or not row["ondemand_usd_per_gpu_hour"] else "",
+        )
+        for component, names in columns.items()
+        for provisioning, price in row.prices(names).items()
+    ]
+    return found, model
+
+
+def _refreshed_unit(row: _Row, as_of: str, source: str) -> UnitPrice:
+    if row["component"] not in list(Component):
+        raise row.error(
+            f'"{row["component"]}" is not a component', column="component", mend=f"One of {', '.join(Component)}"
+        )
+    if row["provisioning"] not in list(Provisioning):
+        raise row.error(
+            f'"{row["provisioning"]}" is not a way to buy',
+            column="provisioning",
+            mend=f"One of {', '.join(Provisioning)}",
+        )
+    price = row.price("list_unit_price")
+    if price is None:
+        raise row.error("is empty", column="list_unit_price")
+    return UnitPrice(
+        key=UnitKey(
+            component=Component(row["component"]),
+            product=row["product"],
+            region_id=row["region_id"],
+            provisioning=Provisioning(row["provisioning"]).priced_as,
+        ),
+        list_unit_price=price,
+        as_of=as_of,
+        source=row["source"] or source,
+        sku_id=row["sku_id"],
+        note=row["note"],
+    )
+
+
+def _gpu_model(row: _Row) -> GpuModel:
+    zones = tuple(row["zones"].split())
+    return GpuModel(
+        model=row["gpu_model"],
+        gke_accelerator=row["gke_accelerator"],
+        memory_gb=int(row.number("gpu_memory_gb") or 0),
+        zones=FrozenMap({row["region"]: zones}) if zones else EMPTY,
+    )
+
+
+def _merge_gpu(known: GpuModel | None, found: GpuModel) -> GpuModel:
+    if known is None:
+        return found
+    return GpuModel(
+        model=known.model,
+        gke_accelerator=known.gke_accelerator or found.gke_accelerator,
+        memory_gb=known.memory_gb or found.memory_gb,
+        zones=FrozenMap({**known.zones, **found.zones}),
+    )

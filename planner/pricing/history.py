@@ -1,0 +1,151 @@
+"""How list prices moved: the discount of Spot against on demand, over time.
+
+The change log holds whole machines (vCPUs, memory and GPUs). A discount is 1 − spot / on-demand of the same day. A row
+is the first weekly snapshot that shows the new price, so a change may be up to a week older than its date.
+
+Source: data/prices/gcp_price_changes.csv (weekly snapshots 2022-02-09 to 2026-07-30, see the README there).
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+
+from planner.errors import InputError
+from planner.pricing.model import PriceBook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceChange:
+    """From `observed_on` (ISO date) on, until the next change of the same machine and region."""
+
+    observed_on: str
+    machine_type: str
+    region_id: str
+    on_demand_usd_per_hour: float
+    spot_usd_per_hour: float | None  # None before Spot was recorded
+
+    @property
+    def discount(self) -> float | None:
+        """Share taken off the on-demand price, 0 … 1."""
+        return None if self.spot_usd_per_hour is None else 1 - self.spot_usd_per_hour / self.on_demand_usd_per_hour
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscountPoint:
+    """The discount over the regions of a series from `observed_on` on: lowest, median and highest."""
+
+    observed_on: str
+    lowest: float
+    median: float
+    highest: float
+    region_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscountSeries:
+    """One line of the chart: steps, in order of time; the last point holds until `observed_until`."""
+
+    name: str  # the GPU's model, or the machine type where it has none
+    machine_types: tuple[str, ...]
+    region_ids: tuple[str, ...]
+    points: tuple[DiscountPoint, ...]
+    observed_until: str
+
+
+def read_changes(text: str, *, where: str) -> tuple[PriceChange, ...]:
+    """The change log from its CSV, sorted by machine, region and date.
+
+    Raises
+    ------
+    InputError
+        For a file that isn't one, with the line.
+    """
+    changes: list[PriceChange] = []
+    reader = csv.DictReader(text.splitlines(keepends=True), strict=True)
+    for cells in reader:
+        try:
+            changes.append(
+                PriceChange(
+                    observed_on=cells["observed_on"],
+                    machine_type=cells["machine_type"],
+                    region_id=cells["region"],
+                    on_demand_usd_per_hour=float(cells["total_ondemand"]),
+                    spot_usd_per_hour=float(cells["total_spot"]) if cells["total_spot"] else None,
+                )
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                "is not a line of a price history",
+                where=f"{where}, line {reader.line_num}",
+                mend="Give observed_on, machine_type, region, total_ondemand and total_spot",
+            ) from error
+    return tuple(sorted(changes, key=lambda row: (row.machine_type, row.region_id, row.observed_on)))
+
+
+def discount_series(
+    changes: Iterable[PriceChange], book: PriceBook, *, region_id: str = "", by_machine_type: bool = False
+) -> tuple[DiscountSeries, ...]:
+    """The discount of each GPU model over time, one series a model (and one a machine type without GPUs).
+
+    Parameters
+    ----------
+    book : PriceBook
+        Tells which GPU a machine has, and which regions offer it: prices of types a region doesn't offer are left out.
+    region_id : str, optional
+        One region only; all regions of the log if empty, with lowest, median and highest over them.
+    by_machine_type : bool
+        One series a machine type instead: types with the same GPU differ by their vCPUs and memory.
+
+    Returns
+    -------
+    tuple of DiscountSeries
+        Those with GPUs first, in order of their names. A point is given only where the discount changes.
+    """
+    rows = list(changes)
+    until = max((row.observed_on for row in rows), default="")
+    grouped: dict[tuple[bool, str], list[PriceChange]] = defaultdict(list)
+    for row in rows:
+        machine = book.machine(row.machine_type, row.region_id)
+        if (region_id and row.region_id != region_id) or machine is None or not machine.is_offered:
+            continue
+        name = machine.gpu_model if machine.gpu_model and not by_machine_type else row.machine_type
+        grouped[not machine.gpu_model, name].append(row)
+    series = [_series(name, found, until) for (_, name), found in sorted(grouped.items())]
+    return tuple(found for found in series if found.points)
+
+
+def _series(name: str, rows: list[PriceChange], until: str) -> DiscountSeries:
+    current: dict[tuple[str, str], float] = {}
+    points: list[DiscountPoint] = []
+    for day, of_day in groupby(sorted(rows, key=lambda row: row.observed_on), key=lambda row: row.observed_on):
+        for row in of_day:
+            if row.discount is not None:
+                current[row.machine_type, row.region_id] = row.discount
+        if not current:
+            continue
+        values = list(current.values())
+        point = DiscountPoint(
+            observed_on=day,
+            lowest=min(values),
+            median=median(values),
+            highest=max(values),
+            region_count=len({region for _, region in current}),
+        )
+        if not points or _values(points[-1]) != _values(point):
+            points.append(point)
+    return DiscountSeries(
+        name=name,
+        machine_types=tuple(sorted({row.machine_type for row in rows})),
+        region_ids=tuple(sorted({row.region_id for row in rows})),
+        points=tuple(points),
+        observed_until=until,
+    )
+
+
+def _values(point: DiscountPoint) -> tuple[float, float, float, int]:
+    return point.lowest, point.median, point.highest, point.region_count

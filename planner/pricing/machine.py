@@ -1,0 +1,559 @@
+"""What one machine costs an hour: looked up, or added up from unit prices, or "no price" with the reason.
+
+In order: the user's own price; unit prices newer than the book's row (a refresh); the row of the book; unit prices of
+the family, for predefined types without a row and for custom types.
+
+Sources: data/prices/README.md (2026-07-16) for prices and their cautions; Compute Engine's pages on machine families
+for the shapes; reference notes on the Billing Catalog for how SKUs add up to a machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from planner.pricing.model import (
+    LOCAL_SSD,
+    Component,
+    MachinePrice,
+    PartKind,
+    Price,
+    PriceBook,
+    PricePart,
+    PriceReason,
+    Provisioning,
+    UnitPrice,
+)
+from planner.vocabulary import HOURS_PER_MONTH
+
+# GiB per vCPU of predefined types; the unit prices were fitted on all types of a family, so they hold for each of them.
+GIB_PER_VCPU: Final = {
+    ("n1", "standard"): 3.75,
+    ("n1", "highmem"): 6.5,
+    ("n1", "highcpu"): 0.9,
+    ("n2", "standard"): 4.0,
+    ("n2", "highmem"): 8.0,
+    ("n2", "highcpu"): 1.0,
+    ("n2d", "standard"): 4.0,
+    ("n2d", "highmem"): 8.0,
+    ("n2d", "highcpu"): 1.0,
+    ("e2", "standard"): 4.0,
+    ("e2", "highmem"): 8.0,
+    ("e2", "highcpu"): 1.0,
+    ("c3", "standard"): 4.0,
+    ("c3", "highmem"): 8.0,
+    ("c3", "highcpu"): 2.0,
+    ("c3d", "standard"): 4.0,
+    ("c3d", "highmem"): 8.0,
+    ("c3d", "highcpu"): 2.0,
+    ("n4", "standard"): 4.0,
+    ("n4", "highmem"): 8.0,
+    ("n4", "highcpu"): 2.0,
+}
+# vCPUs billed by shared-core types; the node shows 2.
+SHARED_CORE_VCPUS: Final = {"e2-micro": 0.25, "e2-small": 0.5, "e2-medium": 1.0}
+SHARED_CORE_GIB: Final = {"e2-micro": 1.0, "e2-small": 2.0, "e2-medium": 4.0}
+
+# Custom types have SKUs of their own, "about +5 %" over the predefined ones (prices/README.md, 2026-07-16).
+CUSTOM_PREMIUM: Final = 1.05
+# GiB per vCPU above which memory of a custom type is extended memory (Compute Engine, "custom machine types").
+EXTENDED_ABOVE_GIB_PER_VCPU: Final = {"n1": 6.5, "n2": 8.0, "n2d": 8.0, "n4": 8.0}
+
+# "N1 up to 30 %, N2, N2D, C2 20 % for a full month, GPUs attached to N1 up to 30 %" (prices/README.md, 2026-07-16).
+SUSTAINED_USE_DISCOUNT: Final = {"n1": 0.30, "n2": 0.20, "n2d": 0.20, "c2": 0.20}
+
+# Families the catalogue keeps apart from the one in the type's name. A4's GPU slice includes the host.
+HOST_PRODUCT: Final = {"a3-megagpu": "a3plus", "a3-ultragpu": "a3ultra", "a4-highgpu": ""}
+# "A4, A3 Ultra and a3-highgpu-1g/2g/4g are not sold on demand" (prices/README.md, 2026-07-16).
+NOT_SOLD_ON_DEMAND: Final = re.compile(r"a4-|a3-ultragpu-|a3-highgpu-[124]g\Z")
+
+_PREDEFINED: Final = re.compile(r"([a-z]\d[a-z]?)-(standard|highmem|highcpu)-(\d{1,3})\Z")
+_CUSTOM: Final = re.compile(r"(?:(n1|n2|n2d|n4|e2)-)?custom-(?:(micro|small|medium)-|(\d{1,3})-)(\d{3,7})(-ext)?\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomType:
+    """A custom machine type taken apart. `vcpus` as billed."""
+
+    family: str
+    vcpus: float
+    memory_gib: float
+    extended_gib: float  # of `memory_gib`, what is billed as extended memory
+
+
+def parse_custom_type(machine_type: str) -> CustomType | None:
+    """``custom-8-32768`` (N1), ``n2-custom-8-98304-ext``, ``e2-custom-medium-4096``; None for every other name.
+
+    Memory is written in MiB. Source: Compute Engine, "Create a VM with a custom machine type".
+    """
+    match = _CUSTOM.match(machine_type)
+    if match is None:
+        return None
+    family, shared, vcpus, mib, extended = match.groups()
+    family = family or "n1"
+    if shared and family != "e2":
+        return None
+    count = SHARED_CORE_VCPUS[f"e2-{shared}"] if shared else float(vcpus)
+    memory = int(mib) / 1024
+    limit = EXTENDED_ABOVE_GIB_PER_VCPU.get(family, 8.0) * count
+    return CustomType(
+        family=family, vcpus=count, memory_gib=memory, extended_gib=max(0.0, memory - limit) if extended else 0.0
+    )
+
+
+def host_product(machine_type: str) -> str:
+    """The catalogue's family of a type's vCPUs and memory; "" where no SKU prices the host apart."""
+    series = "-".join(machine_type.split("-")[:2])
+    return HOST_PRODUCT.get(series, machine_type.split("-", 1)[0])
+
+
+def price_machine(
+    book: PriceBook,
+    machine_type: str,
+    region_id: str,
+    provisioning: Provisioning = Provisioning.ON_DEMAND,
+    *,
+    gpu: str = "",
+    gpu_count: float = 0,
+    local_ssd_gib: float = 0,
+) -> Price:
+    """The price of a machine with what is attached to it.
+
+    Parameters
+    ----------
+    machine_type, region_id : str
+        ``n1-standard-8``, ``asia-northeast3``.
+    gpu, gpu_count :
+        GPUs attached to an N1 machine, by the book's word (``T4``) or GKE's label (``nvidia-tesla-t4``). Families with
+        GPUs built in (A2, A3, G2, …) need neither, and both are ignored for them.
+    local_ssd_gib :
+        Local SSD attached on top of what the type bundles.
+
+    Returns
+    -------
+    Price
+        `usd_per_hour` None, with the reason and a sentence, where any part has no price.
+    """
+    ask = _Question(book, machine_type, region_id, provisioning)
+    host = ask.host()
+    if isinstance(host, _Refusal):
+        return ask.refuse(host)
+    sums = [host]
+    if gpu_count and not host.gpu_count and not ask.takes_gpus_on_trust:
+        attached = ask.attached_gpus(gpu, gpu_count)
+        if isinstance(attached, _Refusal):
+            return ask.refuse(attached)
+        sums.append(attached)
+    if local_ssd_gib:
+        disks = ask.attached_local_ssd(local_ssd_gib)
+        if isinstance(disks, _Refusal):
+            return ask.refuse(disks)
+        sums.append(disks)
+    return ask.answer(sums)
+
+
+def gpu_hour_price(
+    book: PriceBook, gpu: str, region_id: str, provisioning: Provisioning = Provisioning.ON_DEMAND
+) -> Price:
+    """The price of one GPU for an hour, without the machine it sits in.
+
+    `gpu` is the book's word or GKE's label. For GPUs that come only with their machine (A100, L4, …) this is the GPU's
+    own SKU, a part of the machine's price.
+    """
+    ask = _Question(book, "", region_id, provisioning)
+    parts = ask.attached_gpus(gpu, 1, anywhere=True)
+    return ask.refuse(parts) if isinstance(parts, _Refusal) else ask.answer([parts])
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    reason: PriceReason
+    why: str
+    mend: str = ""
+
+
+_COMPONENTS_OF: Final = {
+    PartKind.MACHINE: {Component.CORE, Component.RAM},
+    PartKind.GPU: {Component.GPU},
+    PartKind.LOCAL_SSD: {Component.LOCAL_SSD},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sum:
+    """Parts of a price and what has to be said about them."""
+
+    parts: tuple[PricePart, ...]
+    as_of: str
+    source: str
+    notes: tuple[str, ...] = ()
+    is_estimate: bool = False
+    gpu_model: str = ""
+    gpu_count: float = 0.0
+
+    @classmethod
+    def of(
+        cls, units: list[UnitPrice], parts: Iterable[PricePart], *, gpu_model: str = "", gpu_count: float = 0
+    ) -> _Sum:
+        """Parts made from unit prices: as old as the oldest of them, with the notes of all."""
+        own = {unit.key.component for unit in units if unit.is_own}
+        return cls(
+            parts=tuple(replace(part, is_own=bool(own & _COMPONENTS_OF[part.kind])) for part in parts),
+            as_of=min(unit.as_of for unit in units),
+            source="; ".join(dict.fromkeys(unit.source for unit in units)),
+            notes=tuple(dict.fromkeys(unit.note for unit in units if unit.note)),
+            gpu_model=gpu_model,
+            gpu_count=gpu_count,
+        )
+
+
+_REFRESH: Final = 'Read today\'s prices with "headroom prices refresh", or give your own as a CSV'
+
+
+class _Question:
+    """One look into the book; its methods give a `_Sum`, or a `_Refusal` that says what is missing."""
+
+    def __init__(self, book: PriceBook, machine_type: str, region_id: str, provisioning: Provisioning) -> None:
+        self.book = book
+        self.machine_type = machine_type
+        self.region_id = region_id
+        self.provisioning = provisioning
+        self.column = provisioning.priced_as
+        self.row = book.machines.get(f"{machine_type} {region_id}")
+        self.own = book.own_machines.get(f"{machine_type} {region_id}")
+
+    @property
+    def takes_gpus_on_trust(self) -> bool:
+        """Whether the price is the user's own for a type other than N1: what it includes is the user's business."""
+        return self.own is not None and not self._is_n1 and self.column in self.own.total_usd_per_hour
+
+    @property
+    def _is_n1(self) -> bool:
+        return self.machine_type.startswith(("n1-", "custom-"))
+
+    # ── the machine itself ───────────────────────────────────────────────────────────────────────────────────────────
+    def host(self) -> _Sum | _Refusal:
+        row = self.row
+        if self.own is not None and self.column in self.own.total_usd_per_hour:
+            return self._from_row(self.own, is_own=True)
+        if row is not None:
+            refreshed = self._from_units(row)
+            if refreshed is not None:
+                return refreshed
+            if self.column in row.total_usd_per_hour:
+                return self._from_row(row)
+            if self.column is Provisioning.FLEX_START:
+                estimate = self._flex_start_estimate(row)
+                if estimate is not None:
+                    return estimate
+            return self._no_provisioning_price()
+        custom = parse_custom_type(self.machine_type)
+        if custom is not None:
+            return self._custom(custom)
+        shape = predefined_shape(self.machine_type)
+        if shape is not None:
+            unit_row = MachinePrice(
+                machine_type=self.machine_type, region_id=self.region_id, vcpus=shape[0], memory_gib=shape[1]
+            )
+            found = self._from_units(unit_row)
+            if found is not None:
+                return found
+            if self.book.unit(Component.CORE, host_product(self.machine_type), self.region_id, Provisioning.ON_DEMAND):
+                return self._no_provisioning_price()
+        return self._unknown_type()
+
+    def _from_row(self, row: MachinePrice, *, is_own: bool = False) -> _Sum:
+        total = row.total_usd_per_hour[self.column]
+        host = row.host_usd_per_hour.get(self.column)
+        each = row.gpu_each_usd_per_hour.get(self.column)
+        ssd = row.local_ssd_usd_per_hour.get(self.column) or 0.0
+        if row.gpu_count and each:
+            # What is left of the published total: the row's own host figure is rounded to five decimals.
+            parts = [] if host == 0 else [_machine_part(row.machine_type, total - row.gpu_count * each - ssd)]
+            parts.append(_gpu_part(row.gpu_model, row.gpu_count, each))
+            if ssd:
+                parts.append(_local_ssd_part(row.local_ssd_gib, ssd / row.local_ssd_gib))
+        else:
+            includes = f" with {row.gpu_count:g} × {row.gpu_model}" if row.gpu_count else ""
+            parts = [_machine_part(row.machine_type + includes, total)]
+        return _Sum(
+            parts=tuple(replace(part, is_own=is_own) for part in parts),
+            as_of=row.as_of,
+            source=row.source,
+            notes=row.notes,
+            gpu_model=row.gpu_model,
+            gpu_count=row.gpu_count,
+        )
+
+    def _from_units(self, row: MachinePrice) -> _Sum | None:
+        """The machine as the sum of its SKUs, if every part has a unit price and one of them is newer than the row."""
+        product = host_product(self.machine_type)
+        wanted: list[tuple[Component, str, float]] = []
+        if product:
+            wanted += [(Component.CORE, product, row.vcpus), (Component.RAM, product, row.memory_gib)]
+        if row.gpu_count:
+            wanted.append((Component.GPU, row.gpu_model, row.gpu_count))
+        if row.local_ssd_gib and product:  # whether an A4's slice includes its disks is not known: left out
+            wanted.append((Component.LOCAL_SSD, LOCAL_SSD, row.local_ssd_gib))
+        units = [self._unit(component, name) for component, name, _ in wanted]
+        found = [unit for unit in units if unit is not None]
+        if not row.vcpus or not found or len(found) < len(wanted):
+            return None
+        if row.as_of and not any(unit.is_own or unit.as_of > row.as_of for unit in found):
+            return None
+        rates = {component: unit.list_unit_price for (component, _, _), unit in zip(wanted, found, strict=True)}
+        parts = []
+        if product:
+            host = row.vcpus * rates[Component.CORE] + row.memory_gib * rates[Component.RAM]
+            parts.append(_machine_part(self.machine_type, host))
+        if Component.GPU in rates:
+            parts.append(_gpu_part(row.gpu_model, row.gpu_count, rates[Component.GPU]))
+        if Component.LOCAL_SSD in rates:
+            parts.append(_local_ssd_part(row.local_ssd_gib, rates[Component.LOCAL_SSD] / HOURS_PER_MONTH))
+        return _Sum.of(found, parts, gpu_model=row.gpu_model, gpu_count=row.gpu_count)
+
+    def _flex_start_estimate(self, row: MachinePrice) -> _Sum | None:
+        """GPUs at their Flex-start price, vCPUs and memory cut by the same ratio, local SSD at its on-demand price.
+
+        Checked where a published total is known: a2-highgpu-1g in us-central1 comes to 2.020 an hour, as in a public
+        note of 2026-08-02 (reference, section 0).
+        """
+        flex = self._unit(Component.GPU, row.gpu_model) if row.gpu_count else None
+        each = row.gpu_each_usd_per_hour.get(Provisioning.ON_DEMAND)
+        host = row.host_usd_per_hour.get(Provisioning.ON_DEMAND)
+        if flex is None or not each or host is None:
+            return None
+        ratio = flex.list_unit_price / each
+        parts = [
+            _machine_part(row.machine_type, host * ratio),
+            _gpu_part(row.gpu_model, row.gpu_count, flex.list_unit_price),
+        ]
+        ssd = row.local_ssd_usd_per_hour.get(Provisioning.ON_DEMAND)
+        if row.local_ssd_gib and ssd:
+            parts.append(_local_ssd_part(row.local_ssd_gib, ssd / row.local_ssd_gib))
+        rule = (
+            f"Flex-start price of the GPU, vCPUs and memory at the same {ratio:.0%} of on demand"
+            f"{', local SSD at its on-demand price' if row.local_ssd_gib else ''}: an estimate"
+        )
+        return _Sum(
+            parts=tuple(parts),
+            as_of=min(flex.as_of, row.as_of),
+            source=flex.source,
+            notes=(rule, *([flex.note] if flex.note else []), *row.notes),
+            is_estimate=True,
+            gpu_model=row.gpu_model,
+            gpu_count=row.gpu_count,
+        )
+
+    def _custom(self, custom: CustomType) -> _Sum | _Refusal:
+        family, is_estimate = f"{custom.family}-custom", False
+        core, ram = self._unit(Component.CORE, family), self._unit(Component.RAM, family)
+        if core is None or ram is None:
+            core, ram = self._unit(Component.CORE, custom.family), self._unit(Component.RAM, custom.family)
+            is_estimate = True
+        if core is None or ram is None:
+            if self.book.unit(Component.CORE, custom.family, self.region_id, Provisioning.ON_DEMAND) is not None:
+                return self._no_provisioning_price()
+            return self._unknown_type()
+        units = [core, ram]
+        plain_gib = custom.memory_gib - custom.extended_gib
+        usd = custom.vcpus * core.list_unit_price + plain_gib * ram.list_unit_price
+        if is_estimate:
+            usd *= CUSTOM_PREMIUM
+        if custom.extended_gib:
+            extended = self._unit(Component.RAM, f"{custom.family}-custom-ext")
+            if extended is None:
+                return _Refusal(
+                    PriceReason.EXTENDED_MEMORY,
+                    f"{custom.extended_gib:g} GiB of {self.machine_type} are extended memory, which has a price of its "
+                    f"own that the book doesn't hold",
+                    _REFRESH,
+                )
+            units.append(extended)
+            usd += custom.extended_gib * extended.list_unit_price
+        found = _Sum.of(units, [_machine_part(self.machine_type, usd)])
+        if not is_estimate:
+            return found
+        rule = "unit prices of the predefined types plus 5 %, as custom types are billed: an estimate"
+        return replace(found, notes=(rule, *found.notes), is_estimate=True)
+
+    # ── what is attached ─────────────────────────────────────────────────────────────────────────────────────────────
+    def attached_gpus(self, gpu: str, count: float, *, anywhere: bool = False) -> _Sum | _Refusal:
+        known = self.book.gpu_model(gpu)
+        if known is None:
+            return _Refusal(
+                PriceReason.UNKNOWN_GPU,
+                f'the book has no GPU called "{gpu}"' if gpu else "the node doesn't say which GPUs it has",
+                f"It has {', '.join(sorted(self.book.gpu_models))}" if gpu else "",
+            )
+        if not anywhere and not self._is_n1:
+            return _Refusal(
+                PriceReason.UNKNOWN_GPU,
+                f"{self.machine_type} has no built-in GPU and GPUs can be attached to N1 machines only",
+            )
+        unit = self._unit(Component.GPU, known.model)
+        if unit is None:
+            return _Refusal(
+                PriceReason.NO_GPU_PRICE,
+                f"the {self.provisioning} price of a {known.model} in {self.region_id} isn't in the book",
+                _REFRESH,
+            )
+        part = _gpu_part(known.model, count, unit.list_unit_price)
+        return _Sum.of([unit], [part], gpu_model=known.model, gpu_count=count)
+
+    def attached_local_ssd(self, gib: float) -> _Sum | _Refusal:
+        unit = self._unit(Component.LOCAL_SSD, LOCAL_SSD)
+        if unit is None:
+            return _Refusal(
+                PriceReason.NO_LOCAL_SSD_PRICE,
+                f"the {self.provisioning} price of local SSD in {self.region_id} isn't in the book",
+                _REFRESH,
+            )
+        return _Sum.of([unit], [_local_ssd_part(gib, unit.list_unit_price / HOURS_PER_MONTH)])
+
+    # ── answers ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    def answer(self, sums: list[_Sum]) -> Price:
+        category = self.provisioning.pricing_category
+        parts = tuple(
+            part
+            if part.is_own
+            else replace(part, contracted_unit_price=self.book.contracted(part.list_unit_price, category))
+            for found in sums
+            for part in found.parts
+        )
+        usd = sum(part.usd_per_hour for part in parts)
+        is_sold, notes = self._sold(sums)
+        gpu = next((found for found in sums if found.gpu_count), None)
+        price = Price(
+            machine_type=self.machine_type,
+            region_id=self.region_id,
+            provisioning=self.provisioning,
+            usd_per_hour=usd,
+            list_usd_per_hour=sum(part.list_usd_per_hour for part in parts),
+            sustained_use_usd_per_hour=usd - sum(self._sustained_use_usd(part) for part in parts),
+            reason=PriceReason.NONE,
+            sentence="",
+            parts=parts,
+            gpu_model=gpu.gpu_model if gpu else "",
+            gpu_count=gpu.gpu_count if gpu else 0.0,
+            notes=notes,
+            is_estimate=any(found.is_estimate for found in sums),
+            is_sold=is_sold,
+            as_of=min(found.as_of for found in sums),
+            source="; ".join(dict.fromkeys(found.source for found in sums)),
+        )
+        return replace(price, sentence=_sentence(price))
+
+    def _sustained_use_usd(self, part: PricePart) -> float:
+        """What a full month's sustained use takes off a part, USD per hour. GPUs attached to N1 count as N1 does."""
+        if self.provisioning is not Provisioning.ON_DEMAND or part.is_own or part.kind is PartKind.LOCAL_SSD:
+            return 0.0
+        family = "n1" if self._is_n1 else self.machine_type.split("-", 1)[0]
+        return part.usd_per_hour * SUSTAINED_USE_DISCOUNT.get(family, 0.0)
+
+    def _sold(self, sums: list[_Sum]) -> tuple[bool, tuple[str, ...]]:
+        notes = list(dict.fromkeys(note for found in sums for note in found.notes))
+        is_sold = True
+        if self.row is not None and not self.row.is_offered and self.own is None:
+            is_sold = False
+            notes.append(f"{self.region_id} did not offer {self.machine_type} on {self.row.as_of}: a sum of SKU prices")
+        is_reference = self.provisioning is Provisioning.ON_DEMAND and NOT_SOLD_ON_DEMAND.match(self.machine_type)
+        if is_reference and self.own is None:
+            is_sold = False
+            notes.append(f"{self.machine_type} is not sold on demand: a price to compare with, not one to buy at")
+        return is_sold, tuple(notes)
+
+    def refuse(self, refusal: _Refusal) -> Price:
+        mend = f". {refusal.mend}" if refusal.mend else ""
+        return Price(
+            machine_type=self.machine_type,
+            region_id=self.region_id,
+            provisioning=self.provisioning,
+            usd_per_hour=None,
+            reason=refusal.reason,
+            sentence=f"no price: {refusal.why}{mend}",
+        )
+
+    def _no_provisioning_price(self) -> _Refusal:
+        return _Refusal(
+            PriceReason.NO_PROVISIONING_PRICE,
+            f"the {self.provisioning} price of {self.machine_type} in {self.region_id} isn't in the book",
+            _REFRESH,
+        )
+
+    def _unknown_type(self) -> _Refusal:
+        elsewhere = [row.region_id for row in self.book.machines.values() if row.machine_type == self.machine_type]
+        if elsewhere:
+            return _Refusal(
+                PriceReason.NOT_IN_REGION,
+                f"{self.machine_type} isn't in the book for {self.region_id}, but for {len(elsewhere)} other regions",
+                _REFRESH,
+            )
+        return _Refusal(
+            PriceReason.UNKNOWN_MACHINE_TYPE,
+            f'the book has no machine type "{self.machine_type}"',
+            "Give its price as a CSV of your own",
+        )
+
+    def _unit(self, component: Component, product: str) -> UnitPrice | None:
+        return self.book.unit(component, product, self.region_id, self.column)
+
+
+def predefined_shape(machine_type: str) -> tuple[float, float] | None:
+    """(vCPUs, GiB) of a predefined type as billed, from its name; None where the name doesn't tell."""
+    if machine_type in SHARED_CORE_VCPUS:
+        return SHARED_CORE_VCPUS[machine_type], SHARED_CORE_GIB[machine_type]
+    match = _PREDEFINED.match(machine_type)
+    if match is None or (match[1], match[2]) not in GIB_PER_VCPU:
+        return None
+    vcpus = float(match[3])
+    return vcpus, vcpus * GIB_PER_VCPU[match[1], match[2]]
+
+
+def _machine_part(name: str, usd_per_hour: float) -> PricePart:
+    return PricePart(
+        kind=PartKind.MACHINE,
+        name=name,
+        quantity=1,
+        pricing_unit="machine-hour",
+        list_unit_price=usd_per_hour,
+        contracted_unit_price=usd_per_hour,
+    )
+
+
+def _gpu_part(model: str, count: float, each: float) -> PricePart:
+    return PricePart(
+        kind=PartKind.GPU,
+        name=model,
+        quantity=count,
+        pricing_unit="GPU-hour",
+        list_unit_price=each,
+        contracted_unit_price=each,
+    )
+
+
+def _local_ssd_part(gib: float, usd_per_gib_hour: float) -> PricePart:
+    return PricePart(
+        kind=PartKind.LOCAL_SSD,
+        name="local SSD",
+        quantity=gib,
+        pricing_unit="GiB-hour",
+        list_unit_price=usd_per_gib_hour,
+        contracted_unit_price=usd_per_gib_hour,
+    )
+
+
+def _sentence(price: Price) -> str:
+    """``n1-standard-8 with 1 × T4, on-demand, asia-northeast3: $0.8575 an hour (machine $0.4875, GPU $0.3700)``."""
+    gpus = f"{price.gpu_count:g} × {price.gpu_model}" if price.gpu_count else ""
+    thing = " with ".join(word for word in (price.machine_type, gpus) if word)
+    words = {PartKind.MACHINE: "machine", PartKind.GPU: "GPU", PartKind.LOCAL_SSD: "local SSD"}
+    parts = [f"{words[part.kind]} ${part.list_usd_per_hour:,.4f}" for part in price.parts]
+    shown = f" ({', '.join(parts)})" if len(parts) > 1 else ""
+    less = ""
+    if price.list_usd_per_hour and price.usd_per_hour is not None and price.usd_per_hour < price.list_usd_per_hour:
+        less = f", {1 - price.usd_per_hour / price.list_usd_per_hour:.1%} off the list price"
+    about = "about " if price.is_estimate else ""
+    return f"{thing}, {price.provisioning}, {price.region_id}: {about}${price.usd_per_hour:,.4f} an hour{shown}{less}"

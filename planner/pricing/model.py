@@ -1,0 +1,312 @@
+"""What things cost: the price book, and what a look into it answers.
+
+Words of FOCUS (FinOps Open Cost and Usage Specification) for money: `list_unit_price` is the public price before any
+agreement, a contracted price is the list price less the negotiated discount of its `pricing_category`; `region_id`,
+`sku_id`, `billing_currency`. All prices are US dollars per hour unless a name says otherwise, without tax.
+
+Amounts are floats: a price has six or seven significant digits, so that the sum for a cluster of thousands of nodes is
+good to far less than a cent a month. Rounding happens once, where a figure is shown.
+
+A price that isn't known is None with a `PriceReason` and a sentence, never 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Final
+
+from planner.errors import InputError
+from planner.inventory.model import EMPTY, FrozenMap
+from planner.vocabulary import HOURS_PER_MONTH
+
+
+class Provisioning(StrEnum):
+    """How a machine is bought. Preemptible VMs share the SKUs, and so the prices, of Spot VMs."""
+
+    ON_DEMAND = "on-demand"
+    SPOT = "spot"
+    PREEMPTIBLE = "preemptible"
+    FLEX_START = "flex-start"
+    COMMITMENT_1Y = "commitment-1y"
+    COMMITMENT_3Y = "commitment-3y"
+
+    @property
+    def priced_as(self) -> Provisioning:
+        """The column of the book it is read from: preemptible costs what Spot costs."""
+        return Provisioning.SPOT if self is Provisioning.PREEMPTIBLE else self
+
+    @property
+    def pricing_category(self) -> PricingCategory:
+        return _CATEGORY_OF[self]
+
+
+class PricingCategory(StrEnum):
+    """FOCUS `PricingCategory`."""
+
+    STANDARD = "Standard"
+    DYNAMIC = "Dynamic"
+    COMMITTED = "Committed"
+    OTHER = "Other"
+
+
+_CATEGORY_OF: Final = {
+    Provisioning.ON_DEMAND: PricingCategory.STANDARD,
+    Provisioning.SPOT: PricingCategory.DYNAMIC,
+    Provisioning.PREEMPTIBLE: PricingCategory.DYNAMIC,
+    Provisioning.FLEX_START: PricingCategory.OTHER,
+    Provisioning.COMMITMENT_1Y: PricingCategory.COMMITTED,
+    Provisioning.COMMITMENT_3Y: PricingCategory.COMMITTED,
+}
+
+
+class Component(StrEnum):
+    """What a SKU of Compute Engine prices. A machine's price is the sum of its components; no SKU is a machine's."""
+
+    CORE = "core"  # USD per vCPU-hour
+    RAM = "ram"  # USD per GiB-hour
+    GPU = "gpu"  # USD per GPU-hour
+    LOCAL_SSD = "local-ssd"  # USD per GiB-month
+
+
+LOCAL_SSD: Final = "local-ssd"  # the product of the local SSD's unit prices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitKey:
+    """What a unit price is for.
+
+    `product` is the machine family as the catalogue tells families apart (``n1``, ``a3``, ``a3plus``, ``n2-custom``),
+    the GPU's model (``T4``), or ``local-ssd``.
+    """
+
+    component: Component
+    product: str
+    region_id: str
+    provisioning: Provisioning
+
+    def __str__(self) -> str:
+        return f"{self.component} {self.product} {self.region_id} {self.provisioning}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitPrice:
+    key: UnitKey
+    list_unit_price: float  # in the component's unit
+    as_of: str  # ISO date
+    source: str
+    sku_id: str = ""
+    note: str = ""
+    is_own: bool = False  # from the user's own list: no negotiated discount on top
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachinePrice:
+    """One machine type in one region. Maps are Provisioning → USD per hour; what isn't known has no entry.
+
+    `host_usd_per_hour` is vCPUs and memory only; `total_usd_per_hour` includes built-in GPUs and bundled local SSD.
+    `vcpus` and `memory_gib` are as billed (``e2-small`` bills half a vCPU) and 0 where the row doesn't say.
+    """
+
+    machine_type: str
+    region_id: str
+    vcpus: float = 0.0
+    memory_gib: float = 0.0
+    gpu_model: str = ""
+    gpu_count: float = 0.0  # a g4-standard-6 has an eighth of a GPU
+    local_ssd_gib: float = 0.0
+    is_offered: bool = True  # the region offers the type; without it the price is only what the SKUs add up to
+    host_usd_per_hour: FrozenMap[float] = EMPTY
+    gpu_each_usd_per_hour: FrozenMap[float] = EMPTY
+    local_ssd_usd_per_hour: FrozenMap[float] = EMPTY
+    total_usd_per_hour: FrozenMap[float] = EMPTY
+    notes: tuple[str, ...] = ()
+    as_of: str = ""
+    source: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.machine_type} {self.region_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuModel:
+    """A GPU the book knows. `gke_accelerator` is the value of GKE's node label, which is Compute Engine's own name."""
+
+    model: str
+    gke_accelerator: str
+    memory_gb: int
+    zones: FrozenMap[tuple[str, ...]] = EMPTY  # region → zones that list it, for the regions that were read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceBook:
+    """All prices. Built by `planner.pricing.book`; looked into by `planner.pricing.machine` and `…node`.
+
+    `machines`: `MachinePrice.key` → price; `own_machines` the same from the user's own list, which wins; `units`: text
+    of a `UnitKey` → price; `gpu_models`: model → GPU; `discounts`: `PricingCategory` → negotiated share off the list
+    price, 0 ≤ share < 1, taken off everything but the user's own prices. Equal content gives equal digests, so that
+    answers can be cached by `digest`.
+    """
+
+    as_of: str  # ISO date of the newest layer; each price carries its own date
+    source: str
+    digest: str
+    billing_currency: str = "USD"
+    machines: FrozenMap[MachinePrice] = EMPTY
+    own_machines: FrozenMap[MachinePrice] = EMPTY
+    units: FrozenMap[UnitPrice] = EMPTY
+    gpu_models: FrozenMap[GpuModel] = EMPTY
+    discounts: FrozenMap[float] = EMPTY
+
+    def machine(self, machine_type: str, region_id: str) -> MachinePrice | None:
+        found: MachinePrice | None = self.machines.get(f"{machine_type} {region_id}")
+        return found
+
+    def unit(self, component: Component, product: str, region_id: str, provisioning: Provisioning) -> UnitPrice | None:
+        """The unit price, or None. Preemptible is looked up as Spot."""
+        key = UnitKey(component=component, product=product, region_id=region_id, provisioning=provisioning.priced_as)
+        found: UnitPrice | None = self.units.get(str(key))
+        return found
+
+    def gpu_model(self, name: str) -> GpuModel | None:
+        """The GPU called `name`: the book's own word (``T4``) or GKE's accelerator label (``nvidia-tesla-t4``)."""
+        if name in self.gpu_models:
+            return self.gpu_models[name]
+        return next((gpu for gpu in self.gpu_models.values() if gpu.gke_accelerator == name), None)
+
+    def contracted(self, list_price: float, category: PricingCategory) -> float:
+        """A list price after the negotiated discount of its category."""
+        return list_price * (1.0 - float(self.discounts.get(category.value, 0.0)))
+
+    def with_discounts(self, discounts: dict[PricingCategory, float]) -> PriceBook:
+        """The same book with negotiated discounts: category → share off the list price, ``0.15`` for 15 %.
+
+        Raises
+        ------
+        InputError
+            For a share outside 0 ≤ share < 1.
+        """
+        for category, share in discounts.items():
+            if not 0 <= share < 1:
+                raise InputError(
+                    f"a discount of {share:g} on {category} prices is not a share of the price",
+                    mend="Give 0.15 for 15 %: 0 or more, less than 1",
+                )
+        kept = FrozenMap({category.value: float(share) for category, share in sorted(discounts.items()) if share})
+        digest = blake2b(f"{self.digest} {kept!r}".encode(), digest_size=16).hexdigest() if kept else self.digest
+        return replace(self, discounts=kept, digest=digest)
+
+
+class PriceReason(StrEnum):
+    """Why there is no price; NONE when there is one."""
+
+    NONE = "none"
+    NO_MACHINE_TYPE = "no_machine_type"  # the node has no instance-type label
+    NO_REGION = "no_region"  # … no region or zone label
+    OTHER_CLOUD = "other_cloud"  # an EKS, AKS or other node, and no price of the user's own
+    UNKNOWN_MACHINE_TYPE = "unknown_machine_type"
+    NOT_IN_REGION = "not_in_region"  # the book has the type, elsewhere
+    NO_PROVISIONING_PRICE = "no_provisioning_price"  # … but not bought in this way
+    UNKNOWN_GPU = "unknown_gpu"
+    UNKNOWN_GPU_COUNT = "unknown_gpu_count"  # shared GPUs whose physical number isn't told
+    NO_GPU_PRICE = "no_gpu_price"
+    NO_LOCAL_SSD_PRICE = "no_local_ssd_price"
+    EXTENDED_MEMORY = "extended_memory"  # custom types with extended memory: a SKU of its own
+    CAPACITY_MISMATCH = "capacity_mismatch"  # the node is larger than the machine its label names
+
+
+class PartKind(StrEnum):
+    MACHINE = "machine"  # vCPUs and memory, or the whole machine where the book doesn't take it apart
+    GPU = "gpu"
+    LOCAL_SSD = "local-ssd"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricePart:
+    """`quantity` × unit price = USD per hour; `pricing_unit` is FOCUS' word for what is counted."""
+
+    kind: PartKind
+    name: str
+    quantity: float
+    pricing_unit: str  # "machine-hour" | "GPU-hour" | "GiB-hour"
+    list_unit_price: float
+    contracted_unit_price: float  # after the negotiated discount
+    is_own: bool = False  # from the user's own list
+
+    @property
+    def list_usd_per_hour(self) -> float:
+        return self.quantity * self.list_unit_price
+
+    @property
+    def usd_per_hour(self) -> float:
+        return self.quantity * self.contracted_unit_price
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """The answer for one machine, bought in one way. `usd_per_hour` is None exactly when `reason` isn't NONE.
+
+    `usd_per_hour` is after the negotiated discount, `list_usd_per_hour` before. `sustained_use_usd_per_hour` is what an
+    hour comes to when the machine runs a whole month on demand and its family has a sustained-use discount; else it
+    equals `usd_per_hour`. `is_sold`: the machine can be bought in this way here; if not, the price is a reference
+    only and must not be proposed. `is_estimate`: the sum uses a stated rule, not published prices alone (`notes`).
+    """
+
+    machine_type: str
+    region_id: str
+    provisioning: Provisioning
+    usd_per_hour: float | None
+    reason: PriceReason
+    sentence: str
+    list_usd_per_hour: float | None = None
+    sustained_use_usd_per_hour: float | None = None
+    parts: tuple[PricePart, ...] = ()
+    gpu_model: str = ""
+    gpu_count: float = 0.0
+    notes: tuple[str, ...] = ()
+    is_estimate: bool = False
+    is_sold: bool = True
+    as_of: str = ""  # of the oldest price in the sum
+    source: str = ""
+
+    @property
+    def pricing_category(self) -> PricingCategory:
+        return self.provisioning.pricing_category
+
+    @property
+    def usd_per_month(self) -> float | None:
+        return None if self.usd_per_hour is None else self.usd_per_hour * HOURS_PER_MONTH
+
+    def part_usd_per_hour(self, kind: PartKind) -> float | None:
+        """What the parts of `kind` cost; None where that isn't known (no price, or GPUs not priced apart)."""
+        found = [part.usd_per_hour for part in self.parts if part.kind is kind]
+        if self.usd_per_hour is None or (kind is not PartKind.LOCAL_SSD and self.gpu_count and not self._is_apart):
+            return None
+        return sum(found)
+
+    @property
+    def _is_apart(self) -> bool:
+        return any(part.kind is PartKind.GPU for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePrice:
+    """A node's price, read from its labels."""
+
+    node: str
+    node_pool: str  # "" where no pool label is set
+    price: Price
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        return self.price.usd_per_hour
+
+    @property
+    def provisioning(self) -> Provisioning:
+        return self.price.provisioning
+
+    @property
+    def sentence(self) -> str:
+        return self.price.sentence

@@ -1,0 +1,228 @@
+"""A node's price, read from its labels and its capacity.
+
+Sources: GKE's, EKS', Karpenter's and AKS' label documentation as collected in the reference notes, section 3.2 and 3.3
+(autumn 2026); a GPU's model is GKE's accelerator label, which is Compute Engine's own name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+from planner.inventory.model import Node
+from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
+from planner.pricing.model import NodePrice, PartKind, Price, PriceBook, PriceReason, Provisioning
+from planner.vocabulary import (
+    ACCELERATOR_LABELS,
+    AKS_AGENT_POOL,
+    AKS_SCALE_SET_PRIORITY,
+    CPU,
+    EKS_CAPACITY_TYPE,
+    EKS_NODE_GROUP,
+    GKE_ACCELERATOR_COUNT,
+    GKE_FLEX_START,
+    GKE_GPU_PARTITION_SIZE,
+    GKE_MAX_SHARED_CLIENTS,
+    GKE_PREEMPTIBLE,
+    GKE_PROVISIONING,
+    GKE_SPOT,
+    INSTANCE_TYPE,
+    KARPENTER_CAPACITY_TYPE,
+    MEMORY,
+    NODE_POOL_LABELS,
+    NVIDIA_GPU,
+    NVIDIA_GPU_REPLICAS,
+    NVIDIA_MIG_PREFIX,
+    REGION,
+    ZONE,
+    is_gpu_resource,
+)
+
+# Other clouds by provider id, as their cloud controller managers write it, and by the label of their node pools.
+_CLOUDS: Final = {
+    "aws": "AWS",
+    "azure": "Azure",
+    "oci": "Oracle",
+    "openstack": "OpenStack",
+    "digitalocean": "DigitalOcean",
+}
+
+
+def read_provisioning(node: Node) -> Provisioning:
+    """How a node was bought, by its labels; on demand where none says otherwise.
+
+    A commitment or a reservation is an agreement of the billing account, not of the node: no label tells it.
+    """
+    labels = node.labels
+    stated = labels.get(GKE_PROVISIONING, "")
+    if labels.get(GKE_FLEX_START) == "true" or stated == "flex-start":
+        return Provisioning.FLEX_START
+    if labels.get(GKE_PREEMPTIBLE) == "true" or stated == "preemptible":
+        return Provisioning.PREEMPTIBLE
+    if labels.get(GKE_SPOT) == "true" or stated == "spot":
+        return Provisioning.SPOT
+    others = (
+        labels.get(EKS_CAPACITY_TYPE, ""),
+        labels.get(KARPENTER_CAPACITY_TYPE, ""),
+        labels.get(AKS_SCALE_SET_PRIORITY, ""),
+    )
+    if any(other.lower() == "spot" for other in others):
+        return Provisioning.SPOT
+    return Provisioning.ON_DEMAND
+
+
+def read_region(node: Node) -> str:
+    """The region label, or the zone label without its last part (``asia-northeast3-b``); "" where neither is set."""
+    region = node.labels.get(REGION, "")
+    return str(region or node.labels.get(ZONE, "").rpartition("-")[0])
+
+
+def read_node_pool(node: Node) -> str:
+    """The node pool's name by the first pool label set (GKE, Karpenter, EKS, AKS), "" where there is none."""
+    return next((node.labels[label] for label in NODE_POOL_LABELS if label in node.labels), "")
+
+
+def count_physical_gpus(node: Node) -> int | None:
+    """Physical GPUs of a node, 0 without any; None where they are shared or split and no label tells their number.
+
+    The capacity counts shares: time-sharing and MPS multiply it, MIG replaces it by slices.
+    """
+    stated = node.labels.get(GKE_ACCELERATOR_COUNT, "")
+    if stated.isdecimal():
+        return int(stated)
+    amounts = {name: amount for name, amount in node.capacity.items() if amount and is_gpu_resource(name)}
+    if not amounts:
+        return 0
+    if GKE_GPU_PARTITION_SIZE in node.labels or any(name.startswith(NVIDIA_MIG_PREFIX) for name in amounts):
+        return None
+    shares = node.labels.get(GKE_MAX_SHARED_CLIENTS) or node.labels.get(NVIDIA_GPU_REPLICAS) or "1"
+    count = amounts.get(NVIDIA_GPU, sum(amounts.values()))
+    if not shares.isdecimal() or int(shares) < 1 or count % int(shares):
+        return None
+    return int(count // int(shares))
+
+
+def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = None) -> NodePrice:
+    """What a node costs an hour.
+
+    Parameters
+    ----------
+    provisioning : Provisioning, optional
+        The price it would have if bought in this way; the node's own way if not given.
+
+    Returns
+    -------
+    NodePrice
+        Without a price, and with the reason, for nodes whose machine the book doesn't hold (EKS, AKS and others, unless
+        the user gave own prices), whose labels don't tell enough, or whose capacity contradicts their label. Boot
+        disks, network, the cluster's management fee and attached local SSD (no label tells how much) are not in it.
+    """
+    bought = provisioning or read_provisioning(node)
+    return NodePrice(node=node.name, node_pool=read_node_pool(node), price=_price(book, node, bought))
+
+
+def _price(book: PriceBook, node: Node, provisioning: Provisioning) -> Price:
+    machine_type = node.labels.get(INSTANCE_TYPE, "")
+    region = read_region(node)
+
+    def refuse(reason: PriceReason, why: str) -> Price:
+        return Price(
+            machine_type=machine_type,
+            region_id=region,
+            provisioning=provisioning,
+            usd_per_hour=None,
+            reason=reason,
+            sentence=f"no price: {why}",
+        )
+
+    if not machine_type:
+        return refuse(PriceReason.NO_MACHINE_TYPE, f"node {node.name} has no label {INSTANCE_TYPE}")
+    if not region:
+        return refuse(PriceReason.NO_REGION, f"node {node.name} has no label {REGION} and none for its zone")
+    cloud = _other_cloud(node)
+    if cloud and f"{machine_type} {region}" not in book.own_machines:
+        return refuse(
+            PriceReason.OTHER_CLOUD,
+            f"{machine_type} in {region} is {cloud}'s; the book has Google Cloud's prices only. "
+            "Give its price as a CSV of your own",
+        )
+    mismatch = _mismatch(book, node, machine_type, region)
+    if mismatch:
+        return refuse(PriceReason.CAPACITY_MISMATCH, mismatch)
+    model = next((node.labels[label] for label in ACCELERATOR_LABELS if label in node.labels), "")
+    count = count_physical_gpus(node)
+    if count is None and machine_type.startswith(("n1-", "custom-")):
+        return refuse(
+            PriceReason.UNKNOWN_GPU_COUNT,
+            f"the GPUs of node {node.name} are shared, and no label {GKE_ACCELERATOR_COUNT} tells how many there are",
+        )
+    return price_machine(book, machine_type, region, provisioning, gpu=model, gpu_count=count or 0)
+
+
+def _other_cloud(node: Node) -> str:
+    """The name of the cloud a node belongs to if it isn't Google's, as far as it tells."""
+    scheme = node.provider_id.partition("://")[0]
+    if scheme == "gce":
+        return ""
+    if scheme in _CLOUDS:
+        return _CLOUDS[scheme]
+    if EKS_NODE_GROUP in node.labels or any(label.startswith("karpenter.k8s.aws/") for label in node.labels):
+        return "AWS"
+    return "Azure" if AKS_AGENT_POOL in node.labels else ""
+
+
+def _mismatch(book: PriceBook, node: Node, machine_type: str, region: str) -> str:
+    """A sentence if the node can't be the machine its label names, else "".
+
+    Up to the billed vCPUs is in order, and half of them where threads are switched off; shared-core types show 2.
+    """
+    row = book.own_machines.get(f"{machine_type} {region}") or book.machines.get(f"{machine_type} {region}")
+    custom = parse_custom_type(machine_type)
+    shape = (custom.vcpus, custom.memory_gib) if custom else predefined_shape(machine_type)
+    if row is not None and row.vcpus:
+        shape = (row.vcpus, row.memory_gib)
+    if shape is None or machine_type in SHARED_CORE_VCPUS or (custom is not None and custom.vcpus < 2):
+        return ""
+    cpus, gib = node.capacity.get(CPU, 0) / 1000, node.capacity.get(MEMORY, 0) / 2**30
+    if cpus and not shape[0] / 2 <= cpus <= shape[0]:
+        return f"node {node.name} has {cpus:g} CPUs, but a {machine_type} has {shape[0]:g}"
+    if shape[1] and gib > shape[1] * 1.001:
+        return f"node {node.name} has {gib:.0f} GiB of memory, but a {machine_type} has {shape[1]:g}"
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparePrice:
+    """What it costs to hold `gpus` more GPUs of a node's kind ready, counted in two honest ways.
+
+    `gpu_usd_per_hour` is the GPUs' own price: the spare as a share of a machine that exists anyway.
+    `nodes_usd_per_hour` is that of `nodes` whole machines: what is billed when the spare needs nodes of its own.
+    Both are None, with the sentence, where the book has no price.
+    """
+
+    gpus: int
+    nodes: int
+    gpu_usd_per_hour: float | None
+    nodes_usd_per_hour: float | None
+    price: Price  # of one node
+    sentence: str
+
+
+def price_spare_gpus(book: PriceBook, node: Node, gpus: int, provisioning: Provisioning | None = None) -> SparePrice:
+    """The price of keeping `gpus` GPUs spare beside those of `node`'s pool, for the strategy grid of a rollout."""
+    price = price_node(book, node, provisioning).price
+    each = count_physical_gpus(node) or price.gpu_count
+    nodes = ceil(gpus / each) if each else 0
+    of_gpus = price.part_usd_per_hour(PartKind.GPU)
+    usd = price.usd_per_hour
+    has_price = usd is not None and each > 0
+    sentence = price.sentence if has_price or usd is None else f"no price: {node.name} has no GPU"
+    return SparePrice(
+        gpus=gpus,
+        nodes=nodes,
+        gpu_usd_per_hour=None if of_gpus is None or not price.gpu_count else of_gpus / price.gpu_count * gpus,
+        nodes_usd_per_hour=usd * nodes if usd is not None and has_price else None,
+        price=price,
+        sentence=sentence,
+    )

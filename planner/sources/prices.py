@@ -1,0 +1,110 @@
+"""Price tables from files: the embedded snapshot, the last refresh, and prices of the user's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import planner
+from planner.errors import InputError
+from planner.pricing.book import OWN_SOURCE, PriceTable, compose, read_table
+from planner.pricing.history import PriceChange, read_changes
+from planner.pricing.model import PriceBook
+
+SNAPSHOT_AS_OF: Final = "2026-07-16"
+SNAPSHOT_SOURCE: Final = f"price snapshot of {SNAPSHOT_AS_OF}"
+REFRESH_SOURCE: Final = "Cloud Billing Catalog"
+
+# Later tables win: rows taken apart go over totals.
+_TABLES: Final = (
+    "gcp_totals_all_regions.csv",
+    "gcp_prices.csv",
+    "gcp_unit_prices.csv",
+    "gcp_gpu_prices.csv",
+    "gcp_flex_start_prices.csv",
+    "gcp_local_ssd_prices.csv",
+)
+_LARGEST_BYTES: Final = 64 * 1024 * 1024
+
+
+def data_folder() -> Path:
+    """Where the files that come with the planner are: in the package when installed, beside it in a checkout."""
+    package = Path(planner.__file__).parent
+    installed = package / "_data"
+    return installed if installed.is_dir() else package.parent / "data"
+
+
+def refreshed_file() -> Path:
+    """Where ``headroom prices refresh`` writes and everything else looks, unless told another file."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(cache) if cache else Path.home() / ".cache") / "headroom" / "gcp-prices.csv"
+
+
+@lru_cache(maxsize=1)
+def _embedded_tables() -> tuple[PriceTable, ...]:
+    folder = data_folder() / "prices"
+    return tuple(
+        read_table(_read(folder / name), where=name, source=SNAPSHOT_SOURCE, as_of=SNAPSHOT_AS_OF) for name in _TABLES
+    )
+
+
+@lru_cache(maxsize=1)
+def embedded_book() -> PriceBook:
+    """The price book that comes with the planner, and nothing else: the same on every machine."""
+    return compose(_embedded_tables(), as_of=SNAPSHOT_AS_OF, source=SNAPSHOT_SOURCE)
+
+
+def load_book(own: Iterable[Path] = (), *, refreshed: Path | None = None) -> PriceBook:
+    """The embedded book under the last refresh under the user's own tables.
+
+    Parameters
+    ----------
+    own : paths
+        CSV files of the user's own prices.
+    refreshed : Path, optional
+        A file written by a refresh; `refreshed_file()` is read, if it is there, when none is named.
+
+    Raises
+    ------
+    InputError
+        For a file that can't be read or isn't a price table.
+    """
+    path = refreshed or refreshed_file()
+    own_tables = [read_table(_read(file), where=file.name, source=OWN_SOURCE, is_own=True) for file in own]
+    tables = _embedded_tables()
+    as_of, source = SNAPSHOT_AS_OF, SNAPSHOT_SOURCE
+    if refreshed is not None or path.is_file():
+        try:
+            newer = read_table(_read(path), where=str(path), source=REFRESH_SOURCE)
+        except InputError as error:
+            raise InputError(
+                error.what,
+                where=error.where,
+                mend=f'{error.mend or "Remove the file"}, or run "headroom prices refresh"',
+            ) from error
+        newest = max((unit.as_of for unit in newer.units), default="")
+        if newest:
+            tables, as_of = (*tables, newer), max(as_of, newest)
+            source = f"{REFRESH_SOURCE} of {newest} over the {SNAPSHOT_SOURCE}"
+    return compose(tables, own=own_tables, as_of=as_of, source=source)
+
+
+def load_changes() -> tuple[PriceChange, ...]:
+    """The embedded history of list prices, weekly from 2022-02 to 2026-07."""
+    path = data_folder() / "prices" / "gcp_price_changes.csv"
+    return read_changes(_read(path), where=path.name)
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > _LARGEST_BYTES:
+            raise InputError("is too large for a price table", where=str(path), mend="At most 64 MB are read")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"can't be read ({reason})", where=str(path), mend="Check the path") from error
+    except UnicodeDecodeError as error:
+        raise InputError("is not UTF-8 text", where=str(path), mend="Save it as CSV in UTF-8") from error
