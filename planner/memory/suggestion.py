@@ -1,0 +1,167 @@
+"""Requests and limits worth suggesting, from what containers were seen to use.
+
+The rule, in one place:
+
+* memory: the largest working set seen, plus 15 %. A container that was OOM-killed needs more than the limit it died at:
+  at least that limit plus 20 %, and at least 100 MiB more. What a container uses under a limit that kills or starves
+  it says little about its need, so the same program's use in pods that work counts as well. Rounded up; never below
+  what was seen; the limit is left alone where it is large enough already.
+* CPU: the 95th percentile seen, plus 15 %, as the request. No CPU limit is suggested.
+
+Source: the vertical pod autoscaler's recommender, kubernetes/autoscaler `vertical-pod-autoscaler/pkg/recommender`,
+read 2026-11-20: `logic/recommender.go` (recommendation-margin-fraction 0.15), `model/aggregations_config.go`
+(DefaultOOMBumpUpRatio 1.2, DefaultOOMMinBumpUp 100 MiB; peaks of memory, percentiles of CPU). It takes the 90th
+percentile of daily peaks; here it is the largest, because a snapshot or a few days of history hold few peaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.inventory.model import Container
+from planner.inventory.usage import Usage
+from planner.memory.wording import count, duration, measured_bytes
+from planner.quantity import format_amount
+from planner.vocabulary import CPU, MEMORY
+
+MARGIN_PERCENT = 15
+OOM_BUMP_PERCENT = 20
+OOM_MIN_BUMP_BYTES = 100 * 2**20
+STARVED_PERCENT = 90  # a working set this near its limit is shaped by the limit, not by the need; our choice
+_MIB = 2**20
+_STEPS = ((2**30, 32 * _MIB), (8 * 2**30, 128 * _MIB))  # below 1 GiB round up to 32 MiB, below 8 GiB to 128 MiB
+_LARGEST_STEP = 512 * _MIB
+_CPU_STEP_MILLICORES = 10
+
+RULE_SOURCE = "vertical pod autoscaler's defaults (kubernetes/autoscaler, recommender)"
+
+
+class Basis(StrEnum):
+    """Which of the rule's parts set the memory value."""
+
+    SEEN = "seen"  # the largest working set seen, plus the margin
+    OOM = "oom"  # the limit it was killed at, plus the bump
+    PEERS = "peers"  # the largest working set of the same program where it works, plus the margin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """Values for one container. None: nothing to say about that one, leave it as it is."""
+
+    container: str
+    memory_request_bytes: int
+    memory_limit_bytes: int | None
+    cpu_request_millicores: int | None
+    seen_bytes: int  # largest working set that went in
+    basis: Basis
+    is_one_moment: bool  # seen once only: a peak may be higher
+    is_starved: bool  # the container's own use was cut off by its limit
+    rule: str  # with the numbers put in
+    source: str  # where the numbers come from
+
+    @property
+    def text(self) -> str:
+        """``memory request 2Gi, limit 2Gi, CPU request 500m``."""
+        parts = [f"memory request {format_amount(self.memory_request_bytes, MEMORY)}"]
+        if self.memory_limit_bytes is not None:
+            parts.append(f"limit {format_amount(self.memory_limit_bytes, MEMORY)}")
+        if self.cpu_request_millicores is not None:
+            parts.append(f"CPU request {format_amount(self.cpu_request_millicores, CPU)}")
+        return ", ".join(parts)
+
+
+def is_starved(limit_bytes: int | None, seen_bytes: int | None) -> bool:
+    """Whether a working set of `seen_bytes` is so near `limit_bytes` that the limit shapes it."""
+    return limit_bytes is not None and seen_bytes is not None and seen_bytes * 100 >= limit_bytes * STARVED_PERCENT
+
+
+def suggest(
+    container: Container,
+    own: Sequence[Usage],
+    peers: Sequence[Usage] = (),
+    *,
+    was_oom_killed: bool = False,
+    with_cpu: bool = True,
+) -> Suggestion | None:
+    """Values for `container`, or None where nothing was measured and nothing is known.
+
+    Parameters
+    ----------
+    own : sequence of Usage
+        Of this container in all pods of its workload.
+    peers : sequence of Usage
+        Of the same program in pods that work; used where the container is starved or was OOM-killed.
+    was_oom_killed : bool
+        Whether the kernel killed it at its own limit.
+    with_cpu : bool
+        Whether a CPU request is wanted as well.
+    """
+    limit = container.limits.get(MEMORY)
+    own_peak = max((usage.working_set_bytes for usage in own), default=None)
+    peer_peak = max((usage.working_set_bytes for usage in peers), default=None)
+    starved = was_oom_killed or is_starved(limit, own_peak)
+    candidates: list[tuple[int, Basis]] = []
+    if own_peak is not None:
+        candidates.append((_plus_percent(own_peak, MARGIN_PERCENT), Basis.SEEN))
+    if was_oom_killed and limit is not None:
+        candidates.append((max(_plus_percent(limit, OOM_BUMP_PERCENT), limit + OOM_MIN_BUMP_BYTES), Basis.OOM))
+    if starved and peer_peak is not None:
+        candidates.append((_plus_percent(peer_peak, MARGIN_PERCENT), Basis.PEERS))
+    if not candidates:
+        return None
+    need, basis = max(candidates)
+    request = round_up_bytes(need)
+    used = (*own, *peers) if starved else tuple(own)
+    seen = max((usage.working_set_bytes for usage in used), default=0)
+    return Suggestion(
+        container=container.name,
+        memory_request_bytes=request,
+        memory_limit_bytes=None if limit is None else max(request, 0 if starved else limit),
+        cpu_request_millicores=_cpu_request(used) if with_cpu else None,
+        seen_bytes=seen,
+        basis=basis,
+        is_one_moment=all(usage.samples <= 1 for usage in used),
+        is_starved=starved,
+        rule=_rule(basis, seen, limit, request),
+        source=_source(used),
+    )
+
+
+def round_up_bytes(amount: int) -> int:
+    """`amount` rounded up to a value a person would write: 32 MiB steps below 1 GiB, 128 MiB below 8 GiB, else 512."""
+    step = next((step for below, step in _STEPS if amount <= below), _LARGEST_STEP)
+    return -(-amount // step) * step
+
+
+def _plus_percent(amount: int, percent: int) -> int:
+    return -(-amount * (100 + percent) // 100)
+
+
+def _cpu_request(usages: Sequence[Usage]) -> int | None:
+    seen = max((usage.cpu_millicores for usage in usages if usage.cpu_millicores is not None), default=None)
+    if seen is None:
+        return None
+    return max(
+        _CPU_STEP_MILLICORES, -(-_plus_percent(seen, MARGIN_PERCENT) // _CPU_STEP_MILLICORES) * _CPU_STEP_MILLICORES
+    )
+
+
+def _rule(basis: Basis, seen: int, limit: int | None, request: int) -> str:
+    result = f"rounded up to {format_amount(request, MEMORY)}"
+    if basis is Basis.OOM and limit is not None:
+        died_at = format_amount(limit, MEMORY)
+        return f"killed at its limit of {died_at}: that plus {OOM_BUMP_PERCENT} % and at least 100 MiB, {result}"
+    where = "in pods of the same program that work, " if basis is Basis.PEERS else ""
+    return f"largest working set seen {where}{measured_bytes(seen)}, plus {MARGIN_PERCENT} %, {result}"
+
+
+def _source(usages: Sequence[Usage]) -> str:
+    if not usages:
+        return RULE_SOURCE
+    readings = sum(usage.samples for usage in usages)
+    names = sorted({usage.source for usage in usages})
+    span = max(usage.seconds for usage in usages)
+    stretch = f"over {duration(span)}" if span else "one moment only, a peak may be higher"
+    return f"{count(readings, 'reading')} from {' and '.join(names)}, {stretch}; rule: {RULE_SOURCE}"
