@@ -8,7 +8,10 @@ from planner.ui import errors, sidebar
 
 # section → (file in this folder, title, icon, what it answers); the first page is the home page
 PAGES = {
-    "Plan": (("overview.py", "Overview", "speed", "What could not be rolled out now, and why"),),
+    "Plan": (
+        ("overview.py", "Overview", "speed", "What could not be rolled out now, and why"),
+        ("rollout.py", "Rollout", "rocket_launch", "Will this rollout finish? Why not? What to do?"),
+    ),
     "Capacity": (
         ("inventory.py", "Inventory", "inventory_2", "What was read, what is wrong with it, another cluster"),
     ),

@@ -4,7 +4,7 @@ A page reads like this::
 
     snapshot = session.cluster()                     # what the user looks at; the embedded demo at first
     inputs = memory_inputs.show(snapshot)            # widgets made by `link`, so that every input is in the URL
-    answer = cache.memory(snapshot.digest, inputs, _snapshot=snapshot)   # heavy work by (digest, inputs)
+    answer = cache.answer(plan_memory.nodes, snapshot, inputs)   # kept by (question, digest, inputs)
     verdict.show(answer)                             # words first
     charts.show(memory_bars.figure(answer), key="bars", alt=memory_bars.alt(answer))
     tables.show(rows, alt="…")

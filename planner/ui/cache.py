@@ -7,14 +7,42 @@ can't. Arguments that start with an underscore are not hashed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import streamlit as st
 
-P = ParamSpec("P")
-R = TypeVar("R")
+from planner.inventory.model import FrozenMap, Snapshot
+
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
 
 
-def answer(function: Callable[P, R]) -> Callable[P, R]:
-    """Keep the last 64 answers of `function`; its arguments are ``(digest, what is asked …, _snapshot)``."""
-    return st.cache_data(ttl="1h", max_entries=64, show_spinner="Working it out …")(function)
+def answer(
+    question: Callable[Concatenate[Snapshot, Asked], Answer],
+    snapshot: Snapshot,
+    *asked: Asked.args,
+    **more: Asked.kwargs,
+) -> Answer:
+    """``question(snapshot, *asked, **more)``, worked out once for each digest and question.
+
+    `asked` holds frozen records, texts and numbers; `question` is a function of a module (`plan.rollout`).
+    """
+    name = f"{question.__module__}.{question.__qualname__}"
+    return cast("Answer", _kept(name, snapshot.digest, asked, tuple(sorted(more.items())), question, snapshot))
+
+
+@st.cache_data(
+    ttl="1h",
+    max_entries=64,
+    show_spinner="Working it out …",
+    hash_funcs={FrozenMap: lambda items: sorted(items.items())},
+)
+def _kept(
+    name: str,  # noqa: ARG001 - hashed, with the digest it is what the answer is kept by
+    digest: str,  # noqa: ARG001
+    asked: tuple[Any, ...],
+    more: tuple[tuple[str, Any], ...],
+    _question: Callable[..., Any],
+    _snapshot: Snapshot,
+) -> Any:
+    return _question(_snapshot, *asked, **dict(more))

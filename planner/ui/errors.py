@@ -1,7 +1,8 @@
-"""A known error becomes a sentence on the page: what, where, and how to mend it."""
+"""An error becomes a sentence on the page: what, where, and how to mend it."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,19 +12,35 @@ from streamlit.delta_generator import DeltaGenerator
 from planner.errors import HeadroomError
 from planner.ui.words import literal
 
+_LOG = logging.getLogger(__name__)
+
 
 def show(error: HeadroomError, place: DeltaGenerator | None = None) -> None:
     """The error's sentence in a box, with a glyph and a word beside the colour."""
     where = f"\n\nWhere: {literal(error.where)}" if error.where else ""
     mend = f"\n\nWhat to do: {literal(error.mend)}." if error.mend else ""
-    (place or st).error(f"{literal(error.what)}.{where}{mend}", title="✗ This can't be answered", icon=":material/error:")
+    (place or st).error(
+        f"{literal(error.what)}.{where}{mend}", title="✗ This can't be answered", icon=":material/error:"
+    )
 
 
 @contextmanager
 def shown(place: DeltaGenerator | None = None) -> Iterator[None]:
-    """Show a `HeadroomError` raised inside (in `place`, else here) and end the page there."""
+    """Show an error raised inside (in `place`, else here) and end the page there.
+
+    A `HeadroomError` says itself what is wrong. Anything else is our mistake: its traceback goes to the log, and the
+    page says so without showing what the cluster holds.
+    """
     try:
         yield
     except HeadroomError as error:
         show(error, place)
+        st.stop()
+    except Exception as error:  # noqa: BLE001 - nothing but a sentence may reach a user
+        _LOG.exception("a page failed")
+        (place or st).error(
+            f"Headroom failed here ({type(error).__name__}). The server's log has the details.",
+            title="✗ Our mistake",
+            icon=":material/bug_report:",
+        )
         st.stop()

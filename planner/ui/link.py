@@ -30,7 +30,9 @@ def _say_refused(key: str, refused: Sequence[str], why: str, value: object) -> N
         st.session_state[_REFUSED + key] = (", ".join(refused)[:80], value)
     note = st.session_state.get(_REFUSED + key)
     if note and note[1] == value:
-        st.warning(f'△ The link asks for {key} "{literal(note[0])}": {why}. The default is used.', icon=":material/link_off:")
+        st.warning(
+            f'△ The link asks for {key} "{literal(note[0])}": {why}. The default is used.', icon=":material/link_off:"
+        )
 
 
 def select(

@@ -44,9 +44,7 @@ def amount(value: int, resource: str) -> str:
 
 def bytes_text(value: float) -> str:
     """``512 MiB``, ``15.6 GiB``: three digits or the whole number, binary units."""
-    unit = "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
-        if abs(value) < 1024:
-            break
+    units = ["PiB", "TiB", "GiB", "MiB", "KiB", "B"]
+    while (unit := units.pop()) and units and abs(value) >= 1024:
         value /= 1024
     return f"{value:.3g} {unit}" if abs(value) < 100 else f"{value:,.0f} {unit}"

@@ -1,0 +1,41 @@
+import streamlit as st
+
+from planner import plan_memory
+from planner.figures import memory_classes, memory_eviction, memory_nodes
+from planner.memory import rows
+from planner.ui import cache, charts, downloads, memory_inputs, memory_view, session
+
+st.title("Memory")
+snapshot = session.cluster()
+settings = memory_inputs.kubelet(snapshot)
+plan = cache.answer(plan_memory.memory, snapshot, settings)
+memory_view.stop_without_nodes(plan.cluster)
+memory_view.headline(plan)
+
+charts.show(memory_nodes.figure(plan.cluster), key="nodes", alt=memory_nodes.alt(plan.cluster))
+memory_view.nodes(plan.cluster)
+memory_view.findings(plan.findings)
+
+st.subheader("Who goes first on a node")
+st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")
+node = plan.cluster.node(memory_inputs.node(plan.cluster))
+st.markdown(memory_view.node_sentence(node))
+eviction, values, page_cache = st.tabs(["Order of eviction", "cgroup values", "Page cache"])
+with eviction:
+    charts.show(memory_eviction.figure(node), key="eviction", alt=memory_eviction.alt(node))
+    memory_view.order(node)
+with values:
+    st.caption("cgroup v2, in bytes; in brackets: not written, the kernel's default.")
+    memory_view.cgroups(node)
+with page_cache:
+    memory_view.page_cache(node, memory_inputs.size_gib())
+
+st.subheader("What would change")
+asked = memory_inputs.what_if(snapshot, settings)
+memory_view.what_if(cache.answer(plan_memory.memory_what_if, snapshot, settings, asked.change, asked.settings))
+
+st.subheader("Classes")
+charts.show(memory_classes.figure(plan.cluster), key="classes", alt=memory_classes.alt(plan.cluster))
+downloads.show(
+    "memory", document=lambda: rows.document(plan.cluster), rows=lambda: rows.container_rows(plan.cluster.nodes)
+)

@@ -1,0 +1,48 @@
+import streamlit as st
+
+from planner import plan
+from planner.figures import rollout_timeline, strategy_grid, wait_for
+from planner.ui import cache, charts, downloads, errors, rollout_inputs, rollout_view, session
+
+st.title("Rollout")
+snapshot = session.cluster()
+lines = cache.answer(plan.overview, snapshot).workloads
+key, also = rollout_inputs.pick(snapshot, lines)
+answer = st.container()
+picture, knobs = st.columns([7, 3], gap="large")
+
+with knobs, st.container(border=True), errors.shown(answer):
+    scenario = rollout_inputs.scenario(snapshot, key, also)
+with errors.shown(answer):
+    result = cache.answer(plan.rollout, snapshot, scenario)
+with answer:
+    rollout_view.answer(result)
+
+with picture:
+    rollout = rollout_view.choose_workload(result)
+    st.subheader("What happens")
+    capacity = result.capacity.get(rollout_timeline.scarce_resource(rollout))
+    charts.show(rollout_timeline.figure(rollout, capacity), key="timeline", alt=rollout_timeline.alt(rollout))
+    if rollout.wait_for:
+        st.subheader("Who waits for whom")
+        charts.show(wait_for.figure(rollout.wait_for), key="wait_for", alt=wait_for.alt(rollout.wait_for))
+
+rollout_view.remedies(result)
+
+if rollout_view.has_grid(rollout):
+    st.subheader("Every strategy")
+    st.caption(
+        "Click a cell to try it. In a cell: verdict, and the most GPUs held at once (pods, where none is asked)."
+    )
+    grid = cache.answer(plan.strategy_grid, snapshot, scenario, rollout.workload)
+    charts.pick(strategy_grid.figure(grid), key="grid", alt=strategy_grid.alt(grid), on_pick=rollout_view.adopt_cell)
+    rollout_view.under_grid(grid)
+
+st.subheader("Step by step")
+rollout_view.steps(rollout)
+rollout_view.pending(result)
+downloads.show(
+    "rollout",
+    document=lambda: rollout_view.document(result, scenario, snapshot),
+    rows=lambda: rollout_view.timeline_rows(rollout),
+)

@@ -1,0 +1,231 @@
+"""The Memory page's words, figures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import streamlit as st
+
+from planner.inventory.model import Finding, Severity
+from planner.memory.nodes import ClusterMemory, NodeReport
+from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
+from planner.plan_memory import MemoryPlan, MemoryWhatIf
+from planner.ui import tables, verdict, words
+
+_GIB: Final = 2**30
+_GIB_COLUMN: Final = st.column_config.NumberColumn(format="%.2f")
+_GLYPH: Final = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "ⓘ"}
+_READING: Final = {
+    Reading.CACHED: "✓ stays in memory",
+    Reading.FROM_DISK: "✗ all from disk, each time",
+    Reading.UNKNOWN: "? unknown",
+}
+_FATE: Final = {Fate.FITS: "✓ fits", Fate.SWAPS: "△ lives, and swaps all the time", Fate.OOM_KILLED: "✗ OOM-killed"}
+
+
+def stop_without_nodes(cluster: ClusterMemory) -> None:
+    """End the page with a sentence where there is no node to speak of."""
+    if not cluster.nodes:
+        st.info(
+            "This snapshot holds no nodes, so there is nobody to say who goes first. Read nodes as well: "
+            "kubectl get nodes,pods -A -o json",
+            icon=":material/help:",
+        )
+        st.stop()
+
+
+def headline(plan: MemoryPlan) -> None:
+    """The answer in a sentence, then four figures."""
+    cluster = plan.cluster
+    known = [node for node in cluster.nodes if node.until_hard_bytes is not None and node.known_share is not None]
+    past = [node for node in known if (node.until_hard_bytes or 0) < 0]
+    box = st.info if not known else st.error if past else st.success
+    title = "? Unknown" if not known else "✗ Eviction has begun" if past else "✓ No node is evicting"
+    box(words.literal(cluster.sentence), title=title)
+    pods = cluster.pods
+    over = sum((pod.over_request_bytes or 0) > 0 for pod in pods)
+    overcommitted = sum(node.overcommit > 1 or bool(node.unlimited_pods) for node in cluster.nodes)
+    unknown = sum(pod.working_set_bytes is None for pod in pods)
+    with st.container(horizontal=True):
+        nearest = known[0].until_hard_bytes if known else None
+        st.metric(
+            "Nearest eviction", "unknown" if nearest is None else f"{words.bytes_text(nearest)} away", border=True
+        )
+        st.metric("Pods over their request", f"{over:,}", border=True, help="Evicted before all others")
+        st.metric(
+            "Nodes overcommitted",
+            f"{overcommitted:,} of {len(cluster.nodes):,}",
+            border=True,
+            help="Limits add up to more than allocatable, or a pod has no limit",
+        )
+        st.metric("Pods of unknown use", f"{unknown:,} of {len(pods):,}", border=True, help="No PodMetrics for them")
+
+
+def findings(found: Sequence[Finding]) -> None:
+    """Each risk with its cure; the first few at once."""
+    st.subheader("Risks")
+    if not found:
+        st.caption("No risk found.")
+    rows = [
+        {
+            "": f"{_GLYPH[one.severity]} {one.severity}",
+            "Object": one.object or "the whole cluster",
+            "What": one.what,
+            "What to do": one.mend,
+        }
+        for one in found
+    ]
+    tables.show(
+        rows,
+        alt=f"{words.count(len(found), 'risk')} with what to do",
+        empty="",
+        columns={
+            "": st.column_config.TextColumn(width="small"),
+            "What": st.column_config.TextColumn(width="large"),
+            "What to do": st.column_config.TextColumn(width="large"),
+        },
+        row_height=72,
+    )
+
+
+def nodes(cluster: ClusterMemory) -> None:
+    """Every node's requests, limits and use."""
+    rows = [
+        {
+            "Node": node.name,
+            "Pool": node.node_pool,
+            "Capacity": node.memory.capacity_bytes / _GIB,
+            "Allocatable": node.memory.allocatable_bytes / _GIB,
+            "Requested": node.request_bytes / _GIB,
+            "Limits": node.limit_bytes / _GIB,
+            "Limits ÷ allocatable": node.overcommit,
+            "Used": None if node.known_share is None else node.working_set_bytes / _GIB,
+            "Until hard": _gib(node.until_hard_bytes if node.known_share is not None else None),
+            "Until soft": _gib(node.until_soft_bytes if node.known_share is not None else None),
+            "First to go": node.first_to_go.key if node.first_to_go else "nobody",
+            "First OOM-killed": "/".join(node.first_killed) if node.first_killed else "unknown",
+        }
+        for node in cluster.nodes
+    ]
+    names = (
+        "Capacity",
+        "Allocatable",
+        "Requested",
+        "Limits",
+        "Used",
+        "Until hard",
+        "Until soft",
+        "Limits ÷ allocatable",
+    )
+    with st.expander("All nodes, GiB", icon=":material/table_rows:"):
+        tables.show(rows, alt="Memory of every node in GiB", columns=dict.fromkeys(names, _GIB_COLUMN))
+
+
+def node_sentence(node: NodeReport) -> str:
+    """The node's sentence, for a place that reads Markdown."""
+    return words.literal(node.sentence)
+
+
+def order(node: NodeReport) -> None:
+    """The order of eviction as a table."""
+    rows = [
+        {
+            "Evicted": f"{pod.eviction_rank}."
+            if pod.eviction_rank and not pod.is_critical
+            else "never"
+            if pod.is_critical
+            else "?",
+            "Pod": pod.key,
+            "Class": str(pod.qos),
+            "Priority": pod.priority,
+            "Request, GiB": pod.request_bytes / _GIB,
+            "Limit, GiB": _gib(pod.limit_bytes),
+            "Used, GiB": _gib(pod.working_set_bytes),
+            "Over request, GiB": _gib(pod.over_request_bytes),
+        }
+        for pod in node.pods
+    ]
+    tables.show(
+        rows,
+        alt=f"Pods on {node.name} in the order of eviction",
+        empty="No pods on this node.",
+        columns=dict.fromkeys(("Request, GiB", "Limit, GiB", "Used, GiB", "Over request, GiB"), _GIB_COLUMN),
+    )
+
+
+def cgroups(node: NodeReport) -> None:
+    """What lands in every container's cgroup, in words a person can paste."""
+    rows = [
+        {
+            "Container": f"{pod.key}/{one.name}" + (" (sidecar)" if one.is_sidecar else ""),
+            "Class": str(pod.qos),
+            "memory.max": _written(one.cgroup.memory_max),
+            "memory.high": _written(one.cgroup.memory_high),
+            "memory.min": _written(one.cgroup.memory_min, unset="0"),
+            "memory.low": _written(one.cgroup.memory_low, unset="0"),
+            "memory.swap.max": _written(one.cgroup.memory_swap_max),
+            "oom_score_adj": one.cgroup.oom_score_adj,
+            "OOM-killed": f"{one.oom_rank}." if one.oom_rank else "?",
+        }
+        for pod in node.pods
+        for one in pod.containers
+    ]
+    tables.show(rows, alt=f"cgroup v2 values of the containers on {node.name}", empty="No containers on this node.")
+
+
+def page_cache(node: NodeReport, size_gib: float) -> None:
+    """Room for file cache, and what a file or a heap of some size would mean."""
+    size = int(size_gib * _GIB)
+    free = node.lines.limit_bytes - node.working_set_bytes if not node.unknown_pods else None
+    rows: list[Mapping[str, object]] = []
+    for pod in node.pods:
+        for one in pod.containers:
+            room = cache_room(one.limit_bytes, one.working_set_bytes, node_free_bytes=free)
+            rows.append(
+                {
+                    "Container": f"{pod.key}/{one.name}",
+                    "Room for file cache": "unknown" if room.room_bytes is None else words.bytes_text(room.room_bytes),
+                    f"A file of {size_gib:g} GiB, read again": _READING[read_again(size, room).reading],
+                    f"A heap of {size_gib:g} GiB": _FATE[heap_fate(size, one.limit_bytes, one.cgroup.memory_swap_max)],
+                    "Basis": room.reason,
+                }
+            )
+    tables.show(rows, alt=f"Room for file cache on {node.name}", empty="No containers on this node.")
+
+
+def what_if(answer: MemoryWhatIf) -> None:
+    """The sentence, the rollout's verdict, and every value that changes."""
+    if answer.rollout is not None:
+        verdict.show(answer.rollout.verdict, answer.rollout.reason, words.literal(answer.sentence))
+    else:
+        st.info(words.literal(answer.sentence), icon=":material/difference:")
+    rows = [
+        {
+            "Object": one.object,
+            "Container": one.container,
+            "Value": one.field,
+            "Now": _plain(one.before),
+            "Then": _plain(one.after),
+        }
+        for one in answer.differences
+    ]
+    tables.show(rows, alt=f"{words.count(len(rows), 'value')} that change", empty="Nothing changes.")
+    for title, found in (("Risks that go", answer.cured), ("Risks that come", answer.caused)):
+        for one in found:
+            st.caption(f"{title}: {words.literal(one.object)}: {words.literal(one.what)}.")
+    if answer.patch:
+        st.code(answer.patch, language="json")
+
+
+def _gib(amount: int | None) -> float | None:
+    return None if amount is None else amount / _GIB
+
+
+def _written(amount: int | None, *, unset: str = "max") -> str:
+    """A value as the kernel shows it; in brackets where the kubelet writes none."""
+    return f"({unset})" if amount is None else str(amount)
+
+
+def _plain(value: float | str | None) -> str:
+    return "not set" if value is None else str(value)

@@ -1,0 +1,157 @@
+"""The answer to a rollout, shown: verdict, key figures, ways out, and the rows that can be downloaded."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from planner.inventory.model import Snapshot
+from planner.report import rollout_document
+from planner.results import PodState, Remedy, RolloutResult, StrategyGrid, WorkloadRollout
+from planner.scenario import Scenario
+from planner.ui import link, rollout_inputs, tables, verdict, words
+from planner.vocabulary import is_gpu_resource
+
+
+def answer(result: RolloutResult) -> None:
+    """The verdict first, Kubernetes' own words under it, what chance has to do with it, then the key figures."""
+    verdict.show(result.verdict, result.reason, result.sentence)
+    for message in dict.fromkeys(filter(None, (w.scheduler_message or w.quota_message for w in result.workloads))):
+        st.caption("What kubectl describe would show (FailedScheduling or FailedCreate)")
+        st.code(message, language=None, wrap_lines=True)
+    if result.growth:
+        st.caption(f":material/trending_up: {words.literal(result.growth)}")
+    if result.luck is not None:
+        st.caption(f":material/casino: Placement: {words.literal(result.luck.sentence)}")
+    if result.preempted:
+        victims = words.literal(", ".join(result.preempted))
+        st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")
+    _figures(result)
+
+
+def _figures(result: RolloutResult) -> None:
+    first = result.workloads[0]
+    gpus = [name for name in result.capacity if is_gpu_resource(name)]
+    with st.grid(min_column_width=150):
+        st.metric("Lowest Ready", f"{first.lowest_ready} of {first.replicas}", border=True, height="stretch")
+        st.metric("Most pods at once", f"{first.peak_pods:,}", border=True, height="stretch")
+        for name in gpus:
+            held = f"{result.peak_held.get(name, 0):,} of {result.capacity[name]:,}"
+            st.metric(f"Peak {name} held", held, border=True, height="stretch", help="By the whole cluster.")
+        st.metric("Duration, estimate", _duration(first), border=True, height="stretch", help=_basis(first))
+        waiting = sum(pods.count for pods in result.pending)
+        st.metric("Pods left waiting", f"{waiting:,}", border=True, height="stretch", help="In the whole cluster.")
+    if first.exceeds_deadline and first.progress_deadline_seconds is not None:
+        deadline = words.duration(first.progress_deadline_seconds)
+        st.caption(
+            f"△ progressDeadlineSeconds ({deadline}) passes without progress: kubectl rollout status fails then."
+        )
+
+
+def _duration(rollout: WorkloadRollout) -> str:
+    return f"~ {words.duration(rollout.seconds)}" if rollout.verdict == "completes" else "never"
+
+
+def _basis(rollout: WorkloadRollout) -> str:
+    startup = f"Start-up {words.duration(rollout.startup_seconds)} ({rollout.startup_source or 'default'})"
+    return f"{startup}, termination {words.duration(rollout.termination_seconds)}, {rollout.ticks} steps."
+
+
+def choose_workload(result: RolloutResult) -> WorkloadRollout:
+    """The workload drawn below: the only one, or the one picked."""
+    if len(result.workloads) == 1:
+        return result.workloads[0]
+    for one in result.workloads:
+        verdict.badge(one.verdict, one.reason)
+        st.caption(f"{one.workload}: {words.literal(one.sentence)}")
+    key = link.segments("Timeline of", [one.workload for one in result.workloads], key="shown")
+    return next(one for one in result.workloads if one.workload == key)
+
+
+def remedies(result: RolloutResult) -> None:
+    """Ways out, each simulated: what it costs, the command, the YAML."""
+    if not result.remedies:
+        return
+    st.subheader("Ways out")
+    st.caption("Each was simulated on this snapshot and completes.")
+    for place, remedy in enumerate(result.remedies):
+        with st.container(border=True):
+            _remedy(remedy, place)
+
+
+def _remedy(remedy: Remedy, place: int) -> None:
+    st.markdown(f"**{words.literal(remedy.title)}**")
+    st.markdown(words.literal(remedy.sentence))
+    with st.container(horizontal=True):
+        st.badge(f"lowest Ready {remedy.lowest_ready} of {remedy.replicas}", color="blue")
+        st.badge(f"~ {words.duration(remedy.seconds)}", icon=":material/timer:", color="blue")
+        st.badge("no extra GPU" if not remedy.extra_gpus else f"+ {remedy.extra_gpus} GPU", color="blue")
+    if remedy.command:
+        st.code(remedy.command, language="bash", wrap_lines=True)
+    if remedy.patch_yaml:
+        with st.expander("YAML"):
+            st.code(remedy.patch_yaml, language="yaml")
+        st.button(
+            "Try it here", key=f"try-{place}", icon=":material/play_arrow:", on_click=rollout_inputs.adopt_patch,
+            args=(remedy.patch_yaml,),
+        )  # fmt: skip
+
+
+def has_grid(rollout: WorkloadRollout) -> bool:
+    """Whether maxSurge and maxUnavailable are its strategy's to choose."""
+    return rollout.workload.startswith("Deployment/") and rollout.replicas > 0
+
+
+def adopt_cell(pair: list[int]) -> None:
+    """A click on the strategy grid."""
+    rollout_inputs.adopt_strategy(pair[0], pair[1])
+
+
+def under_grid(grid: StrategyGrid) -> None:
+    """The grid in words, and Recreate, which has no cell."""
+    st.caption(words.literal(grid.sentence))
+    recreate = grid.recreate
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Recreate** (all old pods go first):")
+        verdict.badge(recreate.verdict, recreate.reason)
+        st.markdown(f"lowest Ready {recreate.lowest_ready}, ~ {words.duration(recreate.seconds)}")
+        st.button("Try Recreate", key="try-recreate", on_click=rollout_inputs.adopt_recreate)
+
+
+def document(result: RolloutResult, scenario: Scenario, snapshot: Snapshot) -> dict[str, object]:
+    """The answer as a versioned document."""
+    return rollout_document(result, scenario=scenario, digest=snapshot.digest, source=snapshot.source)
+
+
+def pending(result: RolloutResult) -> None:
+    """Pods that wait at the end, in the whole cluster."""
+    rows = [
+        {
+            "namespace": pods.namespace,
+            "owner": pods.owner,
+            "pods": pods.count,
+            "kube-scheduler says": pods.message or "never tried",
+        }
+        for pods in result.pending
+    ]
+    tables.show(rows, alt=f"{words.count(len(rows), 'group')} of pods left waiting", empty="No pod is left waiting.")
+
+
+def timeline_rows(rollout: WorkloadRollout) -> list[dict[str, object]]:
+    """The timeline as rows: one a quiet moment."""
+    held = sorted({name for row in rollout.timeline for name in row.held})
+    return [
+        {
+            "step": row.tick,
+            "seconds": row.seconds,
+            **{state.value: row.counts.get(state.value, 0) for state in PodState},
+            "ready": row.ready,
+            **{f"held {name}": row.held.get(name, 0) for name in held},
+            "event": row.event,
+        }
+        for row in rollout.timeline
+    ]
+
+
+def steps(rollout: WorkloadRollout) -> None:
+    """The timeline as a table."""
+    tables.show(timeline_rows(rollout), alt=f"{rollout.workload} step by step", empty="Nothing moves.")
