@@ -1,0 +1,153 @@
+"""What a node's kubelet is told about memory: features, swap and eviction thresholds, with Kubernetes' defaults.
+
+Sources: kubernetes 1.36 `pkg/kubelet/apis/config/v1beta1/defaults.go` and `validation/validation.go`,
+`pkg/kubelet/eviction/defaults_linux.go`, `pkg/kubelet/eviction/helpers.go` (`parseThresholdStatement`),
+`pkg/kubelet/eviction/api/types.go` (`GetThresholdQuantity`); KEP-2570 (MemoryQoS), KEP-2400 (swap).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+
+from planner import vocabulary
+from planner.errors import InputError, QuantityError
+from planner.inventory.model import Node
+from planner.quantity import format_amount, parse
+
+_PERCENT = re.compile(r"\d+(\.\d+)?%\Z", re.ASCII)
+
+
+class ReservationPolicy(StrEnum):
+    """``memoryReservationPolicy``: whether requests become memory.min / memory.low. Needs the MemoryQoS feature."""
+
+    NONE = "None"
+    TIERED = "TieredReservation"  # memory.min for Guaranteed pods, memory.low for Burstable ones
+
+
+class SwapBehavior(StrEnum):
+    """``memorySwap.swapBehavior``."""
+
+    NO_SWAP = "NoSwap"
+    LIMITED_SWAP = "LimitedSwap"  # Burstable containers get swap in proportion to their request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """An eviction threshold for ``memory.available``: a number of bytes, or a share of the node's capacity."""
+
+    amount_bytes: int = 0
+    percent: float | None = None
+
+    def of(self, capacity_bytes: int) -> int:
+        """The threshold in bytes on a node of `capacity_bytes`; the kubelet keeps the percentage in 32 bits."""
+        if self.percent is None:
+            return self.amount_bytes
+        return int(float(capacity_bytes) * float(np.float32(self.percent) / np.float32(100)))
+
+    def __str__(self) -> str:
+        return format_amount(self.amount_bytes, vocabulary.MEMORY) if self.percent is None else f"{self.percent:g}%"
+
+
+def parse_threshold(text: str) -> Threshold | None:
+    """``"100Mi"`` or ``"5%"`` as the kubelet reads it; ``"0%"`` and ``"100%"`` stand for no threshold: None.
+
+    Raises
+    ------
+    InputError
+        For what the kubelet refuses to start with.
+    """
+    mend = 'Write it like "100Mi" or "5%"'
+    if text in ("0%", "100%"):
+        return None
+    if text.endswith("%"):
+        if not _PERCENT.match(text) or float(text[:-1]) > 100:
+            raise InputError(f'"{text[:40]}" is not a share from 0% to 100%', where="eviction threshold", mend=mend)
+        return Threshold(percent=float(text[:-1]))
+    try:
+        amount = parse(text, vocabulary.MEMORY)
+    except QuantityError as error:
+        raise InputError(error.what, where="eviction threshold", mend=mend) from error
+    if amount <= 0:
+        raise InputError("a threshold of 0 is refused by the kubelet", where="eviction threshold", mend=mend)
+    return Threshold(amount_bytes=amount)
+
+
+DEFAULT_HARD: Final = Threshold(amount_bytes=100 * 2**20)  # kubernetes pkg/kubelet/eviction/defaults_linux.go, 1.36
+DEFAULT_THROTTLING_FACTOR: Final = 0.9  # kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go, 1.36
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdDefaults:
+    """What thresholds are when nobody set any: where, how much, and who says so."""
+
+    name: str
+    hard: Threshold
+    soft: Threshold | None
+    source: str
+
+
+KUBELET_DEFAULTS: Final = ThresholdDefaults(
+    name="kubelet",
+    hard=DEFAULT_HARD,
+    soft=None,
+    source="kubernetes 1.36 pkg/kubelet/eviction/defaults_linux.go: memory.available<100Mi, no soft threshold",
+)
+GKE_DEFAULTS: Final = ThresholdDefaults(
+    name="GKE",
+    hard=DEFAULT_HARD,
+    soft=None,
+    source="https://cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes (read 2026-11-20): 100 MiB of every "
+    "node are kept for eviction; a soft threshold is off unless the node system configuration sets evictionSoft",
+)
+THRESHOLD_DEFAULTS: Final = (KUBELET_DEFAULTS, GKE_DEFAULTS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletSettings:
+    """The kubelet's configuration, the same for every node asked about. The defaults are Kubernetes' own.
+
+    `swap_bytes` is the swap of each node (a snapshot doesn't say). `hard` is None when memory has no hard threshold.
+    """
+
+    memory_qos: bool = False  # feature gate, alpha and off by default
+    reservation_policy: ReservationPolicy = ReservationPolicy.NONE
+    throttling_factor: float = DEFAULT_THROTTLING_FACTOR
+    swap_behavior: SwapBehavior = SwapBehavior.NO_SWAP
+    swap_bytes: int = 0
+    hard: Threshold | None = DEFAULT_HARD
+    soft: Threshold | None = None
+    soft_grace_seconds: int = 90
+
+    def __post_init__(self) -> None:
+        if not 0 < self.throttling_factor <= 1:
+            raise InputError(
+                f"the memory throttling factor is {self.throttling_factor}", mend="Give more than 0 and at most 1"
+            )
+        if self.reservation_policy is ReservationPolicy.TIERED and not self.memory_qos:
+            raise InputError("TieredReservation needs the MemoryQoS feature", mend="Turn MemoryQoS on, or choose None")
+        if self.swap_bytes < 0 or self.soft_grace_seconds < 0:
+            raise InputError("swap and grace period can't be negative", mend="Give 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeMemory:
+    """A node's memory as the kubelet counts it."""
+
+    capacity_bytes: int
+    allocatable_bytes: int
+    swap_bytes: int = 0
+
+
+def node_memory(node: Node, settings: KubeletSettings) -> NodeMemory:
+    """What `node` has. A node that states no allocatable has all of its capacity, as the kubelet starts with."""
+    capacity = node.capacity.get(vocabulary.MEMORY, node.allocatable.get(vocabulary.MEMORY, 0))
+    return NodeMemory(
+        capacity_bytes=capacity,
+        allocatable_bytes=node.allocatable.get(vocabulary.MEMORY, capacity),
+        swap_bytes=settings.swap_bytes,
+    )

@@ -1,0 +1,305 @@
+"""Every node's memory as the kubelet and the kernel see it: who holds what, who goes first, and how far off that is.
+
+Working sets are those of PodMetrics; where there are none the figure is unknown (None), never 0. Pods without one stand
+outside the order of eviction: the kubelet has its own figures, and would rank them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from planner import vocabulary
+from planner.inventory.model import ContainerMetrics, Node, Pod, Snapshot
+from planner.inventory.owners import workload_keys
+from planner.memory.cgroup import ContainerCgroup, GroupCgroup, class_cgroups, container_cgroup, pod_cgroup
+from planner.memory.eviction import EvictionLines, PodUsage, eviction_lines, eviction_order
+from planner.memory.kubelet import KubeletSettings, NodeMemory, node_memory
+from planner.memory.oom import badness, kill_order, share_per_mille
+from planner.memory.qos import (
+    QosClass,
+    is_critical,
+    pod_limit,
+    pod_qos_class,
+    pod_request,
+    ranked_request,
+    running_containers,
+)
+from planner.memory.wording import count, measured_bytes
+
+Metrics = Mapping[tuple[str, str], Mapping[str, ContainerMetrics]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerMemory:
+    """One running container: what it asks for, what it uses, what its cgroup says, when the kernel would pick it.
+
+    `oom_score` is ``oom_score_adj`` plus its use in thousandths of the node's memory and swap: the kernel's points in
+    the unit people know. `oom_rank` 1 is killed first.
+    """
+
+    name: str
+    is_sidecar: bool
+    request_bytes: int
+    limit_bytes: int | None
+    working_set_bytes: int | None
+    cpu_millicores: int | None
+    cgroup: ContainerCgroup
+    oom_score: float | None = None
+    oom_rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodMemory:
+    """One pod bound to a node. `request_bytes` is what the ranking compares with; `eviction_rank` 1 goes first."""
+
+    namespace: str
+    name: str
+    workload: str
+    node: str
+    qos: QosClass
+    priority: int
+    is_critical: bool  # the kubelet never evicts it
+    request_bytes: int
+    limit_bytes: int | None
+    working_set_bytes: int | None
+    cgroup: GroupCgroup
+    containers: tuple[ContainerMemory, ...]
+    eviction_rank: int | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def over_request_bytes(self) -> int | None:
+        """Use beyond the request (negative: below it), or None where use is unknown."""
+        return None if self.working_set_bytes is None else self.working_set_bytes - self.request_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeReport:
+    """One node. `pods` are in the order of eviction, those of unknown use last. Amounts are bytes.
+
+    `working_set_bytes` is the sum of what is known; `until_hard_bytes` is how much more the pods may use before the
+    hard threshold is met (negative: it is met already), an upper bound where some pods' use is unknown.
+    """
+
+    name: str
+    node_pool: str
+    has_gpus: bool
+    memory: NodeMemory
+    lines: EvictionLines
+    request_bytes: int
+    limit_bytes: int  # of the pods that have one
+    unlimited_pods: int
+    working_set_bytes: int
+    unknown_pods: int
+    until_hard_bytes: int | None
+    until_soft_bytes: int | None
+    first_to_go: PodMemory | None
+    first_killed: tuple[str, str] | None  # (pod's key, container)
+    classes: Mapping[QosClass, GroupCgroup]
+    pods: tuple[PodMemory, ...]
+    sentence: str
+
+    @property
+    def overcommit(self) -> float:
+        """Limits over allocatable; above 1, pods within their limits can run the node out of memory."""
+        return self.limit_bytes / self.memory.allocatable_bytes if self.memory.allocatable_bytes else 0.0
+
+    @property
+    def known_share(self) -> float | None:
+        """Working sets over allocatable, None when nothing is known."""
+        if not self.memory.allocatable_bytes or self.unknown_pods == len(self.pods):
+            return None
+        return self.working_set_bytes / self.memory.allocatable_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassLine:
+    """One QoS class in the whole cluster; working sets are those known."""
+
+    qos: QosClass
+    pod_count: int
+    request_bytes: int
+    working_set_bytes: int
+    over_request_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterMemory:
+    """All nodes, the nearest to eviction first, and the classes."""
+
+    sentence: str
+    nodes: tuple[NodeReport, ...]
+    classes: tuple[ClassLine, ...]
+    settings: KubeletSettings
+
+    @property
+    def pods(self) -> tuple[PodMemory, ...]:
+        return tuple(pod for node in self.nodes for pod in node.pods)
+
+
+def cluster_memory(snapshot: Snapshot, settings: KubeletSettings) -> ClusterMemory:
+    """The memory of every node of `snapshot`, were its kubelets set up as `settings` says."""
+    metrics = {(one.namespace, one.name): {c.container: c for c in one.containers} for one in snapshot.pod_metrics}
+    workloads = workload_keys(snapshot)
+    bound: dict[str, list[Pod]] = {node.name: [] for node in snapshot.nodes}
+    for pod in snapshot.pods:
+        if pod.node_name in bound and not pod.is_terminal:
+            bound[pod.node_name].append(pod)
+    nodes = tuple(
+        sorted(
+            (_node_report(node, bound[node.name], metrics, workloads, settings) for node in snapshot.nodes),
+            key=lambda node: (node.until_hard_bytes is None, node.until_hard_bytes or 0, node.name),
+        )
+    )
+    return ClusterMemory(sentence=_cluster_sentence(nodes), nodes=nodes, classes=_classes(nodes), settings=settings)
+
+
+def _node_report(
+    node: Node, pods: list[Pod], metrics: Metrics, workloads: Mapping[str, str], settings: KubeletSettings
+) -> NodeReport:
+    memory = node_memory(node, settings)
+    lines = eviction_lines(memory, settings)
+    ranked = _ranked([_pod_memory(pod, metrics, workloads, memory, settings) for pod in pods], memory)
+    used = sum(pod.working_set_bytes or 0 for pod in ranked)
+    unknown = sum(pod.working_set_bytes is None for pod in ranked)
+    first = next((pod for pod in ranked if pod.eviction_rank and not pod.is_critical), None)
+    return NodeReport(
+        name=node.name,
+        node_pool=next((node.labels[name] for name in vocabulary.NODE_POOL_LABELS if name in node.labels), ""),
+        has_gpus=any(vocabulary.is_gpu_resource(name) and amount for name, amount in node.capacity.items()),
+        memory=memory,
+        lines=lines,
+        request_bytes=sum(pod_request(pod.spec) for pod in pods),
+        limit_bytes=sum(pod.limit_bytes or 0 for pod in ranked),
+        unlimited_pods=sum(pod.limit_bytes is None for pod in ranked),
+        working_set_bytes=used,
+        unknown_pods=unknown,
+        until_hard_bytes=None if lines.hard_bytes is None else lines.hard_bytes - used,
+        until_soft_bytes=None if lines.soft_bytes is None else lines.soft_bytes - used,
+        first_to_go=first,
+        first_killed=next(((pod.key, one.name) for pod in ranked for one in pod.containers if one.oom_rank == 1), None),
+        classes=class_cgroups(pods, settings),
+        pods=ranked,
+        sentence=_node_sentence(memory, lines, used, unknown, len(pods), first),
+    )
+
+
+def _pod_memory(
+    pod: Pod, metrics: Metrics, workloads: Mapping[str, str], memory: NodeMemory, settings: KubeletSettings
+) -> PodMemory:
+    seen = metrics.get((pod.namespace, pod.name))
+    containers = []
+    for one in running_containers(pod.spec):
+        values = container_cgroup(pod, one, memory, settings)
+        use = (seen or {}).get(one.name)
+        total = memory.capacity_bytes + memory.swap_bytes
+        containers.append(
+            ContainerMemory(
+                name=one.name,
+                is_sidecar=one not in pod.spec.containers,
+                request_bytes=one.requests.get(vocabulary.MEMORY, 0),
+                limit_bytes=values.memory_max,
+                working_set_bytes=use.working_set_bytes if use else None,
+                cpu_millicores=use.cpu_millicores if use else None,
+                cgroup=values,
+                oom_score=values.oom_score_adj + share_per_mille(use.working_set_bytes, total) if use else None,
+            )
+        )
+    return PodMemory(
+        namespace=pod.namespace,
+        name=pod.name,
+        workload=workloads[pod.uid],
+        node=pod.node_name,
+        qos=pod_qos_class(pod),
+        priority=pod.spec.priority or 0,
+        is_critical=is_critical(pod),
+        request_bytes=ranked_request(pod.spec),
+        limit_bytes=pod_limit(pod.spec),
+        working_set_bytes=sum(one.working_set_bytes for one in seen.values()) if seen else None,
+        cgroup=pod_cgroup(pod, settings),
+        containers=tuple(containers),
+    )
+
+
+def _ranked(pods: list[PodMemory], memory: NodeMemory) -> tuple[PodMemory, ...]:
+    """`pods` with their ranks, in the order of eviction; those of unknown use last, without a rank."""
+    by_name = {pod.key: pod for pod in _with_oom_ranks(pods, memory)}
+    order = eviction_order(
+        PodUsage(
+            name=pod.key,
+            priority=pod.priority,
+            request_bytes=pod.request_bytes,
+            working_set_bytes=pod.working_set_bytes,
+        )
+        for pod in pods
+        if pod.working_set_bytes is not None
+    )
+    known = [replace(by_name[usage.name], eviction_rank=rank) for rank, usage in enumerate(order, 1)]
+    return (*known, *(pod for pod in by_name.values() if pod.working_set_bytes is None))
+
+
+def _with_oom_ranks(pods: list[PodMemory], memory: NodeMemory) -> list[PodMemory]:
+    """`pods` with the order in which the kernel would pick their containers, were the whole node out of memory."""
+    total = memory.capacity_bytes + memory.swap_bytes
+    points = [
+        None if one.working_set_bytes is None else badness(one.working_set_bytes, one.cgroup.oom_score_adj, total)
+        for pod in pods
+        for one in pod.containers
+    ]
+    rank = {index: rank for rank, index in enumerate(kill_order(points), 1)}
+    numbers = iter(range(len(points)))
+    return [
+        replace(pod, containers=tuple(replace(one, oom_rank=rank.get(next(numbers))) for one in pod.containers))
+        for pod in pods
+    ]
+
+
+def _node_sentence(
+    memory: NodeMemory, lines: EvictionLines, used: int, unknown: int, pods: int, first: PodMemory | None
+) -> str:
+    if unknown == pods:
+        return "Use unknown: no PodMetrics for its pods." if pods else "No pods."
+    text = f"Pods use {measured_bytes(used)} of {measured_bytes(memory.allocatable_bytes)} allocatable"
+    if lines.hard_bytes is None:
+        text += "; there is no hard threshold"
+    elif used > lines.hard_bytes:
+        text += f"; {measured_bytes(used - lines.hard_bytes)} past the hard threshold"
+    else:
+        most = "at most " if unknown else ""
+        text += f"; evictions begin after {most}{measured_bytes(lines.hard_bytes - used)} more"
+    if unknown:
+        text += f" ({count(unknown, 'pod')} of unknown use)"
+    return f"{text}. " + (f"First to go: {first.key}." if first else "None of its pods can be evicted.")
+
+
+def _classes(nodes: Iterable[NodeReport]) -> tuple[ClassLine, ...]:
+    pods = [pod for node in nodes for pod in node.pods]
+    return tuple(
+        ClassLine(
+            qos=qos,
+            pod_count=sum(pod.qos is qos for pod in pods),
+            request_bytes=sum(pod.request_bytes for pod in pods if pod.qos is qos),
+            working_set_bytes=sum(pod.working_set_bytes or 0 for pod in pods if pod.qos is qos),
+            over_request_count=sum((pod.over_request_bytes or 0) > 0 for pod in pods if pod.qos is qos),
+        )
+        for qos in QosClass
+    )
+
+
+def _cluster_sentence(nodes: tuple[NodeReport, ...]) -> str:
+    known = [node for node in nodes if node.known_share is not None and node.until_hard_bytes is not None]
+    if not known:
+        return "How near eviction the nodes are is unknown: the snapshot holds no PodMetrics for pods on its nodes."
+    past = [node for node in known if (node.until_hard_bytes or 0) < 0]
+    nearest = known[0]
+    if past:
+        opening = f"{count(len(past), 'node')} past the hard eviction threshold, {nearest.name} most"
+    else:
+        more = measured_bytes(nearest.until_hard_bytes or 0)
+        opening = f"No node is past its eviction threshold; {nearest.name} would be the first, after {more} more"
+    first = nearest.first_to_go
+    return opening + (f". There, {first.key} would go first." if first else ". None of its pods can be evicted.")

@@ -1,0 +1,123 @@
+"""How much file cache a memory limit leaves, and what that does to a file that is read again.
+
+A cgroup's limit holds anonymous memory and file cache together. What anonymous memory leaves is cache; when a file is
+larger than that and read from start to end, the kernel has dropped every page by the time it is wanted again (least
+recently used first), so that all of it comes from disk each time, not only what doesn't fit.
+
+Sources: Linux `Documentation/admin-guide/cgroup-v2.rst` (memory.stat, memory.max) and `mm/workingset.c`; the measured
+cases below. The kubelet's working set is use minus inactive file cache (kubernetes
+`staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1/types.go`, cadvisor), so it may still hold active file cache:
+without a figure for anonymous memory the room is an estimate from below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class Reading(StrEnum):
+    """Where a file comes from when it is read again."""
+
+    CACHED = "cached"
+    FROM_DISK = "from_disk"
+    UNKNOWN = "unknown"  # no figure for the container's use
+
+
+class Fate(StrEnum):
+    """What becomes of a container whose anonymous memory grows to some size."""
+
+    FITS = "fits"
+    SWAPS = "swaps"  # alive, and writing to disk all the time
+    OOM_KILLED = "oom_killed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheRoom:
+    """Room for file cache under a limit. `room_bytes` is None where use is unknown; `is_lower_bound`: it may be more."""
+
+    room_bytes: int | None
+    is_lower_bound: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondRead:
+    """A file's second reading in sequence: how many of its bytes come from disk (None: unknown)."""
+
+    reading: Reading
+    disk_bytes: int | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRead:
+    """A second reading that was measured: what came from disk, and how long it took."""
+
+    file_bytes: int
+    limit_bytes: int
+    disk_gigabytes: float
+    seconds: float
+
+
+# Given with the task (issue 6, 2026): a file read a second time in sequence, under two limits. docs/memory.md tells them.
+MEASURED: Final = (
+    MeasuredRead(file_bytes=4 * 2**30, limit_bytes=2**30, disk_gigabytes=4.295, seconds=29.5),
+    MeasuredRead(file_bytes=4 * 2**30, limit_bytes=8 * 2**30, disk_gigabytes=0.0, seconds=6.5),
+)
+
+
+def cache_room(
+    limit_bytes: int | None,
+    working_set_bytes: int | None,
+    *,
+    node_free_bytes: int | None = None,
+    anonymous_bytes: int | None = None,
+) -> CacheRoom:
+    """The room for cache of one container.
+
+    Parameters
+    ----------
+    limit_bytes : int or None
+        Its memory.max; None: no limit, so the node's free memory (`node_free_bytes`) is the room.
+    working_set_bytes : int or None
+        As PodMetrics has it; None: unknown.
+    anonymous_bytes : int or None
+        ``container_memory_rss``, where someone has it; better than the working set, which may hold cache.
+    """
+    used = working_set_bytes if anonymous_bytes is None else anonymous_bytes
+    if used is None:
+        return CacheRoom(room_bytes=None, is_lower_bound=False, reason="its use isn't known: no PodMetrics")
+    if limit_bytes is not None:
+        basis = "limit minus working set" if anonymous_bytes is None else "limit minus anonymous memory"
+        return CacheRoom(
+            room_bytes=max(0, limit_bytes - used), is_lower_bound=anonymous_bytes is None, reason=f"estimate: {basis}"
+        )
+    if node_free_bytes is None:
+        return CacheRoom(room_bytes=None, is_lower_bound=False, reason="no limit, and the node's use isn't known")
+    return CacheRoom(
+        room_bytes=max(0, node_free_bytes), is_lower_bound=False, reason="estimate: no limit, so what its node has left"
+    )
+
+
+def read_again(file_bytes: int, room: CacheRoom) -> SecondRead:
+    """What a second reading of `file_bytes`, in sequence, takes from disk."""
+    if room.room_bytes is None:
+        return SecondRead(reading=Reading.UNKNOWN, disk_bytes=None, sentence=f"unknown: {room.reason}")
+    if file_bytes <= room.room_bytes:
+        return SecondRead(reading=Reading.CACHED, disk_bytes=0, sentence="stays in memory: nothing is read again")
+    return SecondRead(
+        reading=Reading.FROM_DISK,
+        disk_bytes=file_bytes,
+        sentence="larger than the room for cache: all of it comes from disk each time",
+    )
+
+
+def heap_fate(heap_bytes: int, limit_bytes: int | None, swap_bytes: int | None) -> Fate:
+    """What becomes of a heap of `heap_bytes` under memory.max and memory.swap.max (None: no limit)."""
+    if limit_bytes is None or heap_bytes <= limit_bytes:
+        return Fate.FITS
+    if swap_bytes is None or heap_bytes <= limit_bytes + swap_bytes:
+        return Fate.SWAPS
+    return Fate.OOM_KILLED
