@@ -451,6 +451,8 @@ def _units(row: _Row, layout: _Layout, as_of: str, source: str) -> tuple[list[Un
     else:
         product, columns = row["family"], {Component.CORE: _CORES, Component.RAM: _RAM}
     note = row["note"].replace("v9", "SkyPilot's catalogue")
+    if not note and row["source"] == "v9":
+        note = "read from one of the snapshot's two catalogues only"
     found = [
         UnitPrice(
             key=UnitKey(
@@ -459,7 +461,7 @@ def _units(row: _Row, layout: _Layout, as_of: str, source: str) -> tuple[list[Un
             list_unit_price=price,
             as_of=as_of,
             source=source,
-            note=note if provisioning != _SPOT or not row["ondemand_usd_per_gpu_hour"] else "",
+            note=note,
         )
         for component, names in columns.items()
         for provisioning, price in row.prices(names).items()

@@ -424,7 +424,10 @@ class _Question:
             for part in found.parts
         )
         usd = sum(part.usd_per_hour for part in parts)
+        sustained = usd - sum(self._sustained_use_usd(part) for part in parts)
         is_sold, notes = self._sold(sums)
+        if sustained < usd:
+            notes = (*notes, f"up to {1 - sustained / usd:.0%} less when it runs all month (sustained-use discount)")
         gpu = next((found for found in sums if found.gpu_count), None)
         price = Price(
             machine_type=self.machine_type,
@@ -432,7 +435,7 @@ class _Question:
             provisioning=self.provisioning,
             usd_per_hour=usd,
             list_usd_per_hour=sum(part.list_usd_per_hour for part in parts),
-            sustained_use_usd_per_hour=usd - sum(self._sustained_use_usd(part) for part in parts),
+            sustained_use_usd_per_hour=sustained,
             reason=PriceReason.NONE,
             sentence="",
             parts=parts,

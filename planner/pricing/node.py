@@ -186,9 +186,9 @@ def _mismatch(book: PriceBook, node: Node, machine_type: str, region: str) -> st
         return ""
     cpus, gib = node.capacity.get(CPU, 0) / 1000, node.capacity.get(MEMORY, 0) / 2**30
     if cpus and not shape[0] / 2 <= cpus <= shape[0]:
-        return f"node {node.name} has {cpus:g} CPUs, but a {machine_type} has {shape[0]:g}"
+        return f"node {node.name} has {cpus:g} CPUs, but {machine_type} has {shape[0]:g}"
     if shape[1] and gib > shape[1] * 1.001:
-        return f"node {node.name} has {gib:.0f} GiB of memory, but a {machine_type} has {shape[1]:g}"
+        return f"node {node.name} has {gib:.0f} GiB of memory, but {machine_type} has {shape[1]:g}"
     return ""
 
 

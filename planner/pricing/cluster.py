@@ -1,0 +1,224 @@
+"""What a cluster costs a month, by node pool and way of buying, and what of it nobody has asked for.
+
+How idle cost is counted. A node's price is split into GPUs, CPU and memory: the GPUs' own price; the rest between CPU
+and memory in the proportion of their unit prices. Of each part, the share of the node's allocatable amount that no
+bound pod requests is idle. So idle means *not requested*; what pods request and don't use is not in it. Bundled local
+SSD goes with CPU and memory. What the system reserves (capacity above allocatable) is not idle: nobody can request it.
+
+OpenCost splits nodes in the same way, by CPU, RAM and GPU prices, and names the rest idle (`pkg/costmodel`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from planner.inventory.model import EMPTY, Amounts, Node
+from planner.pricing.model import Component, NodePrice, PartKind, Price, PriceBook, PriceReason, Provisioning
+from planner.pricing.node import price_node
+from planner.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, is_gpu_resource
+
+# USD per vCPU over USD per GiB, where the family's own are not in the book (GPU families): N1's and the median of the
+# eight families of the snapshot, which lie between 7.46 and 8.81.
+VCPU_TO_GIB_PRICE: Final = 7.46
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitCost:
+    """USD per month by what it is paid for."""
+
+    gpu: float = 0.0
+    cpu: float = 0.0
+    memory: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.gpu + self.cpu + self.memory
+
+    def __add__(self, other: SplitCost) -> SplitCost:
+        return SplitCost(gpu=self.gpu + other.gpu, cpu=self.cpu + other.cpu, memory=self.memory + other.memory)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeCost:
+    """A node with a price. `cost` and `idle` are after negotiated discounts, before sustained use."""
+
+    node: NodePrice
+    cost: SplitCost
+    idle: SplitCost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolCost:
+    """The nodes of a pool bought in one way. Money is of the `node_count` − `unpriced_count` nodes with a price."""
+
+    node_pool: str
+    provisioning: Provisioning
+    machine_types: tuple[str, ...]
+    node_count: int
+    unpriced_count: int
+    cost: SplitCost
+    idle: SplitCost
+    sustained_use_usd_per_month: float  # the same after the discount for running all month
+    reason: str = ""  # the sentence of a node without a price
+
+    @property
+    def usd_per_month(self) -> float | None:
+        """None where no node of the pool has a price."""
+        return self.cost.total if self.node_count > self.unpriced_count else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnpricedNodes:
+    """Nodes without a price for one reason. `sentence` is that of the first."""
+
+    reason: PriceReason
+    nodes: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterCost:
+    """`usd_per_month` is None where no node has a price; nodes without one are counted in `unpriced`, never as 0."""
+
+    sentence: str
+    pools: tuple[PoolCost, ...]  # by name
+    nodes: tuple[NodeCost, ...]
+    unpriced: tuple[UnpricedNodes, ...]
+    usd_per_month: float | None
+    cost: SplitCost
+    idle: SplitCost
+    sustained_use_usd_per_month: float
+    as_of: str  # of the oldest price used; "" without any
+    notes: tuple[str, ...]
+
+
+def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str, Amounts]) -> ClusterCost:
+    """What `nodes` cost a month of 730 hours, and what of it is idle.
+
+    Parameters
+    ----------
+    requested : mapping
+        Node name → amounts that its bound pods request; a node that isn't in it has no pods.
+    """
+    shares = _GpuShares(book)
+    priced: list[NodeCost] = []
+    members: dict[tuple[str, Provisioning], list[tuple[NodePrice, NodeCost | None]]] = defaultdict(list)
+    for node in nodes:
+        found = price_node(book, node)
+        costed = None
+        if found.usd_per_hour is not None:
+            whole = _split(book, node, found.price, shares)
+            costed = NodeCost(node=found, cost=whole, idle=_idle(node, whole, requested.get(node.name, EMPTY)))
+            priced.append(costed)
+        members[found.node_pool, found.provisioning].append((found, costed))
+    pools = tuple(_pool(name, bought, found) for (name, bought), found in sorted(members.items()))
+    unpriced = _unpriced(entry for entries in members.values() for entry, costed in entries if costed is None)
+    cost = sum((entry.cost for entry in priced), SplitCost())
+    idle = sum((entry.idle for entry in priced), SplitCost())
+    count = sum(pool.node_count for pool in pools)
+    return ClusterCost(
+        sentence=_sentence(cost, idle, priced=len(priced), count=count),
+        pools=pools,
+        nodes=tuple(priced),
+        unpriced=unpriced,
+        usd_per_month=cost.total if priced else None,
+        cost=cost,
+        idle=idle,
+        sustained_use_usd_per_month=sum(pool.sustained_use_usd_per_month for pool in pools),
+        as_of=min((entry.node.price.as_of for entry in priced if entry.node.price.as_of), default=""),
+        notes=tuple(dict.fromkeys(note for entry in priced for note in entry.node.price.notes)),
+    )
+
+
+class _GpuShares:
+    """The share of GPUs in a type's price, for regions where the book has only the machine's total.
+
+    Taken as the median over the regions where it is known: Google scales a type's parts alike from region to region.
+    """
+
+    def __init__(self, book: PriceBook) -> None:
+        known: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for row in book.machines.values():
+            for bought, each in row.gpu_each_usd_per_hour.items():
+                if total := row.total_usd_per_hour.get(bought):
+                    known[row.machine_type, bought].append(row.gpu_count * each / total)
+        self._known = {key: median(values) for key, values in known.items()}
+
+    def of(self, price: Price) -> float:
+        """1 for own prices of machines with GPUs that are not taken apart: such a machine is bought for its GPUs."""
+        return self._known.get((price.machine_type, price.provisioning.priced_as.value), 1.0)
+
+
+def _split(book: PriceBook, node: Node, price: Price, shares: _GpuShares) -> SplitCost:
+    month = (price.usd_per_hour or 0.0) * HOURS_PER_MONTH
+    gpu = 0.0
+    if price.gpu_count or any(is_gpu_resource(name) for name in node.allocatable):
+        apart = price.part_usd_per_hour(PartKind.GPU)
+        has_part = any(part.kind is PartKind.GPU for part in price.parts)
+        gpu = apart * HOURS_PER_MONTH if apart is not None and has_part else month * shares.of(price)
+    family = price.machine_type.split("-", 1)[0].replace("custom", "n1")
+    core = book.unit(Component.CORE, family, price.region_id, Provisioning.ON_DEMAND)
+    ram = book.unit(Component.RAM, family, price.region_id, Provisioning.ON_DEMAND)
+    ratio = core.list_unit_price / ram.list_unit_price if core and ram else VCPU_TO_GIB_PRICE
+    size = node.capacity or node.allocatable
+    cpu_weight = size.get(CPU, 0) / 1000 * ratio
+    memory_weight = size.get(MEMORY, 0) / 2**30
+    cpu_share = cpu_weight / (cpu_weight + memory_weight) if cpu_weight + memory_weight else 0.5
+    return SplitCost(gpu=gpu, cpu=(month - gpu) * cpu_share, memory=(month - gpu) * (1 - cpu_share))
+
+
+def _idle(node: Node, whole: SplitCost, requested: Amounts) -> SplitCost:
+    def share(names: list[str]) -> float:
+        allocatable = sum(node.allocatable.get(name, 0) for name in names)
+        asked = sum(requested.get(name, 0) for name in names)
+        return max(0.0, 1 - asked / allocatable) if allocatable else 0.0
+
+    gpus = [name for name in node.allocatable if is_gpu_resource(name)]
+    return SplitCost(gpu=whole.gpu * share(gpus), cpu=whole.cpu * share([CPU]), memory=whole.memory * share([MEMORY]))
+
+
+def _pool(name: str, bought: Provisioning, found: list[tuple[NodePrice, NodeCost | None]]) -> PoolCost:
+    costs = [cost for _, cost in found if cost is not None]
+    return PoolCost(
+        node_pool=name,
+        provisioning=bought,
+        machine_types=tuple(sorted({entry.price.machine_type for entry, _ in found})),
+        node_count=len(found),
+        unpriced_count=len(found) - len(costs),
+        cost=sum((cost.cost for cost in costs), SplitCost()),
+        idle=sum((cost.idle for cost in costs), SplitCost()),
+        sustained_use_usd_per_month=sum(
+            (cost.node.price.sustained_use_usd_per_hour or 0.0) * HOURS_PER_MONTH for cost in costs
+        ),
+        reason=next((entry.sentence for entry, cost in found if cost is None), ""),
+    )
+
+
+def _unpriced(found: Iterable[NodePrice]) -> tuple[UnpricedNodes, ...]:
+    by_reason: dict[PriceReason, list[NodePrice]] = defaultdict(list)
+    for entry in found:
+        by_reason[entry.price.reason].append(entry)
+    return tuple(
+        UnpricedNodes(reason=reason, nodes=tuple(entry.node for entry in entries), sentence=entries[0].sentence)
+        for reason, entries in sorted(by_reason.items())
+    )
+
+
+def _sentence(cost: SplitCost, idle: SplitCost, *, priced: int, count: int) -> str:
+    """``$14,231 a month for 24 nodes; $3,200 of it (22 %) nobody requests: GPUs $2,000, CPU $900, memory $300``."""
+    if not count:
+        return "no nodes, so nothing to pay for"
+    if not priced:
+        return "no price: the price book knows none of the nodes" if count > 1 else "no price for the only node"
+    missing = count - priced
+    apart = f"; {missing} more {'has' if missing == 1 else 'have'} no price and {'is' if missing == 1 else 'are'} not in it" if missing else ""  # fmt: skip
+    nodes = "1 node" if priced == 1 else f"{priced:,} nodes"
+    gpu = f"GPUs ${idle.gpu:,.0f}, " if cost.gpu else ""
+    return (
+        f"${cost.total:,.0f} a month for {nodes}; ${idle.total:,.0f} of it ({idle.total / cost.total:.0%}) nobody "
+        f"requests: {gpu}CPU ${idle.cpu:,.0f}, memory ${idle.memory:,.0f}{apart}"
+    )
