@@ -312,33 +312,71 @@ def fraction_of(replica_set: Object, deployment: Object) -> int:
 
 
 def sync_replica_set(cluster: Cluster, rs: Object) -> bool:
-    """replica_set.go syncReplicaSet: create or delete the difference, then the status."""
+    """replica_set.go syncReplicaSet, one batch of slowStartBatch at a time so that others act in between.
+
+    A creation once begun creates what it set out to, whatever becomes of ``spec.replicas`` meanwhile.
+    """
+    work = rs["metadata"].setdefault("work", {"left": 0, "batch": 1, "seen": None, "refused_since": None})
     active = [pod for pod in owned_pods(cluster, rs) if is_active(pod)]
+    if work["left"]:
+        return create_batch(cluster, rs, work)
+    changed = update_status(rs, replica_set_status(cluster, rs, active))
     missing = rs["spec"]["replicas"] - len(active)
-    changed = False
-    for _ in range(missing):
-        pod = new_pod(rs, rs["spec"]["template"], cluster.fresh_name(rs["metadata"]["name"] + "-"))
-        try:
-            admit_pod(cluster, pod)
-        except QuotaExceeded:
-            break  # tried again whenever something changes
-        cluster.create(pod)
+    if missing > 0 and may_try(cluster, rs, work):
+        work.update(left=missing, batch=1)
+        return create_batch(cluster, rs, work) or changed
+    for pod in ranked_for_deletion(cluster, rs, active)[: max(0, -missing)]:
+        cluster.delete_pod(pod)
         changed = True
-    if missing < 0:
-        for pod in ranked_for_deletion(cluster, rs, active)[:-missing]:
-            cluster.delete_pod(pod)
-            changed = True
-    pods = owned_pods(cluster, rs)
-    active = [pod for pod in pods if is_active(pod)]
+    return changed
+
+
+def replica_set_status(cluster: Cluster, rs: Object, active: list[Object]) -> Object:
     ready = sum(is_ready(pod) for pod in active)
-    status = {
+    return {
         "replicas": len(active),
         "fullyLabeledReplicas": len(active),
         "readyReplicas": ready,
         "availableReplicas": ready,
-        "terminatingReplicas": sum(is_terminating(pod) for pod in pods),
+        "terminatingReplicas": sum(is_terminating(pod) for pod in owned_pods(cluster, rs)),
     }
-    return update_status(rs, status) or changed
+
+
+def create_batch(cluster: Cluster, rs: Object, work: Object) -> bool:
+    """One batch of slowStartBatch; a refusal ends the loop."""
+    count = min(work["batch"], work["left"])
+    work.update(left=work["left"] - count, batch=work["batch"] * 2)
+    changed = refused = False
+    for _ in range(count):
+        pod = new_pod(rs, rs["spec"]["template"], cluster.fresh_name(rs["metadata"]["name"] + "-"))
+        try:
+            admit_pod(cluster, pod)
+        except QuotaExceeded:
+            refused = True
+            continue
+        cluster.create(pod)
+        changed = True
+    if refused:
+        work.update(left=0, refused_since=cluster.tick if work["refused_since"] is None else work["refused_since"])
+    elif not work["left"]:
+        work["refused_since"] = None
+    work["seen"] = own_state(cluster, rs)
+    return changed
+
+
+def own_state(cluster: Cluster, rs: Object) -> list[Any]:
+    """What makes a ReplicaSet look again: its size and its own pods."""
+    pods = owned_pods(cluster, rs)
+    return [rs["spec"]["replicas"], [(key(pod), is_ready(pod), is_terminating(pod)) for pod in pods]]
+
+
+def may_try(cluster: Cluster, rs: Object, work: Object) -> bool:
+    """After a refusal (quota) the work queue's rate limiter decides: 5 ms, doubled at each failure. The tick after the
+    first refusal still sees a retry; later ones come too late for the recorder, so that only an event of the
+    ReplicaSet's own makes it look again."""
+    if work["refused_since"] is None:
+        return True
+    return bool(own_state(cluster, rs) != work["seen"] or cluster.tick == work["refused_since"] + 1)
 
 
 def ranked_for_deletion(cluster: Cluster, rs: Object, pods: list[Object]) -> list[Object]:
@@ -718,11 +756,11 @@ def sync_claims(cluster: Cluster) -> bool:
 
 
 def sync_all(cluster: Cluster) -> bool:
-    """One round of every controller."""
+    """One round: each controller does about one request's worth of work."""
     changed = [sync_claims(cluster)]
     changed += [sync_budget(cluster, item) for item in cluster.of("PodDisruptionBudget")]
-    changed += [sync_replica_set(cluster, item) for item in cluster.of("ReplicaSet")]
     changed += [sync_deployment(cluster, item) for item in cluster.of("Deployment")]
+    changed += [sync_replica_set(cluster, item) for item in cluster.of("ReplicaSet")]
     changed += [sync_stateful_set(cluster, item) for item in cluster.of("StatefulSet")]
     changed += [sync_daemon_set(cluster, item) for item in cluster.of("DaemonSet")]
     return any(changed)

@@ -40,7 +40,7 @@ class Queued:
     since: int  # when it entered the queue, or came back to it after a failed attempt
     plugins: set[str] = field(default_factory=set)  # who refused it last time
     where: str = "active"  # active, backoff, unschedulable, gated
-    failed_in_tick: int = -2  # back-off lasts to the end of the quiet period in which the attempt failed
+    failed_in_tick: int = -9  # back-off lasts longer than one tick
 
 
 class Scheduler:
@@ -92,7 +92,8 @@ class Scheduler:
         """MoveAllToActiveOrBackoffQueue: pods whose refusing plugin says that the event may help are tried again."""
         for queued in self.queue.values():
             if queued.where == "unschedulable" and helped(queued):  # type: ignore[operator]
-                queued.where = "backoff" if queued.failed_in_tick == self.cluster.tick else "active"
+                waits = queued.failed_in_tick >= self.cluster.tick - 1
+                queued.where = "backoff" if waits else "active"
 
     def helped_by_departure(self, queued: Queued, gone: Object) -> bool:
         """The plugins' queueing hints for an assigned pod that was deleted."""

@@ -92,8 +92,9 @@ class Simulation:
             pod["status"]["startTime"] = f"tick {self.cluster.tick:06d}"
             pod["metadata"]["ready"] = (self.cluster.tick, self.cluster.now())
             set_condition(pod, {"type": "Ready", "status": "True"})
-        for pod in ending:
+        for pod in ending:  # one request each: the scheduler sees them one by one
             self.cluster.remove(pod)
+            self.scheduler.run()
         return True
 
     # --- what is seen --------------------------------------------------------------------------------------------
