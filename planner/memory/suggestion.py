@@ -6,7 +6,9 @@ The rule, in one place:
   at least that limit plus 20 %, and at least 100 MiB more. What a container uses under a limit that kills or starves
   it says little about its need, so the same program's use in pods that work counts as well. Rounded up; never below
   what was seen; the limit is left alone where it is large enough already.
-* CPU: the 95th percentile seen, plus 15 %, as the request. No CPU limit is suggested.
+* CPU: the 95th percentile seen, plus 15 %, as the request; of a container that runs into its CPU limit, what the same
+  program uses where it works counts as well. No CPU limit is suggested.
+* One moment (metrics-server) may raise a value and never lowers one: a peak wasn't looked for.
 
 Source: the vertical pod autoscaler's recommender, kubernetes/autoscaler `vertical-pod-autoscaler/pkg/recommender`,
 read 2026-11-20: `logic/recommender.go` (recommendation-margin-fraction 0.15), `model/aggregations_config.go`
@@ -30,6 +32,7 @@ MARGIN_PERCENT = 15
 OOM_BUMP_PERCENT = 20
 OOM_MIN_BUMP_BYTES = 100 * 2**20
 STARVED_PERCENT = 90  # a working set this near its limit is shaped by the limit, not by the need; our choice
+CPU_BOUND_PERCENT = 80  # use this near a CPU limit, averaged over a scrape, means throttling at every peak; our choice
 _MIB = 2**20
 _STEPS = ((2**30, 32 * _MIB), (8 * 2**30, 128 * _MIB))  # below 1 GiB round up to 32 MiB, below 8 GiB to 128 MiB
 _LARGEST_STEP = 512 * _MIB
@@ -112,19 +115,24 @@ def suggest(
     if not candidates:
         return None
     need, basis = max(candidates)
-    request = round_up_bytes(need)
     used = (*own, *peers) if starved else tuple(own)
     seen = max((usage.working_set_bytes for usage in used), default=0)
+    is_one_moment = all(usage.samples <= 1 for usage in used)
+    request = round_up_bytes(need)
+    today = container.requests.get(MEMORY, 0)
+    keeps = is_one_moment and today >= need
     return Suggestion(
         container=container.name,
-        memory_request_bytes=request,
-        memory_limit_bytes=None if limit is None else max(request, 0 if starved else limit),
-        cpu_request_millicores=_cpu_request(used) if with_cpu else None,
+        memory_request_bytes=today if keeps else request,
+        memory_limit_bytes=None if limit is None else max(today if keeps else request, limit),
+        cpu_request_millicores=_cpu_request(container, own, peers, raise_only=is_one_moment) if with_cpu else None,
         seen_bytes=seen,
         basis=basis,
-        is_one_moment=all(usage.samples <= 1 for usage in used),
+        is_one_moment=is_one_moment,
         is_starved=starved,
-        rule=_rule(basis, seen, limit, request),
+        rule=f"{_rule(basis, seen, limit, request)}; kept at {format_amount(today, MEMORY)}"
+        if keeps
+        else _rule(basis, seen, limit, request),
         source=_source(used),
     )
 
@@ -139,13 +147,22 @@ def _plus_percent(amount: int, percent: int) -> int:
     return -(-amount * (100 + percent) // 100)
 
 
-def _cpu_request(usages: Sequence[Usage]) -> int | None:
-    seen = max((usage.cpu_millicores for usage in usages if usage.cpu_millicores is not None), default=None)
+def _cpu_request(container: Container, own: Sequence[Usage], peers: Sequence[Usage], *, raise_only: bool) -> int | None:
+    """None where nothing was measured, or nothing is to be changed."""
+    limit = container.limits.get(CPU)
+    seen = _most_cpu(own)
+    if seen is not None and limit is not None and seen * 100 >= limit * CPU_BOUND_PERCENT:
+        seen = max(seen, _most_cpu(peers) or 0)
     if seen is None:
         return None
-    return max(
+    request = max(
         _CPU_STEP_MILLICORES, -(-_plus_percent(seen, MARGIN_PERCENT) // _CPU_STEP_MILLICORES) * _CPU_STEP_MILLICORES
     )
+    return None if raise_only and request <= container.requests.get(CPU, 0) else request
+
+
+def _most_cpu(usages: Sequence[Usage]) -> int | None:
+    return max((usage.cpu_millicores for usage in usages if usage.cpu_millicores is not None), default=None)
 
 
 def _rule(basis: Basis, seen: int, limit: int | None, request: int) -> str:

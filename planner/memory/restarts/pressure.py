@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from planner.memory.restarts.model import Evidence, EvidenceSource, Peers
 from planner.memory.restarts.population import Case
-from planner.memory.suggestion import is_starved
+from planner.memory.suggestion import CPU_BOUND_PERCENT, is_starved
 from planner.memory.wording import listing, measured_bytes, ratio, short_name
 from planner.quantity import format_amount
 from planner.vocabulary import CPU, MEMORY
-
-CPU_BOUND_PERCENT = 80  # use this near a CPU limit, averaged over a scrape, means throttling at every peak; our choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
