@@ -1,4 +1,4 @@
-"""Kubernetes objects out of files: what ``kubectl get … -o json|yaml`` and ``kubectl cluster-info dump`` write.
+"""Clusters out of files: what ``kubectl get … -A -o json|yaml`` and ``kubectl cluster-info dump`` write.
 
 Read are a List, several documents, single objects, gzip, a folder written by
 ``kubectl cluster-info dump --all-namespaces -o json --output-directory=D``, and any of them joined.
@@ -6,57 +6,85 @@ Read are a List, several documents, single objects, gzip, a folder written by
 
 from __future__ import annotations
 
+import re
 import sys
-import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import msgspec
-import yaml
-
 from planner.errors import InputError
-from planner.inventory import wire
-from planner.inventory.model import Finding, PodLog, Snapshot
+from planner.inventory.documents import LARGEST_BYTES, parts_of
+from planner.inventory.model import Finding, PodLog, Presence, Severity, Snapshot
 from planner.inventory.parse import Part, build_snapshot
 
-LARGEST_BYTES = 4 * 2**30  # of one input, decompressed
-_GZIP = b"\x1f\x8b"
+MOST_LOG_LINES = 5000  # of one container: the last ones
+LONGEST_LOG_LINE = 2000  # characters
+_STDIN = "-"
+_SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
+_LOG_START = re.compile(r"==== START logs for container (\S+) of pod ([^\s/]+)/(\S+) ====")
+_LOG_END = "==== END logs for container "
+_GIVE = "Give a file written by kubectl get … -A -o json, or a folder written by kubectl cluster-info dump"
 
 
 def read(
     paths: str | Path | Iterable[str | Path], *, stdin: BinaryIO | None = None, taken_at: float | None = None
 ) -> Snapshot:
-    """The snapshot in a file, a dump folder, standard input ("-"), or several of them joined.
+    """The snapshot in a file, a dump folder, standard input (``"-"``), or several of them joined.
+
+    Parameters
+    ----------
+    paths
+        One place or several; in several, an object that comes twice is taken once.
+    stdin : binary stream, optional
+        Read for ``"-"``; the process's standard input when not given.
+    taken_at : float, optional
+        When the snapshot was taken, seconds since the epoch; the newest time in the objects when not given.
 
     Raises
     ------
     InputError
-        When nothing in it can be read: no such file, not JSON or YAML, empty, too large.
+        When nothing in it can be read: no such file, neither JSON nor YAML, empty, too large, no object.
     """
-    many = [paths] if isinstance(paths, str | Path) else list(paths)
+    places = [paths] if isinstance(paths, str | Path) else list(paths)
     problems: list[Finding] = []
     logs: list[PodLog] = []
 
     def parts() -> Iterator[Part]:
-        for path in many:
-            if str(path) == "-":
-                yield from documents((stdin or sys.stdin.buffer).read(LARGEST_BYTES + 1), "standard input", problems)
-            elif Path(path).is_dir():
-                yield from _folder(Path(path), problems, logs)
+        for place in places:
+            if str(place) == _STDIN:
+                yield from parts_of(_all_of(stdin or sys.stdin.buffer), "standard input", problems)
+            elif Path(place).is_dir():
+                yield from _folder_parts(Path(place), problems, logs)
             else:
-                yield from documents(_bytes_of(Path(path)), Path(path).name, problems)
+                yield from parts_of(_bytes_of(Path(place)), Path(place).name, problems)
 
-    source = ", ".join("standard input" if str(path) == "-" else Path(path).name or str(path) for path in many)
-    snapshot = build_snapshot(parts(), source=source, taken_at=taken_at, problems=problems)
-    return replace(snapshot, logs=tuple(logs))
+    source = ", ".join(_name(place) for place in places)
+    return _checked(build_snapshot(parts(), source=source, taken_at=taken_at, logs=logs, problems=problems))
 
 
 def read_bytes(data: bytes, *, name: str, taken_at: float | None = None) -> Snapshot:
-    """The snapshot in an uploaded file of that `name`."""
+    """The snapshot in an uploaded file called `name`; errors as `read`."""
+    return read_uploads([(name, data)], taken_at=taken_at)
+
+
+def read_uploads(files: Iterable[tuple[str, bytes]], *, taken_at: float | None = None) -> Snapshot:
+    """The snapshot in several uploaded files, given as (name, content); ``logs.txt`` files give their lines."""
     problems: list[Finding] = []
-    return build_snapshot(documents(data, name, problems), source=name, taken_at=taken_at, problems=problems)
+    logs: list[PodLog] = []
+    names: list[str] = []
+
+    def parts() -> Iterator[Part]:
+        for name, data in files:
+            names.append(name)
+            if name.endswith((".txt", ".log")):
+                logs.extend(logs_of(data.decode("utf-8", "replace").splitlines(), name, problems))
+            else:
+                yield from parts_of(data, name, problems)
+
+    snapshot = build_snapshot(parts(), source="", taken_at=taken_at, logs=logs, problems=problems)
+    return _checked(snapshot, ", ".join(names))
 
 
 def read_items(items: Iterable[dict[str, Any]], *, source: str = "objects", taken_at: float | None = None) -> Snapshot:
@@ -64,53 +92,98 @@ def read_items(items: Iterable[dict[str, Any]], *, source: str = "objects", take
     return build_snapshot([Part(where=source, items=list(items))], source=source, taken_at=taken_at)
 
 
-def documents(data: bytes, where: str, problems: list[Finding]) -> Iterator[Part]:
-    """The parts in a file's content; what is damaged but readable in part is told in `problems`."""
-    if data[:2] == _GZIP:
-        data = _decompressed(data, where)
-    if data.lstrip()[:1] in (b"{", b"["):
-        yield from _json(data, where)
-    else:
-        for document in yaml.load_all(data, Loader=yaml.CSafeLoader):
-            yield _part_of_object(document, where)
+def logs_of(lines: Iterable[str], where: str, problems: list[Finding]) -> Iterator[PodLog]:
+    """The logs in a ``logs.txt`` of a dump, one a container; of each the last `MOST_LOG_LINES` lines."""
+    kept: deque[str] = deque(maxlen=MOST_LOG_LINES)
+    about: re.Match[str] | None = None
+    count = 0
+    for line in lines:
+        start = _LOG_START.match(line)
+        if start is not None:
+            about, count = start, 0
+            kept.clear()
+        elif line.startswith(_LOG_END) and about is not None:
+            yield _log(about, kept, count, where, problems)
+            about = None
+        elif about is not None:
+            count += 1
+            kept.append(line.rstrip("\r\n")[:LONGEST_LOG_LINE])
+    if about is not None:
+        what = f"{where}: the log of container {about[1]} has no end mark: its last lines are missing"
+        problems.append(Finding(severity=Severity.WARNING, code="log-cut-off", object=_pod_name(about), what=what))
+        yield _log(about, kept, count, where, problems)
 
 
-def _json(data: bytes, where: str) -> Iterator[Part]:
-    document = msgspec.json.decode(data, type=wire.List)
-    if document.items is None and not (document.kind or "").endswith("List"):
-        yield Part(where=where, items=[data])
-    else:
-        kind = document.kind or ""
-        item_kind = kind.removesuffix("List")
-        yield Part(
-            where=where,
-            items=document.items or [],
-            kind=item_kind,
-            api_version=document.api_version or "" if item_kind else "",
-            listed=(item_kind,) if item_kind else (),
-        )
+def _log(about: re.Match[str], kept: deque[str], count: int, where: str, problems: list[Finding]) -> PodLog:
+    if count > len(kept):
+        what = f"{where}: of {count:,} log lines of container {about[1]}, the last {len(kept):,} are kept"
+        problems.append(Finding(severity=Severity.INFO, code="log-shortened", object=_pod_name(about), what=what))
+    return PodLog(namespace=about[2], pod=about[3], container=about[1], is_previous=False, lines=tuple(kept))
 
 
-def _part_of_object(document: Any, where: str) -> Part:
-    name = str(document.get("kind") or "") if isinstance(document, dict) else ""
-    if not name.endswith("List"):
-        return Part(where=where, items=[document])
-    items, kind = document.get("items") or [], name.removesuffix("List")
-    return Part(where=where, items=items, kind=kind, listed=(kind,) if kind else ())
+def _pod_name(about: re.Match[str]) -> str:
+    return f"Pod/{about[2]}/{about[3]}"
+
+
+def _name(place: str | Path) -> str:
+    if str(place) == _STDIN:
+        return "standard input"
+    return Path(place).name or str(place)
+
+
+def _checked(snapshot: Snapshot, source: str = "") -> Snapshot:
+    """`snapshot`, unless nothing at all was read."""
+    is_known = any(presence is not Presence.ABSENT for presence in snapshot.presence.values())
+    if is_known:
+        return replace(snapshot, source=source) if source else snapshot
+    where = source or snapshot.source
+    if snapshot.problems:
+        first = snapshot.problems[0]
+        raise InputError(f"nothing in it can be read: {first.what}", where=where, mend=first.mend)
+    if snapshot.other_kinds:
+        kinds = ", ".join(sorted(snapshot.other_kinds)[:5])
+        raise InputError(f"none of its objects is of use here (found: {kinds})", where=where, mend=_GIVE)
+    raise InputError("there is no Kubernetes object in it", where=where, mend=_GIVE)
+
+
+def _all_of(stream: BinaryIO) -> bytes:
+    data = stream.read(LARGEST_BYTES + 1)
+    if len(data) > LARGEST_BYTES:
+        raise InputError(f"it is larger than {LARGEST_BYTES >> 30} GiB", where="standard input", mend=_GIVE)
+    return data
 
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            return _all_of(stream)
     except OSError as error:
-        raise InputError(f"can't be read: {error.strerror}", where=str(path), mend="Check the path") from None
+        problem = (error.strerror or "it can't be read").lower()
+        raise InputError(problem, where=str(path), mend="Check the path and its permissions") from None
 
 
-def _decompressed(data: bytes, where: str) -> bytes:
-    stream = zlib.decompressobj(wbits=31)
-    return stream.decompress(data, LARGEST_BYTES)
-
-
-def _folder(folder: Path, problems: list[Finding], logs: list[PodLog]) -> Iterator[Part]:
-    for path in sorted(folder.rglob("*.json")):
-        yield from documents(_bytes_of(path), str(path.relative_to(folder)), problems)
+def _folder_parts(folder: Path, problems: list[Finding], logs: list[PodLog]) -> Iterator[Part]:
+    """The objects of a dump's files; logs and what can't be read are added to `logs` and `problems`."""
+    found = False
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        where = str(path.relative_to(folder))
+        try:
+            if path.name == "logs.txt":
+                with path.open(encoding="utf-8", errors="replace") as lines:
+                    logs.extend(logs_of(lines, where, problems))
+            elif path.name.endswith(_SUFFIXES):
+                found = True
+                yield from parts_of(_bytes_of(path), where, problems)
+        except (InputError, OSError) as error:
+            what = error.what if isinstance(error, InputError) else str(error.strerror)
+            problems.append(
+                Finding(
+                    severity=Severity.ERROR,
+                    code="document-unreadable",
+                    object="",
+                    what=f"{where} was left out: {what}",
+                    mend="Write the dump again with kubectl cluster-info dump",
+                )
+            )
+    if not found:
+        raise InputError("the folder holds no JSON or YAML file", where=str(folder), mend=_GIVE)

@@ -1,0 +1,45 @@
+"""Nodes and namespaces: wire → record."""
+
+from __future__ import annotations
+
+from planner.inventory import model, wire
+from planner.inventory.model import EMPTY, FrozenMap
+from planner.inventory.records.selectors import read_taint
+from planner.inventory.records.shared import Shared, annotations_of, metadata_of
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+
+def read_node(shared: Shared, node: wire.Node) -> model.Node:
+    """A Node; without allocatable all of its capacity is (`SetDefaults_NodeStatus`).
+
+    The heartbeats of its conditions tell when the snapshot was taken and are not kept.
+    """
+    metadata = metadata_of(node)
+    spec, status = node.spec or wire.NodeSpec(), node.status or wire.NodeStatus()
+    images = {name: image.size_bytes or 0 for image in status.images or () for name in image.names or ()}
+    for condition in status.conditions or ():
+        shared.seconds(condition.last_heartbeat_time)
+        condition.last_heartbeat_time = None  # tells when the snapshot was taken, and nothing else
+    return model.Node(
+        name=shared.text(metadata.name),
+        uid=metadata.uid or "",
+        labels=shared.labels(metadata.labels),
+        annotations=annotations_of(metadata),
+        taints=tuple(read_taint(taint) for taint in spec.taints or ()),
+        is_cordoned=bool(spec.unschedulable),
+        allocatable=shared.amounts(status.capacity if status.allocatable is None else status.allocatable),
+        capacity=shared.amounts(status.capacity),
+        conditions=shared.labels({c.type: c.status for c in status.conditions or ()}),
+        images=FrozenMap(images) if images else EMPTY,
+        provider_id=spec.provider_id or "",
+        kubelet_version=shared.text(status.node_info.kubelet_version) if status.node_info else "",
+        created_at=shared.seconds(metadata.creation_timestamp),
+    )
+
+
+def read_namespace(_: Shared, namespace: wire.Namespace) -> model.Namespace:
+    """A Namespace; it always carries its name as a label (`SetDefaults_Namespace`)."""
+    metadata = metadata_of(namespace)
+    name = metadata.name or ""
+    return model.Namespace(name=name, labels=FrozenMap({**(metadata.labels or {}), NAMESPACE_NAME: name}))

@@ -1,0 +1,383 @@
+"""Pods and pod specs: wire → record, with the defaults of kubernetes `pkg/apis/core/v1/defaults.go`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from planner.inventory import model, wire
+from planner.inventory.model import EMPTY, Amounts, CommandForm, FrozenMap
+from planner.inventory.records.selectors import (
+    read_selector,
+    read_term,
+    read_terms,
+    read_tolerations,
+)
+from planner.inventory.records.shared import Shared, amount, annotations_of, given, metadata_of, read_owner, seconds_of
+from planner.inventory.start import start_of
+from planner.vocabulary import CPU, MEMORY
+
+DEFAULT_GRACE_SECONDS = 30
+_MOUNTED_BY_ADMISSION = "kube-api-access-"  # volume the ServiceAccount admission plugin adds, named anew for each pod
+_NO_STATE = ("", "", "", None, None, None, None)
+_NO_AFFINITY = wire.Affinity()
+_NO_RESOURCES = wire.Resources()
+_NO_NODE_AFFINITY = model.NodeAffinity()
+_FORMS = frozenset(form.value for form in CommandForm)
+_SOURCES: dict[str, str] = {
+    info.name: info.encode_name for info in msgspec.structs.fields(wire.Volume) if info.name != "name"
+}
+
+
+def read_pod(shared: Shared, pod: wire.Pod) -> model.Pod:
+    """A Pod; its command text and its token volume are dropped from `pod` as well."""
+    metadata = metadata_of(pod)
+    spec = pod.spec or wire.PodSpec()
+    status = pod.status or wire.PodStatus()
+    node_name, spec.node_name = spec.node_name, None  # all pods of a template share one spec
+    pod_spec = shared.once("pod", cut(spec), lambda one: read_pod_spec(shared, one))
+    spec.node_name = node_name
+    ready_at = scheduled_at = None
+    is_ready, unschedulable_message = False, ""
+    for condition in status.conditions or ():
+        since = shared.seconds(condition.last_transition_time)
+        if condition.type == "Ready":
+            is_ready, ready_at = condition.status == "True", since
+        elif condition.type == "PodScheduled":
+            if condition.status == "True":
+                scheduled_at = since
+            elif condition.reason == "Unschedulable":
+                unschedulable_message = condition.message or ""
+    claims = status.resource_claim_statuses
+    return model.Pod(
+        namespace=shared.text(metadata.namespace or "default"),
+        name=metadata.name or "",
+        uid=metadata.uid or "",
+        labels=shared.labels(metadata.labels),
+        spec=pod_spec,
+        owner=read_owner(shared, metadata),
+        annotations=annotations_of(metadata),
+        created_at=shared.seconds(metadata.creation_timestamp),
+        deleted_at=seconds_of(metadata.deletion_timestamp) if metadata.deletion_timestamp else None,
+        node_name=shared.text(node_name),
+        nominated_node_name=shared.text(status.nominated_node_name),
+        phase=shared.text(status.phase) or "Pending",
+        is_ready=is_ready,
+        ready_at=ready_at,
+        scheduled_at=scheduled_at,
+        unschedulable_message=shared.text(unschedulable_message),
+        started_at=shared.seconds(status.start_time),
+        containers=_container_states(shared, status),
+        qos_class=shared.text(status.qos_class),
+        reason=shared.text(status.reason),
+        claim_names=FrozenMap({c.name: c.resource_claim_name or "" for c in claims}) if claims else EMPTY,
+    )
+
+
+def _container_states(shared: Shared, status: wire.PodStatus) -> tuple[model.ContainerState, ...]:
+    states = [_container_state(shared, one, False) for one in status.container_statuses or ()]
+    states += [_container_state(shared, one, True) for one in status.init_container_statuses or ()]
+    return tuple(states)
+
+
+def _container_state(shared: Shared, status: wire.ContainerStatus, is_init: bool) -> model.ContainerState:
+    now, last = _state(shared, status.state), _state(shared, status.last_state)
+    return model.ContainerState(
+        name=shared.text(status.name),
+        is_init=is_init,
+        ready=bool(status.ready),
+        started=status.started,
+        restart_count=status.restart_count or 0,
+        state=now[0],
+        reason=now[1],
+        message=now[2],
+        exit_code=now[3],
+        signal=now[4],
+        started_at=now[5],
+        finished_at=now[6],
+        last_state=last[0],
+        last_reason=last[1],
+        last_exit_code=last[3],
+        last_signal=last[4],
+        last_started_at=last[5],
+        last_finished_at=last[6],
+    )
+
+
+def _state(
+    shared: Shared, state: wire.State | None
+) -> tuple[str, str, str, int | None, int | None, float | None, float | None]:
+    """(state, reason, message, exit code, signal, started at, finished at)."""
+    if state is None:
+        return _NO_STATE
+    if (running := state.running) is not None:
+        return ("running", "", "", None, None, shared.seconds(running.started_at), None)
+    if (waiting := state.waiting) is not None:
+        return ("waiting", shared.text(waiting.reason), shared.text(waiting.message), None, None, None, None)
+    if (ended := state.terminated) is not None:
+        started, finished = shared.seconds(ended.started_at), shared.seconds(ended.finished_at)
+        return ("terminated", shared.text(ended.reason), "", ended.exit_code, ended.signal, started, finished)
+    return _NO_STATE
+
+
+def cut(spec: wire.PodSpec) -> wire.PodSpec:
+    """`spec` without commands' text (`Container.start` says what matters) and without the token volume of each pod."""
+    for containers in (spec.containers, spec.init_containers):
+        for container in containers or ():
+            if container.command is not None or container.args is not None:
+                form, program = start_of(container.command or (), container.args or ())
+                container.start = f"{form} {program}".rstrip()
+                container.command = container.args = None
+    if spec.volumes:
+        spec.volumes = [v for v in spec.volumes if not v.name.startswith(_MOUNTED_BY_ADMISSION)] or None
+    return spec
+
+
+def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
+    """The record of a spec already cut down by `cut`."""
+    affinity = spec.affinity or _NO_AFFINITY
+    host_network = bool(spec.host_network)
+    containers = shared.once(
+        "host-containers" if host_network else "containers",
+        spec.containers or [],
+        lambda many: tuple(_container(shared, one, host_network) for one in many),
+    )
+    init_containers = shared.once(
+        "host-containers" if host_network else "containers",
+        spec.init_containers or [],
+        lambda many: tuple(_container(shared, one, host_network) for one in many),
+    )
+    pod_requests, pod_limits = _pod_level(shared, spec.resources, containers, init_containers)
+    return model.PodSpec(
+        containers=containers,
+        init_containers=init_containers,
+        overhead=shared.amounts(spec.overhead),
+        pod_requests=pod_requests,
+        pod_limits=pod_limits,
+        node_selector=shared.labels(spec.node_selector),
+        node_affinity=_node_affinity(affinity.node_affinity),
+        pod_affinity=_pod_affinity(shared, affinity.pod_affinity),
+        pod_anti_affinity=_pod_affinity(shared, affinity.pod_anti_affinity),
+        topology_spread=tuple(_spread(shared, one) for one in spec.topology_spread_constraints or ()),
+        tolerations=shared.once("tolerations", spec.tolerations or [], read_tolerations),
+        node_name=shared.text(spec.node_name),
+        priority_class_name=shared.text(spec.priority_class_name),
+        priority=spec.priority,
+        preemption_policy=spec.preemption_policy,
+        host_network=host_network,
+        volumes=tuple(_volume(one) for one in spec.volumes or ()),
+        resource_claims=tuple(_pod_claim(one) for one in spec.resource_claims or ()),
+        scheduler_name=shared.text(spec.scheduler_name) or "default-scheduler",
+        scheduling_gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
+        runtime_class_name=shared.text(spec.runtime_class_name),
+        restart_policy=shared.text(spec.restart_policy) or "Always",
+        termination_grace_period_seconds=given(spec.termination_grace_period_seconds, DEFAULT_GRACE_SECONDS),
+        active_deadline_seconds=spec.active_deadline_seconds,
+        has_readiness_gates=bool(spec.readiness_gates),
+    )
+
+
+def _container(shared: Shared, container: wire.Container, host_network: bool) -> model.Container:
+    resources = container.resources or _NO_RESOURCES
+    limits = shared.amounts(resources.limits)
+    requests = shared.amounts(resources.requests)
+    if any(name not in requests for name in limits):  # SetDefaults_Pod: a request left out is the limit
+        requests = FrozenMap({**limits, **requests})
+    form, _, program = (container.start or CommandForm.IMAGE).partition(" ")
+    return model.Container(
+        name=container.name,
+        image=container.image or "",
+        requests=requests,
+        limits=limits,
+        host_ports=_host_ports(container.ports, host_network),
+        restart_policy=container.restart_policy,
+        command_form=CommandForm(form) if form in _FORMS else CommandForm.IMAGE,
+        program=program,
+        startup_probe=_probe(container.startup_probe),
+        readiness_probe=_probe(container.readiness_probe),
+        liveness_probe=_probe(container.liveness_probe),
+        has_pre_stop=container.lifecycle is not None and container.lifecycle.pre_stop is not None,
+        resource_claims=tuple(claim.name for claim in resources.claims or ()),
+    )
+
+
+def _host_ports(ports: list[wire.ContainerPort] | None, host_network: bool) -> tuple[model.HostPort, ...]:
+    """Ports taken on the node; with hostNetwork every container port is one (`defaultHostNetworkPorts`)."""
+    taken = []
+    for port in ports or ():
+        number = port.host_port or (port.container_port if host_network else None)
+        if number:
+            taken.append(
+                model.HostPort(port=number, protocol=port.protocol or "TCP", host_ip=port.host_ip or "0.0.0.0")
+            )
+    return tuple(taken)
+
+
+def _probe(probe: wire.Probe | None) -> model.Probe | None:
+    if probe is None:
+        return None
+    handler = "http" if probe.http_get else "tcp" if probe.tcp_socket else "grpc" if probe.grpc else "exec"
+    return model.Probe(
+        handler=handler,
+        initial_delay_seconds=probe.initial_delay_seconds or 0,
+        timeout_seconds=probe.timeout_seconds or 1,
+        period_seconds=probe.period_seconds or 10,
+        success_threshold=probe.success_threshold or 1,
+        failure_threshold=probe.failure_threshold or 3,
+    )
+
+
+def _pod_level(
+    shared: Shared,
+    resources: wire.Resources | None,
+    containers: tuple[model.Container, ...],
+    init_containers: tuple[model.Container, ...],
+) -> tuple[Amounts | None, Amounts | None]:
+    """Requests and limits of the pod as a whole, None where not given.
+
+    Where the pod has limits, a request left out is the sum of the containers' where they give one (cpu and memory),
+    else the pod's limit; huge pages of the containers count for the pod in any case.
+    Source: `pkg/apis/core/v1/defaults.go` `defaultHugePagePodLimits`, `defaultPodRequests`.
+    """
+    if resources is None or not (resources.requests or resources.limits):
+        return None, None
+    limits: dict[str, int] = dict(shared.amounts(resources.limits))
+    requests: dict[str, int] = dict(shared.amounts(resources.requests))
+    everyone = (*containers, *init_containers)
+    for name in sorted({name for one in everyone for name in one.limits if name.startswith("hugepages-")}):
+        if name not in requests and name not in limits:
+            limits[name] = effective_container_requests(containers, init_containers, name)
+    if limits:
+        for name in (CPU, MEMORY):
+            if name not in requests and any(name in one.requests for one in everyone):
+                requests[name] = effective_container_requests(containers, init_containers, name)
+        for name, limit in limits.items():
+            requests.setdefault(name, limit)
+    return FrozenMap(requests), FrozenMap(limits) if limits else None
+
+
+def effective_container_requests(
+    containers: tuple[model.Container, ...], init_containers: tuple[model.Container, ...], resource: str
+) -> int:
+    """What the containers of a pod need of `resource` at the same time, at most.
+
+    Source: component-helpers `resource/helpers.go` `AggregateContainerRequests`: sidecars add to everything after
+    them; an ordinary init container counts with the sidecars started before it.
+    """
+    sidecars = highest = 0
+    for container in init_containers:
+        amount: int = container.requests.get(resource, 0)
+        if container.restart_policy == "Always":
+            sidecars += amount
+            highest = max(highest, sidecars)
+        else:
+            highest = max(highest, sidecars + amount)
+    together: int = sidecars + sum(container.requests.get(resource, 0) for container in containers)
+    return max(highest, together)
+
+
+def _pod_affinity(shared: Shared, affinity: wire.PodAffinity | None) -> tuple[model.PodAffinityTerm, ...]:
+    if affinity is None:
+        return ()
+    terms = [_affinity_term(shared, term, 0) for term in affinity.required or ()]
+    terms.extend(
+        _affinity_term(shared, weighted.pod_affinity_term, weighted.weight)
+        for weighted in affinity.preferred or ()
+        if weighted.pod_affinity_term is not None
+    )
+    return tuple(terms)
+
+
+def _affinity_term(shared: Shared, term: wire.PodAffinityTerm, weight: int) -> model.PodAffinityTerm:
+    return model.PodAffinityTerm(
+        label_selector=read_selector(shared, term.label_selector),
+        topology_key=term.topology_key,
+        namespaces=tuple(term.namespaces or ()),
+        namespace_selector=read_selector(shared, term.namespace_selector),
+        match_label_keys=tuple(term.match_label_keys or ()),
+        mismatch_label_keys=tuple(term.mismatch_label_keys or ()),
+        weight=weight,
+    )
+
+
+def _spread(shared: Shared, constraint: wire.TopologySpreadConstraint) -> model.TopologySpreadConstraint:
+    return model.TopologySpreadConstraint(
+        max_skew=constraint.max_skew,
+        topology_key=constraint.topology_key,
+        when_unsatisfiable=constraint.when_unsatisfiable,
+        label_selector=read_selector(shared, constraint.label_selector),
+        min_domains=constraint.min_domains,
+        node_affinity_policy=constraint.node_affinity_policy or "Honor",
+        node_taints_policy=constraint.node_taints_policy or "Ignore",
+        match_label_keys=tuple(constraint.match_label_keys or ()),
+    )
+
+
+def _node_affinity(affinity: wire.NodeAffinity | None) -> model.NodeAffinity:
+    if affinity is None:
+        return _NO_NODE_AFFINITY
+    return model.NodeAffinity(
+        required=read_terms(affinity.required) if affinity.required else None,
+        preferred=tuple(
+            model.PreferredTerm(weight=one.weight, term=read_term(one.preference)) for one in affinity.preferred or ()
+        ),
+    )
+
+
+def _volume(volume: wire.Volume) -> model.Volume:
+    claim, ephemeral, empty = volume.persistent_volume_claim, volume.ephemeral, volume.empty_dir
+    if claim is not None:
+        return model.Volume(
+            name=volume.name,
+            kind="persistentVolumeClaim",
+            claim_name=claim.claim_name,
+            read_only=bool(claim.read_only),
+        )
+    if ephemeral is not None:
+        template = ephemeral.volume_claim_template
+        storage_class = template.spec.storage_class_name if template and template.spec else None
+        return model.Volume(name=volume.name, kind="ephemeral", storage_class_name=storage_class)
+    if empty is not None:
+        size = empty.size_limit
+        return model.Volume(
+            name=volume.name,
+            kind="emptyDir",
+            medium=empty.medium or "",
+            size_limit_bytes=None if size is None else amount(size, "sizeLimit"),
+        )
+    for attribute, kind in _SOURCES.items():
+        source = getattr(volume, attribute)
+        if source is not None:
+            return model.Volume(
+                name=volume.name,
+                kind=kind,
+                disk_id=_disk_id(source),
+                read_only=bool(getattr(source, "read_only", False)),
+            )
+    return model.Volume(name=volume.name, kind="emptyDir")
+
+
+def _disk_id(source: Any) -> str:
+    """What identifies a disk that only one pod may write to (kube-scheduler `volumerestrictions`)."""
+    match source:
+        case wire.GcePersistentDisk():
+            return source.pd_name
+        case wire.AwsElasticBlockStore():
+            return source.volume_id
+        case wire.AzureDisk():
+            return source.disk_uri
+        case wire.Rbd():
+            return f"{source.pool or 'rbd'}/{source.image}"
+        case wire.Iscsi():
+            return source.iqn
+    return ""
+
+
+def _pod_claim(claim: wire.PodResourceClaim) -> model.PodClaim:
+    given = claim.source or claim
+    return model.PodClaim(
+        name=claim.name,
+        resource_claim_name=given.resource_claim_name,
+        resource_claim_template_name=given.resource_claim_template_name,
+    )

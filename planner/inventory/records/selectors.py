@@ -1,0 +1,59 @@
+"""Selectors, terms, tolerations and taints: wire → record."""
+
+from __future__ import annotations
+
+from planner.inventory import model, wire
+from planner.inventory.records.shared import Shared
+
+
+def read_selector(shared: Shared, selector: wire.LabelSelector | None) -> model.LabelSelector | None:
+    """A label selector; None (which matches nothing) where the API lets it be absent."""
+    if selector is None:
+        return None
+    return model.LabelSelector(
+        match_labels=shared.labels(selector.match_labels),
+        match_expressions=read_requirements(selector.match_expressions),
+    )
+
+
+def read_requirements(requirements: list[wire.Requirement] | None) -> tuple[model.Requirement, ...]:
+    """Requirements, of labels or fields."""
+    return tuple(
+        model.Requirement(key=one.key, operator=one.operator, values=tuple(one.values or ()))
+        for one in requirements or ()
+    )
+
+
+def read_term(term: wire.NodeSelectorTerm | None) -> model.NodeSelectorTerm:
+    """A node selector term."""
+    if term is None:
+        return model.NodeSelectorTerm()
+    return model.NodeSelectorTerm(
+        match_expressions=read_requirements(term.match_expressions), match_fields=read_requirements(term.match_fields)
+    )
+
+
+def read_terms(selector: wire.NodeSelector | None) -> tuple[model.NodeSelectorTerm, ...]:
+    """The terms of a node selector."""
+    return tuple(read_term(term) for term in selector.node_selector_terms or ()) if selector else ()
+
+
+def read_toleration(toleration: wire.Toleration) -> model.Toleration:
+    """A toleration; an operator left out is Equal."""
+    return model.Toleration(
+        key=toleration.key or "",
+        operator=toleration.operator or "Equal",
+        value=toleration.value or "",
+        effect=toleration.effect or "",
+        toleration_seconds=toleration.toleration_seconds,
+    )
+
+
+def read_tolerations(tolerations: list[wire.Toleration]) -> tuple[model.Toleration, ...]:
+    """Tolerations, in their order."""
+    return tuple(read_toleration(one) for one in tolerations)
+
+
+def read_taint(taint: wire.Taint) -> model.Taint:
+    """A taint."""
+    return model.Taint(key=taint.key, value=taint.value or "", effect=taint.effect)

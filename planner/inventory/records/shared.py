@@ -1,0 +1,123 @@
+"""What the readers of one snapshot share: equal parts made once, the newest time seen, and how fields are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from planner import quantity
+from planner.errors import InputError, QuantityError
+from planner.inventory import model, wire
+from planner.inventory.model import EMPTY, Amounts, FrozenMap, Labels
+
+T = TypeVar("T")
+W = TypeVar("W")
+
+
+class Shared:
+    """Equal texts, labels, amounts and encoded parts become one object each, so that large clusters fit in memory.
+
+    `newest` is the latest time seen, in seconds since the epoch.
+    """
+
+    def __init__(self) -> None:
+        self.newest: float = 0.0
+        self._texts: dict[str, str] = {}
+        self._labels: dict[Any, Labels] = {}
+        self._amounts: dict[Any, Amounts] = {}
+        self._parts: dict[tuple[str, bytes], Any] = {}
+
+    def seconds(self, moment: datetime | None) -> float | None:
+        """Seconds since the epoch, remembering the newest."""
+        if moment is None:
+            return None
+        seconds = seconds_of(moment)
+        if seconds > self.newest:
+            self.newest = seconds
+        return seconds
+
+    def text(self, text: str | None) -> str:
+        """`text`, the same object for the same text; "" for None."""
+        return self._texts.setdefault(text, text) if text else ""
+
+    def labels(self, labels: dict[str, str] | None) -> Labels:
+        """A map from text to text."""
+        if not labels:
+            return EMPTY
+        key = tuple(labels.items())
+        known = self._labels.get(key)
+        if known is None:
+            known = self._labels[key] = FrozenMap(labels)
+        return known
+
+    def amounts(self, quantities: wire.Quantities | None) -> Amounts:
+        """Quantities as integers, by resource name."""
+        if not quantities:
+            return EMPTY
+        key = tuple(quantities.items())
+        known = self._amounts.get(key)
+        if known is None:
+            known = self._amounts[key] = FrozenMap({name: amount(text, name) for name, text in quantities.items()})
+        return known
+
+    def once(self, what: str, decoded: W, make: Callable[[W], T]) -> T:
+        """``make(decoded)``, made once for equal content; `what` keeps readers of different records apart."""
+        key = (what, wire.encode(decoded))
+        known: T | None = self._parts.get(key)
+        if known is None:
+            known = self._parts[key] = make(decoded)
+        return known
+
+
+def read_owner(shared: Shared, metadata: wire.Metadata) -> model.Owner | None:
+    """The owner that controls the object, None when there is none."""
+    for reference in metadata.owner_references or ():
+        if reference.controller:
+            return shared.once("owner", reference, lambda r: model.Owner(kind=r.kind, name=r.name, uid=r.uid))
+    return None
+
+
+def metadata_of(decoded: wire.Object) -> wire.Metadata:
+    """The object's metadata.
+
+    Raises
+    ------
+    InputError
+        When it has no name.
+    """
+    metadata = decoded.metadata
+    if metadata is None or not (metadata.name or metadata.generate_name):
+        raise InputError("it has no metadata.name")
+    if metadata.name is None:
+        metadata.name = metadata.generate_name
+    return metadata
+
+
+def annotations_of(metadata: wire.Metadata) -> Labels:
+    """The annotations of the short list that is kept."""
+    if metadata.annotations is None:
+        return EMPTY
+    kept = {}
+    for attribute, key in wire.ANNOTATION_FIELDS.items():
+        if (value := getattr(metadata.annotations, attribute)) is not None:
+            kept[key] = value
+    return FrozenMap(kept) if kept else EMPTY
+
+
+def seconds_of(moment: datetime) -> float:
+    """Seconds since the epoch; a time without a zone is UTC, as everywhere in the API."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def given(value: int | None, default: int) -> int:
+    """`value`, or `default` for None."""
+    return default if value is None else value
+
+
+def amount(text: str | int | float, resource: str) -> int:
+    """A quantity as an integer; the error names the resource."""
+    try:
+        return quantity.parse(text, resource)
+    except QuantityError as error:
+        raise QuantityError(f"{resource}: {error.what}", mend=error.mend) from None

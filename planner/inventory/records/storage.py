@@ -1,0 +1,60 @@
+"""Volumes, claims and storage classes: wire → record."""
+
+from __future__ import annotations
+
+from planner.inventory import model, wire
+from planner.inventory.model import EMPTY
+from planner.inventory.records.selectors import read_terms
+from planner.inventory.records.shared import Shared, metadata_of
+
+
+def read_persistent_volume(shared: Shared, volume: wire.PersistentVolume) -> model.PersistentVolume:
+    """A PersistentVolume."""
+    metadata = metadata_of(volume)
+    spec = volume.spec or wire.PersistentVolumeSpec()
+    claim = spec.claim_ref
+    return model.PersistentVolume(
+        name=metadata.name or "",
+        labels=shared.labels(metadata.labels),
+        node_affinity=read_terms(spec.node_affinity.required) if spec.node_affinity else None,
+        claim=(claim.namespace or "default", claim.name or "") if claim else None,
+        storage_class_name=spec.storage_class_name or "",
+        capacity_bytes=shared.amounts(spec.capacity).get("storage", 0),
+        access_modes=tuple(spec.access_modes or ()),
+        phase=(volume.status.phase or "") if volume.status else "",
+        csi_driver=spec.csi.driver if spec.csi else "",
+        is_local=spec.local is not None,
+    )
+
+
+def read_persistent_volume_claim(shared: Shared, claim: wire.PersistentVolumeClaim) -> model.PersistentVolumeClaim:
+    """A PersistentVolumeClaim."""
+    metadata = metadata_of(claim)
+    spec = claim.spec or wire.PersistentVolumeClaimSpec()
+    requests = shared.amounts(spec.resources.requests) if spec.resources else EMPTY
+    return model.PersistentVolumeClaim(
+        namespace=shared.text(metadata.namespace or "default"),
+        name=metadata.name or "",
+        volume_name=spec.volume_name or "",
+        storage_class_name=spec.storage_class_name,
+        requested_bytes=requests.get("storage", 0),
+        access_modes=tuple(spec.access_modes or ()),
+        phase=(claim.status.phase or "") if claim.status else "",
+    )
+
+
+def read_storage_class(_: Shared, storage_class: wire.StorageClass) -> model.StorageClass:
+    """A StorageClass."""
+    terms = []
+    for topology in storage_class.allowed_topologies or ():
+        expressions = tuple(
+            model.Requirement(key=e.key, operator="In", values=tuple(e.values or ()))
+            for e in topology.match_label_expressions or ()
+        )
+        terms.append(model.NodeSelectorTerm(match_expressions=expressions))
+    return model.StorageClass(
+        name=metadata_of(storage_class).name or "",
+        provisioner=storage_class.provisioner or "",
+        volume_binding_mode=storage_class.volume_binding_mode or "Immediate",
+        allowed_topologies=tuple(terms),
+    )

@@ -1,0 +1,161 @@
+"""Workloads and ReplicaSets: wire → record, with the defaults of kubernetes `pkg/apis/{apps,batch}/v1/defaults.go`."""
+
+from __future__ import annotations
+
+from planner.errors import InputError
+from planner.inventory import model, wire
+from planner.inventory.model import FrozenMap
+from planner.inventory.records.pods import cut, read_pod_spec
+from planner.inventory.records.selectors import read_selector
+from planner.inventory.records.shared import Shared, annotations_of, given, metadata_of, read_owner
+
+WORKLOAD_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
+DEFAULT_PROGRESS_DEADLINE_SECONDS = 600
+DEFAULT_REVISION_HISTORY_LIMIT = 10
+DEFAULT_JOB_BACKOFF_LIMIT = 6
+DEFAULT_STRATEGIES: dict[str, tuple[int | str | None, int | str | None]] = {
+    "Deployment": ("25%", "25%"),
+    "DaemonSet": (0, 1),
+    "StatefulSet": (None, 1),
+}
+"""kind → (max surge, max unavailable) of its RollingUpdate."""
+
+
+def read_template(shared: Shared, template: wire.PodTemplate | None) -> model.Template:
+    """The record of a pod template; `manifest` is what was kept of it."""
+    template = template or wire.PodTemplate()
+    metadata = template.metadata or wire.Metadata()
+    template.metadata = wire.Metadata(labels=metadata.labels, annotations=metadata.annotations)
+    template.spec = cut(template.spec or wire.PodSpec())
+    return shared.once("template", template, lambda one: _template(shared, one))
+
+
+def _template(shared: Shared, kept: wire.PodTemplate) -> model.Template:
+    assert kept.metadata is not None
+    assert kept.spec is not None
+    return model.Template(
+        labels=shared.labels(kept.metadata.labels),
+        spec=shared.once("pod", kept.spec, lambda one: read_pod_spec(shared, one)),
+        annotations=annotations_of(kept.metadata),
+        manifest=wire.encode(kept),
+    )
+
+
+def read_workload(shared: Shared, kind: str, workload: wire.Workload) -> model.Workload:
+    """The record of a Deployment, StatefulSet, DaemonSet or Job."""
+    metadata = metadata_of(workload)
+    spec = workload.spec or wire.WorkloadSpec()
+    status = workload.status or wire.WorkloadStatus()
+    conditions = {c.type: f"{c.status}/{c.reason or ''}" for c in status.conditions or ()}
+    is_daemon_set, is_job = kind == "DaemonSet", kind == "Job"
+    name = metadata.name or ""
+    return model.Workload(
+        kind=kind,
+        namespace=shared.text(metadata.namespace or "default"),
+        name=name,
+        uid=metadata.uid or "",
+        generation=metadata.generation or 0,
+        labels=shared.labels(metadata.labels),
+        annotations=annotations_of(metadata),
+        created_at=shared.seconds(metadata.creation_timestamp),
+        replicas=_replicas(kind, spec),
+        selector=read_selector(shared, spec.selector) or _default_selector(kind, name, spec),
+        template=read_template(shared, spec.template),
+        strategy=_strategy(kind, spec),
+        min_ready_seconds=spec.min_ready_seconds or 0,
+        progress_deadline_seconds=(
+            given(spec.progress_deadline_seconds, DEFAULT_PROGRESS_DEADLINE_SECONDS) if kind == "Deployment" else None
+        ),
+        revision_history_limit=given(spec.revision_history_limit, DEFAULT_REVISION_HISTORY_LIMIT),
+        is_paused=bool(spec.paused) or bool(spec.suspend),
+        pod_management_policy=spec.pod_management_policy or "OrderedReady",
+        service_name=spec.service_name or "",
+        start_ordinal=(spec.ordinals.start or 0) if spec.ordinals else 0,
+        claim_templates=tuple(
+            (claim.metadata.name or "") for claim in spec.volume_claim_templates or () if claim.metadata
+        ),
+        current_revision=status.current_revision or "",
+        update_revision=status.update_revision or "",
+        observed_generation=status.observed_generation,
+        status_replicas=given(
+            status.desired_number_scheduled if is_daemon_set else status.active if is_job else status.replicas, 0
+        ),
+        ready_replicas=given(
+            status.number_ready if is_daemon_set else status.ready if is_job else status.ready_replicas, 0
+        ),
+        available_replicas=given(status.number_available if is_daemon_set else status.available_replicas, 0),
+        updated_replicas=given(status.updated_number_scheduled if is_daemon_set else status.updated_replicas, 0),
+        completions=spec.completions if spec.completions is not None else _default_completions(kind, spec),
+        backoff_limit=given(spec.backoff_limit, DEFAULT_JOB_BACKOFF_LIMIT) if is_job else None,
+        active_deadline_seconds=spec.active_deadline_seconds,
+        is_finished=is_job and any(conditions.get(t, "").startswith("True") for t in ("Complete", "Failed")),
+        owner=read_owner(shared, metadata),
+        conditions=shared.labels(conditions),
+    )
+
+
+def read_replica_set(shared: Shared, replica_set: wire.Workload) -> model.ReplicaSet:
+    """A ReplicaSet."""
+    metadata = metadata_of(replica_set)
+    spec = replica_set.spec or wire.WorkloadSpec()
+    status = replica_set.status or wire.WorkloadStatus()
+    return model.ReplicaSet(
+        namespace=shared.text(metadata.namespace or "default"),
+        name=metadata.name or "",
+        uid=metadata.uid or "",
+        labels=shared.labels(metadata.labels),
+        annotations=annotations_of(metadata),
+        owner=read_owner(shared, metadata),
+        created_at=shared.seconds(metadata.creation_timestamp),
+        replicas=given(spec.replicas, 1),
+        selector=read_selector(shared, spec.selector) or _default_selector("ReplicaSet", metadata.name or "", spec),
+        template=read_template(shared, spec.template),
+        min_ready_seconds=spec.min_ready_seconds or 0,
+        status_replicas=status.replicas or 0,
+        ready_replicas=status.ready_replicas or 0,
+        available_replicas=status.available_replicas or 0,
+    )
+
+
+def _replicas(kind: str, spec: wire.WorkloadSpec) -> int:
+    if kind == "DaemonSet":
+        return 0
+    return given(spec.parallelism if kind == "Job" else spec.replicas, 1)
+
+
+def _default_completions(kind: str, spec: wire.WorkloadSpec) -> int | None:
+    """A Job that gives neither completions nor parallelism needs one completion (`SetDefaults_Job`)."""
+    return 1 if kind == "Job" and spec.parallelism is None else None
+
+
+def _default_selector(kind: str, name: str, spec: wire.WorkloadSpec) -> model.LabelSelector:
+    """A Job's selector is made by the API server; the others must give one, which then is the template's labels."""
+    if kind == "Job":
+        return model.LabelSelector(match_labels=FrozenMap({"batch.kubernetes.io/job-name": name}))
+    metadata = spec.template.metadata if spec.template else None
+    labels = (metadata.labels or {}) if metadata else {}
+    if not labels:
+        raise InputError("it has neither a selector nor labels on its pod template")
+    return model.LabelSelector(match_labels=FrozenMap(labels))
+
+
+def _strategy(kind: str, spec: wire.WorkloadSpec) -> model.Strategy:
+    """The update strategy with its defaults.
+
+    Deployment: RollingUpdate, 25 % and 25 %. DaemonSet: RollingUpdate, 1 unavailable, no surge. StatefulSet:
+    RollingUpdate from partition 0, 1 unavailable. Job: has none.
+    """
+    if kind == "Job":
+        return model.Strategy()
+    strategy = (spec.strategy if kind == "Deployment" else spec.update_strategy) or wire.Strategy()
+    type_ = strategy.type or "RollingUpdate"
+    if type_ != "RollingUpdate":
+        return model.Strategy(kind=type_)
+    rolling = strategy.rolling_update or wire.RollingUpdate()
+    surge, unavailable = DEFAULT_STRATEGIES[kind]
+    return model.Strategy(
+        kind=type_,
+        max_surge=surge if rolling.max_surge is None else rolling.max_surge,
+        max_unavailable=unavailable if rolling.max_unavailable is None else rolling.max_unavailable,
+        partition=rolling.partition or 0,
+    )

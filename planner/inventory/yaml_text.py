@@ -1,0 +1,168 @@
+"""YAML text → plain values, as Kubernetes reads YAML (as JSON), within bounds.
+
+Built on the parser's events rather than on PyYAML's constructor: nesting and what aliases unfold to are bounded while
+reading, times stay text, and keys are text. Source of the scalar rules: sigs.k8s.io/yaml (YAML 1.1's booleans,
+numbers and nulls; everything else is text).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from planner.errors import InputError
+
+DEEPEST = 100  # levels; Kubernetes' own objects stay under 25
+MOST_UNFOLDED = 100_000  # values that come from aliases
+
+_BOOLEANS = {
+    word: value
+    for value, words in ((True, ("true", "yes", "on")), (False, ("false", "no", "off")))
+    for plain in words
+    for word in (plain, plain.capitalize(), plain.upper())
+}
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9_]*|0o?[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+)\Z")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?\Z")
+_LONGEST_NUMBER = 40  # characters; Python's own bound on integers is far away from it
+_MEND = "Check indentation, quotes and colons near that place"
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TAG = "tag:yaml.org,2002:"
+_TYPES: dict[str, tuple[type, ...]] = {  # what the text under an explicit tag has to be
+    f"{_TAG}null": (type(None),),
+    f"{_TAG}bool": (bool,),
+    f"{_TAG}int": (int,),
+    f"{_TAG}float": (int, float),
+}
+_KNOWN_TAGS = frozenset({*_TYPES, f"{_TAG}str", f"{_TAG}map", f"{_TAG}seq"})
+
+
+def yaml_documents(text: str, where: str) -> Iterator[Any]:
+    """The documents of `text` one after the other.
+
+    Raises
+    ------
+    InputError
+        For what isn't YAML, a key given twice, unknown tags, and what goes beyond `DEEPEST` or `MOST_UNFOLDED`.
+    """
+    try:
+        events = yaml.parse(text, Loader=_LOADER)
+        for event in events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                yield _Document(where).read(events)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" (line {mark.line + 1})" if mark is not None else ""
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be read"
+        raise InputError(f"it isn't YAML: {problem}{line}", where=where, mend=_MEND) from None
+
+
+class _Document:
+    """Reads one document; `unfolded` counts the values that aliases repeated so far."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.anchors: dict[str, tuple[Any, int]] = {}  # name → (value, how many values it is made of)
+        self.unfolded = 0
+
+    def read(self, events: Iterator[Any]) -> Any:
+        """The document's value; consumes its events up to its end."""
+        value, _ = self._value(next(events), events, 0)
+        return value
+
+    def _value(self, event: Any, events: Iterator[Any], depth: int) -> tuple[Any, int]:
+        """(value, how many values it is made of)."""
+        if depth > DEEPEST:
+            raise self._error(f"it is nested more than {DEEPEST} levels deep", event)
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event)
+        tag = getattr(event, "tag", None)
+        if tag not in _KNOWN_TAGS and tag not in (None, "!"):
+            raise self._error(f'the tag "{tag}" has no meaning in Kubernetes', event)
+        if isinstance(event, yaml.ScalarEvent):
+            value, size = self._scalar(event), 1
+        elif isinstance(event, yaml.SequenceStartEvent):
+            value, size = self._sequence(events, depth)
+        else:
+            value, size = self._mapping(events, depth)
+        if event.anchor:
+            self.anchors[event.anchor] = value, size
+        return value, size
+
+    def _alias(self, event: Any) -> tuple[Any, int]:
+        if event.anchor not in self.anchors:
+            raise self._error(f'the alias "{event.anchor}" stands for nothing, or for itself', event)
+        value, size = self.anchors[event.anchor]
+        self.unfolded += size
+        if self.unfolded > MOST_UNFOLDED:
+            raise self._error(f"its aliases unfold to more than {MOST_UNFOLDED:,} values", event)
+        return value, size
+
+    def _sequence(self, events: Iterator[Any], depth: int) -> tuple[list[Any], int]:
+        values: list[Any] = []
+        total = 1
+        while not isinstance(event := next(events), yaml.SequenceEndEvent):
+            value, size = self._value(event, events, depth + 1)
+            values.append(value)
+            total += size
+        return values, total
+
+    def _mapping(self, events: Iterator[Any], depth: int) -> tuple[dict[str, Any], int]:
+        values: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        total = 1
+        while not isinstance(event := next(events), yaml.MappingEndEvent):
+            if not isinstance(event, yaml.ScalarEvent):
+                raise self._error("a key isn't a text", event)
+            key = event.value
+            value, size = self._value(next(events), events, depth + 1)
+            total += size
+            if key == "<<" and event.implicit[0]:
+                for one in reversed(value if isinstance(value, list) else [value]):
+                    if not isinstance(one, dict):
+                        raise self._error('"<<" must stand before a mapping', event)
+                    merged.update(one)
+            elif key in values:
+                raise self._error(f'the key "{key[:60]}" is given twice', event)
+            else:
+                values[key] = value
+        return {**merged, **values} if merged else values, total
+
+    def _scalar(self, event: Any) -> Any:
+        text: str = event.value
+        if event.tag == f"{_TAG}str" or (event.tag in (None, "!") and not event.implicit[0]):
+            return text
+        value = _plain(text)
+        expected = _TYPES.get(event.tag)
+        if expected is not None and not isinstance(value, expected):
+            raise self._error(f'"{text[:60]}" isn\'t what its tag says', event)
+        return value
+
+    def _error(self, problem: str, event: Any) -> InputError:
+        return InputError(f"{problem} (line {event.start_mark.line + 1})", where=self.where, mend=_MEND)
+
+
+def _plain(text: str) -> Any:
+    """What an unquoted scalar stands for."""
+    if text in _NULLS:
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if len(text) <= _LONGEST_NUMBER and text[0] in "+-.0123456789":
+        if _INTEGER.match(text):
+            return _integer(text.replace("_", ""))
+        if _FLOAT.match(text):
+            return float(text.replace("_", ""))
+    return text
+
+
+def _integer(text: str) -> int:
+    """YAML 1.1: a leading 0 means octal."""
+    sign = -1 if text[0] == "-" else 1
+    digits = text.lstrip("+-").lower()
+    if digits.startswith("0") and len(digits) > 1 and digits[1].isdigit():
+        return sign * int(digits, 8)
+    return sign * int(digits, 0)
