@@ -13,6 +13,7 @@ PAGES = {
         ("rollout.py", "Rollout", "rocket_launch", "Will this rollout finish? Why not? What to do?"),
     ),
     "Capacity": (
+        ("headroom.py", "Headroom", "event_seat", "Who holds which GPU, what is free, what would fit"),
         ("inventory.py", "Inventory", "inventory_2", "What was read, what is wrong with it, another cluster"),
     ),
     "Cost": (),
@@ -29,6 +30,6 @@ page = st.navigation(
         if pages
     }
 )
-sidebar.show()
 with errors.shown():
+    sidebar.show()
     page.run()

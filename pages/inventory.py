@@ -1,3 +1,21 @@
 import streamlit as st
 
+from planner.ui import findings, inventory_view, session
+
 st.title("Inventory")
+snapshot = session.cluster()
+
+what, other = st.columns([3, 2], gap="large")
+with other:
+    st.subheader("Another cluster")
+    inventory_view.another_cluster()
+    with st.expander("How to make a snapshot", icon=":material/terminal:", expanded=True):
+        inventory_view.how_to()
+with what:
+    st.subheader("What was read")
+    inventory_view.read(snapshot)
+
+st.subheader("Findings")
+found = findings.of(snapshot)
+st.caption(findings.summary(found))
+findings.table(found)

@@ -1,3 +1,27 @@
 import streamlit as st
 
+from planner import plan
+from planner.ui import cache, findings, overview_view, session
+
 st.title("Overview")
+snapshot = session.cluster()
+overview = cache.answer(plan.overview, snapshot)
+found = findings.of(snapshot)
+
+overview_view.story(overview)
+overview_view.figures(overview, findings.summary(found))
+
+troubled, gpus = st.columns(2, gap="large")
+with troubled:
+    st.subheader("Could not be rolled out now")
+    st.caption("If only its template changed, with everything else as it is. Open one to see why, and the ways out.")
+    overview_view.troubled_lines(overview)
+with gpus:
+    st.subheader("GPUs by model")
+    overview_view.gpus(overview)
+    st.subheader("Findings")
+    findings.show(found, at_most=5)
+    st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
+
+st.subheader("Every workload")
+overview_view.table(overview)

@@ -9,21 +9,23 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.labels import plain
-from planner.results import NodeSeats
+from planner.figures.pool_seats import NO_POOL
+from planner.results import NodeSeats, Seat
 
 NAMED_NODES = 500  # above this, nodes are shown as sums by pool and zone
 _LETTERED_CELLS = 2_000  # above this, letters in the cells can't be read and only cost time
-_HOLDER_COLOURS = (
-    palette.BLUE,
+_HOLDER_COLOURS = (  # in this order: dark letters are easily read on all but the last
+    palette.SKY,
     palette.GREEN,
     palette.ORANGE,
     palette.PURPLE,
-    palette.SKY,
     palette.VERMILION,
     palette.YELLOW,
+    palette.BLUE,
 )
-_FREE, _NO_SEAT = "free", ""
-_OTHERS = "others"
+_FEWEST_PLACES = 8  # seats a row has room for, so that a node of one GPU isn't drawn as a bar
+_FREE, _OTHERS = "free", "others"
+_TOLD = 3  # workloads named in a free seat's hover
 
 
 def legend(nodes: Sequence[NodeSeats]) -> tuple[tuple[str, str, int], ...]:
@@ -39,47 +41,16 @@ def legend(nodes: Sequence[NodeSeats]) -> tuple[tuple[str, str, int], ...]:
 
 
 def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
-    """Rows in the order of `nodes` (at most `NAMED_NODES`), columns the GPU's place on its node.
+    """Rows by node pool, columns the GPU's place on its node; at most `NAMED_NODES` nodes.
 
     A holder has a colour and a letter; pods that are terminating have their letter in brackets.
     """
     lines = legend(nodes)
-    code = {holder: i for i, (_, holder, _) in enumerate(lines)}
-    letter = {holder: mark for mark, holder, _ in lines}
-    colours = [_colour(holder, i) for i, (_, holder, _) in enumerate(lines)]
+    rows = _rows(nodes)
     width = max((len(node.seats) for node in nodes), default=1)
-    z: list[list[int | None]] = []
-    text: list[list[str]] = []
-    hover: list[list[str]] = []
-    for node in nodes:
-        names = [seat.holder or _FREE for seat in node.seats]
-        shown = [name if name in code else _OTHERS for name in names]
-        blank = width - len(names)
-        z.append([*(code[name] for name in shown), *[None] * blank])
-        marks = [f"({letter[n]})" if s.is_terminating else letter[n] for n, s in zip(shown, node.seats, strict=True)]
-        text.append([*marks, *[""] * blank])
-        hover.append(
-            [*(_hover(node, seat.pod, name) for seat, name in zip(node.seats, names, strict=True)), *[""] * blank]
-        )
     is_lettered = len(nodes) * width <= _LETTERED_CELLS
-    drawn = go.Figure(
-        go.Heatmap(
-            x=[str(place + 1) for place in range(width)],
-            y=[_label(node) for node in nodes],
-            z=z,
-            zmin=-0.5,
-            zmax=len(lines) - 0.5,
-            colorscale=palette.steps(colours),
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            text=text if is_lettered else None,
-            texttemplate="%{text}" if is_lettered else None,
-            textfont={"color": palette.INK, "size": 12},
-            customdata=hover if is_lettered else None,
-            hovertemplate="%{customdata}<extra></extra>" if is_lettered else "%{y}, GPU %{x}<extra></extra>",
-        )
-    )
+    colours = [_colour(holder, place) for place, (_, holder, _) in enumerate(lines)]
+    drawn = go.Figure(_cells(rows, lines, colours, width, is_lettered))
     for colour, (mark, holder, seats) in zip(colours, lines, strict=True):
         drawn.add_trace(
             go.Scatter(
@@ -87,16 +58,78 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
                 marker={"symbol": "square", "size": 12, "color": colour},
             )
         )  # fmt: skip
-    drawn.update_xaxes(type="category", title_text="GPU on the node", side="top", showgrid=False)
-    drawn.update_yaxes(type="category", autorange="reversed", showgrid=False)
+    drawn.update_xaxes(
+        type="category", title_text="GPU on the node", side="top", showgrid=False,
+        range=[-0.5, max(width, _FEWEST_PLACES) - 0.5],
+    )  # fmt: skip
+    drawn.update_yaxes(
+        tickmode="array", tickvals=list(range(len(rows))), ticktext=[label for label, _ in rows], showgrid=False,
+        range=[len(rows) - 0.5, -0.5], zeroline=False,
+    )  # fmt: skip
     drawn.update_layout(
-        height=100 + max(1, len(nodes)) * (28 if len(nodes) <= 60 else 14) + 24 * (len(lines) // 3 + 1),
+        height=110 + len(rows) * (26 if len(rows) <= 80 else 14) + 24 * (len(lines) // 2 + 1),
         margin={"t": 8, "r": 8, "b": 8, "l": 8},
         legend={"orientation": "h", "y": 0, "yanchor": "top", "x": 0, "itemclick": False, "itemdoubleclick": False},
-        plot_bgcolor=palette.CLEAR,
         dragmode=False,
     )
     return drawn
+
+
+def _rows(nodes: Sequence[NodeSeats]) -> list[tuple[str, NodeSeats | None]]:
+    """(label, node) by pool, each pool under a row of its own name."""
+    by_pool: dict[tuple[str, str], list[NodeSeats]] = {}
+    for node in nodes:
+        by_pool.setdefault((node.node_pool, node.model), []).append(node)
+    rows: list[tuple[str, NodeSeats | None]] = []
+    for (pool, model), members in by_pool.items():
+        rows.append((f"<b>{plain(pool or NO_POOL)}</b> {plain(model)}", None))
+        rows += [(plain(f"{node.node} (cordoned)" if node.is_cordoned else node.node), node) for node in members]
+    return rows
+
+
+def _cells(
+    rows: Sequence[tuple[str, NodeSeats | None]],
+    lines: Sequence[tuple[str, str, int]],
+    colours: list[str],
+    width: int,
+    is_lettered: bool,
+) -> go.Heatmap:
+    code = {holder: place for place, (_, holder, _) in enumerate(lines)}
+    z: list[list[int | None]] = []
+    marks: list[list[str]] = []
+    hover: list[list[str]] = []
+    for _, node in rows:
+        seats = node.seats if node else ()
+        shown = [_shown(seat.holder, code) for seat in seats]
+        letters = [lines[code[name]][0] for name in shown]
+        blank = width - len(seats)
+        z.append([*(code[name] for name in shown), *[None] * blank])
+        marks.append(
+            [*(f"({a})" if s.is_terminating else a for a, s in zip(letters, seats, strict=True)), *[""] * blank]
+        )
+        hover.append([*(_hover(node, seat) for seat in seats if node), *[""] * blank])
+    return go.Heatmap(
+        x=[str(place + 1) for place in range(width)],
+        y=list(range(len(rows))),
+        z=z,
+        zmin=-0.5,
+        zmax=len(lines) - 0.5,
+        colorscale=palette.steps(colours),
+        showscale=False,
+        xgap=2,
+        ygap=2,
+        hoverongaps=False,
+        text=marks if is_lettered else None,
+        texttemplate="%{text}" if is_lettered else None,
+        textfont={"color": palette.INK, "size": 12},
+        customdata=hover if is_lettered else None,
+        hovertemplate="%{customdata}<extra></extra>" if is_lettered else "GPU %{x}<extra></extra>",
+    )
+
+
+def _shown(holder: str, code: dict[str, int]) -> str:
+    name = holder or _FREE
+    return name if name in code else _OTHERS
 
 
 def _colour(holder: str, place: int) -> str:
@@ -105,13 +138,12 @@ def _colour(holder: str, place: int) -> str:
     return palette.GREY if holder == _OTHERS else _HOLDER_COLOURS[place]
 
 
-def _label(node: NodeSeats) -> str:
-    return plain(f"{node.node} (cordoned)" if node.is_cordoned else node.node)
-
-
-def _hover(node: NodeSeats, pod: str, holder: str) -> str:
-    who = f"{plain(pod)}<br>{plain(holder)}" if pod else plain(holder)
-    return f"<b>{plain(node.node)}</b> · {plain(node.model)}<br>{who}"
+def _hover(node: NodeSeats, seat: Seat) -> str:
+    head = f"<b>{plain(node.node)}</b> · {plain(node.model)}<br>"
+    if seat.holder:
+        return f"{head}{plain(seat.pod)}<br>{plain(seat.holder)}{' (terminating)' if seat.is_terminating else ''}"
+    told = ", ".join(node.could_take[:_TOLD]) + (" …" if len(node.could_take) > _TOLD else "")
+    return f"{head}free; next pods that fit: {plain(told) or 'none'}"
 
 
 def alt(nodes: Sequence[NodeSeats]) -> str:

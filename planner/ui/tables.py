@@ -22,7 +22,13 @@ def show(
         st.caption(empty)
         return None
     return st.dataframe(
-        pd.DataFrame(list(rows)), hide_index=True, column_config=dict(columns or {}), alt=alt, width="stretch", **more
+        pd.DataFrame(list(rows)),
+        hide_index=True,
+        column_config=dict(columns or {}),
+        alt=alt,
+        width="stretch",
+        placeholder="–",
+        **more,
     )
 
 

@@ -1,0 +1,69 @@
+"""Seats summed by pool and zone, for clusters with too many nodes to name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from planner.figures import palette
+from planner.figures.labels import plain
+from planner.results import NodeSeats
+
+NO_POOL, NO_ZONE = "no pool", "no zone"
+
+
+def totals(nodes: Sequence[NodeSeats]) -> dict[tuple[str, str], tuple[int, int, int, int]]:
+    """(pool, zone) → (nodes, GPUs held, GPUs free, GPUs free on cordoned nodes), in the order of names."""
+    sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    for node in nodes:
+        held = sum(bool(seat.holder) for seat in node.seats)
+        line = sums[node.node_pool or NO_POOL, node.zone or NO_ZONE]
+        line[0] += 1
+        line[1] += held
+        line[3 if node.is_cordoned else 2] += len(node.seats) - held
+    return {place: (line[0], line[1], line[2], line[3]) for place, line in sorted(sums.items())}
+
+
+def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
+    """One bar a pool and zone; its ``customdata`` is ``[pool, zone]``, for a click that opens it."""
+    lines = totals(nodes)
+    names = [plain(f"{pool} · {zone} ({line[0]:,} nodes)") for (pool, zone), line in lines.items()]
+    drawn = go.Figure()
+    for place, name, colour, pattern in (
+        (1, "held", palette.BLUE, ""),
+        (2, "free", palette.GREY, ""),
+        (3, "free, cordoned", palette.GREY, "/"),
+    ):
+        values = [line[place] for line in lines.values()]
+        if place < 3 or any(values):
+            drawn.add_trace(
+                go.Bar(
+                    y=names,
+                    x=values,
+                    name=name,
+                    orientation="h",
+                    customdata=[list(key) for key in lines],
+                    marker={"color": colour, "pattern": {"shape": pattern, "fillmode": "overlay", "solidity": 0.2}},
+                    hovertemplate=f"%{{y}}: %{{x:,}} {name}<extra></extra>",
+                )
+            )
+    drawn.update_yaxes(type="category", autorange="reversed")
+    drawn.update_xaxes(title_text="GPUs", tickformat=",d")
+    drawn.update_layout(
+        barmode="stack",
+        height=110 + 30 * max(1, len(lines)),
+        margin={"t": 8, "r": 8, "b": 8, "l": 8},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
+    )
+    return drawn
+
+
+def alt(nodes: Sequence[NodeSeats]) -> str:
+    """The sums in words."""
+    said = "; ".join(
+        f"{pool}, {zone}: {line[1]:,} held, {line[2] + line[3]:,} free on {line[0]:,} nodes"
+        for (pool, zone), line in totals(nodes).items()
+    )
+    return f"GPUs by pool and zone. {said or 'None'}."

@@ -1,0 +1,53 @@
+"""What is worth a person's attention in this cluster, from every room that looks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from planner.inventory import checks
+from planner.inventory.model import Finding, Severity, Snapshot
+from planner.ui import cache, tables, words
+
+# Each room that finds something adds its function: snapshot → findings.
+SOURCES: tuple[Callable[[Snapshot], Sequence[Finding]], ...] = (checks.check,)
+
+GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
+WORD = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+def of(snapshot: Snapshot) -> list[Finding]:
+    """All findings, the gravest first."""
+    found = [finding for source in SOURCES for finding in cache.answer(source, snapshot)]
+    return sorted(dict.fromkeys(found), key=lambda finding: _RANK[finding.severity])
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """``2 errors, 5 warnings, 1 note``."""
+    counts = {severity: sum(f.severity is severity for f in findings) for severity in _RANK}
+    said = [words.count(number, WORD[severity]) for severity, number in counts.items() if number]
+    return ", ".join(said) or "Nothing found"
+
+
+def show(findings: Sequence[Finding], *, at_most: int | None = None) -> None:
+    """The findings as lines: glyph, object, what, and how to mend it."""
+    for finding in findings[:at_most]:
+        what = f"**{words.literal(finding.object)}**: {words.literal(finding.what)}" if finding.object else finding.what
+        mend = f"  \n:gray[{words.literal(finding.mend)}]" if finding.mend else ""
+        st.markdown(f"{GLYPH[finding.severity]} {what}{mend}")
+
+
+def table(findings: Sequence[Finding]) -> None:
+    """The findings as a table that can be searched and sorted."""
+    rows = [
+        {
+            "severity": f"{GLYPH[finding.severity]} {WORD[finding.severity]}",
+            "object": finding.object,
+            "what": finding.what,
+            "how to mend it": finding.mend,
+        }
+        for finding in findings
+    ]
+    tables.show(rows, alt=f"Findings: {summary(findings)}", empty="Nothing found: the checks have no complaint.")

@@ -1,0 +1,102 @@
+"""The Overview's parts: the story in one box, key figures, and which workloads are in trouble."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import streamlit as st
+
+from planner.figures import gpu_bars
+from planner.results import ClusterOverview, Verdict, WorkloadOverview
+from planner.ui import charts, rollout_inputs, tables, verdict, words
+
+_SHOWN = 6  # workloads in trouble that are told one by one; the table has all
+
+
+def trouble(overview: ClusterOverview) -> list[WorkloadOverview]:
+    """Workloads that could not be rolled out now, those with most at stake first."""
+    lines = rollout_inputs.by_trouble(overview.workloads)
+    return [line for line in lines if line.verdict is not Verdict.COMPLETES]
+
+
+def story(overview: ClusterOverview) -> None:
+    """What could not be rolled out now, in one box."""
+    troubled, total = trouble(overview), len(overview.workloads)
+    if not total:
+        st.info("No workload in this snapshot.", title="? Nothing to roll out", icon=":material/help:")
+    elif not troubled:
+        st.success(
+            words.literal(overview.sentence), title=f"✓ All {words.count(total, 'workload')} could be rolled out now",
+            icon=":material/check_circle:",
+        )  # fmt: skip
+    else:
+        st.error(
+            words.literal(overview.sentence), icon=":material/block:",
+            title=f"✗ {len(troubled):,} of {words.count(total, 'workload')} could not be rolled out now",
+        )  # fmt: skip
+
+
+def figures(overview: ClusterOverview, findings: str) -> None:
+    """The key figures."""
+    gpus, free = sum(line.allocatable for line in overview.gpus), sum(line.free for line in overview.gpus)
+    counts = Counter(line.verdict for line in overview.workloads)
+    with st.grid(min_column_width=150):
+        st.metric("Could be rolled out", f"{counts[Verdict.COMPLETES]:,} of {len(overview.workloads):,}", border=True)
+        st.metric("GPUs free", f"{free:,} of {gpus:,}" if gpus else "no GPUs", border=True)
+        st.metric("GPUs waited for", f"{sum(line.pending for line in overview.gpus):,}", border=True)
+        st.metric("Pods waiting", f"{overview.pending_pods:,} of {overview.pod_count:,}", border=True)
+        st.metric("Nodes", f"{overview.node_count:,}", border=True)
+    st.caption(
+        f"Data: {words.literal(overview.source)}, taken {words.moment(overview.taken_at)}. Findings: {findings}."
+    )
+
+
+def troubled_lines(overview: ClusterOverview) -> None:
+    """Each workload in trouble: verdict, link with the scenario in it, and why."""
+    for line in trouble(overview)[:_SHOWN]:
+        with st.container(border=True, gap="xsmall"):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.page_link(
+                    "rollout.py", label=f"**{words.literal(line.workload)}**", icon=":material/rocket_launch:",
+                    query_params={"workload": line.workload},
+                )  # fmt: skip
+                verdict.badge(line.verdict, line.reason)
+            st.markdown(words.literal(line.sentence))
+    if (more := len(trouble(overview)) - _SHOWN) > 0:
+        st.caption(f"and {more:,} more, in the table below")
+
+
+def gpus(overview: ClusterOverview) -> None:
+    """GPUs by model: held, free, waited for."""
+    charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
+    rows = [
+        {
+            "model": line.model or "unknown",
+            "resource": line.resource,
+            "nodes": line.node_count,
+            "allocatable": line.allocatable,
+            "held": line.requested,
+            "free": line.free,
+            "waited for": line.pending,
+        }
+        for line in overview.gpus
+    ]
+    tables.show(rows, alt=gpu_bars.alt(overview.gpus), empty="No node of this cluster has GPUs.")
+
+
+def table(overview: ClusterOverview) -> None:
+    """Every workload's own rollout, as a table."""
+    rows = [
+        {
+            "workload": line.workload,
+            "its rollout now": verdict.words(line.verdict, line.reason),
+            "replicas": line.replicas,
+            "ready": line.ready,
+            "GPUs": line.gpus,
+            "GPU model": line.gpu_model,
+            "node pools": ", ".join(line.node_pools),
+            "why": line.sentence,
+        }
+        for line in rollout_inputs.by_trouble(overview.workloads)
+    ]
+    tables.show(rows, alt=f"Every workload's own rollout. {overview.sentence}", empty="No workload in this snapshot.")

@@ -1,0 +1,98 @@
+"""Nodes as seats, and which workload's next pod would fit where."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import streamlit as st
+
+from planner.figures import node_seats, pool_seats
+from planner.results import NodeSeats, WorkloadOverview
+from planner.ui import charts, link, tables, words
+
+_ALL = "all"
+_NAMED = 12  # nodes named in a line before "and n more"
+
+
+def figures(nodes: Sequence[NodeSeats]) -> None:
+    """Seats held and free, and the largest hole: what a pod that needs several GPUs on one node has to fit in."""
+    seated = [node for node in nodes if node.seats]
+    total, free = sum(len(node.seats) for node in seated), sum(_free(node) for node in seated)
+    cordoned = sum(_free(node) for node in seated if node.is_cordoned)
+    hole = max((_free(node) for node in seated if not node.is_cordoned), default=0)
+    with st.grid(min_column_width=150):
+        st.metric("GPUs", f"{total:,}", border=True, height="stretch")
+        st.metric("Held", f"{total - free:,}", border=True, height="stretch", help="By bound pods, as requested.")
+        st.metric("Free", f"{free:,}", border=True, height="stretch", help=f"{cordoned:,} of them on cordoned nodes.")
+        st.metric("Most free on one node", f"{hole:,}", border=True, height="stretch")
+        st.metric("Nodes with GPUs", f"{len(seated):,} of {len(nodes):,}", border=True, height="stretch")
+
+
+def chosen(nodes: Sequence[NodeSeats]) -> list[NodeSeats]:
+    """The nodes with GPUs of the pool and the zone picked in the URL."""
+    seated = [node for node in nodes if node.seats]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        pool = link.select("Node pool", [_ALL, *sorted({_pool(node) for node in seated})], key="pool", width=320)
+        zone = link.select("Zone", [_ALL, *sorted({_zone(node) for node in seated})], key="zone", width=320)
+        only_free = link.toggle("Only nodes with a free GPU", key="only_free")
+    return [
+        node
+        for node in seated
+        if pool in (_ALL, _pool(node)) and zone in (_ALL, _zone(node)) and (_free(node) or not only_free)
+    ]
+
+
+def seats(nodes: Sequence[NodeSeats]) -> None:
+    """Each node a row and each GPU a seat; above 500 nodes sums by pool and zone, opened by a click."""
+    if not nodes:
+        st.info("No node with GPUs matches.", title="? Nothing to draw", icon=":material/help:")
+        return
+    if len(nodes) > node_seats.NAMED_NODES and len(pool_seats.totals(nodes)) > 1:
+        st.caption(f"{words.count(len(nodes), 'node')}: summed by pool and zone. Click a bar to open it.")
+        charts.pick(pool_seats.figure(nodes), key="pools", alt=pool_seats.alt(nodes), on_pick=_open)
+        return
+    pages = (len(nodes) - 1) // node_seats.NAMED_NODES + 1
+    page = st.pagination(pages, key="seats_page", bind="query-params") if pages > 1 else 1
+    shown = nodes[(page - 1) * node_seats.NAMED_NODES : page * node_seats.NAMED_NODES]
+    charts.show(node_seats.figure(shown), key="seats", alt=node_seats.alt(shown))
+
+
+def _open(place: list[str]) -> None:
+    st.session_state["pool"], st.session_state["zone"] = place[0], place[1]
+
+
+def next_pods(nodes: Sequence[NodeSeats], workloads: Sequence[WorkloadOverview]) -> None:
+    """For each workload: on how many nodes one more of its pods fits now, and where."""
+    fits = defaultdict(list)
+    for node in nodes:
+        for workload in node.could_take:
+            fits[workload].append(node.node)
+    rows = [
+        {
+            "workload": line.workload,
+            "fits now": "✓ yes" if fits[line.workload] else "✗ nowhere",
+            "on nodes": len(fits[line.workload]),
+            "GPUs a pod": line.gpus // line.replicas if line.replicas else None,
+            "where": _named(fits[line.workload]),
+        }
+        for line in sorted(workloads, key=lambda line: (bool(fits[line.workload]), -line.gpus, line.workload))
+    ]
+    tables.show(rows, alt=f"Where the next pod of each of {len(rows)} workloads fits", empty="No workload.")
+
+
+def _named(nodes: Sequence[str]) -> str:
+    more = f" and {len(nodes) - _NAMED:,} more" if len(nodes) > _NAMED else ""
+    return ", ".join(nodes[:_NAMED]) + more
+
+
+def _free(node: NodeSeats) -> int:
+    return sum(not seat.holder for seat in node.seats)
+
+
+def _pool(node: NodeSeats) -> str:
+    return node.node_pool or pool_seats.NO_POOL
+
+
+def _zone(node: NodeSeats) -> str:
+    return node.zone or pool_seats.NO_ZONE
