@@ -1,0 +1,218 @@
+"""What the API server does to a new pod: limit ranges set defaults and bounds, priority classes are looked up, quotas
+refuse.
+
+Sources: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `plugin/pkg/admission/priority/admission.go`,
+`pkg/quota/v1/evaluator/core/pods.go`, apiserver `pkg/admission/plugin/resourcequota/controller.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from planner.inventory.model import (
+    EMPTY,
+    Amounts,
+    Container,
+    FrozenMap,
+    LimitRange,
+    LimitRangeItem,
+    PodSpec,
+    Presence,
+    ResourceQuota,
+    Snapshot,
+)
+from planner.quantity import format_amount
+from planner.scheduling.requests import pod_requests
+from planner.vocabulary import is_extended_resource
+
+_BUILT_IN_PRIORITY = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+
+def pod_limits(spec: PodSpec) -> Amounts:
+    """Limits of a pod summed as requests are, over containers, sidecars and init containers."""
+    as_requests = replace(
+        spec,
+        containers=tuple(replace(c, requests=c.limits) for c in spec.containers),
+        init_containers=tuple(replace(c, requests=c.limits) for c in spec.init_containers),
+        pod_requests=spec.pod_limits,
+    )
+    return pod_requests(as_requests)
+
+
+def _is_best_effort(spec: PodSpec) -> bool:
+    counted = ("cpu", "memory")
+    for container in spec.containers + spec.init_containers:
+        if any(container.requests.get(r) or container.limits.get(r) for r in counted):
+            return False
+    return not (spec.pod_requests or spec.pod_limits)
+
+
+def usage(spec: PodSpec) -> dict[str, int]:
+    """What one pod counts against a quota, under every key a quota may use."""
+    counted: dict[str, int] = {"pods": 1, "count/pods": 1}
+    for name, amount in pod_requests(spec).items():
+        counted[f"requests.{name}"] = amount
+        if not is_extended_resource(name):
+            counted[name] = amount
+    for name, amount in pod_limits(spec).items():
+        if not is_extended_resource(name):
+            counted[f"limits.{name}"] = amount
+    return counted
+
+
+def quota_covers(quota: ResourceQuota, spec: PodSpec, priority_class: str) -> bool:
+    """Whether a quota's scopes select a pod."""
+    scopes = [(scope, "Exists", ()) for scope in quota.scopes]
+    scopes += [(r.key, r.operator, r.values) for r in quota.scope_selector]
+    for scope, operator, values in scopes:
+        if scope == "BestEffort":
+            matches = _is_best_effort(spec)
+        elif scope == "NotBestEffort":
+            matches = not _is_best_effort(spec)
+        elif scope == "Terminating":
+            matches = spec.active_deadline_seconds is not None
+        elif scope == "NotTerminating":
+            matches = spec.active_deadline_seconds is None
+        elif scope == "PriorityClass":
+            matches = _class_matches(priority_class, operator, values)
+        elif scope == "CrossNamespacePodAffinity":
+            matches = any(t.namespaces or t.namespace_selector for t in spec.pod_affinity + spec.pod_anti_affinity)
+        else:
+            matches = False
+        if not matches:
+            return False
+    return True
+
+
+def _class_matches(name: str, operator: str, values: tuple[str, ...]) -> bool:
+    if operator == "In":
+        return name in values
+    if operator == "NotIn":
+        return name not in values
+    return bool(name) == (operator == "Exists")
+
+
+def _needs_stating(key: str) -> bool:
+    """Quota keys a pod must state an amount for (`podComputeQuotaResources` without extended resources)."""
+    return key in ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+
+
+class Admission:
+    """Admission in motion: quotas' use follows the pods made and gone."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._ranges: dict[str, list[LimitRange]] = {}
+        for limits in snapshot.limit_ranges:
+            self._ranges.setdefault(limits.namespace, []).append(limits)
+        self._quotas: dict[str, list[tuple[ResourceQuota, dict[str, int]]]] = {}
+        for quota in snapshot.resource_quotas:
+            used = dict(quota.used) if quota.used else _counted(snapshot, quota)
+            self._quotas.setdefault(quota.namespace, []).append((quota, used))
+        self._classes = {p.name: p for p in snapshot.priority_classes}
+        self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
+
+    def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
+        """A template's spec as its pods will carry it: limit range defaults and the priority filled in."""
+        for limits in self._ranges.get(namespace, ()):
+            for item in limits.items:
+                if item.kind == "Container":
+                    spec = replace(
+                        spec,
+                        containers=tuple(_with_defaults(c, item) for c in spec.containers),
+                        init_containers=tuple(_with_defaults(c, item) for c in spec.init_containers),
+                    )
+        return spec
+
+    def refusal(self, namespace: str, name: str, spec: PodSpec) -> str:
+        """Why the API server refuses the pod now, in its words; "" when it doesn't."""
+        wanted = spec.priority_class_name
+        if wanted and self._classes_known and wanted not in self._classes and wanted not in _BUILT_IN_PRIORITY:
+            return f'pods "{name}" is forbidden: no PriorityClass with name {wanted} was found'
+        for limits in self._ranges.get(namespace, ()):
+            problem = _out_of_bounds(limits, spec)
+            if problem:
+                return f'pods "{name}" is forbidden: {problem}'
+        asked = usage(spec)
+        for quota, used in self._quotas.get(namespace, ()):
+            if not quota_covers(quota, spec, wanted):
+                continue
+            unstated = sorted(key for key in quota.hard if _needs_stating(key) and not asked.get(key))
+            if unstated:
+                return f'pods "{name}" is forbidden: failed quota: {quota.name}: must specify {",".join(unstated)}'
+            over = sorted(
+                key for key, hard in quota.hard.items() if asked.get(key) and used.get(key, 0) + asked[key] > hard
+            )
+            if over:
+                wants, have, may = (
+                    ",".join(f"{key}={format_amount(amounts.get(key, 0), key)}" for key in over)
+                    for amounts in (asked, used, quota.hard)
+                )
+                return (
+                    f'pods "{name}" is forbidden: exceeded quota: {quota.name}, '
+                    f"requested: {wants}, used: {have}, limited: {may}"
+                )
+        return ""
+
+    def charge(self, namespace: str, spec: PodSpec, sign: int = 1) -> None:
+        """Count a pod made (+1) or gone (−1) against the namespace's quotas."""
+        quotas = self._quotas.get(namespace)
+        if not quotas:
+            return
+        asked = usage(spec)
+        for quota, used in quotas:
+            if quota_covers(quota, spec, spec.priority_class_name):
+                for key in quota.hard:
+                    if asked.get(key):
+                        used[key] = used.get(key, 0) + sign * asked[key]
+
+
+def _counted(snapshot: Snapshot, quota: ResourceQuota) -> dict[str, int]:
+    used: dict[str, int] = {}
+    for pod in snapshot.pods:
+        if pod.namespace == quota.namespace and not pod.is_terminal:
+            if not quota_covers(quota, pod.spec, pod.spec.priority_class_name):
+                continue
+            for key, amount in usage(pod.spec).items():
+                if key in quota.hard:
+                    used[key] = used.get(key, 0) + amount
+    return used
+
+
+def _with_defaults(container: Container, item: LimitRangeItem) -> Container:
+    """Source: limitranger `mergeContainerResources`: the default request falls back to the default limit."""
+    limits = {**item.default_limits, **container.limits}
+    defaults: Mapping[str, int] = item.default_requests or EMPTY
+    requests = {**defaults, **container.requests}
+    if limits == dict(container.limits) and requests == dict(container.requests):
+        return container
+    return replace(container, limits=FrozenMap(limits), requests=FrozenMap(requests))
+
+
+def _out_of_bounds(limits: LimitRange, spec: PodSpec) -> str:
+    for item in limits.items:
+        if item.kind == "Container":
+            for container in spec.containers + spec.init_containers:
+                problem = _check(item, container.requests, container.limits, "Container")
+                if problem:
+                    return problem
+        elif item.kind == "Pod":
+            problem = _check(item, pod_requests(spec), pod_limits(spec), "Pod")
+            if problem:
+                return problem
+    return ""
+
+
+def _check(item: LimitRangeItem, requests: Mapping[str, int], limits: Mapping[str, int], kind: str) -> str:
+    for name, low in item.minimum.items():
+        if requests.get(name, 0) < low:
+            return f"minimum {name} usage per {kind} is {format_amount(low, name)}, but request is " + (
+                format_amount(requests[name], name) if name in requests else "not specified"
+            )
+    for name, high in item.maximum.items():
+        amount = limits.get(name, requests.get(name))
+        if amount is None or amount > high:
+            return f"maximum {name} usage per {kind} is {format_amount(high, name)}, but limit is " + (
+                format_amount(amount, name) if amount is not None else "not specified"
+            )
+    return ""

@@ -1,0 +1,311 @@
+"""Deployment: rolls from its old ReplicaSets to the new one.
+
+Source: kubernetes `pkg/controller/deployment/{rolling,recreate,sync}.go` and `util/deployment_util.go` of 1.36.
+"""
+
+from __future__ import annotations
+
+from planner.inventory.model import FrozenMap, ReplicaSet, Workload
+from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.simulation import Simulation
+from planner.rollout.strategy import fenceposts
+from planner.scheduling.pod import LivePod
+from planner.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, POD_TEMPLATE_HASH, REVISION
+
+NEW_HASH = "new"  # stands for the hash of a template that doesn't exist yet
+
+
+class DeploymentController:
+    """One Deployment during a rollout.
+
+    Parameters
+    ----------
+    workload : Workload
+        The Deployment with the change in it.
+    has_new_template : bool
+        Whether the change makes a new revision; otherwise the newest ReplicaSet is the current one.
+    """
+
+    def __init__(self, simulation: Simulation, workload: Workload, *, has_new_template: bool) -> None:
+        self.workload = workload
+        self.key = workload.key
+        self.replicas = workload.replicas
+        self.strategy = workload.strategy
+        self.old: list[ReplicaSetController] = []
+        self.new: ReplicaSetController | None = None
+        known = replica_sets_of(simulation, workload)
+        newest = max(known, key=_revision, default=None)
+        for replica_set in known:
+            is_new = replica_set is newest and not has_new_template
+            controller = self._controller(replica_set)
+            simulation.controllers[controller.key] = controller
+            if is_new:
+                self.new = controller
+            else:
+                self.old.append(controller)
+        if self.strategy.kind == "RollingUpdate":
+            self.surge, self.unavailable = fenceposts(
+                self.strategy.max_surge, self.strategy.max_unavailable, self.replicas
+            )
+        else:
+            self.surge, self.unavailable = 0, 0
+        self.unavailable = min(self.unavailable, self.replicas)
+
+    def _controller(self, replica_set: ReplicaSet) -> ReplicaSetController:
+        return ReplicaSetController(
+            namespace=replica_set.namespace,
+            name=replica_set.name,
+            uid=replica_set.uid,
+            labels=replica_set.template.labels,
+            spec=replica_set.template.spec,
+            selector=replica_set.selector,
+            replicas=replica_set.replicas,
+            created_at=replica_set.created_at or 0.0,
+            is_new=False,
+            desired=_number(replica_set.annotations.get(DESIRED_REPLICAS)),
+            maximum=_number(replica_set.annotations.get(MAX_REPLICAS)),
+            min_ready_seconds=self.workload.min_ready_seconds,
+            related=self.all_pods,
+        )
+
+    # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    def all_sets(self) -> list[ReplicaSetController]:
+        return self.old + ([self.new] if self.new else [])
+
+    def all_pods(self, simulation: Simulation) -> list[LivePod]:
+        """Its pods that aren't gone, terminating ones included."""
+        return [p for s in self.all_sets() for p in s.pods(simulation)]
+
+    def status(self, simulation: Simulation) -> dict[str, int]:
+        """The numbers of ``status``, as `calculateStatus` gives them."""
+        active = [(s, p) for s in self.all_sets() for p in s.active(simulation)]
+        available = sum(s.available(simulation) for s in self.all_sets())
+        total = len(active)
+        # unavailable is counted from the ReplicaSets' specs: pods that quota refused are unavailable too
+        wanted = sum(s.replicas for s in self.all_sets())
+        return {
+            "replicas": total,
+            "updatedReplicas": len(self.new.active(simulation)) if self.new else 0,
+            "readyReplicas": sum(1 for _, p in active if p.is_ready),
+            "availableReplicas": available,
+            "unavailableReplicas": max(0, wanted - available),
+            "terminatingReplicas": sum(1 for p in self.all_pods(simulation) if p.is_terminating),
+        }
+
+    def is_complete(self, simulation: Simulation) -> bool:
+        """`DeploymentComplete`."""
+        status = self.status(simulation)
+        return (
+            self.new is not None
+            and status["updatedReplicas"] == self.replicas
+            and status["replicas"] == self.replicas
+            and status["availableReplicas"] == self.replicas
+        )
+
+    # ── doing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    def sync(self, simulation: Simulation) -> bool:
+        if self.workload.is_paused or self._is_scaling():
+            return self._scale(simulation)
+        if self.strategy.kind == "Recreate":
+            return self._recreate(simulation)
+        return self._roll(simulation)
+
+    def _is_scaling(self) -> bool:
+        """`isScalingEvent`: an active ReplicaSet still carries another number of desired replicas."""
+        return any(s.replicas > 0 and s.desired is not None and s.desired != self.replicas for s in self.all_sets())
+
+    def _set(self, target: ReplicaSetController, replicas: int) -> bool:
+        changed = target.replicas != replicas
+        target.replicas = replicas
+        if changed:
+            target.desired, target.maximum = self.replicas, self.replicas + self.surge
+        return changed
+
+    def _scale(self, simulation: Simulation) -> bool:
+        """`scale`: one active ReplicaSet takes it all, several share in proportion."""
+        active = [s for s in self.all_sets() if s.replicas > 0]
+        if len(active) <= 1:
+            target = active[0] if active else (self.new or max(self.old, key=lambda s: s.created_at, default=None))
+            if target is None:
+                return False
+            changed = self._set(target, self.replicas)
+            target.desired, target.maximum = self.replicas, self.replicas + self.surge
+            return changed
+        if self._is_saturated(simulation):
+            return any([self._set(s, 0) for s in self.old if s.replicas > 0])
+        if self.strategy.kind != "RollingUpdate":
+            return False
+        return self._share(active)
+
+    def _is_saturated(self, simulation: Simulation) -> bool:
+        new = self.new
+        return (
+            new is not None
+            and new.replicas == self.replicas
+            and new.desired == self.replicas
+            and new.available(simulation) == self.replicas
+        )
+
+    def _share(self, active: list[ReplicaSetController]) -> bool:
+        allowed = self.replicas + self.surge if self.replicas > 0 else 0
+        total = sum(s.replicas for s in active)
+        to_add = allowed - total
+        newest_first = to_add > 0
+        ordered = sorted(active, key=lambda s: (-s.replicas, -s.created_at if newest_first else s.created_at))
+        sizes: list[int] = []
+        added = 0
+        for one in ordered:
+            share = self._proportion(one, to_add, added) if to_add else 0
+            sizes.append(one.replicas + share)
+            added += share
+        if to_add:
+            sizes[0] = max(0, sizes[0] + to_add - added)
+        changed = False
+        for one, size in zip(ordered, sizes, strict=True):
+            stale = one.desired != self.replicas or one.maximum != self.replicas + self.surge
+            changed = self._set(one, size) or stale or changed
+            one.desired, one.maximum = self.replicas, self.replicas + self.surge
+        return changed
+
+    def _proportion(self, one: ReplicaSetController, to_add: int, added: int) -> int:
+        """`GetReplicaSetProportion`, `getReplicaSetFraction`."""
+        if one.replicas == 0:
+            return 0
+        if self.replicas == 0:
+            fraction = -one.replicas
+        else:
+            before = one.maximum if one.maximum else self.replicas
+            exact = one.replicas * (self.replicas + self.surge) / before
+            fraction = _round_half_away(exact) - one.replicas
+        allowed = to_add - added
+        return min(fraction, allowed) if to_add > 0 else max(fraction, allowed)
+
+    def _make_new(self, simulation: Simulation, replicas: int) -> ReplicaSetController:
+        workload = self.workload
+        name = f"{workload.name}-{NEW_HASH}"
+        labels = FrozenMap({**workload.template.labels, POD_TEMPLATE_HASH: NEW_HASH})
+        selector = workload.selector
+        new = ReplicaSetController(
+            namespace=workload.namespace,
+            name=name,
+            uid=f"{workload.uid}/{NEW_HASH}",
+            labels=labels,
+            spec=workload.template.spec,
+            selector=type(selector)(
+                match_labels=FrozenMap({**selector.match_labels, POD_TEMPLATE_HASH: NEW_HASH}),
+                match_expressions=selector.match_expressions,
+            ),
+            replicas=replicas,
+            created_at=simulation.now,
+            is_new=True,
+            desired=self.replicas,
+            maximum=self.replicas + self.surge,
+            min_ready_seconds=workload.min_ready_seconds,
+            related=self.all_pods,
+        )
+        self.new = new
+        simulation.controllers[new.key] = new
+        return new
+
+    def _roll(self, simulation: Simulation) -> bool:
+        """`rolloutRolling`."""
+        created = False
+        if self.new is None:
+            self._make_new(simulation, 0)
+            created = True
+        assert self.new is not None
+        if self._scale_up_new():
+            return True
+        return self._scale_down_old(simulation) or created
+
+    def _scale_up_new(self) -> bool:
+        """`reconcileNewReplicaSet`, `NewRSNewReplicas`."""
+        new = self.new
+        assert new is not None
+        if new.replicas == self.replicas:
+            return False
+        if new.replicas > self.replicas:
+            return self._set(new, self.replicas)
+        total = sum(s.replicas for s in self.all_sets())
+        room = self.replicas + self.surge - total
+        if room <= 0:
+            return False
+        return self._set(new, new.replicas + min(room, self.replicas - new.replicas))
+
+    def _scale_down_old(self, simulation: Simulation) -> bool:
+        """`reconcileOldReplicaSets`: unhealthy old pods first, then as many as availability allows."""
+        new = self.new
+        assert new is not None
+        active = [s for s in self.old if s.replicas > 0]
+        if not active:
+            return False
+        total = sum(s.replicas for s in self.all_sets())
+        minimum = self.replicas - self.unavailable
+        most = total - minimum - (new.replicas - new.available(simulation))
+        if most <= 0:
+            return False
+        active.sort(key=lambda s: (s.created_at, s.name))
+        # availability is what the ReplicaSets' statuses said before this sync: scaling down doesn't change it yet
+        available = {s.key: s.available(simulation) for s in self.all_sets()}
+        cleaned = 0
+        for one in active:
+            if cleaned >= most:
+                break
+            unhealthy = one.replicas - available[one.key]
+            if one.replicas == 0 or unhealthy <= 0:
+                continue
+            count = min(most - cleaned, unhealthy)
+            self._set(one, one.replicas - count)
+            cleaned += count
+        spare = sum(available.values()) - minimum
+        removed = 0
+        for one in active:
+            if removed >= spare:
+                break
+            if one.replicas == 0:
+                continue
+            count = min(one.replicas, spare - removed)
+            self._set(one, one.replicas - count)
+            removed += count
+        return cleaned + removed > 0
+
+    def _recreate(self, simulation: Simulation) -> bool:
+        """`rolloutRecreate`: old pods must be gone, terminating ones included, before new ones are made."""
+        scaled = [self._set(s, 0) for s in self.old if s.replicas > 0]
+        if any(scaled):
+            return True
+        if any(s.pods(simulation) for s in self.old):
+            return False
+        if self.new is None:
+            self._make_new(simulation, 0)
+        assert self.new is not None
+        return self._set(self.new, self.replicas)
+
+
+def replica_sets_of(simulation: Simulation, workload: Workload) -> list[ReplicaSet]:
+    """The Deployment's ReplicaSets, by owner."""
+
+    def group() -> dict[str, list[ReplicaSet]]:
+        found: dict[str, list[ReplicaSet]] = {}
+        for one in simulation.snapshot.replica_sets:
+            if one.owner is not None:
+                found.setdefault(one.owner.uid, []).append(one)
+        return found
+
+    return simulation.cluster.remember("sets-by-owner", group).get(workload.uid, [])
+
+
+def _revision(replica_set: ReplicaSet) -> tuple[int, float]:
+    return (_number(replica_set.annotations.get(REVISION)) or 0, replica_set.created_at or 0.0)
+
+
+def _number(text: str | None) -> int | None:
+    try:
+        return int(text) if text is not None else None
+    except ValueError:
+        return None
+
+
+def _round_half_away(value: float) -> int:
+    """Go's integer.RoundToInt32."""
+    return int(value - 0.5) if value < 0 else int(value + 0.5)

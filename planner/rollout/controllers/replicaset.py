@@ -1,0 +1,137 @@
+"""ReplicaSet: as many pods as asked for, and which of them it deletes first.
+
+Source: kubernetes `pkg/controller/replicaset/replica_set.go` `manageReplicas`,
+`pkg/controller/controller_utils.go` `ActivePodsWithRanks`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from functools import cmp_to_key
+
+from planner.inventory.model import Labels, LabelSelector, PodSpec
+from planner.rollout.simulation import Simulation
+from planner.scheduling.pod import NOWHERE, LivePod
+
+
+class ReplicaSetController:
+    """One ReplicaSet.
+
+    Parameters
+    ----------
+    related : Callable[[], list[LivePod]]
+        Pods of all ReplicaSets of the same Deployment: doubled-up nodes are counted over them.
+    desired : int or None
+        The Deployment's replicas when it last scaled this one (annotation ``desired-replicas``).
+    """
+
+    def __init__(
+        self,
+        *,
+        namespace: str,
+        name: str,
+        uid: str,
+        labels: Labels,
+        spec: PodSpec,
+        selector: LabelSelector,
+        replicas: int,
+        created_at: float,
+        is_new: bool,
+        desired: int | None = None,
+        maximum: int | None = None,
+        min_ready_seconds: int = 0,
+        related: Callable[[Simulation], list[LivePod]] | None = None,
+    ) -> None:
+        self.key = f"ReplicaSet/{namespace}/{name}"
+        self.namespace, self.name, self.uid = namespace, name, uid
+        self.labels, self.spec, self.selector = labels, spec, selector
+        self.replicas = replicas
+        self.created_at = created_at
+        self.is_new = is_new
+        self.desired = desired
+        self.maximum = maximum
+        self.min_ready_seconds = min_ready_seconds
+        self.related = related
+
+    def pods(self, simulation: Simulation) -> list[LivePod]:
+        """Its pods that aren't gone, terminating ones included."""
+        return simulation.pods_of(self.key, self.uid)
+
+    def active(self, simulation: Simulation) -> list[LivePod]:
+        return [p for p in self.pods(simulation) if not p.is_terminating]
+
+    def available(self, simulation: Simulation) -> int:
+        """Ready for ``minReadySeconds``: in ticks, since an earlier tick where that is more than 0."""
+        waits = self.min_ready_seconds > 0
+        return sum(
+            1
+            for p in self.active(simulation)
+            if p.is_ready and not (waits and p.number > 0 and p.ready_tick >= simulation.tick_number)
+        )
+
+    def sync(self, simulation: Simulation) -> bool:
+        active = self.active(simulation)
+        missing = self.replicas - len(active)
+        if missing > 0:
+            return self._create(simulation, missing)
+        if missing < 0:
+            for pod in self.first_to_go(simulation, active)[:-missing]:
+                simulation.delete(pod)
+            return True
+        return False
+
+    def _create(self, simulation: Simulation, count: int) -> bool:
+        made = 0
+        for _ in range(count):
+            name = f"{self.name}-{simulation.random.getrandbits(24):06x}"
+            pod = simulation.create(
+                self.key, self.namespace, name, self.labels, self.spec, self.selector, is_new=self.is_new
+            )
+            if pod is None:
+                break
+            made += 1
+        return made > 0
+
+    def first_to_go(self, simulation: Simulation, active: list[LivePod]) -> list[LivePod]:
+        """`active` in the order in which the controller would delete them."""
+        related = self.related(simulation) if self.related else active
+        doubled = Counter(p.node for p in related if not p.is_terminating)
+        now = simulation.now + 1.0
+        shuffled = list(active)
+        simulation.random.shuffle(shuffled)  # equals come in the informer's order, which is arbitrary
+        return sorted(shuffled, key=cmp_to_key(lambda a, b: _compare(a, b, doubled, now)))
+
+
+def _compare(a: LivePod, b: LivePod, doubled: Counter[int], now: float) -> int:
+    """Negative where `a` goes before `b`."""
+    for first, second in (
+        (a.node != NOWHERE, b.node != NOWHERE),  # unassigned < assigned
+        (a.is_running, b.is_running),  # pending < running
+        (a.is_ready, b.is_ready),  # not ready < ready
+        (a.deletion_cost, b.deletion_cost),
+        (-doubled[a.node], -doubled[b.node]),  # doubled up < not doubled up
+    ):
+        if first != second:
+            return -1 if first < second else 1
+    if a.is_ready and b.is_ready and a.ready_at != b.ready_at:
+        return _younger_first(a.ready_at, b.ready_at, a, b, now)
+    if a.restarts != b.restarts:
+        return -1 if a.restarts > b.restarts else 1
+    if a.created_at != b.created_at:
+        return _younger_first(a.created_at, b.created_at, a, b, now)
+    return 0
+
+
+def _younger_first(time_a: float, time_b: float, a: LivePod, b: LivePod, now: float) -> int:
+    """Ages are compared by powers of two of nanoseconds; within one, by uid (`logarithmicRankDiff`)."""
+
+    def rank(time: float) -> int:
+        age = (now - time) * 1e9
+        return int(math.log2(age)) if age > 0 else -1
+
+    rank_a, rank_b = rank(time_a), rank(time_b)
+    if rank_a == rank_b:
+        return -1 if a.uid < b.uid else 1
+    return -1 if rank_a < rank_b else 1

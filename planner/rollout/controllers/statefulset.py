@@ -1,0 +1,155 @@
+"""StatefulSet: pods with an ordinal, replaced from the highest down to the partition.
+
+Source: kubernetes `pkg/controller/statefulset/stateful_set_control.go` of 1.36. ``maxUnavailable`` counts only where it
+is set: the API server drops the field while the feature gate MaxUnavailableStatefulSet is off (its default).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.inventory.model import FrozenMap, PodSpec, Volume, Workload
+from planner.rollout.simulation import Simulation
+from planner.rollout.strategy import scaled_value
+from planner.scheduling.pod import LivePod
+from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
+
+NEW_REVISION = "new"
+
+
+class StatefulSetController:
+    """One StatefulSet during a rollout. `before` is what its old revision looks like."""
+
+    def __init__(self, workload: Workload, before: Workload, *, has_new_template: bool) -> None:
+        self.workload = workload
+        self.before = before
+        self.key = workload.key
+        self.replicas = workload.replicas
+        current = before.update_revision or before.current_revision or "current"
+        self.current_revision = before.current_revision or current
+        self.update_revision = NEW_REVISION if has_new_template else current
+        self.partition = workload.strategy.partition
+        self.is_parallel = workload.pod_management_policy == "Parallel"
+        self.max_unavailable = workload.strategy.max_unavailable
+
+    def all_pods(self, simulation: Simulation) -> list[LivePod]:
+        return simulation.pods_of(self.key, self.workload.uid)
+
+    def status(self, simulation: Simulation) -> dict[str, int]:
+        pods = self.all_pods(simulation)
+        standing = [p for p in pods if not p.is_terminating]
+        ready = [p for p in pods if p.is_ready]
+        updated = sum(1 for p in standing if p.revision == self.update_revision)
+        current = sum(1 for p in standing if p.revision == self.current_revision)
+        if self.is_complete(simulation) and not self.partition:
+            current = updated
+        return {
+            "replicas": len(pods),
+            "readyReplicas": len(ready),
+            "availableReplicas": len(ready),
+            "updatedReplicas": updated,
+            "currentReplicas": current,
+        }
+
+    def is_complete(self, simulation: Simulation) -> bool:
+        """``kubectl rollout status``: the ordinals from the partition up are updated, and all are Ready."""
+        if self.workload.strategy.kind == "OnDelete":
+            return self._all_ready(simulation) and self.update_revision == self.current_revision
+        standing = [p for p in self.all_pods(simulation) if not p.is_terminating]
+        updated = sum(1 for p in standing if p.revision == self.update_revision)
+        wanted = max(0, self.replicas - self.partition)
+        return updated >= wanted and self._all_ready(simulation) and len(standing) == self.replicas
+
+    def _all_ready(self, simulation: Simulation) -> bool:
+        return sum(1 for p in self.all_pods(simulation) if p.is_ready and not p.is_terminating) >= self.replicas
+
+    def sync(self, simulation: Simulation) -> bool:
+        start = self.workload.start_ordinal
+        by_ordinal = {p.ordinal: p for p in self.all_pods(simulation)}
+        ordinals = range(start, start + self.replicas)
+        busy = False
+        for ordinal in ordinals:
+            pod = by_ordinal.get(ordinal)
+            if pod is None:
+                pod = self._create(simulation, ordinal)
+                if pod is None:
+                    return busy
+                by_ordinal[ordinal] = pod
+                busy = True
+                if not self.is_parallel:
+                    return True
+            elif not self.is_parallel and (pod.is_terminating or not pod.is_ready):
+                return busy
+        condemned = sorted((p for o, p in by_ordinal.items() if o not in ordinals), key=lambda p: -p.ordinal)
+        for pod in condemned:
+            if pod.is_terminating:
+                if not self.is_parallel:
+                    return busy
+                continue
+            simulation.delete(pod)
+            if not self.is_parallel:
+                return True
+            busy = True
+        if self.workload.strategy.kind == "OnDelete":
+            return busy
+        return self._update(simulation, by_ordinal, start) or busy
+
+    def _update(self, simulation: Simulation, by_ordinal: dict[int, LivePod], start: int) -> bool:
+        lowest = start + self.partition
+        targets = [by_ordinal[o] for o in range(start + self.replicas - 1, start - 1, -1) if o in by_ordinal]
+        if self.max_unavailable is not None:
+            allowed = max(1, scaled_value(self.max_unavailable, self.replicas, round_up=True))
+            room = allowed - sum(1 for p in targets if p.is_terminating or not p.is_ready)
+            old = [p for p in targets if p.ordinal >= lowest and self._is_old(p) and not p.is_terminating]
+            for pod in old[: max(0, room)]:
+                simulation.delete(pod)
+            return bool(old[: max(0, room)])
+        for pod in targets:
+            if pod.ordinal < lowest:
+                break
+            if self._is_old(pod) and not pod.is_terminating:
+                simulation.delete(pod)
+                return True
+            if pod.is_terminating or not pod.is_ready:
+                return False
+        return False
+
+    def _is_old(self, pod: LivePod) -> bool:
+        return pod.revision != self.update_revision
+
+    def _create(self, simulation: Simulation, ordinal: int) -> LivePod | None:
+        """`newVersionedStatefulSetPod`: below the partition the current revision, else the new one."""
+        is_old = ordinal < self.workload.start_ordinal + self.partition
+        template = self.before.template if is_old else self.workload.template
+        revision = self.current_revision if is_old else self.update_revision
+        name = f"{self.workload.name}-{ordinal}"
+        labels = FrozenMap(
+            {
+                **template.labels,
+                CONTROLLER_REVISION_HASH: revision,
+                STATEFULSET_POD_NAME: name,
+                POD_INDEX: str(ordinal),
+            }
+        )
+        return simulation.create(
+            self.key,
+            self.workload.namespace,
+            name,
+            labels,
+            self._with_claims(template.spec, name),
+            self.workload.selector,
+            is_new=not is_old and self.update_revision == NEW_REVISION,
+            ordinal=ordinal,
+            revision=revision,
+        )
+
+    def _with_claims(self, spec: PodSpec, pod_name: str) -> PodSpec:
+        """volumeClaimTemplates become claims named ``<template>-<pod>``."""
+        if not self.workload.claim_templates:
+            return spec
+        claims = tuple(
+            Volume(name=name, kind="persistentVolumeClaim", claim_name=f"{name}-{pod_name}")
+            for name in self.workload.claim_templates
+        )
+        others = tuple(v for v in spec.volumes if v.name not in self.workload.claim_templates)
+        return replace(spec, volumes=others + claims)

@@ -1,0 +1,182 @@
+"""One rollout from the change to its end: what happened at every quiet moment, and whether it completed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from planner.errors import ChangeError
+from planner.inventory.model import Workload
+from planner.rollout.controllers.daemonset import DaemonSetController
+from planner.rollout.controllers.deployment import DeploymentController
+from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.controllers.statefulset import StatefulSetController
+from planner.rollout.simulation import Controller, Moment, Simulation
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.pod import LivePod
+
+RolloutController = DeploymentController | StatefulSetController | DaemonSetController
+_MOST_TICKS = 20_000  # beyond any rollout of a cluster Kubernetes supports (one pod a tick)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """One workload's change: as it is, as it shall be, and whether its pods are replaced.
+
+    `never_ready` pods of the new revision start and don't become Ready.
+    """
+
+    before: Workload | None  # None: the workload is new
+    after: Workload
+    has_new_template: bool
+    never_ready: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """What one simulated rollout came to.
+
+    Attributes
+    ----------
+    completed : whether every changed workload's rollout is complete
+    ticks : ticks until that, or until nothing moved any more
+    moments : per workload key, the quiet moments; the first is before the change (tick −1)
+    status : per workload key, the numbers of its status at the end
+    done : per workload key, whether it completed
+    waiting : pods never placed at the end
+    tied : whether the scheduler ever had a choice between equals
+    """
+
+    completed: bool
+    ticks: int
+    moments: dict[str, tuple[Moment, ...]]
+    status: dict[str, dict[str, int]]
+    done: dict[str, bool]
+    waiting: tuple[LivePod, ...]
+    pods: dict[str, tuple[LivePod, ...]]
+    refusals: dict[str, str]
+    preempted: tuple[LivePod, ...]
+    finished_at: dict[str, int]  # per workload key, the tick at which it completed; −1 never
+    simulation: Simulation
+
+
+def controller_for(simulation: Simulation, revision: Revision) -> RolloutController:
+    """The controller that carries a revision out.
+
+    Raises
+    ------
+    ChangeError
+        For kinds that don't roll out (a Job's template can't be changed).
+    """
+    after = revision.after
+    if after.kind == "Deployment":
+        return DeploymentController(simulation, after, has_new_template=revision.has_new_template)
+    if after.kind == "StatefulSet":
+        return StatefulSetController(
+            after, revision.before or after, has_new_template=revision.has_new_template and revision.before is not None
+        )
+    if after.kind == "DaemonSet":
+        return DaemonSetController(after, has_new_template=revision.has_new_template)
+    raise ChangeError(
+        f"a {after.kind} does not roll out: its pod template can't be changed",
+        where=after.key,
+        mend="Delete it and make it anew, or pick a Deployment, StatefulSet or DaemonSet",
+    )
+
+
+def simulate(
+    cluster: Cluster,
+    revisions: Sequence[Revision],
+    *,
+    seed: int = 0,
+    never_ready: Callable[[LivePod], bool] | None = None,
+) -> Run:
+    """Apply the changes back to back and let the cluster run until nothing moves.
+
+    Parameters
+    ----------
+    seed : int
+        The same seed gives the same run.
+    never_ready : Callable or None
+        Which pods made during the run never become Ready; by default those of revisions that say so.
+    """
+    failing = {r.after.key for r in revisions if r.never_ready}
+    simulation = Simulation(cluster, seed=seed, never_ready=never_ready or (lambda pod: False))
+    simulation.replacement = lambda pod: _owner_of(simulation, pod)
+    controllers = {r.after.key: controller_for(simulation, r) for r in revisions}
+    if failing and never_ready is None:
+        simulation.never_ready = lambda pod: pod.is_new and _workload_of(controllers, pod) in failing
+    moments: dict[str, list[Moment]] = {key: [] for key in controllers}
+
+    def look() -> None:
+        for key, controller in controllers.items():
+            moments[key].append(simulation.moment(controller.all_pods(simulation)))
+
+    look()
+    simulation.tick_number = 0
+    simulation.controllers = {**controllers, **simulation.controllers}
+    finished = {key: -1 for key in controllers}
+    while True:
+        simulation.settle()
+        look()
+        done = {key: _is_done(simulation, controller) for key, controller in controllers.items()}
+        for key, is_done in done.items():
+            finished[key] = -1 if not is_done else finished[key] if finished[key] >= 0 else simulation.tick_number
+        if all(done.values()) or not simulation.is_moving or simulation.tick_number >= _MOST_TICKS:
+            break
+        simulation.tick()
+    return Run(
+        completed=all(done.values()),
+        ticks=simulation.tick_number,
+        moments={key: tuple(seen) for key, seen in moments.items()},
+        status={key: controller.status(simulation) for key, controller in controllers.items()},
+        done=done,
+        waiting=tuple(simulation.queue),
+        pods={key: tuple(controller.all_pods(simulation)) for key, controller in controllers.items()},
+        refusals=dict(simulation.refusals),
+        preempted=tuple(simulation.preempted),
+        finished_at=finished,
+        simulation=simulation,
+    )
+
+
+def _is_done(simulation: Simulation, controller: RolloutController) -> bool:
+    return controller.is_complete(simulation) and not any(
+        p.is_terminating for p in controller.all_pods(simulation)
+    )
+
+
+def _workload_of(controllers: dict[str, RolloutController], pod: LivePod) -> str:
+    """The changed workload a new pod belongs to: its own controller's key, or its new ReplicaSet's Deployment."""
+    if pod.owner in controllers:
+        return pod.owner
+    for key, controller in controllers.items():
+        if isinstance(controller, DeploymentController) and any(s.key == pod.owner for s in controller.all_sets()):
+            return key
+    return ""
+
+
+def _owner_of(simulation: Simulation, pod: LivePod) -> Controller | None:
+    """The controller that replaces a preempted pod, if the snapshot holds it and it isn't running yet."""
+    if not pod.owner or pod.owner in simulation.controllers:
+        return None
+    kind, namespace, name = pod.owner.split("/", 2)
+    snapshot = simulation.snapshot
+    if kind == "ReplicaSet":
+        for one in snapshot.replica_sets:
+            if (one.namespace, one.name) == (namespace, name):
+                return ReplicaSetController(
+                    namespace=namespace,
+                    name=name,
+                    uid=one.uid,
+                    labels=one.template.labels,
+                    spec=one.template.spec,
+                    selector=one.selector,
+                    replicas=one.replicas,
+                    created_at=one.created_at or 0.0,
+                    is_new=False,
+                )
+    workload = snapshot.workload(f"{kind}/{namespace}/{name}")
+    if workload is not None and kind in ("StatefulSet", "DaemonSet"):
+        return controller_for(simulation, Revision(before=workload, after=workload, has_new_template=False))
+    return None

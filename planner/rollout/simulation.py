@@ -1,0 +1,481 @@
+"""A cluster in motion: controllers and scheduler take turns until nothing is left to do, then a tick passes.
+
+In one tick every bound pod that isn't Ready becomes Ready and every terminating pod is gone; between ticks controllers
+and scheduler work until they have nothing left to do. Start-up and termination thus both last one tick;
+`planner.rollout.timing` turns ticks into seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
+
+from planner.inventory.model import Labels, LabelSelector, Pod, PodSpec, Snapshot
+from planner.rollout.admission import Admission
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.devices import device_demand, device_table
+from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.scheduler import Budget, Scheduler
+from planner.scheduling.selectors import labels_match
+from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.state import State
+from planner.vocabulary import POD_DELETION_COST, is_extended_resource
+
+_MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
+
+
+class Controller(Protocol):
+    """Something that makes and deletes pods."""
+
+    key: str
+
+    def sync(self, simulation: Simulation) -> bool:
+        """Do what can be done now; whether anything was."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One quiet moment of one workload: counts of its pods."""
+
+    tick: int
+    pods: int
+    bound: int
+    ready: int
+    pending: int
+    terminating: int
+    old_ready: int
+    old_not_ready: int
+    new_ready: int
+    new_starting: int
+    held: dict[str, int]  # extended resources held by bound pods of the whole cluster
+    held_by_workload: dict[str, int]
+
+
+def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
+    """uid of an owner → indices of its pods that aren't Succeeded or Failed; made once a cluster."""
+
+    def group() -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for i, pod in enumerate(cluster.snapshot.pods):
+            if pod.owner is not None and pod.phase not in ("Succeeded", "Failed"):
+                found.setdefault(pod.owner.uid, []).append(i)
+        return found
+
+    return cluster.remember("pods-by-owner", group)
+
+
+def _pods_by_node(cluster: Cluster) -> dict[int, list[int]]:
+    def group() -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for members in cluster.groups:
+            for node, pod in zip(members.nodes.tolist(), members.pods, strict=True):
+                found.setdefault(node, []).append(pod)
+        return found
+
+    return cluster.remember("pods-by-node", group)
+
+
+class Simulation:
+    """One run of controllers and scheduler over a cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    seed : int
+        Breaks the scheduler's ties, and the order among equals in what controllers delete.
+    never_ready : Callable[[LivePod], bool]
+        Pods made during the run for which it holds are bound and never become Ready.
+    """
+
+    def __init__(
+        self, cluster: Cluster, *, seed: int = 0, never_ready: Callable[[LivePod], bool] = lambda pod: False
+    ) -> None:
+        self.cluster = cluster
+        self.snapshot: Snapshot = cluster.snapshot
+        self.state = State(cluster)
+        self.random = Random(seed)
+        self.scheduler = Scheduler(self.state, seed + 1, self.pods_on, self.budgets)
+        self.admission = Admission(self.snapshot)
+        self.never_ready = never_ready
+        self.now = self.snapshot.taken_at
+        self.tick_number = -1
+        self.controllers: dict[str, Controller] = {}
+        self.pods: dict[str, list[LivePod]] = {}  # by owner's key, until they are gone
+        self.queue: list[LivePod] = []
+        self.starting: list[LivePod] = []
+        self.terminating: list[LivePod] = []
+        self.refusals: dict[str, str] = {}  # owner's key → the API server's last refusal
+        self.preempted: list[LivePod] = []
+        self._live: dict[int, LivePod] = {}  # index in the snapshot → the pod in motion
+        self._on_node: dict[int, dict[int, LivePod]] = {}
+        self._made = 0
+        self._clock = 0  # order in the scheduling queue
+        self._failed: dict[int, int] = {}  # id of a shape → moves seen when it last failed
+        self._forgotten: set[int] = set()
+        self.replacement: Callable[[LivePod], Controller | None] = lambda pod: None
+        self._take_up_unfinished()
+
+    # ── pods of the snapshot ────────────────────────────────────────────────────────────────────────────────────────
+    def _take_up_unfinished(self) -> None:
+        """Pods that wait compete, pods that start become Ready, pods that terminate go: all from the first moment."""
+        for index in sorted(self.cluster.waiting, key=lambda i: self.snapshot.pods[i].created_at or 0.0):
+            self.live(index)
+        unfinished = self.cluster.remember(
+            "unfinished",
+            lambda: [
+                i
+                for group in self.cluster.groups
+                for i in group.pods
+                if group.is_terminating or not self.snapshot.pods[i].is_ready
+            ],
+        )
+        for index in unfinished:
+            self.live(index)
+
+    def live(self, index: int) -> LivePod:
+        """The snapshot's pod `index` as a pod in motion."""
+        found = self._live.get(index)
+        if found is not None:
+            return found
+        pod = self.snapshot.pods[index]
+        shape = compile_shape(self.cluster, pod.namespace, pod.labels, pod.spec, default_selector=None)
+        live = LivePod(
+            shape=shape,
+            namespace=pod.namespace,
+            name=pod.name,
+            uid=pod.uid,
+            owner=f"{pod.owner.kind}/{pod.namespace}/{pod.owner.name}" if pod.owner else "",
+            number=index - len(self.snapshot.pods),
+            created_at=pod.created_at or 0.0,
+            node=self.cluster.node_index.get(pod.node_name, NOWHERE) if pod.node_name else NOWHERE,
+            is_ready=pod.is_ready,
+            is_terminating=pod.deleted_at is not None,
+            is_running=pod.phase == "Running",
+            message=pod.unschedulable_message or None,
+            ready_at=pod.ready_at or 0.0,
+            started_at=pod.started_at or pod.created_at or 0.0,
+            restarts=max((c.restart_count for c in pod.containers), default=0),
+            deletion_cost=_integer(pod.annotations.get(POD_DELETION_COST, "0")),
+            revision=pod.labels.get("controller-revision-hash", ""),
+            ordinal=_ordinal(pod),
+            devices=device_table(self.cluster).by_pod.get(pod.uid, ()) if pod.spec.resource_claims else (),
+        )
+        self._live[index] = live
+        self.pods.setdefault(live.owner, []).append(live)
+        if live.is_bound:
+            self._on_node.setdefault(live.node, {})[live.number] = live
+            if live.is_terminating:
+                self.terminating.append(live)
+            elif not live.is_ready:
+                # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.
+                live.never_ready = _is_failing(pod)
+                if not live.never_ready:
+                    self.starting.append(live)
+        elif not live.is_terminating:
+            live.is_gated = bool(pod.spec.scheduling_gates) or bool(self._missing(shape))
+            nominated = self.cluster.node_index.get(pod.nominated_node_name, NOWHERE)
+            if nominated != NOWHERE:
+                self.scheduler.nominate(live, nominated)
+            self._enqueue(live)
+            if live.message is not None and nominated == NOWHERE:
+                self._failed[id(shape)] = 0  # it was tried on this very cluster
+        return live
+
+    def pods_of(self, owner_key: str, uid: str) -> list[LivePod]:
+        """All pods of an owner, the snapshot's included, that aren't gone."""
+        for index in pods_by_owner(self.cluster).get(uid, ()):
+            if index not in self._live:
+                self.live(index)
+        return self.pods.setdefault(owner_key, [])
+
+    def pods_on(self, node: int) -> list[LivePod]:
+        """Pods bound to a node, terminating ones included."""
+        for index in _pods_by_node(self.cluster).get(node, ()):
+            if index not in self._live:
+                self.live(index)
+        return [p for p in self._on_node.get(node, {}).values() if not p.is_gone]
+
+    def budgets(self) -> list[Budget]:
+        """Disruption budgets as the disruption controller would have them now."""
+        return [
+            Budget(namespace=b.namespace, selector=b.selector, allowed=self._disruptions_allowed(b.namespace, b.selector, b.min_available, b.max_unavailable))
+            for b in self.snapshot.pod_disruption_budgets
+        ]  # fmt: skip
+
+    def _disruptions_allowed(
+        self, namespace: str, selector: LabelSelector | None, low: int | str | None, high: int | str | None
+    ) -> int:
+        """Source: kubernetes `pkg/controller/disruption/disruption.go` `getExpectedPodCount`, `countHealthyPods`."""
+        from planner.rollout.strategy import scaled_value
+
+        covered = [p for p in self._all_pods(namespace) if labels_match(selector, p.shape.labels)]
+        healthy = sum(1 for p in covered if p.is_ready and not p.is_terminating)
+        if high is not None or isinstance(low, str):
+            owners = {p.owner for p in covered}
+            expected = sum(self._scale_of(owner, covered) for owner in owners)
+        else:
+            expected = len(covered)
+        if high is not None:
+            desired = expected - scaled_value(high, expected, round_up=True)
+        else:
+            desired = scaled_value(low, expected, round_up=True)
+        return max(0, healthy - max(0, desired)) if expected > 0 else 0
+
+    def _scale_of(self, owner: str, covered: list[LivePod]) -> int:
+        controller = self.controllers.get(owner)
+        if controller is not None and hasattr(controller, "replicas"):
+            return int(controller.replicas)
+        return sum(1 for p in covered if p.owner == owner and not p.is_terminating)
+
+    def _all_pods(self, namespace: str) -> Iterable[LivePod]:
+        in_namespace = self.cluster.remember(
+            ("pods-in", namespace),
+            lambda: [
+                i
+                for i, p in enumerate(self.snapshot.pods)
+                if p.namespace == namespace and p.phase not in ("Succeeded", "Failed")
+            ],
+        )
+        for index in in_namespace:
+            self.live(index)
+        return [p for owned in self.pods.values() for p in owned if p.namespace == namespace and not p.is_gone]
+
+    # ── what controllers do ─────────────────────────────────────────────────────────────────────────────────────────
+    def create(
+        self,
+        owner: str,
+        namespace: str,
+        name: str,
+        labels: Labels,
+        spec: PodSpec,
+        default_selector: LabelSelector | None,
+        *,
+        is_new: bool,
+        ordinal: int = -1,
+        revision: str = "",
+    ) -> LivePod | None:
+        """Make a pod; None when the API server refuses it (`refusals` then says why)."""
+        prepared = self.cluster.remember(("admitted", namespace, spec), lambda: self.admission.prepare(namespace, spec))
+        refusal = self.admission.refusal(namespace, name, prepared)
+        if refusal:
+            self.refusals[owner] = refusal
+            return None
+        self.refusals.pop(owner, None)
+        self.admission.charge(namespace, prepared)
+        shape = compile_shape(self.cluster, namespace, labels, prepared, default_selector=default_selector)
+        self._made += 1
+        pod = LivePod(
+            shape=shape,
+            namespace=namespace,
+            name=name,
+            uid=f"{self.random.getrandbits(64):016x}",
+            owner=owner,
+            number=self._made,
+            created_at=self.now,
+            is_new=is_new,
+            ordinal=ordinal,
+            revision=revision,
+        )
+        pod.is_gated = bool(prepared.scheduling_gates) or bool(self._missing(shape))
+        pod.never_ready = self.never_ready(pod)
+        self.pods.setdefault(owner, []).append(pod)
+        self._enqueue(pod)
+        return pod
+
+    def _missing(self, shape: Shape) -> str:
+        return device_demand(self.cluster, shape.namespace, shape.spec).missing if shape.spec.resource_claims else ""
+
+    def delete(self, pod: LivePod) -> None:
+        """Delete a pod: one that was never bound is gone at once, a bound one terminates until the next tick."""
+        if pod.is_terminating or pod.is_gone:
+            return
+        if not pod.is_bound:
+            self._forget(pod)
+            return
+        pod.is_terminating = True
+        self.state.terminate(pod.shape, pod.node)
+        self.terminating.append(pod)
+
+    def _forget(self, pod: LivePod) -> None:
+        pod.is_gone = True
+        self.pods[pod.owner].remove(pod)
+        self.admission.charge(pod.namespace, pod.shape.spec, -1)
+        if pod.nominated != NOWHERE:
+            self.scheduler.clear_nomination(pod)
+            self._failed.clear()
+        if pod.is_bound:
+            self.state.remove(pod.shape, pod.node, is_terminating=True)
+            if pod.devices:
+                self.state.hold_devices(pod.devices, release=True)
+            self._on_node.get(pod.node, {}).pop(pod.number, None)
+
+    def _enqueue(self, pod: LivePod) -> None:
+        self._clock += 1
+        pod.queued_at = self._clock
+        self.queue.append(pod)
+
+    # ── the scheduler's turn ────────────────────────────────────────────────────────────────────────────────────────
+    def schedule(self) -> bool:
+        """Try every waiting pod for which something changed since it last failed; whether anything came of it."""
+        did_something = False
+        self.queue = [p for p in self.queue if not p.is_gone and not p.is_bound]
+        for pod in sorted(self.queue, key=lambda p: (-p.priority, p.queued_at)):
+            if pod.is_gated or pod.is_gone:
+                continue
+            moves = len(self.state.changed)
+            if self._failed.get(id(pod.shape)) == moves and pod.nominated == NOWHERE:
+                if pod.message is None:
+                    pod.message = self._message_of(pod.shape)
+                continue
+            attempt = self.scheduler.attempt(pod)
+            if attempt.node != NOWHERE:
+                self._bind(pod, attempt.node)
+                did_something = True
+                continue
+            pod.message = attempt.message
+            if attempt.nominated != NOWHERE:
+                did_something |= self._preempt(pod, attempt.nominated, attempt.victims)
+            else:
+                self._failed[id(pod.shape)] = len(self.state.changed)
+        self.queue = [p for p in self.queue if not p.is_gone and not p.is_bound]
+        return did_something
+
+    def _message_of(self, shape: Shape) -> str | None:
+        return next((p.message for p in self.queue if p.shape is shape and p.message is not None), None)
+
+    def _bind(self, pod: LivePod, node: int) -> None:
+        self.scheduler.bind(pod, node)
+        pod.started_at = self.now
+        pod.message = None
+        self._on_node.setdefault(node, {})[pod.number] = pod
+        if not pod.never_ready:
+            self.starting.append(pod)
+
+    def _preempt(self, pod: LivePod, node: int, victims: Iterable[LivePod]) -> bool:
+        was = pod.nominated
+        self.scheduler.nominate(pod, node)
+        for rival in [p for p in self.scheduler.nominations if p.nominated == node and p.priority < pod.priority]:
+            self.scheduler.clear_nomination(rival)
+        did_something = was != node
+        for victim in victims:
+            if victim.is_terminating:
+                continue
+            victim.preempted = True
+            self.preempted.append(victim)
+            self.delete(victim)
+            did_something = True
+            controller = self.replacement(victim)
+            if controller is not None:
+                self.controllers.setdefault(controller.key, controller)
+        return did_something
+
+    # ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def settle(self) -> None:
+        """Scheduler and controllers take turns until nobody has anything left to do."""
+        for _ in range(_MOST_ROUNDS):
+            busy = self.schedule()
+            for controller in list(self.controllers.values()):
+                busy |= controller.sync(self)
+            if not busy:
+                return
+        raise AssertionError("controllers and scheduler never come to rest")
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether waiting changes anything: a pod is starting or terminating."""
+        return bool(self.starting or self.terminating)
+
+    def tick(self) -> None:
+        """Every starting pod becomes Ready, every terminating pod is gone."""
+        self.tick_number += 1
+        self.now += 1.0
+        gone, self.terminating = self.terminating, []
+        for pod in gone:
+            self._forget(pod)
+        starting, self.starting = self.starting, []
+        for pod in starting:
+            if not pod.is_terminating and not pod.is_gone:
+                pod.is_ready = pod.is_running = True
+                pod.ready_at = self.now
+                pod.ready_tick = self.tick_number
+
+    # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    def held(self) -> dict[str, int]:
+        """Extended resources held by bound pods of the whole cluster, terminating ones included."""
+        return {
+            name: int(self.state.used[row].sum())
+            for name, row in self.cluster.row.items()
+            if is_extended_resource(name)
+        }
+
+    def moment(self, pods: Iterable[LivePod]) -> Moment:
+        """Counts of `pods` at this moment."""
+        bound = ready = pending = terminating = old_ready = old_not_ready = new_ready = new_starting = total = 0
+        by_workload: dict[str, int] = {}
+        for pod in pods:
+            total += 1
+            if pod.is_bound:
+                bound += 1
+                for name, amount in self._extended(pod.shape):
+                    by_workload[name] = by_workload.get(name, 0) + amount
+            if pod.is_terminating:
+                terminating += 1
+                continue
+            if not pod.is_bound:
+                pending += 1
+            elif pod.is_new:
+                new_ready += pod.is_ready
+                new_starting += not pod.is_ready
+            else:
+                old_ready += pod.is_ready
+                old_not_ready += not pod.is_ready
+            ready += pod.is_ready
+        return Moment(
+            tick=self.tick_number,
+            pods=total,
+            bound=bound,
+            ready=ready,
+            pending=pending,
+            terminating=terminating,
+            old_ready=old_ready,
+            old_not_ready=old_not_ready,
+            new_ready=new_ready,
+            new_starting=new_starting,
+            held=self.held(),
+            held_by_workload=by_workload,
+        )
+
+    def _extended(self, shape: Shape) -> list[tuple[str, int]]:
+        def ask() -> list[tuple[str, int]]:
+            names = self.cluster.resources
+            return [
+                (names[row], amount)
+                for row, amount in zip(shape.rows.tolist(), shape.amounts.tolist(), strict=True)
+                if is_extended_resource(names[row])
+            ]
+
+        return self.cluster.remember(("extended", id(shape)), ask)
+
+
+def _integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        return 0
+
+
+def _ordinal(pod: Pod) -> int:
+    if pod.owner is None or pod.owner.kind != "StatefulSet":
+        return -1
+    return _integer(pod.name.rpartition("-")[2])
+
+
+def _is_failing(pod: Pod) -> bool:
+    """A container that waits in a failure, or was restarted and still isn't ready."""
+    return any(
+        (c.state == "waiting" and c.reason not in ("", "ContainerCreating", "PodInitializing")) or c.restart_count > 2
+        for c in pod.containers
+    )

@@ -1,0 +1,211 @@
+"""A snapshot compiled for scheduling: struct-of-arrays over nodes, pods grouped by what they share.
+
+Axis order is [resource, node] everywhere. The compiled cluster never changes; a simulation copies the few arrays it
+writes to (`planner.scheduling.state`). Nodes alike in everything a pod can ask about form one node class, so that a
+pod's selectors, affinity and tolerations are evaluated once a class and not once a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.inventory.model import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
+from planner.scheduling.requests import pod_requests, scored_requests
+from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
+
+IntArray = NDArray[np.int64]
+CodeArray = NDArray[np.int32]
+BoolArray = NDArray[np.bool_]
+T = TypeVar("T")
+
+CPU_ROW, MEMORY_ROW, STORAGE_ROW, PODS_ROW = 0, 1, 2, 3
+_FIXED_ROWS = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
+_ALIKE_LIMIT = 64  # a label with more values than this, on average below 4 nodes a value, tells nodes apart
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodGroup:
+    """Bound pods that agree in namespace, labels, spec and whether they are terminating."""
+
+    namespace: str
+    labels: Labels
+    spec: PodSpec
+    is_terminating: bool
+    nodes: CodeArray  # [member] node of each member
+    pods: tuple[int, ...]  # [member] index into Snapshot.pods
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domains:
+    """A topology key's values over the nodes. `codes` is int32[node], −1 where the label is missing."""
+
+    codes: CodeArray
+    values: tuple[str, ...]
+
+    def sums(self, counts: IntArray) -> IntArray:
+        """Counts summed by domain and given back per node (0 where the label is missing): int64[node]."""
+        if not self.values:
+            return np.zeros(len(self.codes), dtype=np.int64)
+        present = self.codes >= 0
+        total = np.bincount(self.codes[present], weights=counts[present], minlength=len(self.values)).astype(np.int64)
+        return np.where(present, total[self.codes], 0)
+
+
+class Cluster:
+    """The compiled snapshot.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Pods bound to nodes the snapshot doesn't hold are left out (the inventory reports them).
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.nodes: tuple[Node, ...] = snapshot.nodes
+        self.node_names = tuple(node.name for node in self.nodes)
+        self.node_index = {name: i for i, name in enumerate(self.node_names)}
+        self.node_count = len(self.nodes)
+        self.groups, self.waiting = self._group_pods(snapshot.pods)
+        specs = {id(group.spec): group.spec for group in self.groups}
+        requests = {key: pod_requests(spec) for key, spec in specs.items()}
+        self.resources = self._resource_names(requests.values())
+        self.row = {name: i for i, name in enumerate(self.resources)}
+        self.allocatable = self._allocatable()
+        self.requested, self.scored_requested = self._requested(requests)
+        self.namespace_labels: dict[str, Labels] = {n.name: n.labels for n in snapshot.namespaces}
+        self._domains: dict[str, Domains] = {}
+        self.identifying_labels = self._identifying_labels()
+        self.node_class, self.class_members = self._node_classes()
+        self.priorities = {p.name: p for p in snapshot.priority_classes}
+        self.cache: dict[object, object] = {}  # shapes and the like, compiled once a cluster
+
+    # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────
+    def _group_pods(self, pods: Iterable[Pod]) -> tuple[list[PodGroup], list[int]]:
+        members: dict[tuple[str, int, int, bool], tuple[Pod, list[int], list[int]]] = {}
+        waiting: list[int] = []
+        index = self.node_index
+        for i, pod in enumerate(pods):
+            if pod.phase in ("Succeeded", "Failed"):
+                continue
+            if not pod.node_name:
+                waiting.append(i)
+                continue
+            node = index.get(pod.node_name)
+            if node is None:
+                continue
+            key = (pod.namespace, id(pod.labels), id(pod.spec), pod.deleted_at is not None)
+            entry = members.get(key)
+            if entry is None:
+                entry = members[key] = (pod, [], [])
+            entry[1].append(node)
+            entry[2].append(i)
+        groups = [
+            PodGroup(
+                namespace=pod.namespace,
+                labels=pod.labels,
+                spec=pod.spec,
+                is_terminating=pod.deleted_at is not None,
+                nodes=np.array(nodes, dtype=np.int32),
+                pods=tuple(indices),
+            )
+            for pod, nodes, indices in members.values()
+        ]
+        return groups, waiting
+
+    def _resource_names(self, requests: Iterable[FrozenMap[int]]) -> tuple[str, ...]:
+        extra = {name for node in self.nodes for name in node.allocatable}
+        for amounts in requests:
+            extra.update(amounts)
+        return _FIXED_ROWS + tuple(sorted(extra.difference(_FIXED_ROWS)))
+
+    def _allocatable(self) -> IntArray:
+        table = np.zeros((len(self.resources), self.node_count), dtype=np.int64)
+        for column, node in enumerate(self.nodes):
+            for name, amount in node.allocatable.items():
+                table[self.row[name], column] = amount
+        return table
+
+    def _requested(self, requests: dict[int, FrozenMap[int]]) -> tuple[IntArray, IntArray]:
+        requested = np.zeros_like(self.allocatable)
+        scored = np.zeros((2, self.node_count), dtype=np.int64)
+        scored_by_spec: dict[int, tuple[int, int]] = {}
+        for group in self.groups:
+            key = id(group.spec)
+            if key not in scored_by_spec:
+                scored_by_spec[key] = scored_requests(group.spec)
+            count = np.bincount(group.nodes, minlength=self.node_count) if len(group.nodes) > 8 else None
+            amounts = [(self.row[name], amount) for name, amount in requests[key].items()]
+            amounts.append((PODS_ROW, 1))
+            millicores, size = scored_by_spec[key]
+            if count is None:
+                for node in group.nodes:
+                    for row, amount in amounts:
+                        requested[row, node] += amount
+                    scored[0, node] += millicores
+                    scored[1, node] += size
+            else:
+                for row, amount in amounts:
+                    requested[row] += count * amount
+                scored[0] += count * millicores
+                scored[1] += count * size
+        return requested, scored
+
+    def _identifying_labels(self) -> frozenset[str]:
+        values: dict[str, set[str]] = {}
+        for node in self.nodes:
+            for key, value in node.labels.items():
+                values.setdefault(key, set()).add(value)
+        limit = max(_ALIKE_LIMIT, self.node_count // 4)
+        return frozenset({HOSTNAME} | {key for key, seen in values.items() if len(seen) > limit})
+
+    def _node_classes(self) -> tuple[CodeArray, list[NDArray[np.intp]]]:
+        codes = np.zeros(self.node_count, dtype=np.int32)
+        classes: dict[object, int] = {}
+        names = self.identifying_labels
+        for i, node in enumerate(self.nodes):
+            labels = frozenset(item for item in node.labels.items() if item[0] not in names)
+            codes[i] = classes.setdefault((labels, node.taints, node.is_cordoned), len(classes))
+        return codes, [np.flatnonzero(codes == c) for c in range(len(classes))]
+
+    # ── questions ───────────────────────────────────────────────────────────────────────────────────────────────────
+    def domains(self, key: str) -> Domains:
+        """The values of a node label as domains; computed once a key."""
+        found = self._domains.get(key)
+        if found is None:
+            numbers: dict[str, int] = {}
+            codes = np.full(self.node_count, -1, dtype=np.int32)
+            for i, node in enumerate(self.nodes):
+                value = node.labels.get(key)
+                if value is not None:
+                    codes[i] = numbers.setdefault(value, len(numbers))
+            found = self._domains[key] = Domains(codes=codes, values=tuple(numbers))
+        return found
+
+    def by_node(self, ask: Callable[[Node], int], label_keys: Iterable[str]) -> NDArray[np.int64]:
+        """`ask` answered for every node, evaluated once a node class unless it looks at an identifying label.
+
+        Returns
+        -------
+        int64[node]
+        """
+        answer = np.zeros(self.node_count, dtype=np.int64)
+        if self.identifying_labels.isdisjoint(label_keys):
+            for members in self.class_members:
+                answer[members] = ask(self.nodes[members[0]])
+        else:
+            for i, node in enumerate(self.nodes):
+                answer[i] = ask(node)
+        return answer
+
+    def remember(self, key: object, make: Callable[[], T]) -> T:
+        """What `make` gives, made once a cluster and key."""
+        found = self.cache.get(key)
+        if found is None:
+            found = self.cache[key] = make()
+        return found  # type: ignore[return-value]

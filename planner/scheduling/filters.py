@@ -1,0 +1,244 @@
+"""Where a pod can go now: the default profile's filters over all nodes at once.
+
+Filters run in the profile's order and the first one a node fails gives its reason, as in kube-scheduler
+(`RunFilterPlugins`). Source: kubernetes `pkg/scheduler/apis/config/v1/default_plugins.go` of 1.36 and each plugin.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.scheduling.cluster import PODS_ROW, BoolArray, IntArray
+from planner.scheduling.devices import Demand, device_demand, device_table, nodes_with_devices
+from planner.scheduling.scores import resource_scores
+from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
+from planner.scheduling.state import State
+from planner.scheduling.storage import STORAGE_REASONS
+
+
+class Fails(IntEnum):
+    """The first filter a node fails. Values up to 5 are those of `Static`."""
+
+    NOTHING = 0
+    PORTS = 10
+    RESOURCES = 11
+    EXCLUSIVE_CLAIM = 12
+    DISK = 13
+    STORAGE = 20  # + the storage code
+    SPREAD_LABEL = 30
+    SPREAD = 31
+    AFFINITY = 32
+    ANTI_AFFINITY = 33
+    EXISTING_ANTI_AFFINITY = 34
+    DEVICES = 35
+
+
+REASONS: dict[int, str] = {
+    **{int(code): reason for code, reason in STATIC_REASONS.items()},
+    Fails.PORTS: "node(s) didn't have free ports for the requested pod ports",
+    Fails.EXCLUSIVE_CLAIM: "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already "
+    "in-use by another pod",
+    Fails.DISK: "node(s) had no available disk",
+    **{Fails.STORAGE + code: reason for code, reason in STORAGE_REASONS.items()},
+    Fails.SPREAD_LABEL: "node(s) didn't match pod topology spread constraints (missing required label)",
+    Fails.SPREAD: "node(s) didn't match pod topology spread constraints",
+    Fails.AFFINITY: "node(s) didn't match pod affinity rules",
+    Fails.ANTI_AFFINITY: "node(s) didn't match pod anti-affinity rules",
+    Fails.EXISTING_ANTI_AFFINITY: "node(s) didn't satisfy existing pods anti-affinity rules",
+    Fails.DEVICES: "cannot allocate all claims",
+}
+# Statuses UnschedulableAndUnresolvable: removing pods can't help. RESOURCES is judged by amounts.
+UNRESOLVABLE = np.array(
+    sorted([*(int(s) for s in Static if s), *(Fails.STORAGE + c for c in STORAGE_REASONS), Fails.SPREAD_LABEL,
+            Fails.AFFINITY, Fails.DEVICES]),
+    dtype=np.uint8,
+)  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """Per shape, kept up to date node by node: whether its resources fit, and the score they give."""
+
+    fits: BoolArray
+    scores: IntArray
+    static_passes: BoolArray
+    demand: Demand
+    seen: int  # how much of State.changed is in
+
+
+def view(state: State, shape: Shape) -> View:
+    """The shape's view of the state, brought up to date."""
+    found = state.views.get(id(shape))
+    if not isinstance(found, View):
+        everything = slice(None)
+        found = View(
+            fits=_resources_fit(state, shape, everything),
+            scores=resource_scores(state, shape, everything),
+            static_passes=shape.static == Static.PASSES,
+            demand=device_demand(state.cluster, shape.namespace, shape.spec),
+            seen=len(state.changed),
+        )
+        if shape.storage.codes is not None:
+            found.static_passes &= shape.storage.codes == 0
+        state.views[id(shape)] = found
+    elif found.seen < len(state.changed):
+        nodes = np.unique(np.array(state.changed[found.seen :], dtype=np.intp))
+        found.fits[nodes] = _resources_fit(state, shape, nodes)
+        found.scores[nodes] = resource_scores(state, shape, nodes)
+        found.seen = len(state.changed)
+    return found
+
+
+def _resources_fit(state: State, shape: Shape, nodes: slice | NDArray[np.intp]) -> BoolArray:
+    fits: BoolArray = state.free[PODS_ROW, nodes] >= 1
+    for row, amount in zip(shape.rows.tolist(), shape.amounts.tolist(), strict=True):
+        fits &= state.free[row, nodes] >= amount
+    if shape.absent:
+        fits[:] = False
+    return fits
+
+
+def feasible(state: State, shape: Shape) -> BoolArray:
+    """Nodes that pass every filter now: bool[node]. Nominated pods are the scheduler's business."""
+    seen = view(state, shape)
+    mask = seen.static_passes & seen.fits
+    if shape.is_simple and not state.anti:
+        return mask
+    if not mask.any():
+        return mask
+    return fails(state, shape) == Fails.NOTHING
+
+
+def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
+    """The first filter each node fails: uint8[node] of `Fails` (or `Static`), 0 where it passes all."""
+    seen = view(state, shape)
+    codes: NDArray[np.uint8] = shape.static.copy()
+
+    def mark(refused: BoolArray, code: int) -> None:
+        codes[refused & (codes == 0)] = code
+
+    if shape.host_ports:
+        mark(_ports_taken(state, shape), Fails.PORTS)
+    mark(~seen.fits, Fails.RESOURCES)
+    if any(state.exclusive.get(claim, 0) for claim in shape.storage.exclusive_claims):
+        mark(np.ones(len(codes), dtype=np.bool_), Fails.EXCLUSIVE_CLAIM)
+    if shape.storage.disks:
+        mark(_disks_taken(state, shape), Fails.DISK)
+    if shape.storage.codes is not None:
+        conflicts = (codes == 0) & (shape.storage.codes != 0)
+        codes[conflicts] = Fails.STORAGE + shape.storage.codes[conflicts]
+    for spread in shape.hard_spread:
+        _mark_spread(state, shape, spread, mark)
+    _mark_affinity(state, shape, mark)
+    if not seen.demand.is_empty and not seen.demand.unknown:
+        usable = nodes_with_devices(state.cluster, device_table(state.cluster), state.free_devices(), seen.demand)
+        mark(~usable, Fails.DEVICES)
+    return codes
+
+
+def _ports_taken(state: State, shape: Shape) -> BoolArray:
+    """Source: `HostPortInfo.CheckConflict`: same protocol and port, and either address is 0.0.0.0 or both agree."""
+    taken = np.zeros(state.cluster.node_count, dtype=np.bool_)
+    for wanted in shape.host_ports:
+        for port, counts in state.ports.items():
+            if (port.port, port.protocol) != (wanted.port, wanted.protocol):
+                continue
+            if port.host_ip == wanted.host_ip or "0.0.0.0" in (port.host_ip, wanted.host_ip):
+                taken |= counts > 0
+    return taken
+
+
+def _disks_taken(state: State, shape: Shape) -> BoolArray:
+    taken = np.zeros(state.cluster.node_count, dtype=np.bool_)
+    for disk, read_only in shape.storage.disks:
+        for (other, other_read_only), counts in state.disks.items():
+            if other == disk and not (read_only and other_read_only):
+                taken |= counts > 0
+    return taken
+
+
+def _mark_spread(state: State, shape: Shape, spread: Spread, mark) -> None:  # type: ignore[no-untyped-def]
+    """Source: plugins/podtopologyspread `Filter`, `minMatchNum`."""
+    domains = state.cluster.domains(spread.topology_key)
+    mark(domains.codes < 0, Fails.SPREAD_LABEL)
+    counts = np.where(spread.counted, state.selected(shape.namespace, spread.selector), 0)
+    per_node = domains.sums(counts)
+    eligible = spread.counted & (domains.codes >= 0)
+    lowest = 0
+    if eligible.any():
+        found = len(np.unique(domains.codes[eligible]))
+        lowest = int(per_node[eligible].min()) if found >= spread.min_domains else 0
+    skew = per_node + int(spread.matches_itself) - lowest
+    mark(skew > spread.max_skew, Fails.SPREAD)
+
+
+def _mark_affinity(state: State, shape: Shape, mark) -> None:  # type: ignore[no-untyped-def]
+    """Source: plugins/interpodaffinity `Filter`."""
+    cluster = state.cluster
+    if shape.affinity:
+        mark(~_affinity_satisfied(state, shape), Fails.AFFINITY)
+    for term in shape.anti_affinity:
+        mark(cluster.domains(term.topology_key).sums(state.matching_all((term,))) > 0, Fails.ANTI_AFFINITY)
+    for term, carriers in state.anti.items():
+        if carriers.any() and term.matches(cluster, shape.namespace, shape.labels):
+            mark(cluster.domains(term.topology_key).sums(carriers) > 0, Fails.EXISTING_ANTI_AFFINITY)
+
+
+def _affinity_satisfied(state: State, shape: Shape) -> BoolArray:
+    """`satisfyPodAffinity`: every term's domain holds a matching pod, or the pod is the first of its kind."""
+    cluster = state.cluster
+    counts = state.matching_all(shape.affinity)
+    satisfied = np.ones(cluster.node_count, dtype=np.bool_)
+    has_keys = np.ones(cluster.node_count, dtype=np.bool_)
+    found_any = False
+    for term in shape.affinity:
+        domains = cluster.domains(term.topology_key)
+        labelled = domains.codes >= 0
+        has_keys &= labelled
+        satisfied &= domains.sums(counts) > 0
+        found_any = found_any or bool(counts[labelled].any())
+    if not found_any and all(t.matches(cluster, shape.namespace, shape.labels) for t in shape.affinity):
+        return has_keys
+    return satisfied & has_keys
+
+
+def insufficient(state: State, shape: Shape, nodes: NDArray[np.intp]) -> tuple[Counter[str], BoolArray]:
+    """Resource reasons over `nodes`, and where a node's whole size is too small (bool[len(nodes)]).
+
+    Source: plugins/noderesources `fitsRequest`: every lacking resource is named.
+    """
+    reasons: Counter[str] = Counter()
+    too_small = np.zeros(len(nodes), dtype=np.bool_)
+    lacking = int((state.free[PODS_ROW, nodes] < 1).sum())
+    if lacking:
+        reasons["Too many pods"] = lacking
+    for row, amount in zip(shape.rows.tolist(), shape.amounts.tolist(), strict=True):
+        short = state.free[row, nodes] < amount
+        if short.any():
+            reasons[f"Insufficient {state.cluster.resources[row]}"] = int(short.sum())
+            too_small |= state.cluster.allocatable[row, nodes] < amount
+    for name in shape.absent:
+        reasons[f"Insufficient {name}"] = len(nodes)
+        too_small[:] = True
+    return reasons, too_small
+
+
+def reasons_for(state: State, shape: Shape, codes: NDArray[np.uint8]) -> tuple[Counter[str], BoolArray]:
+    """What refused the pod over all nodes, and where removing other pods could help: bool[node]."""
+    reasons: Counter[str] = Counter()
+    numbers = np.bincount(codes, minlength=256)
+    for code in np.flatnonzero(numbers):
+        if code not in (Fails.NOTHING, Fails.RESOURCES):
+            reasons[REASONS[int(code)]] += int(numbers[code])
+    resolvable = (codes != 0) & ~np.isin(codes, UNRESOLVABLE)
+    short = np.flatnonzero(codes == Fails.RESOURCES)
+    if len(short):
+        found, too_small = insufficient(state, shape, short)
+        reasons.update(found)
+        resolvable[short[too_small]] = False
+    return reasons, resolvable

@@ -1,0 +1,58 @@
+"""A pod in motion: what the scheduler and the controllers know of it during a simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.scheduling.shape import Shape
+
+NOWHERE = -1
+
+
+@dataclass(slots=True, eq=False)
+class LivePod:
+    """One pod of a simulation.
+
+    Attributes
+    ----------
+    owner : key of the controller that made it, such as ``ReplicaSet/ml/worker-5cf5``; "" for bare pods
+    node : index of the node it is bound to, −1 while it waits
+    queued_at : order in the scheduling queue among equal priorities
+    message : kube-scheduler's words at its last attempt, None while never tried
+    """
+
+    shape: Shape
+    namespace: str
+    name: str
+    uid: str
+    owner: str
+    number: int  # order of creation within the simulation; negative for pods of the snapshot
+    created_at: float
+    node: int = NOWHERE
+    is_ready: bool = False
+    is_terminating: bool = False
+    is_gone: bool = False
+    never_ready: bool = False
+    is_new: bool = False  # of a revision made by the change
+    nominated: int = NOWHERE
+    queued_at: int = 0
+    message: str | None = None
+    preempted: bool = False  # terminating because the scheduler preempted it
+    ready_at: float = 0.0
+    started_at: float = 0.0
+    restarts: int = 0
+    deletion_cost: int = 0
+    is_running: bool = False
+    ordinal: int = -1  # StatefulSet
+    revision: str = ""
+    devices: tuple[int, ...] = ()
+    is_gated: bool = False  # never tried: scheduling gates, or a claim that isn't there
+    ready_tick: int = 0
+
+    @property
+    def is_bound(self) -> bool:
+        return self.node != NOWHERE
+
+    @property
+    def priority(self) -> int:
+        return self.shape.priority

@@ -1,0 +1,281 @@
+"""kube-scheduler: one pod at a time from the queue, filters, scores, ties by seed, preemption where nothing fits.
+
+Source: kubernetes `pkg/scheduler/schedule_one.go`, `framework/preemption/preemption.go`,
+`framework/plugins/defaultpreemption/default_preemption.go`, `framework/types.go` (`FitError.Error`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from planner.inventory.model import LabelSelector
+from planner.scheduling.cluster import BoolArray
+from planner.scheduling.devices import choose, device_table
+from planner.scheduling.filters import Fails, fails, feasible, reasons_for, view
+from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.scores import total_scores
+from planner.scheduling.selectors import is_empty, labels_match
+from planner.scheduling.state import State
+
+NO_VICTIMS = "No preemption victims found for incoming pod"
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """A PodDisruptionBudget at one moment."""
+
+    namespace: str
+    selector: LabelSelector | None
+    allowed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What one attempt came to: a node, or victims to delete on `nominated`, or a message only."""
+
+    node: int = NOWHERE
+    nominated: int = NOWHERE
+    victims: tuple[LivePod, ...] = ()
+    message: str = ""
+    is_tied: bool = False  # more than one node had the best score
+
+
+def histogram(node_count: int, reasons: Counter[str]) -> str:
+    """``0/3 nodes are available: 1 Insufficient cpu, 2 node(s) …``, sorted as `FitError.Error` sorts."""
+    listed = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
+    return f"0/{node_count} nodes are available:" + (f" {listed}." if listed else "")
+
+
+class Scheduler:
+    """Places pods into a state.
+
+    Parameters
+    ----------
+    pods_on : Callable[[int], Iterable[LivePod]]
+        The pods bound to a node, terminating ones included; asked only when preemption is tried.
+    budgets : Callable[[], list[Budget]]
+        The disruption budgets as they stand; asked only when preemption is tried.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        seed: int,
+        pods_on: Callable[[int], Iterable[LivePod]],
+        budgets: Callable[[], list[Budget]],
+    ) -> None:
+        self.state = state
+        self.random = Random(seed)
+        self.pods_on = pods_on
+        self.budgets = budgets
+        self.nominations: list[LivePod] = []  # waiting pods with a nominated node
+
+    # ── one attempt ─────────────────────────────────────────────────────────────────────────────────────────────────
+    def attempt(self, pod: LivePod) -> Attempt:
+        """Try to place `pod`; the state isn't changed."""
+        shape = pod.shape
+        if shape.blocked:
+            message = f"0/{self.state.cluster.node_count} nodes are available: {shape.blocked}."
+            return Attempt(message=self._with_post_filter(message, pod, self._all_not_helpful()))
+        mask = self._feasible(pod)
+        if pod.nominated != NOWHERE and mask[pod.nominated]:
+            return Attempt(node=pod.nominated)
+        nodes = np.flatnonzero(mask)
+        if len(nodes) == 0:
+            return self._post_filter(pod)
+        if len(nodes) == 1:
+            return Attempt(node=int(nodes[0]))
+        scores = total_scores(self.state, shape, view(self.state, shape).scores, nodes)
+        best = nodes[scores == scores.max()]
+        return Attempt(node=int(best[self.random.randrange(len(best))]), is_tied=len(best) > 1)
+
+    def bind(self, pod: LivePod, node: int) -> None:
+        """Put a pod on a node."""
+        pod.node = node
+        if pod.nominated != NOWHERE:
+            self.clear_nomination(pod)
+        demand = view(self.state, pod.shape).demand
+        if demand.counts:
+            pod.devices = choose(device_table(self.state.cluster), self.state.free_devices(), demand, node) or ()
+            self.state.hold_devices(pod.devices)
+        self.state.add(pod.shape, node)
+
+    def nominate(self, pod: LivePod, node: int) -> None:
+        if pod.nominated == NOWHERE:
+            self.nominations.append(pod)
+        pod.nominated = node
+
+    def clear_nomination(self, pod: LivePod) -> None:
+        pod.nominated = NOWHERE
+        if pod in self.nominations:
+            self.nominations.remove(pod)
+
+    # ── filters with nominated pods ─────────────────────────────────────────────────────────────────────────────────
+    def _feasible(self, pod: LivePod) -> BoolArray:
+        """`RunFilterPluginsWithNominatedPods`: room must remain for nominated pods of equal or higher priority."""
+        mask = feasible(self.state, pod.shape)
+        rivals = [p for p in self.nominations if p is not pod and p.priority >= pod.priority]
+        if rivals:
+            mask = mask.copy()
+        for node in {p.nominated for p in rivals}:
+            if mask[node]:
+                mask[node] = self._fits_beside(pod, node, [p for p in rivals if p.nominated == node])
+        return mask
+
+    def _fits_beside(self, pod: LivePod, node: int, rivals: list[LivePod]) -> bool:
+        for rival in rivals:
+            self.state.add(rival.shape, node)
+        fits = bool(feasible(self.state, pod.shape)[node])
+        for rival in rivals:
+            self.state.remove(rival.shape, node, is_terminating=False)
+        return fits
+
+    # ── when nothing fits ───────────────────────────────────────────────────────────────────────────────────────────
+    def _all_not_helpful(self) -> str:
+        count = self.state.cluster.node_count
+        return histogram(count, Counter({NOT_HELPFUL: count}))
+
+    def _with_post_filter(self, message: str, pod: LivePod, preemption: str) -> str:
+        """DynamicResources' PostFilter speaks first, then DefaultPreemption's, if it failed."""
+        devices = "still not schedulable" if pod.shape.spec.resource_claims else "no new claims to deallocate"
+        if not pod.shape.may_preempt:
+            preemption = "not eligible due to preemptionPolicy=Never."
+        return f"{message} {devices}, preemption: {preemption}"
+
+    def _post_filter(self, pod: LivePod) -> Attempt:
+        codes = fails(self.state, pod.shape)
+        reasons, resolvable = reasons_for(self.state, pod.shape, codes)
+        nominated = np.flatnonzero(codes == Fails.NOTHING)
+        if len(nominated):  # fits but for a nominated pod: kube-scheduler reports the resources it lacks
+            reasons, resolvable = self._reasons_beside_rivals(pod, codes, nominated)
+        message = histogram(self.state.cluster.node_count, reasons)
+        if not pod.shape.may_preempt:
+            return Attempt(message=self._with_post_filter(message, pod, ""))
+        if pod.nominated != NOWHERE and self._waits_for_victims(pod):
+            return Attempt(
+                message=self._with_post_filter(message, pod, "not eligible due to a terminating pod on the nominated node.")
+            )  # fmt: skip
+        return self._preempt(pod, message, resolvable)
+
+    def _reasons_beside_rivals(self, pod: LivePod, codes, nominated):  # type: ignore[no-untyped-def]
+        rivals = [p for p in self.nominations if p is not pod and p.priority >= pod.priority]
+        for rival in rivals:
+            self.state.add(rival.shape, rival.nominated)
+        answer = reasons_for(self.state, pod.shape, fails(self.state, pod.shape))
+        for rival in rivals:
+            self.state.remove(rival.shape, rival.nominated, is_terminating=False)
+        return answer
+
+    def _waits_for_victims(self, pod: LivePod) -> bool:
+        return any(p.preempted and p.priority < pod.priority for p in self.pods_on(pod.nominated))
+
+    # ── preemption ──────────────────────────────────────────────────────────────────────────────────────────────────
+    def _preempt(self, pod: LivePod, message: str, resolvable: BoolArray) -> Attempt:
+        statuses: Counter[str] = Counter()
+        node_count = self.state.cluster.node_count
+        candidates: list[tuple[int, list[LivePod], int]] = []
+        potential = np.flatnonzero(resolvable).tolist()
+        wanted = min(max(len(potential) // 10, 100), len(potential))
+        start = self.random.randrange(len(potential)) if potential else 0
+        budgets = self.budgets() if potential else []
+        for offset in range(len(potential)):
+            node = potential[(start + offset) % len(potential)]
+            victims, violations, status = self._select_victims(pod, node, budgets)
+            if victims:
+                candidates.append((node, victims, violations))
+                if len(candidates) >= wanted and any(c[2] == 0 for c in candidates):
+                    break
+            else:
+                statuses.update(status)
+        if candidates:
+            node, victims, _ = self._pick(candidates)
+            return Attempt(nominated=node, victims=tuple(victims), message=message)
+        statuses[NOT_HELPFUL] += node_count - len(potential)
+        return Attempt(message=self._with_post_filter(message, pod, histogram(node_count, +statuses)))
+
+    def _select_victims(
+        self, pod: LivePod, node: int, budgets: list[Budget]
+    ) -> tuple[list[LivePod], int, Counter[str]]:
+        """`SelectVictimsOnNode`: remove all of lower priority, then take back the most important that still fit."""
+        lower = [p for p in self.pods_on(node) if p.priority < pod.priority]
+        if not lower:
+            return [], 0, Counter({NO_VICTIMS: 1})
+        for victim in lower:
+            self._lift(victim)
+        victims: list[LivePod] = []
+        violations = 0
+        status: Counter[str] = Counter()
+        if not self._fits_on(pod, node):
+            status = self._status_on(pod, node)
+            victims_back = lower
+        else:
+            lower.sort(key=lambda p: (-p.priority, p.started_at))
+            violating, others = _split_by_budget(lower, budgets)
+            victims_back = []
+            for group, breaks_budget in ((violating, True), (others, False)):
+                for victim in group:
+                    self._put_back(victim)
+                    if not self._fits_on(pod, node):
+                        self._lift(victim)
+                        victims.append(victim)
+                        violations += int(breaks_budget)
+                        victims_back.append(victim)
+            victims.sort(key=lambda p: (-p.priority, p.started_at))
+        for victim in victims_back:
+            self._put_back(victim)
+        return victims, violations, status
+
+    def _lift(self, pod: LivePod) -> None:
+        self.state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
+        self.state.hold_devices(pod.devices, release=True)
+
+    def _put_back(self, pod: LivePod) -> None:
+        self.state.add(pod.shape, pod.node, is_terminating=pod.is_terminating)
+        self.state.hold_devices(pod.devices)
+
+    def _fits_on(self, pod: LivePod, node: int) -> bool:
+        return bool(self._feasible(pod)[node])
+
+    def _status_on(self, pod: LivePod, node: int) -> Counter[str]:
+        """The filters' reasons on one node."""
+        codes = fails(self.state, pod.shape)
+        only = np.zeros_like(codes)
+        only[node] = codes[node]
+        reasons, _ = reasons_for(self.state, pod.shape, only)
+        return reasons
+
+    def _pick(self, candidates: list[tuple[int, list[LivePod], int]]) -> tuple[int, list[LivePod], int]:
+        """`pickOneNodeForPreemption`: fewest budgets broken, lowest top priority, lowest sum, fewest, started latest."""
+
+        def rank(candidate: tuple[int, list[LivePod], int]) -> tuple[float, ...]:
+            _, victims, violations = candidate
+            top = victims[0].priority
+            earliest = min(p.started_at for p in victims if p.priority == top)
+            return (violations, top, sum(p.priority + 2**31 for p in victims), len(victims), -earliest)
+
+        best = min(rank(c) for c in candidates)
+        tied = [c for c in candidates if rank(c) == best]
+        return tied[self.random.randrange(len(tied))]
+
+
+def _split_by_budget(pods: list[LivePod], budgets: list[Budget]) -> tuple[list[LivePod], list[LivePod]]:
+    """`filterPodsWithPDBViolation`: pods whose eviction would break a budget, and the others; order kept."""
+    allowed = [b.allowed for b in budgets]
+    violating: list[LivePod] = []
+    others: list[LivePod] = []
+    for pod in pods:
+        breaks = False
+        for i, budget in enumerate(budgets):
+            if budget.namespace != pod.namespace or not pod.shape.labels or is_empty(budget.selector):
+                continue
+            if labels_match(budget.selector, pod.shape.labels):
+                allowed[i] -= 1
+                breaks = breaks or allowed[i] < 0
+        (violating if breaks else others).append(pod)
+    return violating, others

@@ -1,0 +1,370 @@
+"""A pod's demands compiled against a cluster: what never changes while pods come and go is worked out once.
+
+Pods of one template are one shape. Sources: kubernetes `pkg/scheduler/framework/plugins/*`, default profile of 1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.inventory.model import (
+    HostPort,
+    Labels,
+    LabelSelector,
+    Node,
+    PodAffinityTerm,
+    PodSpec,
+    Requirement,
+    TopologySpreadConstraint,
+)
+from planner.scheduling.cluster import BoolArray, Cluster, IntArray
+from planner.scheduling.requests import pod_requests, scored_requests
+from planner.scheduling.selectors import (
+    intolerable_preferences,
+    labels_match,
+    named_nodes,
+    node_affinity_matches,
+    term_matches,
+    tolerates_cordon,
+    tolerates_taints,
+)
+from planner.scheduling.storage import StorageDemand, storage_demand
+from planner.vocabulary import CPU, HOSTNAME, MEMORY, ZONE
+
+
+class Static(IntEnum):
+    """The first static filter a node fails, in the default profile's order; PASSES when none."""
+
+    PASSES = 0
+    NOT_NAMED = 1  # PreFilter: the pod's affinity names other nodes
+    CORDONED = 2
+    OTHER_NODE_NAME = 3
+    TAINT = 4
+    NODE_AFFINITY = 5
+
+
+STATIC_REASONS = {
+    Static.NOT_NAMED: "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+    Static.CORDONED: "node(s) were unschedulable",
+    Static.OTHER_NODE_NAME: "node(s) didn't match the requested node name",
+    Static.TAINT: "node(s) had untolerated taint(s)",
+    Static.NODE_AFFINITY: "node(s) didn't match Pod's node affinity/selector",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """A pod (anti-)affinity term with its namespaces and label keys resolved."""
+
+    selector: LabelSelector | None
+    topology_key: str
+    namespaces: frozenset[str]
+    namespace_selector: LabelSelector | None
+    weight: int = 0
+
+    def matches(self, cluster: Cluster, namespace: str, labels: Labels) -> bool:
+        """Whether a pod with these labels in this namespace is one the term speaks of."""
+        if namespace not in self.namespaces:
+            if self.namespace_selector is None:
+                return False
+            known = dict(cluster.namespace_labels.get(namespace, {}))
+            known.setdefault("kubernetes.io/metadata.name", namespace)
+            if not labels_match(self.namespace_selector, known):
+                return False
+        return labels_match(self.selector, labels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Spread:
+    """A topology spread constraint with its selector resolved; `counted` says on which nodes pods count: bool[node]."""
+
+    max_skew: int
+    topology_key: str
+    selector: LabelSelector | None
+    min_domains: int
+    counted: BoolArray
+    matches_itself: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shape:
+    """One kind of pod, compiled.
+
+    Attributes
+    ----------
+    rows, amounts : resources asked for as rows of the cluster's tables, int64[k]
+    absent : resources asked for that no node has
+    static : uint8[node], a `Static` each
+    preferred, disliked : int64[node] or None; raw NodeAffinity score, untolerated PreferNoSchedule taints
+    blocked : why the pod is refused before any node is looked at ("" if not), in kube-scheduler's words
+    """
+
+    namespace: str
+    labels: Labels
+    spec: PodSpec
+    priority: int
+    may_preempt: bool
+    rows: NDArray[np.intp]
+    amounts: IntArray
+    absent: tuple[str, ...]
+    scored: tuple[int, int]
+    balanced: tuple[int, int]
+    static: NDArray[np.uint8]
+    preferred: IntArray | None
+    disliked: IntArray | None
+    image_score: IntArray | None
+    host_ports: tuple[HostPort, ...]
+    affinity: tuple[Term, ...]
+    anti_affinity: tuple[Term, ...]
+    liked: tuple[Term, ...]  # preferred affinity (weight > 0) and anti-affinity (weight < 0)
+    hard_spread: tuple[Spread, ...]
+    soft_spread: tuple[Spread, ...]
+    has_own_spread: bool
+    storage: StorageDemand
+    blocked: str
+
+    @property
+    def has_affinity(self) -> bool:
+        return bool(self.affinity or self.anti_affinity or self.liked)
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether nodes can be judged one by one: only static filters and resources decide."""
+        return not (
+            self.host_ports or self.affinity or self.anti_affinity or self.hard_spread or self.spec.resource_claims
+            or self.storage.exclusive_claims or self.storage.disks
+        )  # fmt: skip
+
+
+def _merge_keys(selector: LabelSelector | None, labels: Labels, match: tuple[str, ...], mismatch: tuple[str, ...] = ()) -> LabelSelector | None:  # fmt: skip
+    """matchLabelKeys and mismatchLabelKeys turned into requirements, as the API server does on creation."""
+    if selector is None:
+        return None
+    extra = [Requirement(key=key, operator="In", values=(labels[key],)) for key in match if key in labels]
+    extra += [Requirement(key=key, operator="NotIn", values=(labels[key],)) for key in mismatch if key in labels]
+    if not extra:
+        return selector
+    return replace(selector, match_expressions=selector.match_expressions + tuple(extra))
+
+
+def compile_term(term: PodAffinityTerm, namespace: str, labels: Labels, sign: int = 1) -> Term:
+    """Resolve a term of a pod in `namespace` with `labels` (`newAffinityTerm`: no namespaces means its own)."""
+    own = not term.namespaces and term.namespace_selector is None
+    return Term(
+        selector=_merge_keys(term.label_selector, labels, term.match_label_keys, term.mismatch_label_keys),
+        topology_key=term.topology_key,
+        namespaces=frozenset((namespace,)) if own else frozenset(term.namespaces),
+        namespace_selector=term.namespace_selector,
+        weight=term.weight * sign,
+    )
+
+
+def _compile_spread(
+    cluster: Cluster, constraints: list[TopologySpreadConstraint], spec: PodSpec, labels: Labels
+) -> tuple[Spread, ...]:
+    """Hard or soft constraints with the nodes they count on.
+
+    Source: plugins/podtopologyspread `calPreFilterState`, `initPreScoreState` and `matchNodeInclusionPolicies`.
+    """
+    if not constraints:
+        return ()
+    has_all_keys = np.ones(cluster.node_count, dtype=np.bool_)
+    for constraint in constraints:
+        has_all_keys &= cluster.domains(constraint.topology_key).codes >= 0
+    compiled = []
+    for constraint in constraints:
+        counted = has_all_keys.copy()
+        if constraint.node_affinity_policy == "Honor":
+            counted &= _affine_nodes(cluster, spec)
+        if constraint.node_taints_policy == "Honor":
+            counted &= cluster.by_node(lambda n: tolerates_taints(spec.tolerations, n.taints), ()).astype(np.bool_)
+        selector = _merge_keys(constraint.label_selector, labels, constraint.match_label_keys)
+        compiled.append(
+            Spread(
+                max_skew=constraint.max_skew,
+                topology_key=constraint.topology_key,
+                selector=selector,
+                min_domains=constraint.min_domains or 1,
+                counted=counted,
+                matches_itself=labels_match(selector, labels),
+            )
+        )
+    return tuple(compiled)
+
+
+def _node_label_keys(spec: PodSpec) -> set[str]:
+    keys = set(spec.node_selector)
+    terms = list(spec.node_affinity.required or ()) + [p.term for p in spec.node_affinity.preferred]
+    for term in terms:
+        keys.update(requirement.key for requirement in term.match_expressions)
+        if term.match_fields:
+            keys.add(HOSTNAME)  # looks at the node's name: no class can answer
+    return keys
+
+
+def _affine_nodes(cluster: Cluster, spec: PodSpec) -> BoolArray:
+    ask = partial(node_affinity_matches, spec)
+    return cluster.by_node(lambda n: int(ask(n.labels, n.name)), _node_label_keys(spec)).astype(np.bool_)
+
+
+def _static(cluster: Cluster, spec: PodSpec) -> NDArray[np.uint8]:
+    def judge(node: Node) -> int:
+        if not tolerates_cordon(spec, node):
+            return Static.CORDONED
+        if spec.node_name and spec.node_name != node.name:
+            return Static.OTHER_NODE_NAME
+        if not tolerates_taints(spec.tolerations, node.taints):
+            return Static.TAINT
+        if not node_affinity_matches(spec, node.labels, node.name):
+            return Static.NODE_AFFINITY
+        return Static.PASSES
+
+    named = named_nodes(spec)
+    if named is not None:
+        codes = np.full(cluster.node_count, Static.NOT_NAMED, dtype=np.uint8)
+        for name in named:
+            position = cluster.node_index.get(name)
+            if position is not None:
+                codes[position] = judge(cluster.nodes[position])
+        return codes
+    keys = _node_label_keys(spec) | ({HOSTNAME} if spec.node_name else set())
+    return cluster.by_node(judge, keys).astype(np.uint8)
+
+
+def _preferred(cluster: Cluster, spec: PodSpec) -> IntArray | None:
+    preferred = [p for p in spec.node_affinity.preferred if p.weight]
+    if not preferred:
+        return None
+
+    def score(node: Node) -> int:
+        return sum(p.weight for p in preferred if term_matches(p.term, node.labels, node.name))
+
+    return cluster.by_node(score, _node_label_keys(spec))
+
+
+def _disliked(cluster: Cluster, spec: PodSpec) -> IntArray | None:
+    counts = cluster.by_node(lambda n: intolerable_preferences(spec.tolerations, n.taints), ())
+    return counts if counts.any() else None
+
+
+_MIN_IMAGE_BYTES, _MAX_IMAGE_BYTES = 23 * 1024 * 1024, 1000 * 1024 * 1024
+
+
+def _image_score(cluster: Cluster, spec: PodSpec) -> IntArray | None:
+    """ImageLocality: bytes of the pod's images already on a node, scaled by how many nodes have them.
+
+    Source: plugins/imagelocality `sumImageScores`, `calculatePriority`.
+    """
+    containers = spec.init_containers + spec.containers
+    spread: dict[str, int] = {}
+    for container in containers:
+        if container.image and container.image not in spread:
+            spread[container.image] = sum(1 for node in cluster.nodes if container.image in node.images)
+    if not any(spread.values()):
+        return None
+    largest = _MAX_IMAGE_BYTES * len(containers)
+    scores = np.zeros(cluster.node_count, dtype=np.int64)
+    for i, node in enumerate(cluster.nodes):
+        total = sum(int(node.images.get(c.image, 0) * spread[c.image] / cluster.node_count) for c in containers)
+        clamped = min(max(total, _MIN_IMAGE_BYTES), largest)
+        scores[i] = 100 * (clamped - _MIN_IMAGE_BYTES) // (largest - _MIN_IMAGE_BYTES)
+    return scores
+
+
+_SYSTEM_DEFAULT_SPREAD = ((HOSTNAME, 3), (ZONE, 5))  # kubernetes pkg/scheduler/framework/plugins/podtopologyspread
+
+
+def _soft_spread(
+    cluster: Cluster, spec: PodSpec, labels: Labels, default_selector: LabelSelector | None
+) -> tuple[Spread, ...]:
+    if spec.topology_spread:
+        soft = [c for c in spec.topology_spread if c.when_unsatisfiable == "ScheduleAnyway"]
+        return _compile_spread(cluster, soft, spec, labels)
+    if default_selector is None:
+        return ()
+    affine = _affine_nodes(cluster, spec)
+    return tuple(
+        Spread(
+            max_skew=max_skew,
+            topology_key=key,
+            selector=default_selector,
+            min_domains=1,
+            counted=affine,
+            matches_itself=labels_match(default_selector, labels),
+        )
+        for key, max_skew in _SYSTEM_DEFAULT_SPREAD
+    )
+
+
+def compile_shape(
+    cluster: Cluster,
+    namespace: str,
+    labels: Labels,
+    spec: PodSpec,
+    *,
+    default_selector: LabelSelector | None = None,
+) -> Shape:
+    """The shape of a pod, compiled once a cluster for equal arguments.
+
+    Parameters
+    ----------
+    default_selector : LabelSelector or None
+        Selector of the owning ReplicaSet or StatefulSet, for the default spreading of pods without constraints.
+    """
+    key = (namespace, labels, spec, default_selector)
+    return cluster.remember(key, lambda: _compile(cluster, namespace, labels, spec, default_selector))
+
+
+def _priority(cluster: Cluster, spec: PodSpec) -> tuple[int, bool]:
+    """Priority and whether it may preempt: as admitted, else from the named or the global default class.
+
+    Source: kubernetes `plugin/pkg/admission/priority/admission.go`.
+    """
+    known = cluster.priorities.get(spec.priority_class_name)
+    if known is None and not spec.priority_class_name:
+        known = next((p for p in cluster.priorities.values() if p.is_global_default), None)
+    priority = spec.priority if spec.priority is not None else (known.value if known else 0)
+    policy = spec.preemption_policy or (known.preemption_policy if known else "PreemptLowerPriority")
+    return priority, policy != "Never"
+
+
+def _compile(
+    cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec, default_selector: LabelSelector | None
+) -> Shape:
+    requests = pod_requests(spec)
+    known = [(cluster.row[name], amount) for name, amount in requests.items() if name in cluster.row]
+    priority, may_preempt = _priority(cluster, spec)
+    storage = storage_demand(cluster, namespace, spec)
+    required = [c for c in spec.topology_spread if c.when_unsatisfiable != "ScheduleAnyway"]
+    compile_one = partial(compile_term, namespace=namespace, labels=labels)
+    return Shape(
+        namespace=namespace,
+        labels=labels,
+        spec=spec,
+        priority=priority,
+        may_preempt=may_preempt,
+        rows=np.array([row for row, _ in known], dtype=np.intp),
+        amounts=np.array([amount for _, amount in known], dtype=np.int64),
+        absent=tuple(sorted(name for name in requests if name not in cluster.row)),
+        scored=scored_requests(spec),
+        balanced=(requests.get(CPU, 0), requests.get(MEMORY, 0)),
+        static=_static(cluster, spec),
+        preferred=_preferred(cluster, spec),
+        disliked=_disliked(cluster, spec),
+        image_score=_image_score(cluster, spec),
+        host_ports=tuple(p for c in spec.init_containers + spec.containers for p in c.host_ports),
+        affinity=tuple(compile_one(t) for t in spec.pod_affinity if not t.weight),
+        anti_affinity=tuple(compile_one(t) for t in spec.pod_anti_affinity if not t.weight),
+        liked=tuple(compile_one(t) for t in spec.pod_affinity if t.weight)
+        + tuple(compile_one(t, sign=-1) for t in spec.pod_anti_affinity if t.weight),
+        hard_spread=_compile_spread(cluster, required, spec, labels),
+        soft_spread=_soft_spread(cluster, spec, labels, default_selector),
+        has_own_spread=bool(spec.topology_spread),
+        storage=storage,
+        blocked=storage.blocked,
+    )

@@ -1,0 +1,234 @@
+"""The part of a cluster that changes while pods come and go: free resources and counts of pods by what they match.
+
+A state is copied from a compiled cluster and changed one pod at a time. Counts are kept only for the selectors and
+terms somebody asked about; the first question scans the pods, later changes are added as they happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner.inventory.model import HostPort, Labels, LabelSelector, PodSpec
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
+from planner.scheduling.devices import device_table
+from planner.scheduling.selectors import is_empty, labels_match
+from planner.scheduling.shape import Shape, Term, compile_term
+
+
+@dataclass(slots=True, eq=False)
+class Count:
+    """Pods per node that satisfy `matches(namespace, labels)`: int64[node]."""
+
+    matches: Callable[[str, Labels], bool]
+    skips_terminating: bool
+    by_node: IntArray
+    known: dict[int, bool] = field(default_factory=dict)  # id of a shape → whether it matches
+
+    def knows(self, shape: Shape) -> bool:
+        answer = self.known.get(id(shape))
+        if answer is None:
+            answer = self.known[id(shape)] = self.matches(shape.namespace, shape.labels)
+        return answer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Carried:
+    """What existing pods bring along by their own specs, counted once a cluster."""
+
+    anti: dict[Term, IntArray]  # required anti-affinity terms
+    likes: dict[Term, IntArray]  # preferred terms, and required affinity with weight 1
+    ports: dict[HostPort, IntArray]
+    exclusive: dict[tuple[str, str], int]
+    disks: dict[tuple[str, bool], IntArray]
+
+
+_HARD_AFFINITY_WEIGHT = 1  # InterPodAffinityArgs.hardPodAffinityWeight default
+
+
+def carried_terms(namespace: str, labels: Labels, spec: PodSpec) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
+    """(required anti-affinity terms, scored terms) that a pod of this spec imposes on others."""
+    anti = tuple(compile_term(t, namespace, labels) for t in spec.pod_anti_affinity if not t.weight)
+    likes = [compile_term(t, namespace, labels) for t in spec.pod_affinity if t.weight]
+    likes += [compile_term(t, namespace, labels, sign=-1) for t in spec.pod_anti_affinity if t.weight]
+    for term in spec.pod_affinity:
+        if not term.weight:
+            hard = compile_term(term, namespace, labels)
+            likes.append(
+                Term(
+                    selector=hard.selector,
+                    topology_key=hard.topology_key,
+                    namespaces=hard.namespaces,
+                    namespace_selector=hard.namespace_selector,
+                    weight=_HARD_AFFINITY_WEIGHT,
+                )
+            )
+    return anti, tuple(likes)
+
+
+def _carried(cluster: Cluster) -> _Carried:
+    carried = _Carried({}, {}, {}, {}, {})
+    zeros = np.zeros(cluster.node_count, dtype=np.int64)
+    for group in cluster.groups:
+        spec = group.spec
+        per_node = np.bincount(group.nodes, minlength=cluster.node_count).astype(np.int64)
+        if spec.pod_affinity or spec.pod_anti_affinity:
+            anti, likes = carried_terms(group.namespace, group.labels, spec)
+            for terms, table in ((anti, carried.anti), (likes, carried.likes)):
+                for term in terms:
+                    table[term] = table.get(term, zeros) + per_node
+        for container in spec.init_containers + spec.containers:
+            for port in container.host_ports:
+                carried.ports[port] = carried.ports.get(port, zeros) + per_node
+        for volume in spec.volumes:
+            if volume.disk_id:
+                disk = (volume.disk_id, volume.read_only)
+                carried.disks[disk] = carried.disks.get(disk, zeros) + per_node
+            elif volume.claim_name:
+                claim = (group.namespace, volume.claim_name)
+                carried.exclusive[claim] = carried.exclusive.get(claim, 0) + len(group.nodes)
+    return carried
+
+
+class State:
+    """A cluster in motion.
+
+    Attributes
+    ----------
+    free : int64[resource, node], allocatable minus requested; may be negative where a node is overcommitted
+    used : int64[resource, node]
+    scored : int64[2, node], requests with kube-scheduler's defaults for containers without any
+    changed : nodes in the order they changed, for those who keep something per node up to date
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.used = cluster.requested.copy()
+        self.free = cluster.allocatable - cluster.requested
+        self.scored = cluster.scored_requested.copy()
+        self.changed: list[int] = []
+        base = cluster.remember("carried", lambda: _carried(cluster))
+        self.anti = {term: counts.copy() for term, counts in base.anti.items()}
+        self.likes = {term: counts.copy() for term, counts in base.likes.items()}
+        self.ports = {port: counts.copy() for port, counts in base.ports.items()}
+        self.exclusive = dict(base.exclusive)
+        self.disks = {disk: counts.copy() for disk, counts in base.disks.items()}
+        self._counts: dict[object, Count] = {}
+        self._by_shape: dict[int, tuple[Shape, list[Count]]] = {}
+        self._carries: dict[int, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
+        self.devices_free: BoolArray | None = None
+        self._moves: list[tuple[Shape, int, int, int]] = []  # shape, node, change in pods, change in standing pods
+        self.views: dict[int, object] = {}  # per shape, kept by planner.scheduling.filters
+
+    # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _count(self, key: object, matches: Callable[[str, Labels], bool], skips_terminating: bool) -> Count:
+        found = self._counts.get(key)
+        if found is None:
+            by_node = self._initial(key, matches, skips_terminating).copy()
+            found = self._counts[key] = Count(matches, skips_terminating, by_node)
+            for shape, counts in self._by_shape.values():
+                if found.knows(shape):
+                    counts.append(found)
+            self._replay(found)
+        return found
+
+    def _initial(self, key: object, matches: Callable[[str, Labels], bool], skips_terminating: bool) -> IntArray:
+        def scan() -> IntArray:
+            by_node = np.zeros(self.cluster.node_count, dtype=np.int64)
+            for group in self.cluster.groups:
+                if not (skips_terminating and group.is_terminating) and matches(group.namespace, group.labels):
+                    by_node += np.bincount(group.nodes, minlength=self.cluster.node_count)
+            return by_node
+
+        return self.cluster.remember(("count", key), scan)
+
+    def _replay(self, count: Count) -> None:
+        """Add what happened before this count was asked for."""
+        for shape, node, placed, standing in self._moves:
+            if count.knows(shape):
+                count.by_node[node] += standing if count.skips_terminating else placed
+
+    def selected(self, namespace: str, selector: LabelSelector | None) -> IntArray:
+        """Pods of `namespace` that `selector` selects and that aren't terminating (topology spread): int64[node]."""
+        if is_empty(selector):
+            return np.zeros(self.cluster.node_count, dtype=np.int64)
+        key = ("selected", namespace, selector)
+        return self._count(key, lambda ns, labels: ns == namespace and labels_match(selector, labels), True).by_node
+
+    def matching_all(self, terms: tuple[Term, ...]) -> IntArray:
+        """Pods that match every one of `terms`, terminating ones included (pod affinity): int64[node]."""
+        cluster = self.cluster
+        return self._count(
+            ("all", terms), lambda ns, labels: all(t.matches(cluster, ns, labels) for t in terms), False
+        ).by_node
+
+    # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _note(self, shape: Shape, node: int, placed: int, standing: int) -> None:
+        entry = self._by_shape.get(id(shape))
+        if entry is None:
+            entry = self._by_shape[id(shape)] = (shape, [c for c in self._counts.values() if c.knows(shape)])
+        self._moves.append((shape, node, placed, standing))
+        for count in entry[1]:
+            count.by_node[node] += standing if count.skips_terminating else placed
+
+    def _carry(self, shape: Shape, node: int, change: int) -> None:
+        terms = self._carries.get(id(shape))
+        if terms is None:
+            terms = self._carries[id(shape)] = carried_terms(shape.namespace, shape.labels, shape.spec)
+        for group, table in zip(terms, (self.anti, self.likes), strict=True):
+            for term in group:
+                if term not in table:
+                    table[term] = np.zeros(self.cluster.node_count, dtype=np.int64)
+                table[term][node] += change
+        for port in shape.host_ports:
+            if port not in self.ports:
+                self.ports[port] = np.zeros(self.cluster.node_count, dtype=np.int64)
+            self.ports[port][node] += change
+        for disk in shape.storage.disks:
+            if disk not in self.disks:
+                self.disks[disk] = np.zeros(self.cluster.node_count, dtype=np.int64)
+            self.disks[disk][node] += change
+        for claim in shape.storage.exclusive_claims:
+            self.exclusive[claim] = self.exclusive.get(claim, 0) + change
+
+    def _occupy(self, shape: Shape, node: int, change: int) -> None:
+        used, free = self.used, self.free
+        for row, amount in zip(shape.rows.tolist(), shape.amounts.tolist(), strict=True):
+            used[row, node] += change * amount
+            free[row, node] -= change * amount
+        used[PODS_ROW, node] += change
+        free[PODS_ROW, node] -= change
+        self.scored[0, node] += change * shape.scored[0]
+        self.scored[1, node] += change * shape.scored[1]
+        self.changed.append(node)
+        if shape.has_affinity or shape.host_ports or shape.storage.disks or shape.storage.exclusive_claims:
+            self._carry(shape, node, change)
+
+    def add(self, shape: Shape, node: int, *, is_terminating: bool = False) -> None:
+        """A pod is bound to `node`."""
+        self._occupy(shape, node, 1)
+        self._note(shape, node, 1, 0 if is_terminating else 1)
+
+    def remove(self, shape: Shape, node: int, *, is_terminating: bool) -> None:
+        """A bound pod is gone."""
+        self._occupy(shape, node, -1)
+        self._note(shape, node, -1, 0 if is_terminating else -1)
+
+    def terminate(self, shape: Shape, node: int) -> None:
+        """A bound pod starts to terminate: it keeps what it holds, but spreading no longer counts it."""
+        self.changed.append(node)
+        self._note(shape, node, 0, -1)
+
+    # ── devices ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    def free_devices(self) -> BoolArray:
+        """bool[device], copied on first use."""
+        if self.devices_free is None:
+            self.devices_free = ~device_table(self.cluster).taken
+        return self.devices_free
+
+    def hold_devices(self, devices: Iterable[int], *, release: bool = False) -> None:
+        free = self.free_devices()
+        for device in devices:
+            free[device] = release
