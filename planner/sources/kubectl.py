@@ -10,7 +10,6 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -69,22 +68,24 @@ def read_bytes(data: bytes, *, name: str, taken_at: float | None = None) -> Snap
     return read_uploads([(name, data)], taken_at=taken_at)
 
 
-def read_uploads(files: Iterable[tuple[str, bytes]], *, taken_at: float | None = None) -> Snapshot:
-    """The snapshot in several uploaded files, given as (name, content); ``logs.txt`` files give their lines."""
+def read_uploads(files: Iterable[tuple[str, bytes]], *, source: str = "", taken_at: float | None = None) -> Snapshot:
+    """The snapshot in several files, given as (name, content); ``.txt`` and ``.log`` files give their log lines.
+
+    `source` is the files' names when not given; errors as `read`.
+    """
+    many = list(files)
     problems: list[Finding] = []
     logs: list[PodLog] = []
-    names: list[str] = []
 
     def parts() -> Iterator[Part]:
-        for name, data in files:
-            names.append(name)
+        for name, data in many:
             if name.endswith((".txt", ".log")):
                 logs.extend(logs_of(data.decode("utf-8", "replace").splitlines(), name, problems))
             else:
                 yield from parts_of(data, name, problems)
 
-    snapshot = build_snapshot(parts(), source="", taken_at=taken_at, logs=logs, problems=problems)
-    return _checked(snapshot, ", ".join(names))
+    source = source or ", ".join(name for name, _ in many)
+    return _checked(build_snapshot(parts(), source=source, taken_at=taken_at, logs=logs, problems=problems))
 
 
 def read_items(items: Iterable[dict[str, Any]], *, source: str = "objects", taken_at: float | None = None) -> Snapshot:
@@ -131,19 +132,17 @@ def _name(place: str | Path) -> str:
     return Path(place).name or str(place)
 
 
-def _checked(snapshot: Snapshot, source: str = "") -> Snapshot:
+def _checked(snapshot: Snapshot) -> Snapshot:
     """`snapshot`, unless nothing at all was read."""
-    is_known = any(presence is not Presence.ABSENT for presence in snapshot.presence.values())
-    if is_known:
-        return replace(snapshot, source=source) if source else snapshot
-    where = source or snapshot.source
+    if any(presence is not Presence.ABSENT for presence in snapshot.presence.values()):
+        return snapshot
     if snapshot.problems:
         first = snapshot.problems[0]
-        raise InputError(f"nothing in it can be read: {first.what}", where=where, mend=first.mend)
+        raise InputError(f"nothing in it can be read: {first.what}", where=snapshot.source, mend=first.mend)
     if snapshot.other_kinds:
         kinds = ", ".join(sorted(snapshot.other_kinds)[:5])
-        raise InputError(f"none of its objects is of use here (found: {kinds})", where=where, mend=_GIVE)
-    raise InputError("there is no Kubernetes object in it", where=where, mend=_GIVE)
+        raise InputError(f"none of its objects is of use here (found: {kinds})", where=snapshot.source, mend=_GIVE)
+    raise InputError("there is no Kubernetes object in it", where=snapshot.source, mend=_GIVE)
 
 
 def _all_of(stream: BinaryIO) -> bytes:

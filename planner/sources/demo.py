@@ -1,0 +1,36 @@
+"""The clusters that come with the planner: the demo, and a large one from a production trace.
+
+Their files are in ``data/`` of a checkout and inside the package when installed.
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Final
+
+from planner.inventory.model import Snapshot
+from planner.sources import kubectl
+from planner.sources.prices import data_folder
+
+DEMO_NAME: Final = "demo"
+LARGE_NAME: Final = "openb"
+_DEMO_FILES: Final = ("cluster.json", "pod-metrics.json", "logs.txt")
+
+
+def read() -> Snapshot:
+    """The demo cluster ``edu-gke``: objects, pod metrics and logs, as recorded."""
+    folder = data_folder() / "demo"
+    return kubectl.read_uploads(
+        [(name, gzip.decompress((folder / f"{name}.gz").read_bytes())) for name in _DEMO_FILES], source=DEMO_NAME
+    )
+
+
+def read_large() -> Snapshot:
+    """The cluster of the trace ``openb``: 1,523 nodes, 6,212 GPUs, 5,074 pods."""
+    return kubectl.read_bytes((data_folder() / "openb" / "cluster.json.gz").read_bytes(), name=LARGE_NAME)
+
+
+def node_pools_file() -> Path:
+    """The demo's ``gcloud container node-pools list --format=json``."""
+    return data_folder() / "demo" / "node-pools.json"
