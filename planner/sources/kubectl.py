@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,13 +16,12 @@ from planner.errors import InputError
 from planner.inventory.documents import LARGEST_BYTES, parts_of
 from planner.inventory.model import Finding, PodLog, Presence, Severity, Snapshot
 from planner.inventory.parse import Part, build_snapshot
+from planner.sources import pod_logs
 
-MOST_LOG_LINES = 5000  # of one container: the last ones
-LONGEST_LOG_LINE = 2000  # characters
 _STDIN = "-"
 _SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
-_LOG_START = re.compile(r"==== START logs for container (\S+) of pod ([^\s/]+)/(\S+) ====")
-_LOG_END = "==== END logs for container "
+_LOG_START = re.compile(r"^(?===== START logs for container )", re.MULTILINE)
+_LOG_ABOUT = re.compile(r"==== START logs for container \S+ of pod ([^\s/]+)/(\S+) ====")
 _GIVE = "Give a file written by kubectl get … -A -o json, or a folder written by kubectl cluster-info dump"
 
 
@@ -80,7 +78,7 @@ def read_uploads(files: Iterable[tuple[str, bytes]], *, source: str = "", taken_
     def parts() -> Iterator[Part]:
         for name, data in many:
             if name.endswith((".txt", ".log")):
-                logs.extend(logs_of(data.decode("utf-8", "replace").splitlines(), name, problems))
+                logs.extend(_framed_logs(data.decode("utf-8", "replace"), name, problems))
             else:
                 yield from parts_of(data, name, problems)
 
@@ -93,37 +91,18 @@ def read_items(items: Iterable[dict[str, Any]], *, source: str = "objects", take
     return build_snapshot([Part(where=source, items=list(items))], source=source, taken_at=taken_at)
 
 
-def logs_of(lines: Iterable[str], where: str, problems: list[Finding]) -> Iterator[PodLog]:
-    """The logs in a ``logs.txt`` of a dump, one a container; of each the last `MOST_LOG_LINES` lines."""
-    kept: deque[str] = deque(maxlen=MOST_LOG_LINES)
-    about: re.Match[str] | None = None
-    count = 0
-    for line in lines:
-        start = _LOG_START.match(line)
-        if start is not None:
-            about, count = start, 0
-            kept.clear()
-        elif line.startswith(_LOG_END) and about is not None:
-            yield _log(about, kept, count, where, problems)
-            about = None
-        elif about is not None:
-            count += 1
-            kept.append(line.rstrip("\r\n")[:LONGEST_LOG_LINE])
-    if about is not None:
-        what = f"{where}: the log of container {about[1]} has no end mark: its last lines are missing"
-        problems.append(Finding(severity=Severity.WARNING, code="log-cut-off", object=_pod_name(about), what=what))
-        yield _log(about, kept, count, where, problems)
-
-
-def _log(about: re.Match[str], kept: deque[str], count: int, where: str, problems: list[Finding]) -> PodLog:
-    if count > len(kept):
-        what = f"{where}: of {count:,} log lines of container {about[1]}, the last {len(kept):,} are kept"
-        problems.append(Finding(severity=Severity.INFO, code="log-shortened", object=_pod_name(about), what=what))
-    return PodLog(namespace=about[2], pod=about[3], container=about[1], is_previous=False, lines=tuple(kept))
-
-
-def _pod_name(about: re.Match[str]) -> str:
-    return f"Pod/{about[2]}/{about[3]}"
+def _framed_logs(text: str, where: str, problems: list[Finding]) -> Iterator[PodLog]:
+    """The logs in text that ``kubectl cluster-info dump`` wrote, of one pod or of many."""
+    for piece in _LOG_START.split(text):
+        about = _LOG_ABOUT.match(piece)
+        if about is not None:
+            yield from (
+                log for log in pod_logs.framed(piece, namespace=about[1], pod=about[2]) if log.container and log.lines
+            )
+        elif piece.strip():
+            what = f"{where}: log lines that don't say which pod they are of were left out"
+            mend = "Give logs.txt files as kubectl cluster-info dump writes them"
+            problems.append(Finding(severity=Severity.WARNING, code="log-unnamed", object="", what=what, mend=mend))
 
 
 def _name(place: str | Path) -> str:
@@ -163,26 +142,29 @@ def _bytes_of(path: Path) -> bytes:
 
 def _folder_parts(folder: Path, problems: list[Finding], logs: list[PodLog]) -> Iterator[Part]:
     """The objects of a dump's files; logs and what can't be read are added to `logs` and `problems`."""
-    found = False
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    documents = [path for path in files if path.name.endswith(_SUFFIXES)]
+    if not documents:
+        raise InputError("the folder holds no JSON or YAML file", where=str(folder), mend=_GIVE)
+    for path in documents:
         where = str(path.relative_to(folder))
         try:
-            if path.name == "logs.txt":
-                with path.open(encoding="utf-8", errors="replace") as lines:
-                    logs.extend(logs_of(lines, where, problems))
-            elif path.name.endswith(_SUFFIXES):
-                found = True
-                yield from parts_of(_bytes_of(path), where, problems)
+            yield from parts_of(_bytes_of(path), where, problems)
+        except InputError as error:
+            problems.append(_left_out(where, error))
+    if any(path.name == "logs.txt" for path in files):
+        try:
+            logs.extend(pod_logs.read_folder(folder))
         except (InputError, OSError) as error:
-            what = error.what if isinstance(error, InputError) else str(error.strerror)
-            problems.append(
-                Finding(
-                    severity=Severity.ERROR,
-                    code="document-unreadable",
-                    object="",
-                    what=f"{where} was left out: {what}",
-                    mend="Write the dump again with kubectl cluster-info dump",
-                )
-            )
-    if not found:
-        raise InputError("the folder holds no JSON or YAML file", where=str(folder), mend=_GIVE)
+            problems.append(_left_out("the logs", error))
+
+
+def _left_out(where: str, error: InputError | OSError) -> Finding:
+    what = error.what if isinstance(error, InputError) else error.strerror
+    return Finding(
+        severity=Severity.ERROR,
+        code="document-unreadable",
+        object="",
+        what=f"{where}: left out: {what}",
+        mend="Write the dump again with kubectl cluster-info dump",
+    )
