@@ -15,6 +15,7 @@ from planner.errors import HeadroomError
 # subcommand → (module in this package, one line for --help); the module's `command` is the click command
 COMMANDS: dict[str, tuple[str, str]] = {
     "rollout": ("rollout", "Will this rollout finish? Exits 0 (completes), 2 (stuck), 3 (needs growth)."),
+    "prices": ("prices", "Show prices of machines and GPUs, or read today's from the Billing Catalog."),
 }
 
 

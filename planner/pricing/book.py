@@ -451,6 +451,7 @@ def _units(row: _Row, layout: _Layout, as_of: str, source: str) -> tuple[list[Un
     else:
         product, columns = row["family"], {Component.CORE: _CORES, Component.RAM: _RAM}
     note = row["note"].replace("v9", "SkyPilot's catalogue")
+    is_on_demand_only = row["note"].startswith("v9 lists on-demand")
     if not note and row["source"] == "v9":
         note = "read from one of the snapshot's two catalogues only"
     found = [
@@ -461,7 +462,7 @@ def _units(row: _Row, layout: _Layout, as_of: str, source: str) -> tuple[list[Un
             list_unit_price=price,
             as_of=as_of,
             source=source,
-            note=note,
+            note="" if is_on_demand_only and provisioning != _DEMAND else note,
         )
         for component, names in columns.items()
         for provisioning, price in row.prices(names).items()

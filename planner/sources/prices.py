@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import planner
-from planner.errors import InputError
+from planner.errors import InputError, SourceError
 from planner.pricing.book import OWN_SOURCE, PriceTable, compose, read_table
 from planner.pricing.history import PriceChange, read_changes
 from planner.pricing.model import PriceBook
@@ -108,3 +108,24 @@ def _read(path: Path) -> str:
         raise InputError(f"can't be read ({reason})", where=str(path), mend="Check the path") from error
     except UnicodeDecodeError as error:
         raise InputError("is not UTF-8 text", where=str(path), mend="Save it as CSV in UTF-8") from error
+
+
+def write_refreshed(path: Path, text: str) -> None:
+    """Write a refreshed table in one step: a reader sees the old file or the new one, never a part.
+
+    Raises
+    ------
+    SourceError
+        When the file can't be written.
+    """
+    part = path.with_name(f"{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        reason = error.strerror or type(error).__name__
+        raise SourceError(
+            f"can't be written ({reason})", where=str(path), mend="Name another file with --out"
+        ) from error

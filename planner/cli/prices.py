@@ -1,0 +1,184 @@
+"""``headroom prices``: what the price book says, and reading today's prices."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from planner.errors import InputError
+from planner.pricing.book import age_warning, format_units
+from planner.pricing.listing import WAYS, PriceLine, list_prices
+from planner.pricing.model import PriceBook, PricingCategory
+from planner.pricing.refresh import Refresh, apply_refresh, check_coverage, compare_catalogue
+from planner.sources import gcp_billing
+from planner.sources.prices import REFRESH_SOURCE, load_book, refreshed_file, write_refreshed
+
+_SHOWN_DISAGREEMENTS = 20
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.group(name="prices", context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Prices of Google Cloud machines and GPUs: list prices in US dollars an hour, before tax."""
+
+
+@command.command()
+@click.option("--region", "region_id", default="", metavar="R", help="One region, such as asia-northeast3.")
+@click.option("--machine-type", default="", metavar="T", help="Such as g2-standard-12, or custom-8-32768.")
+@click.option("--gpu", default="", metavar="G", help="Such as T4 or nvidia-tesla-t4; attached to an N1 machine type.")
+@click.option("--gpu-count", default=1, show_default=True, type=click.IntRange(1, 16), help="GPUs attached.")
+@click.option(
+    "--prices", "own", multiple=True, type=_FILE, metavar="FILE", help="A CSV of your own prices; repeatable."
+)
+@click.option("--discount", "discounts", multiple=True, metavar="CATEGORY=SHARE",
+              help="Negotiated discount: Standard, Dynamic, Committed or Other, such as Standard=0.15; repeatable.")  # fmt: skip
+@click.option("--refreshed", type=_FILE, metavar="FILE", help="A file written by refresh, instead of the usual one.")
+@click.option("--output", "-o", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+def show(
+    region_id: str,
+    machine_type: str,
+    gpu: str,
+    gpu_count: int,
+    own: tuple[Path, ...],
+    discounts: tuple[str, ...],
+    refreshed: Path | None,
+    output: str,
+) -> None:
+    """Show prices; with nothing named, of one GPU of each model in each region that was read."""
+    book = load_book(own, refreshed=refreshed).with_discounts(read_discounts(discounts))
+    lines = list_prices(book, region_id=region_id, machine_type=machine_type, gpu=gpu, gpu_count=gpu_count)
+    if output == "json":
+        click.echo(json.dumps(_document(book, lines), indent=2, ensure_ascii=False))
+    elif output == "csv":
+        _write_csv(lines)
+    else:
+        _print_table(book, lines)
+    warning = age_warning(book.as_of, time.time())
+    if warning:
+        click.echo(warning, err=True)
+
+
+@command.command()
+@click.option("--api-key", default="", envvar="HEADROOM_BILLING_API_KEY", show_envvar=True, metavar="KEY",
+              help="Any API key of a project with the Cloud Billing API; else your Google credentials are used.")  # fmt: skip
+@click.option("--out", type=_FILE, metavar="FILE", help="Where to write; a file in your cache folder otherwise.")
+@click.option("--endpoint", default="", metavar="URL", help="Another server that speaks the Billing Catalog's API.")
+def refresh(api_key: str, out: Path | None, endpoint: str) -> None:
+    """Read today's list prices from the Cloud Billing Catalog into a CSV file, checked against those known."""
+    path = out or refreshed_file()
+    book = load_book(refreshed=path if path.is_file() else None)
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    skus = gcp_billing.list_skus(api_key=api_key, endpoint=endpoint)
+    result = compare_catalogue(book, skus, as_of=today, source=REFRESH_SOURCE)
+    check_coverage(book, result)
+    newer = apply_refresh(book, result.units, as_of=today, source=REFRESH_SOURCE)
+    kept = [unit for unit in newer.units.values() if unit.source == REFRESH_SOURCE]
+    write_refreshed(path, format_units(kept))
+    _print_refresh(result, path)
+
+
+def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:
+    """``Standard=0.15`` … as categories and shares; "15%" is understood too."""
+    found: dict[PricingCategory, float] = {}
+    for text in texts:
+        name, _, share = text.partition("=")
+        category = next((item for item in PricingCategory if item.lower() == name.strip().lower()), None)
+        try:
+            value = float(share.strip().removesuffix("%")) / (100 if share.strip().endswith("%") else 1)
+        except ValueError:
+            value = -1.0
+        if category is None or value < 0:
+            raise InputError(
+                f'"{text}" is not a discount',
+                where="--discount",
+                mend=f"Write it like Standard=0.15; categories are {', '.join(PricingCategory)}",
+            )
+        found[category] = value
+    return found
+
+
+# ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _row(line: PriceLine) -> dict[str, Any]:
+    prices = {f"{way.value.replace('-', '_')}_usd_per_hour": line.prices[way.value].usd_per_hour for way in WAYS}
+    demand = line.prices[WAYS[0].value]
+    dates = sorted({price.as_of for price in line.prices.values() if price.as_of})
+    return {
+        "name": line.name,
+        "region_id": line.region_id,
+        "vcpus": line.vcpus or None,
+        "memory_gib": line.memory_gib or None,
+        "gpu_model": line.gpu_model,
+        "gpu_count": line.gpu_count,
+        **prices,
+        "on_demand_usd_per_month": demand.usd_per_month,
+        "spot_discount": line.spot_discount,
+        "is_sold_on_demand": demand.is_sold and demand.usd_per_hour is not None,
+        "as_of": dates[0] if dates else "",
+        "notes": list(line.notes),
+    }
+
+
+def _document(book: PriceBook, lines: tuple[PriceLine, ...]) -> dict[str, Any]:
+    return {
+        "apiVersion": "headroom.prices/v1",
+        "as_of": book.as_of,
+        "source": book.source,
+        "billing_currency": book.billing_currency,
+        "discounts": dict(book.discounts),
+        "prices": [_row(line) for line in lines],
+    }
+
+
+def _write_csv(lines: tuple[PriceLine, ...]) -> None:
+    rows = [{**_row(line), "notes": "; ".join(line.notes)} for line in lines]
+    if rows:
+        writer = csv.DictWriter(sys.stdout, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _print_table(book: PriceBook, lines: tuple[PriceLine, ...]) -> None:
+    head = ("", "region", "on demand", "$/month", "spot", "off", "flex-start", "1 year", "3 years")
+    body: list[tuple[str, ...]] = [head]
+    for line in lines:
+        amounts = [line.prices[way.value].usd_per_hour for way in WAYS]
+        demand, *others = ["no price" if amount is None else f"{amount:,.4f}" for amount in amounts]
+        month = line.prices[WAYS[0].value].usd_per_month
+        off = "" if line.spot_discount is None else f"{line.spot_discount:.0%}"
+        marks = ["~" if line.prices[way.value].is_estimate else "" for way in WAYS]
+        demand, others = marks[0] + demand, [mark + text for mark, text in zip(marks[1:], others, strict=True)]
+        body.append((line.name, line.region_id, demand, f"{month:,.2f}" if month else "", others[0], off, *others[1:]))
+    widths = [max(len(row[column]) for row in body) for column in range(len(head))]
+    for row in body:
+        cells = [cell.ljust(width) if at < 2 else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
+        click.echo("  ".join(cells).rstrip())
+    click.echo(f"\nUSD an hour, list prices less negotiated discounts, without tax. {book.source}.")
+    places: dict[str, list[str]] = {}
+    for line in lines:
+        for note in line.notes:
+            places.setdefault(note, []).append(f"{line.name}, {line.region_id}")
+    for note, found in places.items():
+        where = f"{found[0]} and {len(found) - 1} more" if len(found) > 1 else found[0]
+        click.echo(f"  {note} [{where}]")
+
+
+def _print_refresh(result: Refresh, path: Path) -> None:
+    click.echo(f"{result.sku_count:,} SKUs read, {len(result.units):,} prices taken, written to {path}")
+    kept = [found for found in result.disagreements if found.doubt.keeps_old]
+    taken = len(result.disagreements) - len(kept)
+    if result.disagreements:
+        click.echo(f"{len(kept)} prices not taken and {taken} taken with a doubt:")
+    for found in [*kept, *(item for item in result.disagreements if not item.doubt.keeps_old)][:_SHOWN_DISAGREEMENTS]:
+        click.echo(f"  {found.sentence}")
+    if len(result.disagreements) > _SHOWN_DISAGREEMENTS:
+        click.echo(f"  and {len(result.disagreements) - _SHOWN_DISAGREEMENTS} more")
+    if result.missing:
+        click.echo(f"{len(result.missing)} prices of the book are not in the catalogue; they keep their date.")
+    if result.unknown:
+        click.echo(f"{len(result.unknown)} descriptions not understood, such as: {'; '.join(result.unknown[:3])}")
