@@ -16,11 +16,12 @@ from planner.inventory.model import Labels, LabelSelector, Pod, PodSpec, Snapsho
 from planner.rollout.admission import Admission
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand, device_table
+from planner.scheduling.filters import Fails
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.scheduler import Budget, Scheduler
 from planner.scheduling.selectors import labels_match
 from planner.scheduling.shape import Shape, compile_shape
-from planner.scheduling.state import State
+from planner.scheduling.state import State, carried_terms
 from planner.vocabulary import POD_DELETION_COST, is_extended_resource
 
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
@@ -52,6 +53,42 @@ class Moment:
     new_starting: int
     held: dict[str, int]  # extended resources held by bound pods of the whole cluster
     held_by_workload: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """A pod was bound or is gone; what that means to pods that wait depends on what refused them.
+
+    Source: the plugins' EventsToRegister and queueing hints (kubernetes `pkg/scheduler/framework/plugins`).
+    """
+
+    shape: Shape
+    is_removal: bool
+
+    def wakes(self, cluster: Cluster, pod: LivePod) -> bool:
+        """Whether the event may help `pod`, given which filters refused it."""
+        refused, shape, other = pod.refused_by, pod.shape, self.shape
+        if self.is_removal and not refused.isdisjoint(_FREED_BY_REMOVAL):
+            return True
+        if self.is_removal and Fails.PORTS in refused:
+            wanted = {(p.port, p.protocol) for p in shape.host_ports}
+            if any((p.port, p.protocol) in wanted for p in other.host_ports):
+                return True
+        if Fails.SPREAD in refused and other.namespace == shape.namespace:
+            if any(labels_match(s.selector, other.labels) for s in shape.hard_spread):
+                return True
+        if not self.is_removal and Fails.AFFINITY in refused:
+            return any(t.matches(cluster, other.namespace, other.labels) for t in shape.affinity)
+        if self.is_removal and Fails.ANTI_AFFINITY in refused:
+            if any(t.matches(cluster, other.namespace, other.labels) for t in shape.anti_affinity):
+                return True
+        if self.is_removal and Fails.EXISTING_ANTI_AFFINITY in refused:
+            anti, _ = carried_terms(other.namespace, other.labels, other.spec)
+            return any(t.matches(cluster, shape.namespace, shape.labels) for t in anti)
+        return False
+
+
+_FREED_BY_REMOVAL = frozenset((Fails.RESOURCES, Fails.DEVICES, Fails.EXCLUSIVE_CLAIM, Fails.DISK))
 
 
 def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
@@ -113,8 +150,8 @@ class Simulation:
         self._on_node: dict[int, dict[int, LivePod]] = {}
         self._made = 0
         self._clock = 0  # order in the scheduling queue
-        self._failed: dict[int, int] = {}  # id of a shape → moves seen when it last failed
-        self._forgotten: set[int] = set()
+        self._events: list[Event] = []  # what may make a waiting pod fit, in order
+        self._woken: dict[tuple[int, frozenset[int], int], bool] = {}  # (shape, refusals, event) → whether it wakes
         self.replacement: Callable[[LivePod], Controller | None] = lambda pod: None
         self._take_up_unfinished()
 
@@ -180,8 +217,9 @@ class Simulation:
             if nominated != NOWHERE:
                 self.scheduler.nominate(live, nominated)
             self._enqueue(live)
-            if live.message is not None and nominated == NOWHERE:
-                self._failed[id(shape)] = 0  # it was tried on this very cluster
+            if live.message is not None:  # it was tried on this very cluster
+                live.refused_by = self.scheduler.refusals(live)
+                live.seen_events = 0
         return live
 
     def pods_of(self, owner_key: str, uid: str) -> list[LivePod]:
@@ -304,9 +342,9 @@ class Simulation:
         self.pods[pod.owner].remove(pod)
         self.admission.charge(pod.namespace, pod.shape.spec, -1)
         if pod.nominated != NOWHERE:
-            self.scheduler.clear_nomination(pod)
-            self._failed.clear()
+            self._release_nomination(pod)
         if pod.is_bound:
+            self._events.append(Event(pod.shape, is_removal=True))
             self.state.remove(pod.shape, pod.node, is_terminating=True)
             if pod.devices:
                 self.state.hold_devices(pod.devices, release=True)
@@ -319,35 +357,58 @@ class Simulation:
 
     # ── the scheduler's turn ────────────────────────────────────────────────────────────────────────────────────────
     def schedule(self) -> bool:
-        """Try every waiting pod for which something changed since it last failed; whether anything came of it."""
+        """Try every waiting pod that is new or was woken; whether anything came of it.
+
+        Pods that failed a moment ago are still backing off and come after all others, whatever their priority
+        (`SchedulerPopFromBackoffQ`). Source: kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go`.
+        """
         did_something = False
-        self.queue = [p for p in self.queue if not p.is_gone and not p.is_bound]
-        for pod in sorted(self.queue, key=lambda p: (-p.priority, p.queued_at)):
-            if pod.is_gated or pod.is_gone:
-                continue
-            moves = len(self.state.changed)
-            if self._failed.get(id(pod.shape)) == moves and pod.nominated == NOWHERE:
-                if pod.message is None:
-                    pod.message = self._message_of(pod.shape)
-                continue
-            attempt = self.scheduler.attempt(pod)
-            if attempt.node != NOWHERE:
-                self._bind(pod, attempt.node)
-                did_something = True
-                continue
-            pod.message = attempt.message
-            if attempt.nominated != NOWHERE:
-                did_something |= self._preempt(pod, attempt.nominated, attempt.victims)
-            else:
-                self._failed[id(pod.shape)] = len(self.state.changed)
+        while True:
+            ready = [p for p in self.queue if not p.is_gone and not p.is_bound and not p.is_gated and self._is_woken(p)]
+            if not ready:
+                break
+            pod = min(ready, key=lambda p: (p.failed_tick >= self.tick_number - 1, -p.priority, p.queued_at))
+            did_something |= self._try(pod)
         self.queue = [p for p in self.queue if not p.is_gone and not p.is_bound]
         return did_something
 
-    def _message_of(self, shape: Shape) -> str | None:
-        return next((p.message for p in self.queue if p.shape is shape and p.message is not None), None)
+    def _try(self, pod: LivePod) -> bool:
+        attempt = self.scheduler.attempt(pod)
+        if attempt.node != NOWHERE:
+            self._bind(pod, attempt.node)
+            return True
+        pod.message = attempt.message
+        pod.refused_by = attempt.refused_by
+        pod.failed_tick = self.tick_number
+        self._clock += 1
+        pod.queued_at = self._clock
+        pod.seen_events = len(self._events)
+        if attempt.nominated != NOWHERE:
+            return self._preempt(pod, attempt.nominated, attempt.victims)
+        return False
+
+    def _is_woken(self, pod: LivePod) -> bool:
+        """Whether a pod was never tried, or something happened that its refusals hoped for (queueing hints)."""
+        if pod.message is None or pod.seen_events < 0:
+            return True
+        for number in range(pod.seen_events, len(self._events)):
+            key = (id(pod.shape), pod.refused_by, number)
+            wakes = self._woken.get(key)
+            if wakes is None:
+                wakes = self._woken[key] = self._events[number].wakes(self.cluster, pod)
+            if wakes:
+                return True
+            pod.seen_events = number + 1
+        return False
+
+    def _release_nomination(self, pod: LivePod) -> None:
+        """A nomination given up makes room for everyone who had to leave it."""
+        self.scheduler.clear_nomination(pod)
+        self._events.append(Event(pod.shape, is_removal=True))
 
     def _bind(self, pod: LivePod, node: int) -> None:
         self.scheduler.bind(pod, node)
+        self._events.append(Event(pod.shape, is_removal=False))
         pod.started_at = self.now
         pod.message = None
         self._on_node.setdefault(node, {})[pod.number] = pod
@@ -358,7 +419,8 @@ class Simulation:
         was = pod.nominated
         self.scheduler.nominate(pod, node)
         for rival in [p for p in self.scheduler.nominations if p.nominated == node and p.priority < pod.priority]:
-            self.scheduler.clear_nomination(rival)
+            self._release_nomination(rival)
+            rival.seen_events = -1  # moved to the active queue
         did_something = was != node
         for victim in victims:
             if victim.is_terminating:
@@ -389,18 +451,20 @@ class Simulation:
         return bool(self.starting or self.terminating)
 
     def tick(self) -> None:
-        """Every starting pod becomes Ready, every terminating pod is gone."""
+        """Every starting pod becomes Ready, every terminating pod is gone: one by one, the scheduler sees each."""
         self.tick_number += 1
         self.now += 1.0
-        gone, self.terminating = self.terminating, []
-        for pod in gone:
-            self._forget(pod)
         starting, self.starting = self.starting, []
         for pod in starting:
             if not pod.is_terminating and not pod.is_gone:
                 pod.is_ready = pod.is_running = True
                 pod.ready_at = self.now
                 pod.ready_tick = self.tick_number
+        gone, self.terminating = self.terminating, []
+        for pod in gone:
+            self._forget(pod)
+            if self.queue:
+                self.schedule()
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def held(self) -> dict[str, int]:

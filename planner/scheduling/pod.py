@@ -48,6 +48,9 @@ class LivePod:
     devices: tuple[int, ...] = ()
     is_gated: bool = False  # never tried: scheduling gates, or a claim that isn't there
     ready_tick: int = 0
+    refused_by: frozenset[int] = frozenset()  # filters that refused it at its last attempt (`filters.Fails`)
+    seen_events: int = -1  # how much of the simulation's events its last attempt had seen; −1: to be tried anew
+    failed_tick: int = -1_000  # tick of its last failed attempt
 
     @property
     def is_bound(self) -> bool:

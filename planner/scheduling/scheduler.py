@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.inventory.model import LabelSelector
 from planner.scheduling.cluster import BoolArray
@@ -43,6 +44,7 @@ class Attempt:
     nominated: int = NOWHERE
     victims: tuple[LivePod, ...] = ()
     message: str = ""
+    refused_by: frozenset[int] = frozenset()  # filters that refused the pod somewhere
     is_tied: bool = False  # more than one node had the best score
 
 
@@ -149,28 +151,26 @@ class Scheduler:
         return f"{message} {devices}, preemption: {preemption}"
 
     def _post_filter(self, pod: LivePod) -> Attempt:
-        codes = fails(self.state, pod.shape)
+        codes = self._codes(pod)
+        refused_by = frozenset(np.unique(codes).tolist())
         reasons, resolvable = reasons_for(self.state, pod.shape, codes)
-        nominated = np.flatnonzero(codes == Fails.NOTHING)
-        if len(nominated):  # fits but for a nominated pod: kube-scheduler reports the resources it lacks
-            reasons, resolvable = self._reasons_beside_rivals(pod, codes, nominated)
         message = histogram(self.state.cluster.node_count, reasons)
         if not pod.shape.may_preempt:
-            return Attempt(message=self._with_post_filter(message, pod, ""))
+            return Attempt(message=self._with_post_filter(message, pod, ""), refused_by=refused_by)
         if pod.nominated != NOWHERE and self._waits_for_victims(pod):
-            return Attempt(
-                message=self._with_post_filter(message, pod, "not eligible due to a terminating pod on the nominated node.")
-            )  # fmt: skip
-        return self._preempt(pod, message, resolvable)
+            waits = "not eligible due to a terminating pod on the nominated node."
+            return Attempt(message=self._with_post_filter(message, pod, waits), refused_by=refused_by)
+        return replace(self._preempt(pod, message, resolvable), refused_by=refused_by)
 
-    def _reasons_beside_rivals(self, pod: LivePod, codes, nominated):  # type: ignore[no-untyped-def]
-        rivals = [p for p in self.nominations if p is not pod and p.priority >= pod.priority]
-        for rival in rivals:
-            self.state.add(rival.shape, rival.nominated)
-        answer = reasons_for(self.state, pod.shape, fails(self.state, pod.shape))
-        for rival in rivals:
-            self.state.remove(rival.shape, rival.nominated, is_terminating=False)
-        return answer
+    def _codes(self, pod: LivePod) -> NDArray[np.uint8]:
+        """The filters' first refusals per node; a node left to nominated pods lacks resources."""
+        codes = fails(self.state, pod.shape)
+        codes[(codes == Fails.NOTHING) & ~self._feasible(pod)] = Fails.RESOURCES
+        return codes
+
+    def refusals(self, pod: LivePod) -> frozenset[int]:
+        """Filters that refuse the pod on some node now."""
+        return frozenset(np.unique(self._codes(pod)).tolist())
 
     def _waits_for_victims(self, pod: LivePod) -> bool:
         return any(p.preempted and p.priority < pod.priority for p in self.pods_on(pod.nominated))

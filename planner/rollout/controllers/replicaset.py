@@ -16,6 +16,10 @@ from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import NOWHERE, LivePod
 
 
+_FIRST_BATCH = 1  # controller.SlowStartInitialBatchSize
+_BURST = 500  # replicaset.BurstReplicas
+
+
 class ReplicaSetController:
     """One ReplicaSet.
 
@@ -54,6 +58,10 @@ class ReplicaSetController:
         self.maximum = maximum
         self.min_ready_seconds = min_ready_seconds
         self.related = related
+        self._to_create = 0  # left of a creation loop that has begun
+        self._batch = _FIRST_BATCH
+        self._refused_tick: int | None = None  # since when every sync was refused something
+        self._seen: tuple[int, ...] = ()  # its own pods at the last refusal
 
     def pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, terminating ones included."""
@@ -72,27 +80,60 @@ class ReplicaSetController:
         )
 
     def sync(self, simulation: Simulation) -> bool:
+        """`manageReplicas`. Pods are made in batches of 1, 2, 4, … (slow start): others act in between, and a loop
+        once begun makes all its pods even if the ReplicaSet is scaled down meanwhile."""
+        if self._to_create:
+            return self._create_batch(simulation)
         active = self.active(simulation)
         missing = self.replicas - len(active)
-        if missing > 0:
-            return self._create(simulation, missing)
         if missing < 0:
             for pod in self.first_to_go(simulation, active)[:-missing]:
                 simulation.delete(pod)
             return True
-        return False
+        if missing == 0:
+            self._refused_tick = None
+            return False
+        if self._is_backing_off(simulation):
+            return False
+        self._to_create, self._batch = min(missing, _BURST), _FIRST_BATCH
+        return self._create_batch(simulation)
 
-    def _create(self, simulation: Simulation, count: int) -> bool:
-        made = 0
-        for _ in range(count):
-            name = f"{self.name}-{simulation.random.getrandbits(24):06x}"
-            pod = simulation.create(
-                self.key, self.namespace, name, self.labels, self.spec, self.selector, is_new=self.is_new
-            )
-            if pod is None:
-                break
-            made += 1
+    def _create_batch(self, simulation: Simulation) -> bool:
+        count = min(self._batch, self._to_create)
+        made = sum(self._create(simulation) for _ in range(count))
+        self._to_create -= count
+        self._batch *= 2
+        if made < count:
+            self._to_create = 0
+            if self._refused_tick is None:
+                self._refused_tick = simulation.tick_number
+            self._seen = self._own_events(simulation)
+        elif not self._to_create:
+            self._refused_tick = None
         return made > 0
+
+    def _is_backing_off(self, simulation: Simulation) -> bool:
+        """After a refusal the work queue retries by itself for about a tick; then its exponential delay (5 ms doubled
+        each time, up to 1,000 s) outlasts everything but an event of the ReplicaSet's own pods.
+
+        Source: client-go `util/workqueue/default_rate_limiters.go`.
+        """
+        if self._refused_tick is None or simulation.tick_number <= self._refused_tick + 1:
+            return False
+        return self._seen == self._own_events(simulation)
+
+    def _own_events(self, simulation: Simulation) -> tuple[int, ...]:
+        """Changes whenever one of its pods was made, bound, became Ready, terminates or is gone."""
+        pods = self.pods(simulation)
+        ready, bound, ending = (sum(getattr(p, f) for p in pods) for f in ("is_ready", "is_bound", "is_terminating"))
+        return len(pods), ready, bound, ending
+
+    def _create(self, simulation: Simulation) -> bool:
+        name = f"{self.name}-{simulation.random.getrandbits(24):06x}"
+        pod = simulation.create(
+            self.key, self.namespace, name, self.labels, self.spec, self.selector, is_new=self.is_new
+        )
+        return pod is not None
 
     def first_to_go(self, simulation: Simulation, active: list[LivePod]) -> list[LivePod]:
         """`active` in the order in which the controller would delete them."""
