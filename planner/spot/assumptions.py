@@ -1,0 +1,491 @@
+"""What a savings estimate rests on: every assumption once, with its unit, bounds, default, meaning and source.
+
+The page's inputs, the command line's options, the exports and the documents are all made from `SETTINGS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Final
+
+from planner.errors import InputError
+from planner.vocabulary import HOURS_PER_MONTH
+
+
+class Capacity(StrEnum):
+    """What is bought in place of on-demand nodes."""
+
+    SPOT = "spot"  # no maximum run time
+    PREEMPTIBLE = "preemptible"  # stopped after 24 hours at the latest; same price
+
+
+class Work(StrEnum):
+    """What an interruption costs: a job loses what it did since its last checkpoint, a server what is in flight."""
+
+    JOBS = "jobs"
+    SERVING = "serving"
+
+
+class Fallback(StrEnum):
+    """What happens while no spot node is to be had."""
+
+    WAIT = "wait"
+    ON_DEMAND = "on-demand"
+
+
+# Preemptible VMs are stopped 24 hours after they start at the latest; Spot VMs have no maximum run time.
+# https://cloud.google.com/compute/docs/instances/preemptible (read 2026-11)
+PREEMPTIBLE_HOURS: Final = 24.0
+
+_SPOT_GUIDE = "Google's former guide line of 5 to 15 % of preemptible VMs a day (2019, since withdrawn)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One assumption. `default` None: it comes from the cluster, the price book or the user; `optional`: may be empty."""
+
+    name: str
+    label: str
+    unit: str
+    group: str
+    least: float
+    most: float
+    default: float | None
+    help: str
+    source: str
+    whole: bool = False
+    optional: bool = False
+
+
+POOL, LOSSES, WORK, SIMULATION = "What is bought", "Interruptions", "The work", "Simulation"
+
+SETTINGS: Final = (
+    Setting(
+        name="nodes",
+        label="Nodes in all",
+        unit="nodes",
+        group=POOL,
+        least=1,
+        most=5000,
+        default=None,
+        whole=True,
+        help="Nodes that the work needs when nothing is interrupted.",
+        source="the cluster: the nodes the workload's pods fill",
+    ),
+    Setting(
+        name="gpus_per_node",
+        label="GPUs per node",
+        unit="GPUs",
+        group=POOL,
+        least=0,
+        most=16,
+        default=None,
+        whole=True,
+        help="Only for the cost per GPU-hour; 0 for a pool without GPUs.",
+        source="the cluster",
+    ),
+    Setting(
+        name="base_nodes",
+        label="Of these, kept on demand",
+        unit="nodes",
+        group=POOL,
+        least=0,
+        most=5000,
+        default=0,
+        whole=True,
+        help="The base that is never interrupted; the rest is bought on spot.",
+        source="your choice",
+    ),
+    Setting(
+        name="needed_nodes",
+        label="Nodes that must be up",
+        unit="nodes",
+        group=POOL,
+        least=0,
+        most=5000,
+        default=None,
+        whole=True,
+        help="Fewer ready nodes than this count as a shortfall.",
+        source="the workload's PodDisruptionBudget, else one node fewer than in all",
+    ),
+    Setting(
+        name="committed_nodes",
+        label="Nodes under a commitment already paid for",
+        unit="nodes",
+        group=POOL,
+        least=0,
+        most=5000,
+        default=0,
+        whole=True,
+        help="They cost the same whether they are used or not, so that replacing them saves nothing.",
+        source="your choice",
+    ),
+    Setting(
+        name="on_demand_usd_per_hour",
+        label="On-demand price of a node",
+        unit="USD/h",
+        group=POOL,
+        least=0,
+        most=1000,
+        default=None,
+        help="Of the whole node, GPUs included.",
+        source="the price book",
+    ),
+    Setting(
+        name="spot_usd_per_hour",
+        label="Spot price of a node",
+        unit="USD/h",
+        group=POOL,
+        least=0,
+        most=1000,
+        default=None,
+        help="Of the whole node, GPUs included.",
+        source="the price book",
+    ),
+    Setting(
+        name="committed_usd_per_hour",
+        label="Price of a committed node",
+        unit="USD/h",
+        group=POOL,
+        least=0,
+        most=1000,
+        default=0,
+        help="What a committed node costs an hour; it is spent either way.",
+        source="the price book, 1-year commitment",
+    ),
+    Setting(
+        name="flex_start_usd_per_hour",
+        label="Flex-start price of a node",
+        unit="USD/h",
+        group=POOL,
+        least=0,
+        most=1000,
+        default=None,
+        optional=True,
+        help="Flex-start VMs queue for capacity and then run up to 7 days without being preempted. Empty: no price.",
+        source="the price book",
+    ),
+    Setting(
+        name="hours_per_month",
+        label="Hours of useful work a month",
+        unit="h",
+        group=POOL,
+        least=1,
+        most=HOURS_PER_MONTH * 12,
+        default=HOURS_PER_MONTH,
+        help="Per node. The same work is priced on demand and on spot.",
+        source="365 days × 24 h / 12, as cloud price lists have it",
+    ),
+    Setting(
+        name="hazard_low_per_hour",
+        label="Interruption rate, low",
+        unit="per VM-hour",
+        group=LOSSES,
+        least=0,
+        most=1000,
+        default=0.0021,
+        help="Each simulated month draws its rate between low and high, likely most often (triangular).",
+        source=f"5 % a day: the low end of {_SPOT_GUIDE}",
+    ),
+    Setting(
+        name="hazard_likely_per_hour",
+        label="Interruption rate, likely",
+        unit="per VM-hour",
+        group=LOSSES,
+        least=0,
+        most=1000,
+        default=0.0044,
+        help="Chance that a running spot VM is lost in an hour, as a rate. 0.0044 is one loss in 227 h, 10 % a day. "
+        "The preemption rate of advice.capacityHistory is preempted VMs per stopped VM: it isn't this number.",
+        source=f"10 % a day: the middle of {_SPOT_GUIDE}",
+    ),
+    Setting(
+        name="hazard_high_per_hour",
+        label="Interruption rate, high",
+        unit="per VM-hour",
+        group=LOSSES,
+        least=0,
+        most=1000,
+        default=0.0167,
+        help="Scarce GPUs can be far worse: one AWS V100 node lived 2.1 h on average (0.47 per VM-hour).",
+        source="3 losses in 180 VM-hours of c3-highcpu-88 in a public trace of GCP; V100: Wu et al., NSDI 2024",
+    ),
+    Setting(
+        name="zones",
+        label="Zones the spot nodes are spread over",
+        unit="zones",
+        group=LOSSES,
+        least=1,
+        most=9,
+        default=1,
+        whole=True,
+        help="Nodes of one zone are lost together in a bulk loss.",
+        source="the cluster: zones of the pool's nodes",
+    ),
+    Setting(
+        name="zone_losses_per_month",
+        label="Bulk losses per zone",
+        unit="per month",
+        group=LOSSES,
+        least=0,
+        most=1000,
+        default=1,
+        help="All spot nodes of a zone are taken at once, on top of the losses one by one.",
+        source="assumed: no public count for GCP. 94 % of the time all or none of 16 spot VMs were up: NSDI 2024 (AWS)",
+    ),
+    Setting(
+        name="availability",
+        label="Share of time a spot node can be had",
+        unit="0 to 1",
+        group=LOSSES,
+        least=0,
+        most=1,
+        default=0.95,
+        help="1: a lost node is always replaced at once. Running nodes are not affected.",
+        source="assumed: no public figure for GCP. One AWS V100 could be kept up 61 % of the time: NSDI 2024",
+    ),
+    Setting(
+        name="stock_out_hours",
+        label="Mean length of a stock-out",
+        unit="h",
+        group=LOSSES,
+        least=0.01,
+        most=720,
+        default=4,
+        help="Times without capacity are exponential with this mean.",
+        source="assumed: availability went from all to none within hours in NSDI 2024 (AWS)",
+    ),
+    Setting(
+        name="node_start_seconds",
+        label="Time for a node to arrive",
+        unit="s",
+        group=LOSSES,
+        least=0,
+        most=86_400,
+        default=240,
+        help="From the loss until the new node takes pods; paid for, and no work is done.",
+        source="assumed: 2 to 5 minutes for a GKE node with a GPU driver",
+    ),
+    Setting(
+        name="pod_start_seconds",
+        label="Time for a pod to get ready",
+        unit="s",
+        group=LOSSES,
+        least=0,
+        most=86_400,
+        default=60,
+        help="Image, model, warm-up: from being placed to Ready.",
+        source="learnt from the workload's pods where the cluster tells it, else assumed",
+    ),
+    Setting(
+        name="window_seconds",
+        label="Notice a pod gets",
+        unit="s",
+        group=LOSSES,
+        least=0,
+        most=600,
+        default=15,
+        help="From SIGTERM to the end, as the node's provider grants it (the checklist names the source).",
+        source="GKE: 15 s for ordinary pods",
+    ),
+    Setting(
+        name="job_minutes",
+        label="Length of a job",
+        unit="min",
+        group=WORK,
+        least=0.01,
+        most=60 * 24 * 365,
+        default=60,
+        help="Of useful work, without interruptions and checkpoints.",
+        source="your jobs",
+    ),
+    Setting(
+        name="checkpoint_minutes",
+        label="Work between checkpoints",
+        unit="min",
+        group=WORK,
+        least=0,
+        most=60 * 24 * 365,
+        default=0,
+        help="0: none, an interrupted job starts again from its beginning.",
+        source="your jobs",
+    ),
+    Setting(
+        name="checkpoint_seconds",
+        label="Time to write a checkpoint",
+        unit="s",
+        group=WORK,
+        least=0,
+        most=86_400,
+        default=10,
+        help="The job stands still meanwhile.",
+        source="your jobs",
+    ),
+    Setting(
+        name="late_factor",
+        label="A job is late after",
+        unit="× its length",
+        group=WORK,
+        least=1,
+        most=1000,
+        default=2,
+        help="Counted from its start, restarts and waiting included.",
+        source="your choice",
+    ),
+    Setting(
+        name="retries",
+        label="Retries before a job fails",
+        unit="retries",
+        group=WORK,
+        least=0,
+        most=1000,
+        default=None,
+        whole=True,
+        optional=True,
+        help="Empty: no limit. What failed is done again on demand.",
+        source="the Job's backoffLimit; a queue that delivers again has none",
+    ),
+    Setting(
+        name="request_seconds",
+        label="Length of a request",
+        unit="s",
+        group=WORK,
+        least=0,
+        most=86_400,
+        default=1,
+        help="Requests that need longer than the notice are lost and served again.",
+        source="your service",
+    ),
+    Setting(
+        name="runs",
+        label="Simulated months",
+        unit="runs",
+        group=SIMULATION,
+        least=100,
+        most=100_000,
+        default=10_000,
+        whole=True,
+        help="More runs give steadier percentiles.",
+        source="your choice",
+    ),
+    Setting(
+        name="seed",
+        label="Seed",
+        unit="",
+        group=SIMULATION,
+        least=0,
+        most=2**31 - 1,
+        default=0,
+        whole=True,
+        help="The same seed gives the same numbers.",
+        source="your choice",
+    ),
+)
+SETTING: Final = {setting.name: setting for setting in SETTINGS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """An observed life of a spot VM. `ended` False: it was still running when it was last seen."""
+
+    hours: float
+    ended: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """All of `SETTINGS`, checked. `lives` replaces the interruption rate (not the bulk losses) when it isn't empty.
+
+    Raises
+    ------
+    InputError
+        For a value outside its setting's bounds, or values that contradict each other.
+    """
+
+    nodes: int
+    on_demand_usd_per_hour: float
+    spot_usd_per_hour: float
+    gpus_per_node: int = 0
+    base_nodes: int = 0
+    needed_nodes: int = 0
+    committed_nodes: int = 0
+    committed_usd_per_hour: float = 0.0
+    flex_start_usd_per_hour: float | None = None
+    hours_per_month: float = float(HOURS_PER_MONTH)
+    capacity: Capacity = Capacity.SPOT
+    hazard_low_per_hour: float = 0.0021
+    hazard_likely_per_hour: float = 0.0044
+    hazard_high_per_hour: float = 0.0167
+    lives: tuple[Life, ...] = ()
+    zones: int = 1
+    zone_losses_per_month: float = 1.0
+    availability: float = 0.95
+    stock_out_hours: float = 4.0
+    node_start_seconds: float = 240.0
+    pod_start_seconds: float = 60.0
+    window_seconds: float = 15.0
+    work: Work = Work.JOBS
+    job_minutes: float = 60.0
+    checkpoint_minutes: float = 0.0
+    checkpoint_seconds: float = 10.0
+    saves_on_notice: bool = False  # on SIGTERM the worker writes a checkpoint, if it can within the notice
+    late_factor: float = 2.0
+    retries: int | None = None
+    request_seconds: float = 1.0
+    fallback: Fallback = Fallback.ON_DEMAND
+    runs: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for setting in SETTINGS:
+            _check(setting, getattr(self, setting.name))
+        if not self.hazard_low_per_hour <= self.hazard_likely_per_hour <= self.hazard_high_per_hour:
+            raise InputError(
+                f"the interruption rates {self.hazard_low_per_hour:g}, {self.hazard_likely_per_hour:g} and "
+                f"{self.hazard_high_per_hour:g} are not in order",
+                where="interruption rate",
+                mend="Give low ≤ likely ≤ high",
+            )
+        for name in ("base_nodes", "needed_nodes", "committed_nodes"):
+            if getattr(self, name) > self.nodes:
+                raise InputError(
+                    f"{getattr(self, name)} of {self.nodes} nodes",
+                    where=SETTING[name].label,
+                    mend=f"Give at most {self.nodes}, or raise the number of nodes",
+                )
+
+    @property
+    def spot_nodes(self) -> int:
+        return self.nodes - self.base_nodes
+
+    @property
+    def restart_hours(self) -> float:
+        return (self.node_start_seconds + self.pod_start_seconds) / 3600
+
+    @property
+    def zone_hazard_per_hour(self) -> float:
+        """Bulk losses as one node sees them."""
+        return self.zone_losses_per_month / HOURS_PER_MONTH
+
+    @property
+    def saves(self) -> bool:
+        """Whether an interruption loses no work of a job: a checkpoint is written on notice, and there is time."""
+        return self.saves_on_notice and self.checkpoint_seconds <= self.window_seconds
+
+
+def _check(setting: Setting, value: float | None) -> None:
+    if value is None and setting.optional:
+        return
+    if value is None or not setting.least <= value <= setting.most:  # NaN fails the comparison too
+        raise InputError(
+            f"{value} is not possible",
+            where=setting.label,
+            mend=f"Give {setting.least:g} to {setting.most:g} {setting.unit}".rstrip(),
+        )
+
+
+def values(assumptions: Assumptions) -> dict[str, object]:
+    """Every assumption by name, for exports; `lives` as their number."""
+    named = {field.name: getattr(assumptions, field.name) for field in fields(assumptions)}
+    return named | {"lives": len(assumptions.lives)}

@@ -1,0 +1,622 @@
+"""The points of the spot checklist: one small function each, from what the snapshot shows to what would cure it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+from typing import Any, Final
+
+import yaml
+
+from planner import vocabulary
+from planner.inventory.model import CommandForm, Container, Node, Pod, PodDisruptionBudget, Snapshot, Taint, Workload
+from planner.inventory.owners import workload_keys
+from planner.scheduling.selectors import tolerates_taints
+from planner.spot import programs
+from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
+from planner.spot.programs import Signal
+from planner.spot.windows import Provider, Window
+
+SYSTEM_PRIORITY: Final = 2_000_000_000  # kubernetes pkg/apis/scheduling/types.go SystemCriticalPriority
+_LONG_START_SECONDS: Final = 300.0  # longer than a node takes to arrive: the pod, not the node, is what one waits for
+_POOL_LABELS: Final = frozenset(vocabulary.NODE_POOL_LABELS)
+_LOCAL_VOLUMES: Final = ("hostPath", "local")
+
+
+class Status(StrEnum):
+    OK = "ok"
+    CHANGE = "change"  # can be cured
+    UNSUITABLE = "unsuitable"  # can't be cured by changing the manifest
+    UNSEEN = "unseen"  # the snapshot can't show it: try it
+    MIND = "mind"  # no obstacle, but part of the decision
+
+
+class Check(StrEnum):
+    """The points of the checklist, in the order they are shown."""
+
+    CONTROLLER = "controller"
+    REPLICAS = "replicas"
+    BUDGET = "budget"
+    GRACE_PERIOD = "grace_period"
+    SIGTERM = "sigterm"
+    PRE_STOP = "pre_stop"
+    START_UP = "start_up"
+    STORAGE = "storage"
+    JOB_LENGTH = "job_length"
+    RETRIES = "retries"
+    PLACEMENT = "placement"
+    USERS = "users"
+    PRIORITY = "priority"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """`yaml` is part of a strategic merge patch for the workload, unless `is_whole_object`: then it is an object of its
+    own. `by_hand`: what has to be edited where the snapshot doesn't hold it (a command's arguments are never kept)."""
+
+    check: Check
+    status: Status
+    evidence: str
+    cure: str = ""
+    yaml: str = ""
+    is_whole_object: bool = False
+    by_hand: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What the checks look at."""
+
+    workload: Workload
+    pods: tuple[Pod, ...]
+    nodes: tuple[Node, ...]  # those the pods run on
+    spot_nodes: tuple[Node, ...]
+    budgets: tuple[PodDisruptionBudget, ...]
+    snapshot: Snapshot
+    window: Window
+    capacity: Capacity
+    work: Work
+    work_evidence: str
+    job_minutes: float | None
+
+    @property
+    def containers(self) -> tuple[Container, ...]:
+        """The containers that run as long as the pod does."""
+        spec = self.workload.template.spec
+        return spec.containers + tuple(one for one in spec.init_containers if one.restart_policy == "Always")
+
+    @property
+    def runs_on_spot(self) -> bool:
+        return bool(self.nodes) and all(is_spot(node) for node in self.nodes)
+
+    @property
+    def fitting_spot_nodes(self) -> tuple[Node, ...]:
+        """Spot nodes with the labels its node selector asks for, a pool's name apart."""
+        wanted = self.workload.template.spec.node_selector
+        return tuple(
+            node
+            for node in self.spot_nodes
+            if all(node.labels.get(key) == value for key, value in wanted.items() if key not in _POOL_LABELS)
+        )
+
+    def patched(self, spec: Mapping[str, Any]) -> str:
+        """`spec` of the pod template as a patch of the workload."""
+        return dump({"spec": {"template": {"spec": dict(spec)}}})
+
+
+def is_spot(node: Node) -> bool:
+    """Whether the node can be taken away: Spot or preemptible, by its provider's label."""
+    labels = node.labels
+    return (
+        labels.get(vocabulary.GKE_SPOT) == "true"
+        or labels.get(vocabulary.GKE_PREEMPTIBLE) == "true"
+        or labels.get(vocabulary.GKE_PROVISIONING) in ("spot", "preemptible")
+        or labels.get(vocabulary.EKS_CAPACITY_TYPE, "").upper() == "SPOT"
+        or labels.get(vocabulary.KARPENTER_CAPACITY_TYPE) == "spot"
+        or labels.get(vocabulary.AKS_SCALE_SET_PRIORITY) == "spot"
+    )
+
+
+def start_seconds(pods: tuple[Pod, ...]) -> float | None:
+    """Median time from being placed to Ready, over the pods that are; None when the snapshot doesn't tell."""
+    taken = [
+        pod.ready_at - pod.scheduled_at
+        for pod in pods
+        if pod.is_ready
+        and pod.ready_at is not None
+        and pod.scheduled_at is not None
+        and pod.ready_at >= pod.scheduled_at
+    ]
+    return median(taken) if taken else None
+
+
+def _check_controller(case: Case) -> CheckResult:
+    kind = case.workload.kind
+    if kind == "DaemonSet":
+        return CheckResult(
+            check=Check.CONTROLLER,
+            status=Status.UNSUITABLE,
+            evidence="A DaemonSet has a pod on every node: it goes where the nodes are.",
+            cure="Decide for the workloads on those nodes.",
+        )
+    if kind == "StatefulSet":
+        return CheckResult(
+            check=Check.CONTROLLER,
+            status=Status.MIND,
+            evidence="A StatefulSet makes a lost pod again under the same name, but only once the old one is gone.",
+            cure="Know how to force it: kubectl delete pod --force, when the node is gone for good.",
+            source="https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/",
+        )
+    return CheckResult(check=Check.CONTROLLER, status=Status.OK, evidence=f"A {kind} makes lost pods again.")
+
+
+def _check_replicas(case: Case) -> CheckResult:
+    workload = case.workload
+    if workload.kind == "Job":
+        return CheckResult(check=Check.REPLICAS, status=Status.OK, evidence="A Job starts lost pods again.")
+    if workload.replicas > 1:
+        return CheckResult(
+            check=Check.REPLICAS,
+            status=Status.OK,
+            evidence=f"{workload.replicas} replicas: one lost node leaves others.",
+        )
+    if workload.replicas == 0:
+        return CheckResult(check=Check.REPLICAS, status=Status.OK, evidence="Scaled to 0: nothing to lose.")
+    return CheckResult(
+        check=Check.REPLICAS,
+        status=Status.CHANGE,
+        evidence="1 replica: while its node is replaced, nothing runs.",
+        cure="Run two or more, on different nodes.",
+        yaml=dump({"spec": {"replicas": 2}}),
+    )
+
+
+def _check_budget(case: Case) -> CheckResult:
+    workload = case.workload
+    if workload.kind in ("Job", "DaemonSet") or workload.replicas <= 1:
+        return CheckResult(check=Check.BUDGET, status=Status.OK, evidence="No PodDisruptionBudget is needed.")
+    if not case.budgets:
+        return CheckResult(
+            check=Check.BUDGET,
+            status=Status.CHANGE,
+            evidence="No PodDisruptionBudget: a drain may take several pods while others are lost to a preemption.",
+            cure="Add one. It can't stop a preemption, but it counts lost pods and holds back drains meanwhile.",
+            yaml=dump(
+                {
+                    "apiVersion": "policy/v1",
+                    "kind": "PodDisruptionBudget",
+                    "metadata": {"name": workload.name, "namespace": workload.namespace},
+                    "spec": {
+                        "maxUnavailable": 1,
+                        "selector": {"matchLabels": dict(workload.selector.match_labels)},
+                    },
+                }
+            ),
+            is_whole_object=True,
+            source="https://kubernetes.io/docs/concepts/workloads/pods/disruptions/",
+        )
+    budget = case.budgets[0]
+    limit = (
+        f"minAvailable {budget.min_available}"
+        if budget.min_available is not None
+        else f"maxUnavailable {budget.max_unavailable}"
+    )
+    never = budget.max_unavailable in (0, "0%") or budget.min_available in (workload.replicas, "100%")
+    return CheckResult(
+        check=Check.BUDGET,
+        status=Status.CHANGE if never else Status.OK,
+        evidence=f"PodDisruptionBudget {budget.name}: {limit}."
+        + (" It allows no disruption at all: spot nodes can't be drained or upgraded." if never else ""),
+        cure="Allow at least one pod to be away." if never else "",
+        yaml=dump(
+            {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": {"name": budget.name, "namespace": budget.namespace},
+                "spec": {"maxUnavailable": 1, "selector": {"matchLabels": dict(workload.selector.match_labels)}},
+            }
+        )
+        if never
+        else "",
+        is_whole_object=never,
+    )
+
+
+def _check_grace_period(case: Case) -> CheckResult:
+    grace, window = case.workload.template.spec.termination_grace_period_seconds, case.window
+    if grace <= window.seconds:
+        return CheckResult(
+            check=Check.GRACE_PERIOD,
+            status=Status.OK,
+            evidence=f"Grace period {grace} s, notice {window.seconds} s ({window.what}).",
+            source=window.source,
+        )
+    raised = window.raisable_seconds
+    may_raise = raised is not None and grace <= raised
+    cure = f"Be done within {window.seconds} s and say so in the manifest"
+    cure += f"; or raise the node pool's window (up to {raised} s on Spot pools of this version)" if may_raise else ""
+    return CheckResult(
+        check=Check.GRACE_PERIOD,
+        status=Status.CHANGE,
+        evidence=f"Grace period {grace} s, but a preemption leaves {window.seconds} s: {window.what}.",
+        cure=f"{cure}.",
+        yaml=case.patched({"terminationGracePeriodSeconds": window.seconds}),
+        source=window.source,
+    )
+
+
+def _check_sigterm(case: Case) -> CheckResult:
+    found = [_signal_of(container) for container in case.containers]
+    worst = next(
+        (result for status in (Status.CHANGE, Status.UNSEEN, Status.OK) for result in found if result.status is status),
+        CheckResult(check=Check.SIGTERM, status=Status.UNSEEN, evidence="No container is known."),
+    )
+    if len(found) < 2:
+        return worst
+    return CheckResult(
+        check=Check.SIGTERM,
+        status=worst.status,
+        evidence=" ".join(result.evidence for result in found),
+        cure=" ".join(dict.fromkeys(result.cure for result in found if result.cure)),
+        by_hand="".join(result.by_hand for result in found),
+        source=worst.source,
+    )
+
+
+def _signal_of(container: Container) -> CheckResult:
+    name, program = container.name, container.program
+    about = programs.known(program)
+    if container.command_form is CommandForm.SHELL:
+        runs = f" runs {program}" if program else ""
+        return CheckResult(
+            check=Check.SIGTERM,
+            status=Status.CHANGE,
+            evidence=f'{name}: a shell{runs} (sh -c "…" without exec). The shell is process 1 and keeps SIGTERM to '
+            "itself, so the program is killed without notice. (Some shells step aside for a single plain command; "
+            "images differ.)",
+            cure="Put exec before the program, so that it takes the shell's place."
+            + (f" Then: {about.what}." if about else ""),
+            by_hand=f"# container {name}: add exec to the command that is there\n"
+            f'command: ["/bin/sh", "-c", "exec {program or "program"} …"]\n',
+            source=about.source if about else "https://docs.docker.com/reference/dockerfile/#entrypoint",
+        )
+    if container.command_form is CommandForm.IMAGE:
+        return CheckResult(
+            check=Check.SIGTERM,
+            status=Status.UNSEEN,
+            evidence=f"{name}: the image's own entrypoint runs; the cluster doesn't tell what it does with SIGTERM.",
+            cure="Look at process 1 with the command below.",
+        )
+    form = "sh -c exec" if container.command_form is CommandForm.SHELL_EXEC else "exec form"
+    if about is None:
+        return CheckResult(
+            check=Check.SIGTERM,
+            status=Status.UNSEEN,
+            evidence=f"{name}: {program or 'the program'} is process 1 ({form}) and gets SIGTERM; whether it has a "
+            "handler can't be seen from here.",
+            cure="Look at process 1 with the command below.",
+        )
+    status = {
+        Signal.STOPS: Status.OK,
+        Signal.PASSES_ON: Status.UNSEEN,
+        Signal.NEEDS_HANDLER: Status.UNSEEN,
+        Signal.CUTS: Status.CHANGE,
+        Signal.DROPS: Status.CHANGE,
+    }[about.signal]
+    return CheckResult(
+        check=Check.SIGTERM,
+        status=status,
+        evidence=f"{name}: {program} gets SIGTERM ({form}): {about.what}.",
+        cure=f"{about.cure}." if about.cure else "",
+        source=about.source,
+    )
+
+
+def _check_pre_stop(case: Case) -> CheckResult:
+    hooked = [container.name for container in case.containers if container.has_pre_stop]
+    if hooked:
+        return CheckResult(
+            check=Check.PRE_STOP,
+            status=Status.UNSEEN,
+            evidence=f"{', '.join(hooked)}: a preStop hook runs before SIGTERM, within the same {case.window.seconds} s.",
+            cure="Time the hook: what it takes is missing for stopping.",
+            source="https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/",
+        )
+    return CheckResult(check=Check.PRE_STOP, status=Status.OK, evidence="No preStop hook takes time off the notice.")
+
+
+def _check_start_up(case: Case) -> CheckResult:
+    seconds = start_seconds(case.pods)
+    learnt = f"placed to Ready in {seconds:,.0f} s (median of its pods)" if seconds is not None else "no time was seen"
+    if case.work is Work.SERVING and not any(container.readiness_probe for container in case.containers):
+        return CheckResult(
+            check=Check.START_UP,
+            status=Status.CHANGE,
+            evidence=f"No readiness probe: a pod on a new node gets requests before it can answer them; {learnt}.",
+            cure="Add a readiness probe for the port it serves on.",
+            by_hand="# in the container\nreadinessProbe:\n  httpGet: {path: /healthz, port: …}\n  periodSeconds: 5\n",
+        )
+    if seconds is not None and seconds > _LONG_START_SECONDS:
+        return CheckResult(
+            check=Check.START_UP,
+            status=Status.MIND,
+            evidence=f"Slow start: {learnt}; each interruption costs that much on top of the node's own start.",
+            cure="Image streaming, a smaller image, the model on a volume that can be mounted at once.",
+        )
+    return CheckResult(check=Check.START_UP, status=Status.OK, evidence=f"Start-up: {learnt}.")
+
+
+def _check_storage(case: Case) -> CheckResult:
+    volumes = case.workload.template.spec.volumes
+    kept = {(claim.namespace, claim.name): claim for claim in case.snapshot.persistent_volume_claims}
+    local = [volume.name for volume in volumes if volume.kind in _LOCAL_VOLUMES]
+    local_disks = {disk.name for disk in case.snapshot.persistent_volumes if disk.is_local}
+    for volume in volumes:
+        claim = kept.get((case.workload.namespace, volume.claim_name))
+        if claim is not None and claim.volume_name in local_disks:
+            local.append(volume.name)
+    if local:
+        return CheckResult(
+            check=Check.STORAGE,
+            status=Status.UNSUITABLE,
+            evidence=f"{', '.join(local)}: data on the node's own disk is gone with a spot node.",
+            cure="Keep what must last on a network volume or in object storage.",
+        )
+    claims = [volume.name for volume in volumes if volume.kind in ("persistentVolumeClaim", "ephemeral")]
+    claims += list(case.workload.claim_templates)
+    if claims:
+        return CheckResult(
+            check=Check.STORAGE,
+            status=Status.MIND,
+            evidence=f"{', '.join(claims)}: the volume outlives the node, but a zonal disk needs its next node in the "
+            "same zone, and is attached only after it is detached from the lost one.",
+            cure="Regional disks, or accept that a stock-out of one zone stops this pod.",
+        )
+    scratch = [volume.name for volume in volumes if volume.kind == "emptyDir" and volume.medium != "Memory"]
+    if scratch:
+        return CheckResult(
+            check=Check.STORAGE,
+            status=Status.UNSEEN,
+            evidence=f"{', '.join(scratch)}: an emptyDir is gone with its node.",
+            cure="Use it for what can be made again; checkpoints belong into object storage.",
+        )
+    return CheckResult(check=Check.STORAGE, status=Status.OK, evidence="No volume that a lost node would take along.")
+
+
+def _check_job_length(case: Case) -> CheckResult:
+    if case.work is Work.SERVING:
+        return CheckResult(check=Check.JOB_LENGTH, status=Status.OK, evidence="It serves; there is no job to lose.")
+    seen = _seen_hours(case)
+    hours = case.job_minutes / 60 if case.job_minutes is not None else seen
+    if hours is None:
+        return CheckResult(
+            check=Check.JOB_LENGTH,
+            status=Status.UNSEEN,
+            evidence="How long its jobs run can't be seen from here.",
+            cure="Give the length of a job; what is longer than the notice has to be checkpointed or done again.",
+        )
+    source = "as given" if case.job_minutes is not None else "the longest pod seen"
+    if case.capacity is Capacity.PREEMPTIBLE and hours >= PREEMPTIBLE_HOURS:
+        return CheckResult(
+            check=Check.JOB_LENGTH,
+            status=Status.CHANGE,
+            evidence=f"Jobs of {hours:.3g} h ({source}); preemptible VMs live {PREEMPTIBLE_HOURS:g} h at most.",
+            cure="Write checkpoints, or use Spot VMs, which have no maximum run time.",
+        )
+    if hours * 3600 <= case.window.seconds:
+        return CheckResult(
+            check=Check.JOB_LENGTH,
+            status=Status.OK,
+            evidence=f"Jobs of {hours * 3600:.3g} s ({source}) end within the {case.window.seconds} s of notice.",
+        )
+    return CheckResult(
+        check=Check.JOB_LENGTH,
+        status=Status.MIND,
+        evidence=f"Jobs of {length_text(hours)} ({source}) don't end within {case.window.seconds} s of notice: "
+        "the running one is lost, or goes on from its last checkpoint.",
+        cure="What that costs is in the estimate.",
+    )
+
+
+def _seen_hours(case: Case) -> float | None:
+    """The longest run of a finished container of a Job; its pods are not among `case.pods` any more."""
+    if case.workload.kind != "Job":
+        return None
+    keys = workload_keys(case.snapshot)
+    runs = [
+        (state.finished_at - state.started_at) / 3600
+        for pod in case.snapshot.pods
+        if keys[pod.uid] == case.workload.key
+        for state in pod.containers
+        if state.started_at is not None and state.finished_at is not None
+    ]
+    return max(runs, default=None)
+
+
+def _check_retries(case: Case) -> CheckResult:
+    workload = case.workload
+    if workload.kind != "Job":
+        return CheckResult(
+            check=Check.RETRIES, status=Status.OK, evidence="Its controller starts lost pods without limit."
+        )
+    limit = 6 if workload.backoff_limit is None else workload.backoff_limit
+    return CheckResult(
+        check=Check.RETRIES,
+        status=Status.CHANGE,
+        evidence=f"backoffLimit {limit}: each pod lost to a preemption counts as a failure unless a podFailurePolicy "
+        "says otherwise (the snapshot doesn't hold it).",
+        cure="Ignore disruptions when failures are counted"
+        + ("" if workload.template.spec.restart_policy == "Never" else "; it needs restartPolicy: Never")
+        + ". A Job's template can't be changed: do it where it is made.",
+        by_hand="# in the Job's spec\npodFailurePolicy:\n  rules:\n  - action: Ignore\n    onPodConditions:\n"
+        "    - type: DisruptionTarget\n",
+        source="https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-failure-policy",
+    )
+
+
+def _check_placement(case: Case) -> CheckResult:
+    spec, is_job = case.workload.template.spec, case.workload.kind == "Job"
+    if case.runs_on_spot:
+        return CheckResult(check=Check.PLACEMENT, status=Status.OK, evidence="Its pods run on spot nodes already.")
+    selector, taint = _spot_selector(case.window.provider, case.capacity)
+    pinned = [f"{key}={value}" for key, value in spec.node_selector.items() if key in _POOL_LABELS]
+    wanted: dict[str, Any] = {}
+    missing: list[str] = []
+    if selector and spec.node_selector.get(selector[0]) != selector[1]:
+        unpin = {key: None for key in spec.node_selector if key in _POOL_LABELS}
+        wanted["nodeSelector"] = {selector[0]: selector[1], **unpin}
+        missing.append(f"the selector {selector[0]}={selector[1]}")
+    if taint and not tolerates_taints(spec.tolerations, (taint,)):
+        added = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
+        wanted["tolerations"] = [added, *_tolerations(case.workload)]
+        missing.append(f"a toleration of {taint.key}")
+    pool = "" if case.fitting_spot_nodes else " No spot node of its kind is in the cluster: add a pool first."
+    if not missing:
+        status = Status.OK if case.fitting_spot_nodes else Status.CHANGE
+        return CheckResult(
+            check=Check.PLACEMENT,
+            status=status,
+            evidence=f"Selector and tolerations allow spot nodes.{pool}",
+            by_hand=_new_pool(case),
+        )
+    evidence = f"To run on spot it lacks {' and '.join(missing)}."
+    evidence += f" {', '.join(pinned)} ties it to its present pool." if pinned else ""
+    return CheckResult(
+        check=Check.PLACEMENT,
+        status=Status.CHANGE,
+        evidence=evidence + pool,
+        cure=f"Select and tolerate spot nodes{', where the Job is made' if is_job else ''}.",
+        yaml="" if is_job else case.patched(wanted),
+        by_hand=_new_pool(case) + (dump(wanted) if is_job else ""),
+    )
+
+
+def _new_pool(case: Case) -> str:
+    """How to make a spot pool like the one the pods run on now; "" where there is one, or on other clouds."""
+    if case.fitting_spot_nodes or case.window.provider is not Provider.GKE or not case.nodes:
+        return ""
+    labels = case.nodes[0].labels
+    gpus = next(
+        (case.nodes[0].capacity[name] for name in vocabulary.GPU_RESOURCES if case.nodes[0].capacity.get(name)), 0
+    )
+    accelerator = labels.get(vocabulary.GKE_ACCELERATOR, "")
+    words = [
+        f"gcloud container node-pools create {labels.get(vocabulary.GKE_NODE_POOL, 'pool')}-spot --cluster CLUSTER",
+        "--spot" if case.capacity is Capacity.SPOT else "--preemptible",
+        f"--machine-type {labels.get(vocabulary.INSTANCE_TYPE, 'TYPE')}",
+        *([f"--accelerator type={accelerator},count={gpus}"] if accelerator and gpus else []),
+        "--enable-autoscaling --min-nodes 0 --max-nodes N",
+    ]
+    return " ".join(words) + "\n"
+
+
+def _tolerations(workload: Workload) -> list[dict[str, str]]:
+    """What is tolerated already: a strategic merge patch replaces the whole list of tolerations."""
+    kept = []
+    for toleration in workload.template.spec.tolerations:
+        fields = {
+            "key": toleration.key,
+            "operator": toleration.operator,
+            "value": toleration.value,
+            "effect": toleration.effect,
+        }
+        kept.append({name: value for name, value in fields.items() if value})
+    return kept
+
+
+def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, str] | None, Taint | None]:
+    """The label to select spot nodes by, and the taint they have or usually are given."""
+    if provider is Provider.GKE:
+        key = vocabulary.GKE_SPOT if capacity is Capacity.SPOT else vocabulary.GKE_PREEMPTIBLE
+        return (key, "true"), Taint(key=key, value="true", effect="NoSchedule")
+    if provider is Provider.EKS:
+        return (vocabulary.EKS_CAPACITY_TYPE, "SPOT"), None
+    if provider is Provider.AKS:
+        key = vocabulary.AKS_SCALE_SET_PRIORITY
+        return (key, "spot"), Taint(key=key, value="spot", effect="NoSchedule")
+    return None, None
+
+
+def _check_users(case: Case) -> CheckResult:
+    if case.work is Work.JOBS:
+        return CheckResult(
+            check=Check.USERS, status=Status.OK, evidence=f"Nobody waits for an answer: {case.work_evidence}."
+        )
+    return CheckResult(
+        check=Check.USERS,
+        status=Status.MIND,
+        evidence=f"It seems to answer users: {case.work_evidence}.",
+        cure="Keep a base on demand that carries the load when all spot nodes of a zone go at once; "
+        "choose it in the mix below.",
+    )
+
+
+def _check_priority(case: Case) -> CheckResult:
+    spec = case.workload.template.spec
+    classes = {one.name: one for one in case.snapshot.priority_classes}
+    chosen = classes.get(spec.priority_class_name)
+    value = spec.priority if spec.priority is not None else chosen.value if chosen else 0
+    name = f"{spec.priority_class_name} ({value:,})" if spec.priority_class_name else f"{value:,}"
+    if value >= SYSTEM_PRIORITY:
+        return CheckResult(
+            check=Check.PRIORITY,
+            status=Status.UNSUITABLE,
+            evidence=f"Priority {name}: the cluster itself needs it.",
+            cure="Keep it on nodes that stay.",
+        )
+    others = [one.value for one in case.snapshot.priority_classes if one.value < SYSTEM_PRIORITY]
+    if value > 0 and value >= max(others, default=value):
+        return CheckResult(
+            check=Check.PRIORITY,
+            status=Status.MIND,
+            evidence=f"Priority {name} is the highest here: somebody found it important. The cloud doesn't ask for it "
+            "when it takes a node.",
+            cure="Ask them; a base on demand keeps what must not stop.",
+        )
+    return CheckResult(check=Check.PRIORITY, status=Status.OK, evidence=f"Priority {name}.")
+
+
+CHECKS: Final[tuple[Callable[[Case], CheckResult], ...]] = (
+    _check_controller,
+    _check_replicas,
+    _check_budget,
+    _check_grace_period,
+    _check_sigterm,
+    _check_pre_stop,
+    _check_start_up,
+    _check_storage,
+    _check_job_length,
+    _check_retries,
+    _check_placement,
+    _check_users,
+    _check_priority,
+)
+CHECK_NAME: Final = {
+    Check.CONTROLLER: "Controller",
+    Check.REPLICAS: "Replicas",
+    Check.BUDGET: "Disruption budget",
+    Check.GRACE_PERIOD: "Grace period",
+    Check.SIGTERM: "SIGTERM arrives",
+    Check.PRE_STOP: "preStop hook",
+    Check.START_UP: "Start-up",
+    Check.STORAGE: "Storage",
+    Check.JOB_LENGTH: "Length of jobs",
+    Check.RETRIES: "Retries",
+    Check.PLACEMENT: "Selectors and tolerations",
+    Check.USERS: "Users waiting",
+    Check.PRIORITY: "Priority",
+}
+
+
+def dump(document: Mapping[str, Any]) -> str:
+    """A document as YAML, in the order it was written."""
+    text: str = yaml.safe_dump(dict(document), sort_keys=False, default_flow_style=False)
+    return text
+
+
+def length_text(hours: float) -> str:
+    """``2.5 h``, ``5 min``."""
+    return f"{hours:.3g} h" if hours >= 1 else f"{hours * 60:.3g} min"

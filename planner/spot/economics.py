@@ -1,0 +1,422 @@
+"""What spot would save: the same useful work, priced on demand and on spot, with everything that comes off the saving.
+
+Hours that interruptions cost are bought again at the spot price, and what spot can't deliver is finished on demand: the
+two sides of the comparison always buy the same work. So capacity that nobody had is never counted as saved, and a
+saving can't exceed what was spent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Final
+
+import numpy as np
+
+from planner.spot.assumptions import Assumptions, Fallback, Work
+from planner.spot.checkpoint import daly_hours, pattern_of, useful_hours_per_life, young_hours
+from planner.spot.interruption import Floats, lives_of
+from planner.spot.months import OVERRUN, Months, simulate
+
+_PERCENTILES: Final = (5, 50, 95)
+_HISTOGRAM_BINS: Final = 40
+_CURVE_POINTS: Final = 60
+_MOST_HAZARD: Final = 1000.0  # per VM-hour: a life of 3.6 seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """A figure over the simulated months. Means add up; percentiles of different figures don't."""
+
+    mean: float
+    p5: float
+    p50: float
+    p95: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of the way from the on-demand cost to the net cost. `usd`: what it adds (or, below 0, takes off)."""
+
+    name: str
+    what: str
+    usd: Band
+    is_total: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """Simulated months by saving: `edges` has one entry more than `counts`."""
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakEven:
+    """At which interruption rate spot costs as much as on demand; reckoned by closed forms, without a limit on retries.
+
+    `hazard_per_hour` None: there is no such rate (`sentence` says whether spot always or never pays). `curve`: (rate per
+    VM-hour, expected saving in USD a month), rising rates.
+    """
+
+    hazard_per_hour: float | None
+    sentence: str
+    curve: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Savings:
+    """The answer for one pool and one month; money in USD a month, hours in node-hours unless said otherwise."""
+
+    sentence: str
+    is_worth_it: bool  # the median month saves something
+    steps: tuple[Step, ...]
+    on_demand_usd: float  # what the pool costs without spot, commitments included
+    avoidable_usd: float  # of it, what isn't committed already: the most that could be saved
+    net_usd: Band
+    saved_usd: Band
+    saved_share: Band  # of on_demand_usd
+    histogram: Histogram  # of saved_usd
+    interruptions: Band
+    lost_hours: Band
+    down_hours: Band  # node-hours without a ready node
+    shortfall_hours: float  # hours of the month with fewer ready nodes than needed, expected
+    jobs: float  # of the spot nodes
+    late_jobs: Band
+    failed_jobs: Band
+    usd_per_useful_gpu_hour: Band | None  # None for a pool without GPUs
+    on_demand_usd_per_gpu_hour: float | None
+    break_even: BreakEven
+    flex_start_usd: float | None  # the month on Flex-start; None: no price
+    best_checkpoint_minutes: float | None  # Daly's optimum for these jobs; None where it doesn't apply
+    young_checkpoint_minutes: float | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bill:
+    """Money of each run, USD a month: float64[run]. The steps add up to the net cost in every run."""
+
+    on_demand: Floats  # without spot
+    spot_discount: Floats
+    unused_commitment: Floats
+    checkpoints: Floats
+    lost_work: Floats
+    restarts: Floats
+    fallback: Floats
+
+    @property
+    def net(self) -> Floats:
+        return (
+            self.on_demand
+            + self.spot_discount
+            + self.unused_commitment
+            + self.checkpoints
+            + self.lost_work
+            + self.restarts
+            + self.fallback
+        )
+
+
+STEPS: Final = (
+    ("on_demand", "On demand", "the pool without spot, commitments included"),
+    ("spot_discount", "Spot discount", "the same hours at the spot price"),
+    ("unused_commitment", "Unused commitment", "spot bought beside nodes that are paid for already"),
+    ("checkpoints", "Checkpoints", "spot hours spent on writing them"),
+    ("lost_work", "Lost work", "spot hours whose work was lost and is done again"),
+    ("restarts", "Restarts", "spot hours in which nodes and pods start"),
+    ("fallback", "Fallback", "on-demand hours in stock-outs and for work that failed or came too late"),
+)
+
+
+def bill(months: Months, assumptions: Assumptions, spot_groups: int) -> Bill:
+    """What each run costs when the first `spot_groups` lanes of `months` are spot and the rest is on demand."""
+    pattern, group = months.pattern, months.group
+    hours, scale = assumptions.hours_per_month, pattern.scale * months.group
+    on_demand, spot = assumptions.on_demand_usd_per_hour, assumptions.spot_usd_per_hour
+    uncommitted = assumptions.nodes - assumptions.committed_nodes
+    spot_nodes = spot_groups * group
+    replaced = min(spot_nodes, float(uncommitted))  # on-demand nodes that are no longer paid for
+    idle = spot_nodes - replaced  # committed nodes that stand still while spot is paid beside them
+
+    def of(tally: Floats) -> Floats:
+        return np.asarray(tally[:, :spot_groups].sum(axis=1) * scale)
+
+    runs = months.spot_hours.shape[0]
+    stand_in, unfinished = of(months.on_demand_hours), of(months.unfinished_hours)
+    useful = pattern.useful_share
+    elsewhere = useful * (stand_in + unfinished)  # useful work that spot didn't do
+    fixed = hours * (on_demand * uncommitted + assumptions.committed_usd_per_hour * assumptions.committed_nodes)
+    return Bill(
+        on_demand=np.full(runs, fixed),
+        spot_discount=np.full(runs, -(on_demand - spot) * hours * replaced),
+        unused_commitment=np.full(runs, spot * hours * idle),
+        checkpoints=spot * (1 - useful) * of(months.spot_hours),
+        lost_work=spot * of(months.lost_hours),
+        restarts=spot * of(months.restart_hours),
+        fallback=on_demand * (stand_in + of(months.on_demand_start_hours) + useful * unfinished) - spot * elsewhere,
+    )
+
+
+def spot_groups_of(months: Months, assumptions: Assumptions) -> int:
+    """How many lanes stand for the pool's spot nodes."""
+    return round(assumptions.spot_nodes / months.group)
+
+
+def shortfall_hours(months: Months, assumptions: Assumptions, spot_groups: int) -> float:
+    """Expected hours a month with fewer ready nodes than needed, from the ready nodes at `INSTANTS` moments a run."""
+    up = months.ready[:, :spot_groups, :].sum(axis=1, dtype=np.int64) * months.group
+    ready = assumptions.nodes - spot_groups * months.group + up
+    return float((ready < assumptions.needed_nodes - 1e-9).mean()) * assumptions.hours_per_month
+
+
+def band(values: Floats) -> Band:
+    """Mean and percentiles of one figure over the runs."""
+    p5, p50, p95 = (float(value) for value in np.percentile(values, _PERCENTILES))
+    return Band(mean=float(values.mean()), p5=p5, p50=p50, p95=p95)
+
+
+def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
+    """The answer. `months` may be given when they were simulated before: they don't depend on `base_nodes`."""
+    months = months or simulate(assumptions)
+    groups = spot_groups_of(months, assumptions)
+    costs = bill(months, assumptions, groups)
+    net, before = costs.net, float(costs.on_demand[0])
+    saved = before - net
+    avoidable = (assumptions.nodes - assumptions.committed_nodes) * (
+        assumptions.on_demand_usd_per_hour * assumptions.hours_per_month
+    )
+    spot = slice(0, groups)
+
+    def tally(values: Floats) -> Band:
+        return band(values[:, spot].sum(axis=1) * months.group * months.pattern.scale)
+
+    gpu_hours = assumptions.nodes * assumptions.gpus_per_node * assumptions.hours_per_month
+    saved_band = band(saved)
+    useful_optimum = assumptions.work is Work.JOBS and not assumptions.saves and not assumptions.lives
+    even = break_even(assumptions)
+    return Savings(
+        sentence=_sentence(assumptions, saved_band, before),
+        is_worth_it=saved_band.p50 > 0,
+        steps=(
+            *(Step(name=name, what=what, usd=band(getattr(costs, field))) for field, name, what in STEPS),
+            Step(name="Net", what="what the month costs", usd=band(net), is_total=True),
+        ),
+        on_demand_usd=before,
+        avoidable_usd=avoidable,
+        net_usd=band(net),
+        saved_usd=saved_band,
+        saved_share=band(saved / before) if before else band(np.zeros_like(saved)),
+        histogram=_histogram(saved),
+        interruptions=tally(months.interruptions),
+        lost_hours=tally(months.lost_hours),
+        down_hours=tally(months.down_hours),
+        shortfall_hours=shortfall_hours(months, assumptions, groups),
+        jobs=months.pattern.jobs * months.pattern.scale * assumptions.spot_nodes
+        if assumptions.work is Work.JOBS
+        else 0.0,
+        late_jobs=tally(months.late_jobs) if assumptions.work is Work.JOBS else _NONE,
+        failed_jobs=tally(months.failed_jobs) if assumptions.work is Work.JOBS else _NONE,
+        usd_per_useful_gpu_hour=band(net / gpu_hours) if gpu_hours else None,
+        on_demand_usd_per_gpu_hour=before / gpu_hours if gpu_hours else None,
+        break_even=even,
+        flex_start_usd=_flex_start_usd(assumptions),
+        best_checkpoint_minutes=_optimum(assumptions, daly_hours) if useful_optimum else None,
+        young_checkpoint_minutes=_optimum(assumptions, young_hours) if useful_optimum else None,
+        notes=_notes(assumptions, months),
+    )
+
+
+_NONE: Final = Band(mean=0.0, p5=0.0, p50=0.0, p95=0.0)
+
+
+def _flex_start_usd(assumptions: Assumptions) -> float | None:
+    """The spot nodes of the pool on Flex-start instead, base and commitments as they are."""
+    price = assumptions.flex_start_usd_per_hour
+    if price is None:
+        return None
+    kept = max(0, assumptions.base_nodes - assumptions.committed_nodes)
+    committed = assumptions.committed_nodes * assumptions.committed_usd_per_hour
+    return assumptions.hours_per_month * (
+        kept * assumptions.on_demand_usd_per_hour + committed + assumptions.spot_nodes * price
+    )
+
+
+def _optimum(assumptions: Assumptions, rule: object) -> float | None:
+    assert rule in (daly_hours, young_hours)
+    losses = assumptions.hazard_likely_per_hour + assumptions.zone_hazard_per_hour
+    if not losses or not assumptions.checkpoint_seconds:
+        return None
+    formula = daly_hours if rule is daly_hours else young_hours
+    return formula(assumptions.checkpoint_seconds / 3600, 1 / losses) * 60
+
+
+def _histogram(values: Floats) -> Histogram:
+    low, high = float(values.min()), float(values.max())
+    if high - low < 1e-6 * max(1.0, abs(high)):  # every month is the same
+        low, high = low - 0.5, high + 0.5
+    counts, edges = np.histogram(values, bins=_HISTOGRAM_BINS, range=(low, high))
+    return Histogram(edges=tuple(float(edge) for edge in edges), counts=tuple(int(count) for count in counts))
+
+
+# ── break-even ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def expected_saved_usd(assumptions: Assumptions, hazard_per_hour: float) -> float:
+    """Expected saving a month at one interruption rate, by renewal theory: no simulation, no limit on retries.
+
+    Each life of a node leaves some useful hours behind; then comes a wait if it ended in a stock-out (`_out_at_loss`).
+    Work that doesn't fit into `OVERRUN` months is finished on demand.
+    """
+    pattern, lives = pattern_of(assumptions), lives_of(assumptions)
+    bulk, restart = assumptions.zone_hazard_per_hour, assumptions.restart_hours
+    on_demand, spot, hours = (
+        assumptions.on_demand_usd_per_hour,
+        assumptions.spot_usd_per_hour,
+        assumptions.hours_per_month,
+    )
+    life = lives.mean(hazard_per_hour, bulk)
+    out = _out_at_loss(assumptions, hazard_per_hour)
+    wait = out * assumptions.stock_out_hours if assumptions.availability else inf
+    covers = assumptions.fallback is Fallback.ON_DEMAND
+    if life == inf:
+        usd = spot * hours / pattern.useful_share
+    elif wait == inf:
+        usd = on_demand * hours
+    else:
+        left = useful_hours_per_life(pattern, lives, hazard_per_hour, bulk, restart)
+        stand_in = wait if covers else 0.0
+        per_life = left + stand_in * pattern.useful_share
+        needed = hours / per_life if per_life > 0 else inf
+        possible = min(1.0, OVERRUN * hours / (needed * (life + wait))) if needed < inf else 0.0
+        lived = min(needed, OVERRUN * hours / (life + wait))
+        usd = lived * (spot * life + on_demand * (stand_in + (out * restart if covers else 0.0)))
+        usd += (1 - possible) * on_demand * hours
+    uncommitted = assumptions.nodes - assumptions.committed_nodes
+    replaced = min(assumptions.spot_nodes, uncommitted)
+    return replaced * on_demand * hours - assumptions.spot_nodes * usd
+
+
+def _out_at_loss(assumptions: Assumptions, hazard_per_hour: float) -> float:
+    """P(a node's life ends in a stock-out).
+
+    It began outside one, so that t hours later there is one with (1 − a)(1 − e^(−kt)), where k is the sum of the rates
+    at which stock-outs begin and end; the mean of e^(−kt) over lives is 1 − k × E[min(life, an exponential of rate k)].
+    """
+    share = assumptions.availability
+    if share in (0.0, 1.0):
+        return 1.0 - share
+    k = 1 / (assumptions.stock_out_hours * share)  # 1/out + 1/between, with between = out × a / (1 − a)
+    shorter = lives_of(assumptions).mean(hazard_per_hour, assumptions.zone_hazard_per_hour + k)
+    return (1 - share) * k * shorter
+
+
+def break_even(assumptions: Assumptions) -> BreakEven:
+    """The interruption rate at which the expected saving is 0, by bisection."""
+    if assumptions.lives:
+        return BreakEven(hazard_per_hour=None, sentence="Lives were observed: there is no rate to vary.", curve=())
+    if not assumptions.spot_nodes:
+        return BreakEven(hazard_per_hour=None, sentence="No node is spot.", curve=())
+    best, worst = expected_saved_usd(assumptions, 0.0), expected_saved_usd(assumptions, _MOST_HAZARD)
+    if best <= 0:
+        sentence = "Spot costs more than on demand even if no node is lost one by one."
+        return BreakEven(hazard_per_hour=None, sentence=sentence, curve=_curve(assumptions, None))
+    if worst >= 0:
+        sentence = "Spot costs less than on demand at any interruption rate: what is lost is covered on demand."
+        return BreakEven(hazard_per_hour=None, sentence=sentence, curve=_curve(assumptions, None))
+    low, high = 0.0, _MOST_HAZARD
+    for _ in range(60):
+        middle = (low + high) / 2 if low == 0 and high < 1e-6 else (max(low, 1e-9) * high) ** 0.5
+        if expected_saved_usd(assumptions, middle) > 0:
+            low = middle
+        else:
+            high = middle
+    likely = assumptions.hazard_likely_per_hour
+    times = f", {high / likely:,.1f} times the likely rate" if likely else ""
+    sentence = f"Spot pays until a node is lost every {_span(1 / high)} on average ({high:.3g} per VM-hour{times})."
+    return BreakEven(hazard_per_hour=high, sentence=sentence, curve=_curve(assumptions, high))
+
+
+def _curve(assumptions: Assumptions, at: float | None) -> tuple[tuple[float, float], ...]:
+    """Expected saving from a tenth of the low rate to three times the break-even rate (or the high rate)."""
+    first = max(assumptions.hazard_low_per_hour, 1e-4) / 10
+    last = 3 * max(at or 0.0, assumptions.hazard_high_per_hour, 10 * first)
+    rates = np.geomspace(first, last, _CURVE_POINTS)
+    return tuple((float(rate), expected_saved_usd(assumptions, float(rate))) for rate in rates)
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def usd(amount: float) -> str:
+    """``$1,234``, ``$12.30``, ``−$5``: whole dollars from 100 on."""
+    digits = f"{abs(amount):,.0f}" if abs(amount) >= 99.5 else f"{abs(amount):,.2f}"
+    return f"{'−' if amount < 0 and float(digits.replace(',', '')) else ''}${digits}"
+
+
+def _span(hours: float) -> str:
+    if hours >= 48:
+        return f"{hours / 24:,.3g} days"
+    return f"{hours:.3g} h" if hours >= 1 else f"{hours * 60:.3g} min"
+
+
+def _sentence(assumptions: Assumptions, saved: Band, before: float) -> str:
+    if not assumptions.spot_nodes:
+        return f"Nothing is bought on {assumptions.capacity}: the month costs {usd(before)}."
+    nodes = f"{assumptions.spot_nodes} of {assumptions.nodes} nodes on {assumptions.capacity}"
+    likely = f"in 9 of 10 months between {usd(saved.p5)} and {usd(saved.p95)}"
+    paid = " (commitments already paid for are not counted as saved)" if assumptions.committed_nodes else ""
+    share = f"{saved.p50 / before:.0%} of {usd(before)}" if before else "of nothing"
+    if saved.p50 > 0:
+        return f"{nodes}: saves {usd(saved.p50)} a month, {share}, {likely}{paid}."
+    return f"{nodes}: costs {usd(-saved.p50)} a month more than on demand, {likely} saved{paid}."
+
+
+def _notes(assumptions: Assumptions, months: Months) -> tuple[str, ...]:
+    """What the reader has to know beside the numbers."""
+    notes = [f"{assumptions.runs:,} simulated months, seed {assumptions.seed}."]
+    if months.group > 1:
+        lanes = months.spot_hours.shape[1]
+        notes.append(
+            f"The {assumptions.nodes} nodes are simulated in {lanes} groups: the band is wider than it would be."
+        )
+    hours, work = assumptions.job_minutes / 60, assumptions.work
+    lives, restart = lives_of(assumptions), assumptions.restart_hours
+    pattern = pattern_of(assumptions)
+    never = (
+        useful_hours_per_life(
+            pattern, lives, assumptions.hazard_likely_per_hour, assumptions.zone_hazard_per_hour, restart
+        )
+        <= 0
+    )
+    if never and work is Work.JOBS:
+        notes.append(
+            f"A job of {hours:g} h without checkpoints never ends on a node that lives at most {lives.cap_hours:g} h: "
+            "it is finished on demand."
+            if lives.cap_hours < inf
+            else "No job ends on spot: the work is finished on demand."
+        )
+    if assumptions.saves_on_notice and not assumptions.saves:
+        notes.append(
+            f"A checkpoint takes {assumptions.checkpoint_seconds:g} s, the notice is {assumptions.window_seconds:g} s: "
+            "there is no time to write one when the node is lost."
+        )
+    if assumptions.lives:
+        losses = sum(life.ended for life in assumptions.lives)
+        notes.append(
+            f"Lives are drawn from {len(assumptions.lives)} observed ones ({losses} ended), not from the rate."
+        )
+    if assumptions.base_nodes < assumptions.committed_nodes:
+        unused = assumptions.committed_nodes - assumptions.base_nodes
+        notes.append(f"{unused} committed nodes would stand unused: they are paid for either way.")
+    flex = _flex_start_usd(assumptions)
+    if flex is not None:
+        notes.append(f"The same nodes on Flex-start cost {usd(flex)} a month, without preemption for up to 7 days.")
+    return tuple(notes)
+
+
+def at_rate(assumptions: Assumptions, hazard_per_hour: float) -> Assumptions:
+    """The same with one interruption rate, not a range."""
+    return replace(
+        assumptions,
+        hazard_low_per_hour=hazard_per_hour,
+        hazard_likely_per_hour=hazard_per_hour,
+        hazard_high_per_hour=hazard_per_hour,
+    )

@@ -1,0 +1,69 @@
+"""How much of a pool to buy on spot: every share from none to all, its cost against the risk of too few nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.spot.assumptions import Assumptions
+from planner.spot.economics import Band, band, bill, shortfall_hours, usd
+from planner.spot.months import Months, simulate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixPoint:
+    """A pool with `spot_nodes` on spot and `base_nodes` on demand."""
+
+    spot_nodes: int
+    base_nodes: int
+    spot_share: float
+    net_usd: Band  # a month
+    shortfall_hours: float  # expected hours a month with fewer ready nodes than needed
+    shortfall_share: float  # the same as a share of the month
+    is_on_frontier: bool  # no other mix is both cheaper and safer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    points: tuple[MixPoint, ...]  # from no spot to all spot
+    sentence: str
+
+
+def mix(assumptions: Assumptions, months: Months | None = None) -> Mix:
+    """Cost and risk of each share of spot, all reckoned from the same simulated months."""
+    months = months or simulate(assumptions)
+    groups = months.spot_hours.shape[1]
+    raw = [
+        (
+            round(count * months.group),
+            band(bill(months, assumptions, count).net),
+            shortfall_hours(months, assumptions, count),
+        )
+        for count in range(groups + 1)
+    ]
+    points = tuple(
+        MixPoint(
+            spot_nodes=spot,
+            base_nodes=assumptions.nodes - spot,
+            spot_share=spot / assumptions.nodes,
+            net_usd=cost,
+            shortfall_hours=risk,
+            shortfall_share=risk / assumptions.hours_per_month,
+            is_on_frontier=not any(
+                other.mean <= cost.mean and hours <= risk and (other.mean < cost.mean or hours < risk)
+                for _, other, hours in raw
+            ),
+        )
+        for spot, cost, risk in raw
+    )
+    return Mix(points=points, sentence=_sentence(points, assumptions))
+
+
+def _sentence(points: tuple[MixPoint, ...], assumptions: Assumptions) -> str:
+    cheapest = min(points, key=lambda point: point.net_usd.mean)
+    if not cheapest.spot_nodes:
+        return f"No share of spot is cheaper than the {usd(points[0].net_usd.mean)} a month without it."
+    return (
+        f"The cheapest mix has {cheapest.spot_nodes} of {assumptions.nodes} nodes on {assumptions.capacity}: "
+        f"{usd(cheapest.net_usd.mean)} a month instead of {usd(points[0].net_usd.mean)}, with fewer than "
+        f"{assumptions.needed_nodes} ready nodes for {cheapest.shortfall_hours:.1f} h a month."
+    )

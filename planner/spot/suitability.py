@@ -1,0 +1,257 @@
+"""Is a workload fit for spot? The checklist's verdict, the patch that cures what can be cured, and how to prove it.
+
+After Kubecost's spot checklist (controller, replicas, local storage, budget, update strategy, override by annotation)
+and Google's advice for Spot VMs on GKE, with the signal path added. Being ready is no guarantee: what a program does
+with its notice can only be seen on a real node, so that every result comes with the commands to try it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+import yaml
+
+from planner import vocabulary
+from planner.inventory.model import Pod, Snapshot, Workload
+from planner.inventory.owners import workload_keys
+from planner.scheduling.selectors import labels_match
+from planner.spot.assumptions import Capacity, Work
+from planner.spot.checks import CHECK_NAME, CHECKS, Case, CheckResult, Status, dump, is_spot
+from planner.spot.windows import Provider, Window, window_of
+
+_BACKGROUND: Final = (
+    "worker",
+    "celery",
+    "batch",
+    "job",
+    "train",
+    "runner",
+    "embed",
+    "queue",
+    "consumer",
+    "cron",
+    "etl",
+)
+_SERVING_PROGRAMS: Final = frozenset(
+    {"gunicorn", "uvicorn", "hypercorn", "nginx", "httpd", "vllm", "tritonserver", "uwsgi"}
+)
+
+
+class Fitness(StrEnum):
+    READY = "ready"
+    NEEDS_CHANGES = "needs_changes"
+    UNSUITABLE = "unsuitable"
+    OPTED_OUT = "opted_out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A command that proves something on a real cluster."""
+
+    proves: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suitability:
+    workload: str
+    fitness: Fitness
+    sentence: str
+    window: Window
+    work: Work  # what the workload seems to do
+    work_evidence: str
+    checks: tuple[CheckResult, ...]
+    patch_yaml: str  # all patches of the checks merged; "" when there is none
+    objects_yaml: str  # whole objects to add
+    commands: tuple[Command, ...]
+    advice: tuple[str, ...]  # what the worker should do in the window
+
+
+def check_workload(
+    snapshot: Snapshot,
+    workload: Workload,
+    *,
+    capacity: Capacity = Capacity.SPOT,
+    job_minutes: float | None = None,
+) -> Suitability:
+    """The checklist for one workload. `job_minutes`: how long its jobs are, None where nobody said."""
+    case = _case(snapshot, workload, capacity, job_minutes)
+    checks = tuple(check(case) for check in CHECKS)
+    fitness = _fitness(workload, checks)
+    patches = [check.yaml for check in checks if check.yaml and not check.is_whole_object]
+    merged: dict[str, Any] = {}
+    for patch in patches:
+        _merge(merged, yaml.safe_load(patch))
+    return Suitability(
+        workload=workload.key,
+        fitness=fitness,
+        sentence=_sentence(case, fitness, checks),
+        window=case.window,
+        work=case.work,
+        work_evidence=case.work_evidence,
+        checks=checks,
+        patch_yaml=dump(merged) if merged else "",
+        objects_yaml="---\n".join(check.yaml for check in checks if check.is_whole_object),
+        commands=_commands(case),
+        advice=_advice(case),
+    )
+
+
+def check_all(snapshot: Snapshot, *, capacity: Capacity = Capacity.SPOT) -> tuple[Suitability, ...]:
+    """The checklist for every workload outside kube-system that runs pods, in the snapshot's order."""
+    return tuple(
+        check_workload(snapshot, workload, capacity=capacity)
+        for workload in snapshot.workloads
+        if workload.namespace != "kube-system" and not workload.is_finished
+    )
+
+
+def pods_of(snapshot: Snapshot, workload: Workload) -> tuple[Pod, ...]:
+    """The workload's pods that aren't finished."""
+    keys = workload_keys(snapshot)
+    return tuple(pod for pod in snapshot.pods if keys[pod.uid] == workload.key and not pod.is_terminal)
+
+
+def guess_work(workload: Workload) -> tuple[Work, str]:
+    """Whether the workload does jobs or serves, from its kind, its programs and its name; with the reason."""
+    if workload.kind == "Job":
+        return Work.JOBS, "it is a Job"
+    programs_run = {container.program for container in workload.template.spec.containers}
+    if serving := sorted(programs_run & _SERVING_PROGRAMS):
+        return Work.SERVING, f"it runs {serving[0]}"
+    words = f"{workload.name} {' '.join(sorted(programs_run))}".lower()
+    if found := next((word for word in _BACKGROUND if word in words), ""):
+        return Work.JOBS, f'its name or program says "{found}"'
+    if any(container.readiness_probe for container in workload.template.spec.containers):
+        return Work.SERVING, "it has a readiness probe and nothing names it a worker"
+    return Work.JOBS, "nothing says that it serves users"
+
+
+def _case(snapshot: Snapshot, workload: Workload, capacity: Capacity, job_minutes: float | None) -> Case:
+    pods = pods_of(snapshot, workload)
+    names = {pod.node_name for pod in pods if pod.node_name}
+    nodes = tuple(node for node in snapshot.nodes if node.name in names)
+    work, evidence = guess_work(workload)
+    return Case(
+        workload=workload,
+        pods=pods,
+        nodes=nodes,
+        spot_nodes=tuple(node for node in snapshot.nodes if is_spot(node)),
+        budgets=tuple(
+            budget
+            for budget in snapshot.pod_disruption_budgets
+            if budget.namespace == workload.namespace and labels_match(budget.selector, workload.template.labels)
+        ),
+        snapshot=snapshot,
+        window=window_of(nodes or snapshot.nodes, capacity),
+        capacity=capacity,
+        work=work,
+        work_evidence=evidence,
+        job_minutes=job_minutes,
+    )
+
+
+def _fitness(workload: Workload, checks: tuple[CheckResult, ...]) -> Fitness:
+    stated = {
+        annotations.get(vocabulary.SPOT_OPT_OUT)
+        for annotations in (workload.annotations, workload.template.annotations)
+    }
+    if "never" in stated:
+        return Fitness.OPTED_OUT
+    statuses = {check.status for check in checks}
+    if Status.UNSUITABLE in statuses:
+        return Fitness.UNSUITABLE
+    return Fitness.NEEDS_CHANGES if Status.CHANGE in statuses else Fitness.READY
+
+
+def _sentence(case: Case, fitness: Fitness, checks: tuple[CheckResult, ...]) -> str:
+    def named(status: Status) -> str:
+        return ", ".join(CHECK_NAME[check.check].lower() for check in checks if check.status is status)
+
+    name = f"{case.workload.namespace}/{case.workload.name}"
+    unseen = named(Status.UNSEEN)
+    rest = f" Not to be seen from here: {unseen.replace('sigterm', 'SIGTERM')}." if unseen else ""
+    if fitness is Fitness.OPTED_OUT:
+        return f"{name} is kept off spot by its annotation {vocabulary.SPOT_OPT_OUT}: never."
+    if fitness is Fitness.UNSUITABLE:
+        reason = next(check.evidence for check in checks if check.status is Status.UNSUITABLE)
+        return f"{name} is unsuitable for spot. {reason}"
+    if fitness is Fitness.NEEDS_CHANGES:
+        changes = named(Status.CHANGE).replace("sigterm", "SIGTERM")
+        if case.runs_on_spot:
+            return f"{name} runs on spot, and should be changed for it: {changes}.{rest}"
+        return f"{name} needs changes before it runs on spot: {changes}.{rest}"
+    state = "runs on spot and is ready for it" if case.runs_on_spot else "is ready for spot"
+    return f"{name} {state}, as far as a manifest can tell.{rest}"
+
+
+def _commands(case: Case) -> tuple[Command, ...]:
+    """Commands with the names of a real pod and node of the workload, where there is one."""
+    pod = next((pod for pod in case.pods if pod.node_name), None)
+    pod_name, namespace = (pod.name if pod else "POD"), case.workload.namespace
+    node = next((node for node in case.nodes if pod and node.name == pod.node_name), None)
+    node_name, zone = (node.name if node else "NODE"), (node.labels.get(vocabulary.ZONE, "ZONE") if node else "ZONE")
+    container = case.containers[0].name if case.containers else "CONTAINER"
+    commands = [
+        Command(
+            proves="process 1 is the program, and has a handler: bit 0x4000 of SigCgt is SIGTERM",
+            command=f"kubectl exec -n {namespace} {pod_name} -c {container} -- grep -E 'Name|SigCgt' /proc/1/status",
+        ),
+        Command(
+            proves=f"the pod ends by itself within {case.window.seconds} s: exit code 0, not 137",
+            command=f"kubectl delete pod -n {namespace} {pod_name} --grace-period={case.window.seconds}",
+        ),
+    ]
+    if case.window.provider is Provider.GKE:
+        commands.append(
+            Command(
+                proves="the same on a real preemption (the node is stopped: choose one you can spare)",
+                command=f"gcloud compute instances simulate-maintenance-event {node_name} --zone {zone}",
+            )
+        )
+    elif case.window.provider is Provider.AKS:
+        commands.append(
+            Command(
+                proves="the same on a real eviction",
+                command="az vmss simulate-eviction --resource-group GROUP --name SCALE_SET --instance-id ID",
+            )
+        )
+    elif case.window.provider is Provider.EKS:
+        commands.append(
+            Command(
+                proves="the same on a real interruption (an experiment of aws:ec2:send-spot-instance-interruptions)",
+                command="aws fis start-experiment --experiment-template-id TEMPLATE",
+            )
+        )
+    return tuple(commands)
+
+
+def _advice(case: Case) -> tuple[str, ...]:
+    """What the program should do from SIGTERM on, in order."""
+    seconds = case.window.seconds
+    if case.work is Work.SERVING:
+        return (
+            "On SIGTERM: fail the readiness probe and take no new connections.",
+            f"Finish open requests, for {max(1, seconds - 3)} s at most; close idle connections at once.",
+            f"Exit 0 before the {seconds} s are over.",
+        )
+    return (
+        "On SIGTERM: take no new job from the queue.",
+        (
+            f"Finish the running job if it ends within {max(1, seconds - 3)} s; else write a checkpoint, or give the "
+            "job back (don't acknowledge it) so that another worker starts it again."
+        ),
+        f"Exit 0 before the {seconds} s are over: what is written after that is lost.",
+    )
+
+
+def _merge(into: dict[str, Any], patch: Mapping[str, Any]) -> None:
+    """Put `patch` into `into`; mappings are merged, everything else is replaced."""
+    for key, value in patch.items():
+        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
