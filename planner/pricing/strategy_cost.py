@@ -1,0 +1,159 @@
+"""The price of a rollout strategy: what its spare GPUs cost, against the availability it gives up without them.
+
+A surge needs room. The room can be kept ready all month, on demand or on spot, or be added for each rollout by an
+autoscaler and given back. A strategy that takes old pods down first needs none, and runs with fewer pods meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Final
+
+from planner.errors import InputError
+from planner.vocabulary import HOURS_PER_MONTH
+
+# Compute Engine bills whole seconds, at least one minute a VM: https://cloud.google.com/compute/vm-instance-pricing (2026)
+MINIMUM_BILLED_SECONDS: Final = 60.0
+# cluster-autoscaler removes a node that has been unneeded for 10 minutes (--scale-down-unneeded-time, its FAQ, 2026).
+SCALE_DOWN_SECONDS: Final = 600.0
+# A GKE node with a GPU driver takes 2 to 5 minutes to arrive: assumed, nobody published a measurement.
+NODE_START_SECONDS: Final = 240.0
+
+_SMALL: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyUse:
+    """One cell of the strategy grid. `extra_gpus`: at its peak, beyond what the workload holds between rollouts."""
+
+    name: str  # "Surge 1", "Unavailable 1", "Recreate"
+    replicas: int
+    lowest_ready: int
+    seconds: float  # of one rollout
+    extra_gpus: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpareTerms:
+    """How spare GPUs are bought. Prices are of one GPU with its share of the node; None: no price.
+
+    `gpus_per_node` rounds spare GPUs up to whole nodes; 0 for workloads without GPUs, whose spare has no price here.
+    """
+
+    on_demand_usd_per_gpu_hour: float | None
+    spot_usd_per_gpu_hour: float | None
+    gpus_per_node: int
+    gpu_model: str = ""
+    rollouts_per_month: float = 20.0
+    node_start_seconds: float = NODE_START_SECONDS
+    scale_down_seconds: float = SCALE_DOWN_SECONDS
+    minimum_billed_seconds: float = MINIMUM_BILLED_SECONDS
+
+    def __post_init__(self) -> None:
+        named = ("rollouts_per_month", "node_start_seconds", "scale_down_seconds", "minimum_billed_seconds")
+        for name in (*named, "on_demand_usd_per_gpu_hour", "spot_usd_per_gpu_hour", "gpus_per_node"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < float("inf"):
+                raise InputError(f"{name} is {value}", where="price of a strategy", mend="Give 0 or more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyCost:
+    """USD a month in three ways of having the spare; None: no price. Without spare GPUs all three are 0."""
+
+    name: str
+    billed_gpus: int  # the spare, rounded up to whole nodes
+    kept_on_demand_usd: float | None
+    kept_on_spot_usd: float | None
+    added_usd: float | None  # a node on demand for each rollout
+    added_hours: float  # node time billed for one rollout
+    missing_pod_hours: float  # a month: at most so many pod-hours fewer than the replicas, the price in availability
+    sentence: str
+
+
+def strategy_cost(use: StrategyUse, terms: SpareTerms) -> StrategyCost:
+    """What one strategy costs a month.
+
+    Kept: billed GPUs × price × 730 h. Added: billed GPUs × price × rollouts × (node start + rollout + the time until the
+    autoscaler takes the node back), at least the minimum that is billed.
+    """
+    per_node = max(1, terms.gpus_per_node)
+    billed = ceil(use.extra_gpus / per_node) * per_node if use.extra_gpus > 0 else 0
+    seconds = max(terms.minimum_billed_seconds, terms.node_start_seconds + use.seconds + terms.scale_down_seconds)
+    added_hours = seconds / 3600 if billed else 0.0
+
+    def usd(price: float | None, hours: float) -> float | None:
+        if not billed:
+            return 0.0
+        return None if price is None else billed * price * hours
+
+    cost = StrategyCost(
+        name=use.name,
+        billed_gpus=billed,
+        kept_on_demand_usd=usd(terms.on_demand_usd_per_gpu_hour, HOURS_PER_MONTH),
+        kept_on_spot_usd=usd(terms.spot_usd_per_gpu_hour, HOURS_PER_MONTH),
+        added_usd=usd(terms.on_demand_usd_per_gpu_hour, added_hours * terms.rollouts_per_month),
+        added_hours=added_hours,
+        missing_pod_hours=max(0, use.replicas - use.lowest_ready) * use.seconds / 3600 * terms.rollouts_per_month,
+        sentence="",
+    )
+    return _with_sentence(cost, use, terms)
+
+
+def compare_strategies(spare: StrategyCost, none: StrategyCost) -> str:
+    """A strategy with spare GPUs against one without, in one sentence.
+
+    Examples
+    --------
+    >>> terms = SpareTerms(on_demand_usd_per_gpu_hour=0.35, spot_usd_per_gpu_hour=0.19, gpus_per_node=1, gpu_model="T4",
+    ...                    node_start_seconds=0, scale_down_seconds=0)
+    >>> surge = StrategyUse(name="Surge 1", replicas=6, lowest_ready=6, seconds=206, extra_gpus=1)
+    >>> swap = StrategyUse(name="Unavailable 1", replicas=6, lowest_ready=5, seconds=240, extra_gpus=0)
+    >>> print(compare_strategies(strategy_cost(surge, terms), strategy_cost(swap, terms)))
+    Surge 1 costs $255 a month as a spare T4, $139 as a spare T4 on spot, $0.40 a month as a node added for each of 20 rollouts; or nothing with unavailable 1: five of six pods for 4 minutes.
+    """
+    head, tail = spare.sentence.rstrip("."), none.sentence.rstrip(".")
+    first = none.name[:1].lower() + none.name[1:]
+    return f"{head}; or nothing with {first}:{tail.partition(':')[2]}."
+
+
+def _with_sentence(cost: StrategyCost, use: StrategyUse, terms: SpareTerms) -> StrategyCost:
+    fewest = f"{_count(use.lowest_ready)} of {_count(use.replicas)} pods for {_minutes(use.seconds)}"
+    if use.lowest_ready >= use.replicas:
+        fewest = f"all {_count(use.replicas)} pods stay up"
+    if not cost.billed_gpus:
+        sentence = f"{use.name} costs nothing: {fewest}."
+    elif cost.kept_on_demand_usd is None or cost.added_usd is None:
+        sentence = f"{use.name} needs {_spare(cost, terms)}; there is no price for it."
+    else:
+        spot = f", {_usd(cost.kept_on_spot_usd)} as {_spare(cost, terms)} on spot" if cost.kept_on_spot_usd else ""
+        nodes = cost.billed_gpus // max(1, terms.gpus_per_node)
+        added = "a node" if nodes == 1 else f"{_count(nodes)} nodes"
+        sentence = (
+            f"{use.name} costs {_usd(cost.kept_on_demand_usd)} a month as {_spare(cost, terms)}{spot}, "
+            f"{_usd(cost.added_usd)} a month as {added} added for each of {terms.rollouts_per_month:g} rollouts."
+        )
+    return replace(cost, sentence=sentence)
+
+
+def _spare(cost: StrategyCost, terms: SpareTerms) -> str:
+    model = terms.gpu_model or "GPU"
+    return f"a spare {model}" if cost.billed_gpus == 1 else f"{_count(cost.billed_gpus)} spare {model}s"
+
+
+def _usd(amount: float | None) -> str:
+    assert amount is not None
+    return f"${amount:,.0f}" if amount >= 99.5 else f"${amount:,.2f}"
+
+
+def _count(number: int) -> str:
+    return _SMALL[number] if 0 <= number < len(_SMALL) else f"{number:,}"
+
+
+def _minutes(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
