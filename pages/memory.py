@@ -2,13 +2,12 @@ import streamlit as st
 
 from planner import plan_memory
 from planner.figures import memory_classes, memory_eviction, memory_nodes
-from planner.memory import rows
-from planner.ui import cache, charts, downloads, memory_inputs, memory_view, session
+from planner.ui import cache, charts, memory_inputs, memory_view, session
 
 st.title("Memory")
 snapshot = session.cluster()
-settings = memory_inputs.kubelet(snapshot)
-plan = cache.answer(plan_memory.memory, snapshot, settings)
+kubelet = memory_inputs.kubelet(snapshot)
+plan = cache.answer(plan_memory.memory, snapshot, kubelet.settings, kubelet.stats)
 memory_view.stop_without_nodes(plan.cluster)
 memory_view.headline(plan)
 
@@ -18,7 +17,7 @@ memory_view.findings(plan.findings)
 
 st.subheader("Who goes first on a node")
 st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")
-node = plan.cluster.node(memory_inputs.node(plan.cluster))
+node = memory_inputs.node(plan.cluster)
 st.markdown(memory_view.node_sentence(node))
 eviction, values, page_cache = st.tabs(["Order of eviction", "cgroup values", "Page cache"])
 with eviction:
@@ -31,11 +30,10 @@ with page_cache:
     memory_view.page_cache(node, memory_inputs.size_gib())
 
 st.subheader("What would change")
-asked = memory_inputs.what_if(snapshot, settings)
-memory_view.what_if(cache.answer(plan_memory.memory_what_if, snapshot, settings, asked.change, asked.settings))
+asked = memory_inputs.what_if(snapshot, kubelet.settings)
+question = plan_memory.memory_what_if
+memory_view.what_if(cache.answer(question, snapshot, kubelet.settings, asked.change, asked.settings, kubelet.stats))
 
 st.subheader("Classes")
 charts.show(memory_classes.figure(plan.cluster), key="classes", alt=memory_classes.alt(plan.cluster))
-downloads.show(
-    "memory", document=lambda: rows.document(plan.cluster), rows=lambda: rows.container_rows(plan.cluster.nodes)
-)
+memory_view.download(snapshot, plan)

@@ -44,28 +44,33 @@ def _rank(pod: PodUsage) -> tuple[bool, bool, int, int]:
 class EvictionLines:
     """Where eviction begins on a node, in bytes of the working set of all its pods together.
 
-    `hard_bytes` needs no assumption: it is where ``allocatableMemory.available`` falls under the hard threshold, since
-    ``kubepods`` is limited to allocatable plus that threshold. `soft_bytes` assumes that what is no pod (the system,
-    the kubelet) uses just what is reserved for it; `system_bytes` is that amount. `limit_bytes` is the limit of
-    ``kubepods``, where the kernel kills. None: there is no such threshold.
+    `hard_bytes` is the first of two: ``allocatableMemory.available`` falls under the hard threshold when the pods use all
+    of allocatable, since ``kubepods`` is limited to that plus the threshold; ``memory.available`` falls under it when
+    pods and system together leave less than that free. `soft_bytes` goes by ``memory.available`` alone. None: there is
+    no such threshold. `limit_bytes` is the limit of ``kubepods``, where the kernel kills.
+
+    `system_bytes` is what is used beside the pods. Unless it was measured it is assumed to be just what is reserved
+    for it; then both hard lines are the same.
     """
 
     hard_bytes: int | None
     soft_bytes: int | None
     limit_bytes: int
     system_bytes: int
+    system_is_measured: bool
 
 
-def eviction_lines(node: NodeMemory, settings: KubeletSettings) -> EvictionLines:
-    """The lines of `node`; never below 0 and never above the limit of its pods."""
+def eviction_lines(node: NodeMemory, settings: KubeletSettings, system_bytes: int | None = None) -> EvictionLines:
+    """The lines of `node`; never below 0. `system_bytes`: what its system uses, where that was measured."""
     hard = settings.hard.of(node.capacity_bytes) if settings.hard else 0
     limit = min(node.allocatable_bytes + hard, node.capacity_bytes)
-    soft = None
-    if settings.soft is not None:
-        soft = max(0, limit - settings.soft.of(node.capacity_bytes))
+    system = node.capacity_bytes - limit if system_bytes is None else system_bytes
+    soft = None if settings.soft is None else settings.soft.of(node.capacity_bytes)
+    free_for_pods = node.capacity_bytes - system
     return EvictionLines(
-        hard_bytes=max(0, limit - hard) if settings.hard else None,
-        soft_bytes=soft,
+        hard_bytes=max(0, min(limit, free_for_pods) - hard) if settings.hard else None,
+        soft_bytes=None if soft is None else max(0, free_for_pods - soft),
         limit_bytes=limit,
-        system_bytes=node.capacity_bytes - limit,
+        system_bytes=system,
+        system_is_measured=system_bytes is not None,
     )

@@ -121,7 +121,6 @@ class KubeletSettings:
     swap_bytes: int = 0
     hard: Threshold | None = DEFAULT_HARD
     soft: Threshold | None = None
-    soft_grace_seconds: int = 90
 
     def __post_init__(self) -> None:
         if not 0 < self.throttling_factor <= 1:
@@ -130,8 +129,8 @@ class KubeletSettings:
             )
         if self.reservation_policy is ReservationPolicy.TIERED and not self.memory_qos:
             raise InputError("TieredReservation needs the MemoryQoS feature", mend="Turn MemoryQoS on, or choose None")
-        if self.swap_bytes < 0 or self.soft_grace_seconds < 0:
-            raise InputError("swap and grace period can't be negative", mend="Give 0 or more")
+        if self.swap_bytes < 0:
+            raise InputError("swap can't be negative", mend="Give 0 or more")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,19 @@
 """Every node's memory as the kubelet and the kernel see it: who holds what, who goes first, and how far off that is.
 
-Working sets are those of PodMetrics; where there are none the figure is unknown (None), never 0. Pods without one stand
-outside the order of eviction: the kubelet has its own figures, and would rank them.
+Working sets are those of PodMetrics, else of the kubelets' own metrics where they are given; where there are none the
+figure is unknown (None), never 0. Pods without one stand outside the order of eviction: the kubelet has its own figures,
+and would rank them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planner import vocabulary
-from planner.inventory.model import ContainerMetrics, Node, Pod, Snapshot
+from planner.inventory.cadvisor import NodeMemoryStats
+from planner.inventory.model import Node, Pod, Snapshot
 from planner.inventory.owners import workload_keys
 from planner.memory.cgroup import ContainerCgroup, GroupCgroup, class_cgroups, container_cgroup, pod_cgroup
 from planner.memory.eviction import EvictionLines, PodUsage, eviction_lines, eviction_order
@@ -27,7 +30,18 @@ from planner.memory.qos import (
 )
 from planner.memory.wording import count, measured_bytes
 
-Metrics = Mapping[tuple[str, str], Mapping[str, ContainerMetrics]]
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """What one container uses; what nobody measured is None."""
+
+    working_set_bytes: int | None
+    cpu_millicores: int | None = None
+    anonymous_bytes: int | None = None
+
+
+_UNKNOWN = _Use(None)
+_Uses = Mapping[tuple[str, str], Mapping[str, _Use]]  # (namespace, pod) → container → use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +57,7 @@ class ContainerMemory:
     request_bytes: int
     limit_bytes: int | None
     working_set_bytes: int | None
+    anonymous_bytes: int | None  # the part that can't be dropped; known from the kubelet's metrics only
     cpu_millicores: int | None
     cgroup: ContainerCgroup
     oom_score: float | None = None
@@ -110,8 +125,8 @@ class NodeReport:
 
     @property
     def known_share(self) -> float | None:
-        """Working sets over allocatable, None when nothing is known."""
-        if not self.memory.allocatable_bytes or self.unknown_pods == len(self.pods):
+        """Working sets over allocatable; None when no pod's use is known."""
+        if not self.memory.allocatable_bytes or (self.pods and self.unknown_pods == len(self.pods)):
             return None
         return self.working_set_bytes / self.memory.allocatable_bytes
 
@@ -141,9 +156,16 @@ class ClusterMemory:
         return tuple(pod for node in self.nodes for pod in node.pods)
 
 
-def cluster_memory(snapshot: Snapshot, settings: KubeletSettings) -> ClusterMemory:
-    """The memory of every node of `snapshot`, were its kubelets set up as `settings` says."""
-    metrics = {(one.namespace, one.name): {c.container: c for c in one.containers} for one in snapshot.pod_metrics}
+def cluster_memory(
+    snapshot: Snapshot, settings: KubeletSettings, stats: Sequence[NodeMemoryStats] = ()
+) -> ClusterMemory:
+    """The memory of every node of `snapshot`, were its kubelets set up as `settings` says.
+
+    `stats` are the ``container_memory_*`` of kubelets, where someone has them: they tell anonymous memory from file
+    cache, and what a node's system uses.
+    """
+    uses = _uses(snapshot, stats)
+    systems = _systems(snapshot, stats)
     workloads = workload_keys(snapshot)
     bound: dict[str, list[Pod]] = {node.name: [] for node in snapshot.nodes}
     for pod in snapshot.pods:
@@ -151,19 +173,57 @@ def cluster_memory(snapshot: Snapshot, settings: KubeletSettings) -> ClusterMemo
             bound[pod.node_name].append(pod)
     nodes = tuple(
         sorted(
-            (_node_report(node, bound[node.name], metrics, workloads, settings) for node in snapshot.nodes),
-            key=lambda node: (node.until_hard_bytes is None, node.until_hard_bytes or 0, node.name),
+            (
+                _node_report(node, bound[node.name], uses, workloads, settings, systems.get(node.name))
+                for node in snapshot.nodes
+            ),
+            key=lambda node: (
+                node.known_share is None,
+                node.until_hard_bytes is None,
+                node.until_hard_bytes or 0,
+                node.name,
+            ),
         )
     )
     return ClusterMemory(sentence=_cluster_sentence(nodes), nodes=nodes, classes=_classes(nodes), settings=settings)
 
 
+def _uses(snapshot: Snapshot, stats: Sequence[NodeMemoryStats]) -> _Uses:
+    """PodMetrics, with what only the kubelets tell added; theirs alone where there are no PodMetrics of a container."""
+    uses: dict[tuple[str, str], dict[str, _Use]] = {}
+    for metrics in snapshot.pod_metrics:
+        uses[metrics.namespace, metrics.name] = {
+            one.container: _Use(one.working_set_bytes, one.cpu_millicores) for one in metrics.containers
+        }
+    for container in (one for node in stats for one in node.containers):
+        pod = uses.setdefault((container.namespace, container.pod), {})
+        known = pod.get(container.container, _Use(container.working_set_bytes))
+        pod[container.container] = replace(known, anonymous_bytes=container.anonymous_bytes)
+    return uses
+
+
+def _systems(snapshot: Snapshot, stats: Sequence[NodeMemoryStats]) -> dict[str, int]:
+    """Node → bytes its system uses. A kubelet's metrics don't name the node: its pods do."""
+    places = {(pod.namespace, pod.name): pod.node_name for pod in snapshot.pods if pod.node_name}
+    systems = {}
+    for one in stats:
+        found = Counter(places[c.namespace, c.pod] for c in one.containers if (c.namespace, c.pod) in places)
+        if found and one.working_set_bytes is not None:
+            systems[found.most_common(1)[0][0]] = max(0, one.working_set_bytes - one.pods_bytes)
+    return systems
+
+
 def _node_report(
-    node: Node, pods: list[Pod], metrics: Metrics, workloads: Mapping[str, str], settings: KubeletSettings
+    node: Node,
+    pods: list[Pod],
+    uses: _Uses,
+    workloads: Mapping[str, str],
+    settings: KubeletSettings,
+    system_bytes: int | None,
 ) -> NodeReport:
     memory = node_memory(node, settings)
-    lines = eviction_lines(memory, settings)
-    ranked = _ranked([_pod_memory(pod, metrics, workloads, memory, settings) for pod in pods], memory)
+    lines = eviction_lines(memory, settings, system_bytes)
+    ranked = _ranked([_pod_memory(pod, uses, workloads, memory, settings) for pod in pods], memory)
     used = sum(pod.working_set_bytes or 0 for pod in ranked)
     unknown = sum(pod.working_set_bytes is None for pod in ranked)
     first = next((pod for pod in ranked if pod.eviction_rank and not pod.is_critical), None)
@@ -189,24 +249,26 @@ def _node_report(
 
 
 def _pod_memory(
-    pod: Pod, metrics: Metrics, workloads: Mapping[str, str], memory: NodeMemory, settings: KubeletSettings
+    pod: Pod, uses: _Uses, workloads: Mapping[str, str], memory: NodeMemory, settings: KubeletSettings
 ) -> PodMemory:
-    seen = metrics.get((pod.namespace, pod.name))
+    seen = uses.get((pod.namespace, pod.name), {})
+    working_sets = [use.working_set_bytes for use in seen.values() if use.working_set_bytes is not None]
+    total = memory.capacity_bytes + memory.swap_bytes
     containers = []
     for one in running_containers(pod.spec):
-        values = container_cgroup(pod, one, memory, settings)
-        use = (seen or {}).get(one.name)
-        total = memory.capacity_bytes + memory.swap_bytes
+        values, use = container_cgroup(pod, one, memory, settings), seen.get(one.name, _UNKNOWN)
+        used = use.working_set_bytes
         containers.append(
             ContainerMemory(
                 name=one.name,
                 is_sidecar=one not in pod.spec.containers,
                 request_bytes=one.requests.get(vocabulary.MEMORY, 0),
                 limit_bytes=values.memory_max,
-                working_set_bytes=use.working_set_bytes if use else None,
-                cpu_millicores=use.cpu_millicores if use else None,
+                working_set_bytes=used,
+                anonymous_bytes=use.anonymous_bytes,
+                cpu_millicores=use.cpu_millicores,
                 cgroup=values,
-                oom_score=values.oom_score_adj + share_per_mille(use.working_set_bytes, total) if use else None,
+                oom_score=None if used is None else values.oom_score_adj + share_per_mille(used, total),
             )
         )
     return PodMemory(
@@ -219,7 +281,7 @@ def _pod_memory(
         is_critical=is_critical(pod),
         request_bytes=ranked_request(pod.spec),
         limit_bytes=pod_limit(pod.spec),
-        working_set_bytes=sum(one.working_set_bytes for one in seen.values()) if seen else None,
+        working_set_bytes=sum(working_sets) if working_sets else None,
         cgroup=pod_cgroup(pod, settings),
         containers=tuple(containers),
     )
@@ -291,15 +353,23 @@ def _classes(nodes: Iterable[NodeReport]) -> tuple[ClassLine, ...]:
 
 
 def _cluster_sentence(nodes: tuple[NodeReport, ...]) -> str:
-    known = [node for node in nodes if node.known_share is not None and node.until_hard_bytes is not None]
+    """Which node comes first, of those that run pods."""
+    used = [node for node in nodes if node.pods]
+    known = [node for node in used if node.known_share is not None and node.until_hard_bytes is not None]
+    if not used:
+        return "No pod runs on a node of this snapshot: nothing to evict."
     if not known:
-        return "How near eviction the nodes are is unknown: the snapshot holds no PodMetrics for pods on its nodes."
-    past = [node for node in known if (node.until_hard_bytes or 0) < 0]
+        return (
+            "How near eviction the nodes are is unknown: no use is known of the pods on them, or there is no threshold."
+        )
     nearest = known[0]
+    more = nearest.until_hard_bytes or 0
+    past = sum((node.until_hard_bytes or 0) < 0 for node in known)
     if past:
-        opening = f"{count(len(past), 'node')} past the hard eviction threshold, {nearest.name} most"
+        opening = f"{count(past, 'node')} past the hard eviction threshold, most of all {nearest.name}"
     else:
-        more = measured_bytes(nearest.until_hard_bytes or 0)
-        opening = f"No node is past its eviction threshold; {nearest.name} would be the first, after {more} more"
+        opening = f"No node is past its eviction threshold; {nearest.name} would be the first, after {measured_bytes(more)} more"
     first = nearest.first_to_go
-    return opening + (f". There, {first.key} would go first." if first else ". None of its pods can be evicted.")
+    text = f"{opening}. " + (f"There, {first.key} would go first." if first else "None of its pods can be evicted.")
+    unknown = len(used) - len(known)
+    return f"{text} Of {count(unknown, 'node')} this is unknown." if unknown else text

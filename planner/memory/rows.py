@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
+from planner.inventory.model import Finding
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, NodeReport
 
@@ -70,6 +72,7 @@ def container_rows(nodes: Iterable[NodeReport]) -> list[Row]:
             "is_sidecar": one.is_sidecar,
             "qos_class": str(pod.qos),
             "working_set_bytes": one.working_set_bytes,
+            "anonymous_bytes": one.anonymous_bytes,
             "memory_max": one.cgroup.memory_max,
             "memory_high": one.cgroup.memory_high,
             "memory_min": one.cgroup.memory_min,
@@ -85,12 +88,23 @@ def container_rows(nodes: Iterable[NodeReport]) -> list[Row]:
     ]
 
 
-def document(cluster: ClusterMemory, nodes: Iterable[NodeReport] | None = None) -> dict[str, object]:
+MEMORY_FORMAT: Final = "headroom.memory/v1"
+
+
+def document(
+    cluster: ClusterMemory,
+    findings: Iterable[Finding],
+    nodes: Sequence[NodeReport] | None = None,
+    *,
+    digest: str,
+    source: str,
+) -> dict[str, object]:
     """The whole answer, or that of some `nodes`, as a versioned document."""
-    shown = cluster.nodes if nodes is None else tuple(nodes)
+    shown = cluster.nodes if nodes is None else nodes
     names = {node.name for node in shown}
     return {
-        "schema": "headroom.memory/v1",
+        "format": MEMORY_FORMAT,
+        "cluster": {"source": source, "digest": digest},
         "sentence": cluster.sentence,
         "settings": _settings(cluster.settings),
         "classes": [
@@ -102,6 +116,16 @@ def document(cluster: ClusterMemory, nodes: Iterable[NodeReport] | None = None) 
                 "pods_over_request": line.over_request_count,
             }
             for line in cluster.classes
+        ],
+        "findings": [
+            {
+                "severity": str(one.severity),
+                "code": one.code,
+                "object": one.object,
+                "what": one.what,
+                "mend": one.mend,
+            }
+            for one in findings
         ],
         "nodes": [row for row in node_rows(cluster) if row["node"] in names],
         "pods": pod_rows(shown),

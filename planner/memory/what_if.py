@@ -16,6 +16,7 @@ from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, Pod
 from planner.vocabulary import CPU, MEMORY
 
 _RESOURCES = (MEMORY, CPU)
+_COUNTED = ("QoS class", "eviction rank", "oom_score_adj", "OOM rank")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +48,12 @@ class Difference:
     object: str
     container: str  # empty for what belongs to the whole pod
     field: str
-    before: int | float | str | None
-    after: int | float | str | None
+    before: int | str | None
+    after: int | str | None
+
+    @property
+    def is_bytes(self) -> bool:
+        return self.field not in _COUNTED
 
 
 def changed_container(container: Container, change: MemoryChange) -> Container:
@@ -174,7 +179,7 @@ def _unrequested(node: NodeReport) -> int:
 
 
 def _of_pod(before: PodMemory, after: PodMemory) -> Iterator[Difference]:
-    values: list[tuple[str, str, int | float | str | None, int | float | str | None]] = [
+    values: list[tuple[str, str, int | str | None, int | str | None]] = [
         ("", "QoS class", str(before.qos), str(after.qos)),
         ("", "eviction rank", before.eviction_rank, after.eviction_rank),
         ("", "over request", before.over_request_bytes, after.over_request_bytes),

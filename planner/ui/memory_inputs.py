@@ -7,6 +7,8 @@ from typing import Final
 
 import streamlit as st
 
+from planner.inventory import cadvisor
+from planner.inventory.cadvisor import NodeMemoryStats
 from planner.inventory.model import Snapshot
 from planner.inventory.owners import workload_keys
 from planner.memory.kubelet import (
@@ -19,7 +21,7 @@ from planner.memory.kubelet import (
     ThresholdDefaults,
     parse_threshold,
 )
-from planner.memory.nodes import ClusterMemory
+from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.qos import running_containers
 from planner.memory.what_if import MemoryChange
 from planner.quantity import parse
@@ -39,7 +41,15 @@ class WhatIfInputs:
     settings: KubeletSettings
 
 
-def kubelet(snapshot: Snapshot) -> KubeletSettings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletInputs:
+    """`stats`: the kubelets' own metrics, where somebody gave them."""
+
+    settings: KubeletSettings
+    stats: tuple[NodeMemoryStats, ...]
+
+
+def kubelet(snapshot: Snapshot) -> KubeletInputs:
     """How the kubelets are set up now; Kubernetes' defaults until somebody says otherwise."""
     with st.expander("How the kubelets are set up (defaults unless you change them)", icon=":material/tune:"):
         names = [one.name for one in THRESHOLD_DEFAULTS]
@@ -71,7 +81,8 @@ def kubelet(snapshot: Snapshot) -> KubeletSettings:
             )
         with middle:
             swap_gib = link.number("Swap of each node, GiB", key="swap_gib", least=0, most=10_000, default=0)
-    return KubeletSettings(
+        stats = _stats()
+    settings = KubeletSettings(
         memory_qos=memory_qos,
         reservation_policy=ReservationPolicy.TIERED if tiered and memory_qos else ReservationPolicy.NONE,
         throttling_factor=factor or DEFAULT_THROTTLING_FACTOR,
@@ -80,6 +91,18 @@ def kubelet(snapshot: Snapshot) -> KubeletSettings:
         hard=hard,
         soft=soft,
     )
+    return KubeletInputs(settings=settings, stats=stats)
+
+
+def _stats() -> tuple[NodeMemoryStats, ...]:
+    """Kubelets' own metrics, one file a node; kept in this session only, so not part of a link."""
+    files = st.file_uploader(
+        "Kubelets' own metrics (optional): tell file cache from anonymous memory, and what the system uses",
+        accept_multiple_files=True,
+        key="_kubelet_metrics",
+        help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
+    )
+    return tuple(cadvisor.parse(one.getvalue().decode("utf-8", "replace")) for one in files)
 
 
 def _thresholds(defaults: ThresholdDefaults) -> tuple[Threshold | None, Threshold | None]:
@@ -111,9 +134,10 @@ class _Typed:
         self.value = parse_threshold(text)
 
 
-def node(cluster: ClusterMemory) -> str:
-    """The node to look at: the nearest to eviction until another one is chosen."""
-    return link.select("Node", [one.name for one in cluster.nodes], key="node", help="The nearest to eviction first")
+def node(cluster: ClusterMemory) -> NodeReport:
+    """The node to look at: the nearest to eviction until another one is chosen. There has to be one."""
+    by_name = {one.name: one for one in cluster.nodes}
+    return by_name[link.select("Node", list(by_name), key="node", help="The nearest to eviction first")]
 
 
 def size_gib() -> float:

@@ -7,15 +7,17 @@ from typing import Final
 
 import streamlit as st
 
-from planner.inventory.model import Finding, Severity
+from planner.inventory.model import Finding, Severity, Snapshot
+from planner.memory import rows
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
+from planner.memory.what_if import Difference
 from planner.plan_memory import MemoryPlan, MemoryWhatIf
-from planner.ui import tables, verdict, words
+from planner.ui import downloads, tables, verdict, words
 
 _GIB: Final = 2**30
 _GIB_COLUMN: Final = st.column_config.NumberColumn(format="%.2f")
-_GLYPH: Final = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "ⓘ"}
+_GLYPH: Final = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "•"}
 _READING: Final = {
     Reading.CACHED: "✓ stays in memory",
     Reading.FROM_DISK: "✗ all from disk, each time",
@@ -97,6 +99,7 @@ def nodes(cluster: ClusterMemory) -> None:
             "Pool": node.node_pool,
             "Capacity": node.memory.capacity_bytes / _GIB,
             "Allocatable": node.memory.allocatable_bytes / _GIB,
+            "System": node.lines.system_bytes / _GIB,
             "Requested": node.request_bytes / _GIB,
             "Limits": node.limit_bytes / _GIB,
             "Limits ÷ allocatable": node.overcommit,
@@ -111,6 +114,7 @@ def nodes(cluster: ClusterMemory) -> None:
     names = (
         "Capacity",
         "Allocatable",
+        "System",
         "Requested",
         "Limits",
         "Used",
@@ -119,6 +123,7 @@ def nodes(cluster: ClusterMemory) -> None:
         "Limits ÷ allocatable",
     )
     with st.expander("All nodes, GiB", icon=":material/table_rows:"):
+        st.caption("System: what is used beside the pods; unless measured, what is reserved for it.")
         tables.show(rows, alt="Memory of every node in GiB", columns=dict.fromkeys(names, _GIB_COLUMN))
 
 
@@ -178,11 +183,13 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
     """Room for file cache, and what a file or a heap of some size would mean."""
     size = int(size_gib * _GIB)
     free = node.lines.limit_bytes - node.working_set_bytes if not node.unknown_pods else None
-    rows: list[Mapping[str, object]] = []
+    table: list[Mapping[str, object]] = []
     for pod in node.pods:
         for one in pod.containers:
-            room = cache_room(one.limit_bytes, one.working_set_bytes, node_free_bytes=free)
-            rows.append(
+            room = cache_room(
+                one.limit_bytes, one.working_set_bytes, node_free_bytes=free, anonymous_bytes=one.anonymous_bytes
+            )
+            table.append(
                 {
                     "Container": f"{pod.key}/{one.name}",
                     "Room for file cache": "unknown" if room.room_bytes is None else words.bytes_text(room.room_bytes),
@@ -191,13 +198,26 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
                     "Basis": room.reason,
                 }
             )
-    tables.show(rows, alt=f"Room for file cache on {node.name}", empty="No containers on this node.")
+    tables.show(table, alt=f"Room for file cache on {node.name}", empty="No containers on this node.")
+
+
+def download(snapshot: Snapshot, plan: MemoryPlan) -> None:
+    """The answer as JSON, and the containers' values as CSV."""
+    cluster = plan.cluster
+    downloads.show(
+        "memory",
+        document=lambda: rows.document(cluster, plan.findings, digest=snapshot.digest, source=snapshot.source),
+        rows=lambda: rows.container_rows(cluster.nodes),
+    )
 
 
 def what_if(answer: MemoryWhatIf) -> None:
     """The sentence, the rollout's verdict, and every value that changes."""
+    if not answer.differences and answer.rollout is None:
+        st.info(f"{answer.sentence} Choose a workload or a setting above.", icon=":material/difference:")
+        return
     if answer.rollout is not None:
-        verdict.show(answer.rollout.verdict, answer.rollout.reason, words.literal(answer.sentence))
+        verdict.show(answer.rollout.verdict, answer.rollout.reason, answer.sentence)
     else:
         st.info(words.literal(answer.sentence), icon=":material/difference:")
     rows = [
@@ -205,8 +225,8 @@ def what_if(answer: MemoryWhatIf) -> None:
             "Object": one.object,
             "Container": one.container,
             "Value": one.field,
-            "Now": _plain(one.before),
-            "Then": _plain(one.after),
+            "Now": _said(one.before, one),
+            "Then": _said(one.after, one),
         }
         for one in answer.differences
     ]
@@ -214,8 +234,8 @@ def what_if(answer: MemoryWhatIf) -> None:
     for title, found in (("Risks that go", answer.cured), ("Risks that come", answer.caused)):
         for one in found:
             st.caption(f"{title}: {words.literal(one.object)}: {words.literal(one.what)}.")
-    if answer.patch:
-        st.code(answer.patch, language="json")
+    if answer.command:
+        st.code(answer.command, language="bash", wrap_lines=True)
 
 
 def _gib(amount: int | None) -> float | None:
@@ -227,5 +247,7 @@ def _written(amount: int | None, *, unset: str = "max") -> str:
     return f"({unset})" if amount is None else str(amount)
 
 
-def _plain(value: float | str | None) -> str:
-    return "not set" if value is None else str(value)
+def _said(value: int | str | None, one: Difference) -> str:
+    if value is None:
+        return "not set" if one.field.startswith("memory.") else "unknown"
+    return words.bytes_text(value) if one.is_bytes and isinstance(value, int) else str(value)

@@ -1,0 +1,90 @@
+"""``container_memory_*`` as a kubelet tells them: what containers hold by kind, and what the node as a whole uses.
+
+The text is what ``kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor`` prints, or a Prometheus exposition of the
+same metrics. Source of the names: google/cadvisor `docs/storage/prometheus.md`; of the format: the Prometheus project's
+text exposition format 0.0.4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from planner.errors import InputError
+
+_LINE = re.compile(r"(container_memory_\w+)\{(.*)\}\s+(\S+)(?:\s+-?\d+)?\s*\Z")
+_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_FIELDS = {
+    "container_memory_working_set_bytes": "working_set_bytes",
+    "container_memory_rss": "anonymous_bytes",
+    "container_memory_cache": "cache_bytes",
+    "container_memory_swap": "swap_bytes",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerMemoryStats:
+    """One container's memory by kind, in bytes; None where the text has no such line."""
+
+    namespace: str
+    pod: str
+    container: str
+    working_set_bytes: int | None = None
+    anonymous_bytes: int | None = None
+    cache_bytes: int | None = None
+    swap_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeMemoryStats:
+    """What one kubelet told. `working_set_bytes` is the whole node's, None where it isn't in the text."""
+
+    working_set_bytes: int | None
+    containers: tuple[ContainerMemoryStats, ...]
+
+    @property
+    def pods_bytes(self) -> int:
+        """The working sets of its containers together."""
+        return sum(one.working_set_bytes or 0 for one in self.containers)
+
+
+def parse(text: str) -> NodeMemoryStats:
+    """The memory of one node's containers. Pause containers and groups of containers are left out.
+
+    Raises
+    ------
+    InputError
+        When the text holds no such metric.
+    """
+    found: dict[tuple[str, str, str], dict[str, int]] = {}
+    node = None
+    for name, labels, value in _samples(text):
+        field = _FIELDS.get(name)
+        if field == "working_set_bytes" and labels.get("id") == "/":
+            node = value
+        key = (labels.get("namespace", ""), labels.get("pod", ""), labels.get("container", ""))
+        if field and all(key) and key[2] != "POD":
+            found.setdefault(key, {})[field] = value
+    if not found and node is None:
+        raise InputError(
+            "there is no container_memory_working_set_bytes in it",
+            where="cadvisor metrics",
+            mend="Give the output of: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
+        )
+    containers = tuple(
+        ContainerMemoryStats(namespace=key[0], pod=key[1], container=key[2], **values) for key, values in found.items()
+    )
+    return NodeMemoryStats(working_set_bytes=node, containers=containers)
+
+
+def _samples(text: str) -> Iterator[tuple[str, dict[str, str], int]]:
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        try:
+            value = int(float(match[3]))
+        except (ValueError, OverflowError):  # NaN and +Inf are allowed in the format, and say nothing here
+            continue
+        yield match[1], dict(_LABEL.findall(match[2])), value
