@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planner.results import RolloutResult
 from planner.scenario import Scenario
 
+if TYPE_CHECKING:  # rooms that a rollout's document doesn't need stay unloaded
+    from planner.memory.drift import DriftReport
+    from planner.plan_restarts import RestartPlan
+
 ROLLOUT_FORMAT = "headroom.rollout/v1"
+RESTARTS_FORMAT = "headroom.restarts/v1"
+DRIFT_FORMAT = "headroom.drift/v1"
 
 
 def rollout_document(result: RolloutResult, *, scenario: Scenario, digest: str, source: str) -> dict[str, Any]:
@@ -24,6 +30,32 @@ def rollout_document(result: RolloutResult, *, scenario: Scenario, digest: str, 
         "scenario": plain(scenario),
         "result": plain(result),
     }
+
+
+def restarts_document(found: RestartPlan, *, digest: str, source: str) -> dict[str, Any]:
+    """Loops with cause, evidence and log lines, and each cure with its rollout's verdict (not its whole timeline)."""
+    return {
+        "format": RESTARTS_FORMAT,
+        "cluster": {"source": source, "digest": digest},
+        "result": plain(found.report),
+        "cures": [
+            {field.name: plain(getattr(cure, field.name)) for field in fields(cure) if field.name != "rollout"}
+            | {"rollout": _verdict(cure.rollout)}
+            for cure in found.cures
+        ],
+    }
+
+
+def drift_document(report: DriftReport, *, digests: Sequence[str], sources: Sequence[str]) -> dict[str, Any]:
+    """Services in several environments, side by side."""
+    clusters = [{"source": source, "digest": digest} for source, digest in zip(sources, digests, strict=True)]
+    return {"format": DRIFT_FORMAT, "clusters": clusters, "result": plain(report)}
+
+
+def _verdict(result: RolloutResult | None) -> dict[str, Any] | None:
+    if result is None:
+        return None
+    return {"verdict": result.verdict.value, "reason": result.reason.value, "sentence": result.sentence}
 
 
 def plain(value: Any) -> Any:
