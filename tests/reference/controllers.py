@@ -178,7 +178,8 @@ def make_replica_set(cluster: Cluster, deployment: Object, old: list[Object]) ->
 
 
 def sync_deployment(cluster: Cluster, deployment: Object) -> bool:
-    """deployment_controller.go syncDeployment: a scaling event first, else the strategy."""
+    """deployment_controller.go syncDeployment: a scaling event first, else the strategy; one write a round, the status
+    last."""
     sets = sorted(owned_replica_sets(cluster, deployment), key=by_age)
     template = without_hash(deployment["spec"]["template"])
     newest = next((rs for rs in sets if without_hash(rs["spec"]["template"]) == template), None)
@@ -194,6 +195,8 @@ def sync_deployment(cluster: Cluster, deployment: Object) -> bool:
         changed, newest = recreate(cluster, deployment, newest, old)
     else:
         changed, newest = roll(cluster, deployment, newest, old)
+    if changed:
+        return True
     everything = [*old, newest] if newest else old
     available = total_status(everything, "availableReplicas")
     status = {
@@ -205,20 +208,19 @@ def sync_deployment(cluster: Cluster, deployment: Object) -> bool:
         "unavailableReplicas": max(0, total(everything) - available),
         "terminatingReplicas": total_status(everything, "terminatingReplicas"),
     }
-    return update_status(deployment, status) or changed
+    return update_status(deployment, status)
 
 
 def roll(cluster: Cluster, deployment: Object, newest: Object | None, old: list[Object]) -> tuple[bool, Object]:
     """rolling.go rolloutRolling: scale up if that is possible, else scale down."""
-    created = newest is None
     if newest is None:
-        newest = make_replica_set(cluster, deployment, old)
+        return True, make_replica_set(cluster, deployment, old)
     wanted, have = deployment["spec"]["replicas"], newest["spec"]["replicas"]
     if have > wanted:
-        return scale(newest, wanted, deployment) or created, newest
+        return scale(newest, wanted, deployment), newest
     if have < wanted and scale(newest, new_replicas(deployment, [*old, newest], newest), deployment):
         return True, newest
-    return scale_down_old(deployment, newest, old) or created, newest
+    return scale_down_old(deployment, newest, old), newest
 
 
 def scale_down_old(deployment: Object, newest: Object, old: list[Object]) -> bool:
@@ -320,15 +322,16 @@ def sync_replica_set(cluster: Cluster, rs: Object) -> bool:
     active = [pod for pod in owned_pods(cluster, rs) if is_active(pod)]
     if work["left"]:
         return create_batch(cluster, rs, work)
-    changed = update_status(rs, replica_set_status(cluster, rs, active))
     missing = rs["spec"]["replicas"] - len(active)
     if missing > 0 and may_try(cluster, rs, work):
         work.update(left=missing, batch=1)
-        return create_batch(cluster, rs, work) or changed
-    for pod in ranked_for_deletion(cluster, rs, active)[: max(0, -missing)]:
-        cluster.delete_pod(pod)
-        changed = True
-    return changed
+        if create_batch(cluster, rs, work):
+            return True
+    if missing < 0:
+        for pod in ranked_for_deletion(cluster, rs, active)[:-missing]:
+            cluster.delete_pod(pod)
+        return True
+    return update_status(rs, replica_set_status(cluster, rs, active))
 
 
 def replica_set_status(cluster: Cluster, rs: Object, active: list[Object]) -> Object:
@@ -389,6 +392,7 @@ def ranked_for_deletion(cluster: Cluster, rs: Object, pods: list[Object]) -> lis
                 if is_active(pod):
                     crowd[pod["spec"].get("nodeName", "")] = crowd.get(pod["spec"].get("nodeName", ""), 0) + 1
     phases = {"Pending": 0, "Unknown": 1, "Running": 2}
+    luck = {key(pod): cluster.random.random() for pod in pods}  # the informer lists them in no order
 
     def order(pod: Object) -> tuple[Any, ...]:
         cost = int((pod["metadata"].get("annotations") or {}).get("controller.kubernetes.io/pod-deletion-cost", 0))
@@ -402,7 +406,7 @@ def ranked_for_deletion(cluster: Cluster, rs: Object, pods: list[Object]) -> lis
             -age_class(pod["metadata"].get("ready")),
             -restarts,
             -age_class(pod["metadata"].get("created")),
-            pod["metadata"]["uid"],
+            luck[key(pod)],
         )
 
     return sorted(pods, key=order)

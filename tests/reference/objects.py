@@ -33,7 +33,7 @@ NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 def quantity(text: Any) -> Fraction:
     """The exact value of a Kubernetes quantity (apimachinery/pkg/api/resource/quantity.go)."""
     text = str(text)
-    number = text.rstrip("numkMGTPEi")
+    number = text.rstrip("numkKMGTPEi")
     return Fraction(number) * SUFFIXES[text[len(number) :]]
 
 
