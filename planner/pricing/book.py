@@ -162,6 +162,8 @@ def read_table(text: str, *, where: str, source: str, as_of: str = "", is_own: b
         found, model = _units(row, layout, dated, source)
         units += [replace(unit, is_own=is_own) for unit in found]
         gpus += [model] if model else []
+    if not seen:
+        raise InputError("has a header and no prices", where=where, mend="Add a line for each price")
     return PriceTable(
         machines=tuple(machines),
         units=tuple(units),
@@ -330,7 +332,10 @@ class _Rows:
                 "its columns are not separated by commas", where=where, mend="Save it as CSV with commas between cells"
             )
         self._reader = csv.DictReader(lines, strict=True)
-        self.columns = [name.strip() for name in self._reader.fieldnames or ()]
+        try:
+            self.columns = [name.strip() for name in self._reader.fieldnames or ()]
+        except csv.Error as error:
+            raise InputError(f"is not CSV ({error})", where=f"{where}, line 1") from error
         self._reader.fieldnames = self.columns
         self.layout = self._find_layout()
 

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.pricing.model import PartKind, PriceReason, Provisioning
+from planner.pricing.node import count_physical_gpus, price_node, price_spare_gpus, read_provisioning, read_region
+from planner.sources.prices import embedded_book
+from planner.vocabulary import (
+    AKS_AGENT_POOL,
+    AKS_SCALE_SET_PRIORITY,
+    EKS_CAPACITY_TYPE,
+    EKS_NODE_GROUP,
+    GKE_ACCELERATOR,
+    GKE_ACCELERATOR_COUNT,
+    GKE_FLEX_START,
+    GKE_GPU_PARTITION_SIZE,
+    GKE_MAX_SHARED_CLIENTS,
+    GKE_NODE_POOL,
+    GKE_PREEMPTIBLE,
+    GKE_PROVISIONING,
+    GKE_SPOT,
+    KARPENTER_CAPACITY_TYPE,
+    NVIDIA_GPU_REPLICAS,
+    REGION,
+    ZONE,
+)
+from tests.pricing.books import SEOUL, book_with, make_node
+
+BOOK = embedded_book()
+P = Provisioning
+T4 = {GKE_ACCELERATOR: "nvidia-tesla-t4", GKE_NODE_POOL: "gpu-t4"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ({}, P.ON_DEMAND),
+        ({GKE_PROVISIONING: "standard"}, P.ON_DEMAND),
+        ({GKE_SPOT: "true"}, P.SPOT),
+        ({GKE_PROVISIONING: "spot"}, P.SPOT),
+        ({GKE_PREEMPTIBLE: "true"}, P.PREEMPTIBLE),
+        ({GKE_PROVISIONING: "preemptible"}, P.PREEMPTIBLE),
+        ({GKE_FLEX_START: "true"}, P.FLEX_START),
+        ({GKE_PROVISIONING: "flex-start"}, P.FLEX_START),
+        ({GKE_SPOT: "false"}, P.ON_DEMAND),
+        ({EKS_CAPACITY_TYPE: "SPOT"}, P.SPOT),
+        ({EKS_CAPACITY_TYPE: "ON_DEMAND"}, P.ON_DEMAND),
+        ({KARPENTER_CAPACITY_TYPE: "spot"}, P.SPOT),
+        ({AKS_SCALE_SET_PRIORITY: "spot"}, P.SPOT),
+    ],
+)
+def test_labels_tell_how_a_node_was_bought(labels: dict[str, str], expected: Provisioning) -> None:
+    assert read_provisioning(make_node(labels=labels)) is expected
+
+
+def test_the_region_is_read_from_the_zone_if_need_be() -> None:
+    assert read_region(make_node(labels={ZONE: f"{SEOUL}-b"})) == SEOUL
+    assert read_region(make_node(region="", labels={ZONE: f"{SEOUL}-b"})) == SEOUL
+    assert read_region(make_node(region="")) == ""
+
+
+@pytest.mark.parametrize(
+    ("labels", "gpus", "resource", "expected"),
+    [
+        ({}, 0, "nvidia.com/gpu", 0),
+        ({}, 2, "nvidia.com/gpu", 2),
+        ({GKE_ACCELERATOR_COUNT: "1"}, 4, "nvidia.com/gpu", 1),
+        ({GKE_MAX_SHARED_CLIENTS: "4"}, 8, "nvidia.com/gpu", 2),
+        ({NVIDIA_GPU_REPLICAS: "10"}, 10, "nvidia.com/gpu", 1),
+        ({GKE_MAX_SHARED_CLIENTS: "3"}, 8, "nvidia.com/gpu", None),
+        ({GKE_GPU_PARTITION_SIZE: "1g.5gb"}, 7, "nvidia.com/gpu", None),
+        ({}, 7, "nvidia.com/mig-1g.5gb", None),
+        ({GKE_ACCELERATOR_COUNT: "1"}, 7, "nvidia.com/mig-1g.5gb", 1),
+    ],
+)
+def test_physical_gpus_are_told_from_shares(
+    labels: dict[str, str], gpus: int, resource: str, expected: int | None
+) -> None:
+    assert count_physical_gpus(make_node(labels=labels, gpus=gpus, gpu_resource=resource)) == expected
+
+
+def test_a_node_with_a_shared_gpu_costs_what_its_gpu_costs() -> None:
+    whole = price_node(BOOK, make_node(labels=T4, gpus=1))
+    shared = price_node(BOOK, make_node(labels={**T4, GKE_MAX_SHARED_CLIENTS: "4"}, gpus=4))
+    assert whole.usd_per_hour == shared.usd_per_hour == pytest.approx(0.857514)
+    assert whole.node_pool == "gpu-t4"
+
+
+def test_a_node_can_be_priced_as_if_bought_otherwise() -> None:
+    node = make_node(labels=T4, gpus=1)
+    assert price_node(BOOK, node, P.SPOT).usd_per_hour == pytest.approx(0.17236 + 0.1841)
+
+
+@pytest.mark.parametrize(
+    ("node", "reason"),
+    [
+        (make_node(machine_type=""), PriceReason.NO_MACHINE_TYPE),
+        (make_node(region=""), PriceReason.NO_REGION),
+        (make_node("m5.xlarge", "us-east-1", labels={EKS_NODE_GROUP: "a"}), PriceReason.OTHER_CLOUD),
+        (make_node("m5.xlarge", "us-east-1", provider_id="aws:///us-east-1a/i-1"), PriceReason.OTHER_CLOUD),
+        (make_node("Standard_NC6", "koreacentral", labels={AKS_AGENT_POOL: "a"}), PriceReason.OTHER_CLOUD),
+        # even where the name is one of Google's
+        (make_node("n1-standard-8", SEOUL, provider_id="openstack:///x"), PriceReason.OTHER_CLOUD),
+        (make_node("kwok", SEOUL), PriceReason.UNKNOWN_MACHINE_TYPE),
+        (make_node(cpu=96_000), PriceReason.CAPACITY_MISMATCH),
+        (make_node(cpu=2_000), PriceReason.CAPACITY_MISMATCH),
+        (make_node(memory_gib=64), PriceReason.CAPACITY_MISMATCH),
+        (make_node(gpus=1), PriceReason.UNKNOWN_GPU),
+        (make_node(gpus=1, labels={GKE_ACCELERATOR: "t4"}), PriceReason.UNKNOWN_GPU),
+        (make_node(gpus=7, gpu_resource="nvidia.com/mig-1g.5gb"), PriceReason.UNKNOWN_GPU_COUNT),
+        (make_node("n2-standard-8", gpus=1, labels=T4), PriceReason.UNKNOWN_GPU),
+    ],
+)
+def test_nodes_without_a_price_say_why(node: object, reason: PriceReason) -> None:
+    price = price_node(BOOK, node).price  # type: ignore[arg-type]
+    assert price.usd_per_hour is None
+    assert price.reason is reason
+    assert price.sentence.startswith("no price: ")
+
+
+def test_threads_switched_off_and_shared_cores_are_no_contradiction() -> None:
+    assert price_node(BOOK, make_node(cpu=4_000)).usd_per_hour == pytest.approx(0.487514)
+    assert price_node(BOOK, make_node("e2-small", cpu=2_000, memory_gib=1.9)).usd_per_hour == pytest.approx(0.021491)
+    custom = make_node("custom-8-32768", "us-central1", memory_gib=31.3)
+    assert price_node(BOOK, custom).usd_per_hour == pytest.approx(0.407902, abs=1e-5)
+
+
+def test_own_prices_make_other_clouds_priced() -> None:
+    book = book_with("machine_type,region,total_ondemand,total_spot\nm5.2xlarge,us-east-1,0.384,0.15\n")
+    node = make_node("m5.2xlarge", "us-east-1", labels={EKS_NODE_GROUP: "a", EKS_CAPACITY_TYPE: "SPOT"})
+    assert price_node(book, node).usd_per_hour == 0.15
+
+
+def test_a_spare_t4_is_counted_as_a_share_and_as_a_node() -> None:
+    spare = price_spare_gpus(BOOK, make_node(labels=T4, gpus=1), 1)
+    assert spare.gpu_usd_per_hour == pytest.approx(0.37)
+    assert spare.nodes == 1
+    assert spare.nodes_usd_per_hour == pytest.approx(0.857514)
+    four = price_spare_gpus(BOOK, make_node("a2-highgpu-4g", cpu=48_000, memory_gib=330, gpus=4), 6, P.SPOT)
+    assert four.nodes == 2
+    assert four.gpu_usd_per_hour == pytest.approx(6 * 1.5696)
+    assert four.nodes_usd_per_hour == pytest.approx(2 * 8.19756)
+
+
+def test_a_spare_of_nothing_has_no_price() -> None:
+    assert price_spare_gpus(BOOK, make_node(), 1).nodes_usd_per_hour is None
+    assert "no GPU" in price_spare_gpus(BOOK, make_node(), 1).sentence
+    unknown = price_spare_gpus(BOOK, make_node("kwok", gpus=1), 1)
+    assert unknown.gpu_usd_per_hour is None
+    assert unknown.sentence.startswith("no price: ")
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from([GKE_ACCELERATOR, GKE_ACCELERATOR_COUNT, GKE_MAX_SHARED_CLIENTS, GKE_PROVISIONING, ZONE, REGION]),
+        st.sampled_from(["", "0", "1", "-1", "x", "spot", "nvidia-tesla-t4", "nvidia-l4", "½", SEOUL, f"{SEOUL}-b"]),
+    ),
+    st.sampled_from(["", "n1-standard-8", "g2-standard-12", "custom-8-32768", "custom-0-0", "n2-custom-2-1024-ext", "a-b-c", "-"]),
+    st.integers(0, 9),
+)  # fmt: skip
+def test_any_labels_give_a_price_or_a_reason(labels: dict[str, str], machine_type: str, gpus: int) -> None:
+    price = price_node(BOOK, make_node(machine_type, labels=labels, gpus=gpus)).price
+    if price.usd_per_hour is None:
+        assert price.reason is not PriceReason.NONE
+        assert price.sentence
+    else:
+        assert price.usd_per_hour > 0
+        assert price.list_usd_per_hour == pytest.approx(
+            sum(part.quantity * part.list_unit_price for part in price.parts if part.kind in PartKind)
+        )
