@@ -24,6 +24,7 @@ from planner.vocabulary import KEPT_ANNOTATIONS
 
 IntOrString = int | str
 Quantities = dict[str, str | int | float]
+START = "headroom.dev/start"  # JSON name of `Container.start`
 
 
 class Wire(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True, gc=False):
@@ -191,7 +192,7 @@ class Container(Wire):
     image: str | None = None
     command: list[str] | None = None
     args: list[str] | None = None
-    start: str | None = field(name="headroom.dev/start", default=None)
+    start: str | None = field(name=START, default=None)
     resources: Resources | None = None
     ports: list[ContainerPort] | None = None
     restart_policy: str | None = None

@@ -125,10 +125,10 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
     """`spec` without commands' text (`Container.start` says what matters) and without the token volume of each pod."""
     for containers in (spec.containers, spec.init_containers):
         for container in containers or ():
-            if container.command is not None or container.args is not None:
-                form, program = start_of(container.command or (), container.args or ())
+            if container.command:
+                form, program = start_of(container.command, container.args or ())
                 container.start = f"{form} {program}".rstrip()
-                container.command = container.args = None
+            container.command = container.args = None
     if spec.volumes:
         spec.volumes = [v for v in spec.volumes if not v.name.startswith(_MOUNTED_BY_ADMISSION)] or None
     return spec

@@ -1,0 +1,443 @@
+"""A change applied to a workload: patch, replicas, strategy, requests, node selector.
+
+The patch is merged into the manifest the snapshot keeps of the workload (`Template.manifest`), which is then read anew,
+so a change gives what reading the changed object from the API server would give. What the snapshot doesn't keep
+(environment, arguments, mounts, …) can't be compared: a patch that touches it counts as a new template and says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from types import UnionType
+from typing import Any, Protocol, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from planner import quantity
+from planner.errors import ChangeError, InputError
+from planner.inventory import wire
+from planner.inventory.change_rules import check_workload
+from planner.inventory.documents import values_of
+from planner.inventory.model import Amounts, Finding, Labels, LabelSelector, Requirement, Severity, Strategy, Workload
+from planner.inventory.records.shared import Shared
+from planner.inventory.records.workloads import DEFAULT_STRATEGIES, read_workload
+from planner.inventory.strategic_merge import merge
+from planner.vocabulary import is_extended_resource
+
+Object = dict[str, Any]
+_STRATEGY_FIELD = {"Deployment": "strategy", "StatefulSet": "updateStrategy", "DaemonSet": "updateStrategy"}
+_STRATEGY_KINDS = {
+    "Deployment": ("RollingUpdate", "Recreate"),
+    "StatefulSet": ("RollingUpdate", "OnDelete"),
+    "DaemonSet": ("RollingUpdate", "OnDelete"),
+}
+_TEMPLATE = "spec.template"
+
+
+class Change(Protocol):
+    """What `planner.scenario.WorkloadChange` has of use here (that module knows this room, not the other way)."""
+
+    @property
+    def patch(self) -> str: ...
+    @property
+    def replicas(self) -> int | None: ...
+    @property
+    def strategy_kind(self) -> str | None: ...
+    @property
+    def max_surge(self) -> int | str | None: ...
+    @property
+    def max_unavailable(self) -> int | str | None: ...
+    @property
+    def requests(self) -> Amounts: ...
+    @property
+    def node_selector(self) -> Labels | None: ...
+    @property
+    def new_revision(self) -> bool: ...
+
+
+def apply_change(workload: Workload, change: Change) -> tuple[Workload, bool, tuple[Finding, ...]]:
+    """`workload` after `change`.
+
+    The patch comes first, then replicas, strategy, requests and node selector, each if given.
+
+    Returns
+    -------
+    workload : Workload
+        With the changed spec and the status as it was.
+    has_new_template : bool
+        Whether its controller makes new pods: the template differs, or `change` asks for a new revision without
+        giving a patch (``kubectl rollout restart``).
+    findings : tuple of Finding
+        What could not be compared or was adjusted.
+
+    Raises
+    ------
+    ChangeError
+        For a patch or a value that the API server would refuse, and for one that isn't for this workload.
+    """
+    findings: list[Finding] = []
+    changed, touched = workload, False
+    if change.patch:
+        changed, fields, unread = _patched(workload, change.patch)
+        touched = bool(fields)
+        findings += [uncompared(workload.key, fields)] if fields else []
+        findings += [_unread(workload.key, unread)] if unread else []
+    if change.requests or change.node_selector is not None:
+        document = document_of(changed)
+        spec = document["spec"]["template"].setdefault("spec", {})
+        if change.node_selector is not None:
+            spec["nodeSelector"] = dict(change.node_selector)
+        for resource, amount in change.requests.items():
+            findings += _set_request(spec, resource, amount, workload.key)
+        changed = read_changed(changed, document)
+    changed = _scaled(changed, change.replicas)
+    changed = replace(changed, strategy=_strategy(changed, change))
+    check_workload(workload, changed)
+    is_restart = change.new_revision and not change.patch
+    return changed, is_restart or touched or has_new_template(workload, changed), tuple(findings)
+
+
+def has_new_template(before: Workload, after: Workload) -> bool:
+    """Whether the pod templates differ in what the snapshot keeps; ``"1"`` and ``"1000m"`` are the same."""
+    old, new = before.template, after.template
+    if old.manifest == new.manifest:
+        return False
+    same_record = (old.labels, old.annotations, old.spec) == (new.labels, new.annotations, new.spec)
+    return not same_record or _unrecorded(old.manifest) != _unrecorded(new.manifest)
+
+
+def _unrecorded(manifest: bytes) -> list[Any]:
+    """What the manifest holds and the record doesn't: ports, and which requests are written down."""
+    spec = msgspec.json.decode(manifest, type=wire.PodTemplate).spec or wire.PodSpec()
+    shape: list[Any] = []
+    for container in (*(spec.containers or ()), *(spec.init_containers or ())):
+        ports = {(one.container_port, one.host_port or 0, one.protocol or "TCP") for one in container.ports or ()}
+        requests = container.resources.requests if container.resources else None
+        shape.append((container.name, ports, set(requests or ())))
+    return shape
+
+
+# ── the workload as a document, and back ─────────────────────────────────────────────────────────────────────────────
+def document_of(workload: Workload) -> Object:
+    """The workload as the API server would show it, as far as the snapshot keeps it: metadata and spec."""
+    spec: Object = {
+        "selector": _selector_document(workload.selector),
+        "template": json.loads(workload.template.manifest),
+        "minReadySeconds": workload.min_ready_seconds,
+    }
+    kind = workload.kind
+    if kind != "Job":
+        spec |= {"revisionHistoryLimit": workload.revision_history_limit}
+        spec[_STRATEGY_FIELD[kind]] = _strategy_document(workload.strategy)
+    if kind in ("Deployment", "StatefulSet"):
+        spec["replicas"] = workload.replicas
+    if kind == "Deployment":
+        spec |= {"progressDeadlineSeconds": workload.progress_deadline_seconds, "paused": workload.is_paused}
+    if kind == "StatefulSet":
+        spec |= {
+            "podManagementPolicy": workload.pod_management_policy,
+            "serviceName": workload.service_name,
+            "ordinals": {"start": workload.start_ordinal},
+            "volumeClaimTemplates": [{"metadata": {"name": name}} for name in workload.claim_templates],
+        }
+    if kind == "Job":
+        spec |= {
+            "parallelism": workload.replicas,
+            "completions": workload.completions,
+            "backoffLimit": workload.backoff_limit,
+            "activeDeadlineSeconds": workload.active_deadline_seconds,
+            "suspend": workload.is_paused,
+        }
+    metadata = {
+        "name": workload.name,
+        "namespace": workload.namespace,
+        "labels": dict(workload.labels),
+        "annotations": dict(workload.annotations),
+    }
+    return {"kind": kind, "metadata": metadata, "spec": {key: one for key, one in spec.items() if one is not None}}
+
+
+def read_changed(before: Workload, document: Object) -> Workload:
+    """The workload that `document` describes, with identity and status of `before`.
+
+    Raises
+    ------
+    ChangeError
+        When the document can't be read as a workload of that kind.
+    """
+    after = read_workload_document(before.kind, document, before.key)
+    template = after.template
+    if template.manifest == before.template.manifest:
+        template = before.template
+    return replace(
+        before,
+        labels=after.labels,
+        annotations=after.annotations,
+        replicas=after.replicas,
+        selector=after.selector,
+        template=template,
+        strategy=after.strategy,
+        min_ready_seconds=after.min_ready_seconds,
+        progress_deadline_seconds=after.progress_deadline_seconds,
+        revision_history_limit=after.revision_history_limit,
+        is_paused=after.is_paused,
+        pod_management_policy=after.pod_management_policy,
+        service_name=after.service_name,
+        start_ordinal=after.start_ordinal,
+        claim_templates=after.claim_templates,
+        completions=after.completions,
+        backoff_limit=after.backoff_limit,
+        active_deadline_seconds=after.active_deadline_seconds,
+    )
+
+
+def read_workload_document(kind: str, document: Object, where: str) -> Workload:
+    """A workload out of plain values; errors name `where`."""
+    try:
+        return read_workload(Shared(), kind, msgspec.convert(document, wire.Workload))
+    except msgspec.ValidationError as error:
+        text, _, path = str(error).partition(" - at `$.")
+        raise ChangeError(f"{path.rstrip('`')}: {text[:1].lower()}{text[1:]}", where=where) from None
+    except InputError as error:
+        raise ChangeError(error.what, where=where, mend=error.mend) from None
+
+
+def _selector_document(selector: LabelSelector) -> Object:
+    return {
+        "matchLabels": dict(selector.match_labels),
+        "matchExpressions": [_requirement_document(one) for one in selector.match_expressions],
+    }
+
+
+def _requirement_document(requirement: Requirement) -> Object:
+    return {"key": requirement.key, "operator": requirement.operator, "values": list(requirement.values)}
+
+
+def _strategy_document(strategy: Strategy) -> Object:
+    if strategy.kind != "RollingUpdate":
+        return {"type": strategy.kind}
+    rolling = {
+        "maxSurge": strategy.max_surge,
+        "maxUnavailable": strategy.max_unavailable,
+        "partition": strategy.partition,
+    }
+    return {"type": strategy.kind, "rollingUpdate": {key: one for key, one in rolling.items() if one is not None}}
+
+
+# ── the patch ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _patch_of(text: str, workload: Workload) -> Object:
+    """The patch as plain values; one object, for this workload."""
+    where = f"patch for {workload.key}"
+    try:
+        values = values_of(text, where)
+    except InputError as error:
+        raise ChangeError(error.what, where=where, mend=error.mend) from None
+    if len(values) == 1 and isinstance(values[0], list):
+        mend = "Write a strategic merge patch: the changed fields in their places, as in kubectl patch"
+        raise ChangeError("it is a list, perhaps a JSON patch", where=where, mend=mend)
+    if len(values) != 1 or not isinstance(values[0], dict):
+        mend = 'Give one object such as {"spec": {"replicas": 3}}'
+        raise ChangeError("it isn't one object", where=where, mend=mend)
+    patch: Object = values[0]
+    metadata = patch.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise ChangeError("metadata isn't an object", where=where)
+    for field, given, own in (
+        ("kind", patch.get("kind"), workload.kind),
+        ("metadata.name", metadata.get("name"), workload.name),
+        ("metadata.namespace", metadata.get("namespace"), workload.namespace),
+    ):
+        if given not in (None, own):
+            mend = "Give the patch of this workload, or leave the field out"
+            raise ChangeError(f"{field} is {given}, the workload's is {own}", where=where, mend=mend)
+    return patch
+
+
+def _patched(workload: Workload, text: str) -> tuple[Workload, list[str], list[str]]:
+    """The workload with the patch merged in, the patched fields of the template that can't be compared, and those of
+    the workload that the planner doesn't read."""
+    patch = _patch_of(text, workload)
+    where = f"patch for {workload.key}"
+    try:
+        document = merge(document_of(workload), _without_lost_commands(patch))
+    except ChangeError as error:
+        raise ChangeError(error.what, where=f"{where}, {error.where}", mend=error.mend) from None
+    spec = document.get("spec")
+    if not isinstance(spec, dict) or not isinstance(spec.get("template"), dict):
+        raise ChangeError("it takes the pod template away", where=where, mend="Give the changed fields only")
+    strategy = spec.get(_STRATEGY_FIELD.get(workload.kind, "")) or {}
+    is_rolling = not isinstance(strategy, dict) or strategy.get("type") in (None, "RollingUpdate")
+    if not is_rolling and strategy.get("rollingUpdate") and workload.kind != "DaemonSet":
+        raise ChangeError(
+            f"strategy type {strategy['type']} may not come with rollingUpdate, which the workload has",
+            where=where,
+            mend=f'Write {{"type": "{strategy["type"]}", "rollingUpdate": null}}',
+        )
+    given = patch.get("spec") or {}
+    unread = [f"spec.{key}" for key in given if key not in _fields(wire.WorkloadSpec) and not key.startswith("$")]
+    return read_changed(workload, document), not_kept(given.get("template") or {}), unread
+
+
+def _unread(key: str, fields: list[str]) -> Finding:
+    what = f"{', '.join(fields[:4])}: not read by the planner, so it changes nothing here"
+    mend = "Check the spelling if it should"
+    return Finding(severity=Severity.INFO, code="change-not-read", object=key, what=what, mend=mend)
+
+
+def uncompared(key: str, fields: list[str]) -> Finding:
+    """The finding for fields of a pod template that a change gives and the snapshot doesn't keep."""
+    some = ", ".join(fields[:4]) + (f" and {len(fields) - 4} more" if len(fields) > 4 else "")
+    return Finding(
+        severity=Severity.INFO,
+        code="change-not-compared",
+        object=key,
+        what=f"{some}: can't be compared, since their values are never stored; counted as changed",
+    )
+
+
+def _without_lost_commands(patch: Any) -> Any:
+    """`patch`, where a container that loses its command loses `Container.start` with it.
+
+    A new command is read when the merged manifest is; arguments alone don't change how a process is started.
+    """
+    if isinstance(patch, list):
+        return [_without_lost_commands(one) for one in patch]
+    if not isinstance(patch, dict):
+        return patch
+    result = {key: _without_lost_commands(one) for key, one in patch.items()}
+    if "command" in patch and not patch["command"]:
+        result[wire.START] = None
+    return result
+
+
+# ── what the snapshot doesn't keep ───────────────────────────────────────────────────────────────────────────────────
+_DROPPED = frozenset({"command", "args"})  # decoded, and then dropped
+
+
+def not_kept(template: Object) -> list[str]:
+    """Paths of the fields in a pod template (or a patch of one) that the snapshot doesn't keep."""
+    return list(dict.fromkeys(_not_kept(template, wire.PodTemplate, _TEMPLATE)))
+
+
+def _not_kept(value: Object, type_: type[msgspec.Struct], path: str) -> Iterator[str]:
+    fields = _fields(type_)
+    for key, one in value.items():
+        if key.startswith("$"):
+            continue
+        place = f"{path}.{key}"
+        if key not in fields or key in _DROPPED:
+            yield place
+            continue
+        inner = fields[key]
+        for element in one if isinstance(one, list) else [one]:
+            if inner is None or not isinstance(element, dict):
+                continue
+            name = f"[{element['name']}]" if isinstance(one, list) and "name" in element else ""
+            yield from _not_kept(element, inner, f"{place}{name}")
+
+
+@cache
+def _fields(type_: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct] | None]:
+    """JSON name → the struct it holds (itself, or in a list), None for a plain value."""
+    hints = get_type_hints(type_)
+    return {one.encode_name: _struct_in(hints[one.name]) for one in msgspec.structs.fields(type_)}
+
+
+def _struct_in(annotation: Any) -> type[msgspec.Struct] | None:
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return annotation
+    if get_origin(annotation) in (Union, UnionType, list):
+        return next((found for one in get_args(annotation) if (found := _struct_in(one)) is not None), None)
+    return None
+
+
+# ── the other overrides ──────────────────────────────────────────────────────────────────────────────────────────────
+def _scaled(workload: Workload, replicas: int | None) -> Workload:
+    if replicas is None:
+        return workload
+    if workload.kind == "DaemonSet":
+        mend = "Change its node selector to run it on fewer or more nodes"
+        raise ChangeError("a DaemonSet has no replicas", where=workload.key, mend=mend)
+    return replace(workload, replicas=replicas)
+
+
+def _strategy(workload: Workload, change: Change) -> Strategy:
+    """The strategy with what `change` overrides; a new kind comes with that kind's defaults."""
+    strategy, kind = workload.strategy, workload.kind
+    given = {"max_surge": change.max_surge, "max_unavailable": change.max_unavailable}
+    if change.strategy_kind is None and change.max_surge is None and change.max_unavailable is None:
+        return strategy
+    allowed = _STRATEGY_KINDS.get(kind)
+    if allowed is None:
+        raise ChangeError(f"a {kind} has no update strategy", where=workload.key)
+    if change.strategy_kind is not None and change.strategy_kind != strategy.kind:
+        if change.strategy_kind not in allowed:
+            mend = f"A {kind} knows {' and '.join(allowed)}"
+            raise ChangeError(f'the strategy "{change.strategy_kind}" doesn\'t exist', where=workload.key, mend=mend)
+        surge, unavailable = DEFAULT_STRATEGIES[kind]
+        is_rolling = change.strategy_kind == "RollingUpdate"
+        strategy = Strategy(
+            kind=change.strategy_kind,
+            max_surge=surge if is_rolling else None,
+            max_unavailable=unavailable if is_rolling else None,
+        )
+    for name, value in given.items():
+        if value is None:
+            continue
+        if strategy.kind != "RollingUpdate" or (name == "max_surge" and kind == "StatefulSet"):
+            what = f"{name} has no meaning for a {kind} with {strategy.kind}"
+            raise ChangeError(what, where=workload.key, mend="Leave it out, or choose RollingUpdate")
+    return replace(
+        strategy,
+        max_surge=strategy.max_surge if change.max_surge is None else change.max_surge,
+        max_unavailable=strategy.max_unavailable if change.max_unavailable is None else change.max_unavailable,
+    )
+
+
+def _set_request(spec: Object, resource: str, amount: int, where: str) -> list[Finding]:
+    """Make the pod ask for `amount` of `resource`; the container that asks for most of it takes the difference.
+
+    An extended resource's limit is its request. A cpu or memory limit below the new request is raised to it, since
+    the API server refuses it otherwise; the finding says so.
+    """
+    containers = [one for one in spec.get("containers") or [] if isinstance(one, dict)]
+    if not containers:
+        raise ChangeError("it has no containers", where=where)
+    asked = [_asked(one, resource) for one in containers]
+    index = max(range(len(containers)), key=asked.__getitem__)
+    rest = sum(asked) - asked[index]
+    if amount < rest:
+        least = quantity.format_amount(rest, resource)
+        what = f"{resource}: {quantity.format_amount(amount, resource)} is less than the other containers ask for"
+        raise ChangeError(what, where=where, mend=f"Give at least {least}")
+    own = amount - rest
+    resources = containers[index].setdefault("resources", {})
+    requests, limits = resources.setdefault("requests", {}), resources.setdefault("limits", {})
+    written = quantity.format_amount(own, resource)
+    findings: list[Finding] = []
+    if is_extended_resource(resource) and own == 0:
+        requests.pop(resource, None)
+        limits.pop(resource, None)
+    elif is_extended_resource(resource):
+        requests[resource] = limits[resource] = written
+    else:
+        requests[resource] = written
+        if resource in limits and quantity.parse(limits[resource], resource) < own:
+            what = f"the {resource} limit of {limits[resource]} is below the new request and was raised to {written}"
+            limits[resource] = written
+            findings.append(Finding(severity=Severity.INFO, code="change-raised-limit", object=where, what=what))
+    if (spec.get("resources") or {}).get("requests", {}).get(resource) is not None:
+        spec["resources"]["requests"][resource] = quantity.format_amount(amount, resource)
+    return findings
+
+
+def _asked(container: Object, resource: str) -> int:
+    """What a container asks for; its limit where it gives no request."""
+    resources = container.get("resources") or {}
+    for amounts in (resources.get("requests"), resources.get("limits")):
+        if amounts and resource in amounts:
+            return quantity.parse(amounts[resource], resource)
+    return 0

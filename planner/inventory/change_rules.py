@@ -1,0 +1,121 @@
+"""What the API server refuses of a changed workload: fields that may not change, and values that don't fit together.
+
+Source: kubernetes 1.36 `pkg/apis/apps/validation`, `pkg/apis/batch/validation`, `pkg/apis/core/validation`
+(`ValidateResourceRequirements`), as far as the planner keeps the fields.
+"""
+
+from __future__ import annotations
+
+import re
+
+from planner.errors import ChangeError
+from planner.inventory.model import Container, Strategy, Workload
+from planner.inventory.selection import selects
+from planner.quantity import format_amount
+from planner.vocabulary import is_extended_resource
+
+_PERCENT = re.compile(r"(\d+)%\Z", re.ASCII)
+_MOST_REPLICAS = 2**31 - 1
+
+
+def check_workload(before: Workload | None, after: Workload) -> None:
+    """Raise a `ChangeError` when the API server would refuse `after`, in place of `before` or (None) as a new one."""
+    if before is not None:
+        _check_unchanged(before, after)
+    if before is None or before.strategy != after.strategy:
+        _check_strategy(after.strategy, after.key)
+    if before is None or before.template != after.template:
+        _check_template(before, after)
+    if not 0 <= after.replicas <= _MOST_REPLICAS:
+        raise ChangeError(f"replicas is {after.replicas}", where=after.key, mend="Give 0 or more")
+
+
+def _check_unchanged(before: Workload, after: Workload) -> None:
+    """Selectors never change; most of a StatefulSet and a Job's template don't either."""
+    fixed: list[tuple[str, object, object]] = [("spec.selector", before.selector, after.selector)]
+    if before.kind == "StatefulSet":
+        fixed += [
+            ("spec.serviceName", before.service_name, after.service_name),
+            ("spec.podManagementPolicy", before.pod_management_policy, after.pod_management_policy),
+            ("spec.volumeClaimTemplates", before.claim_templates, after.claim_templates),
+        ]
+    if before.kind == "Job":
+        fixed += [("spec.completions", before.completions, after.completions)]
+        if not before.is_paused:
+            fixed += [("spec.template", before.template.spec, after.template.spec)]
+    for field, old, new in fixed:
+        if old != new:
+            mend = f"Delete the {before.kind} and create it anew"
+            raise ChangeError(f"{field} can't be changed", where=before.key, mend=mend)
+
+
+def _check_strategy(strategy: Strategy, where: str) -> None:
+    if strategy.kind != "RollingUpdate":
+        return
+    values = [("maxSurge", strategy.max_surge), ("maxUnavailable", strategy.max_unavailable)]
+    sizes = {name: _size(value, name, where) for name, value in values if value is not None}
+    if len(sizes) == 2 and not any(sizes.values()):
+        raise ChangeError("maxSurge and maxUnavailable are both 0", where=where, mend="Give one of them at least 1")
+    unavailable = strategy.max_unavailable
+    if isinstance(unavailable, str) and sizes["maxUnavailable"] > 100:
+        raise ChangeError(f"maxUnavailable is {unavailable}", where=where, mend="Give 100% or less")
+
+
+def _size(value: int | str, name: str, where: str) -> int:
+    """The number in front of the percent sign, or the number itself."""
+    if isinstance(value, int) and value >= 0:
+        return value
+    match = _PERCENT.match(value) if isinstance(value, str) else None
+    if match is None:
+        raise ChangeError(f'{name} is "{value}"', where=where, mend='Give a number such as 1, or a share such as "25%"')
+    return int(match[1])
+
+
+def _check_template(before: Workload | None, after: Workload) -> None:
+    """Labels, restart policy, and the containers that are new or changed."""
+    spec = after.template.spec
+    if after.kind != "Job":
+        if not selects(after.selector, after.template.labels):
+            mend = "Give the template the labels that the selector asks for"
+            raise ChangeError("the selector doesn't select its own pod template", where=after.key, mend=mend)
+        if spec.restart_policy != "Always":
+            what = f"restartPolicy is {spec.restart_policy}, has to be Always"
+            raise ChangeError(what, where=after.key, mend="Only Jobs and single pods may have another one")
+    if not spec.containers:
+        raise ChangeError("the pod template has no containers", where=after.key)
+    old = before.template.spec if before else None
+    known = {*old.containers, *old.init_containers} if old else set()
+    _check_containers(after, known)
+
+
+def _check_containers(workload: Workload, known: set[Container]) -> None:
+    spec = workload.template.spec
+    names = [container.name for container in (*spec.containers, *spec.init_containers)]
+    for container in (*spec.containers, *spec.init_containers):
+        if container in known:
+            continue
+        if not container.name or names.count(container.name) > 1:
+            what = f'the container name "{container.name}" is empty or used twice'
+            raise ChangeError(what, where=workload.key)
+        if not container.image:
+            others = ", ".join(name for name in names if name != container.name) or "none"
+            mend = f"If a container of the workload is meant, use its name (there: {others}); else give an image"
+            raise ChangeError(f'the container "{container.name}" has no image', where=workload.key, mend=mend)
+        _check_resources(container, workload.key)
+
+
+def _check_resources(container: Container, where: str) -> None:
+    place = f"{where}, container {container.name}"
+    for resource, limit in container.limits.items():
+        request = container.requests.get(resource, 0)
+        if is_extended_resource(resource) and request != limit:
+            mend = f"Give both the same number, or the limit only: {resource} can't be overcommitted"
+            raise ChangeError(f"{resource}: request {request} and limit {limit} differ", where=place, mend=mend)
+        if request > limit:
+            amounts = f"{format_amount(request, resource)} is above the limit of {format_amount(limit, resource)}"
+            mend = "Raise the limit as well"
+            raise ChangeError(f"the {resource} request of {amounts}", where=place, mend=mend)
+    for resource in container.requests:
+        if is_extended_resource(resource) and resource not in container.limits:
+            mend = "Give a limit of the same number"
+            raise ChangeError(f"{resource}: a request without a limit", where=place, mend=mend)

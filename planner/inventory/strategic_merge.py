@@ -1,0 +1,126 @@
+"""Strategic merge patches on plain values, as the API server applies them to workloads.
+
+Lists of objects are merged by a key where Kubernetes' types say so, and replaced otherwise; null deletes; ``$patch``
+and ``$retainKeys`` direct; ``$setElementOrder`` is accepted and has no effect (order decides nothing here).
+Source: apimachinery `pkg/util/strategicpatch/patch.go`; merge keys: the ``patchMergeKey`` tags in k8s.io/api
+`core/v1/types.go` of what a pod template holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.errors import ChangeError
+
+MERGE_KEYS: dict[str, str] = {
+    "containers": "name",
+    "initContainers": "name",
+    "ephemeralContainers": "name",
+    "env": "name",
+    "ports": "containerPort",
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+    "volumes": "name",
+    "imagePullSecrets": "name",
+    "hostAliases": "ip",
+    "topologySpreadConstraints": "topologyKey",
+    "resourceClaims": "name",
+    "schedulingGates": "name",
+    "ownerReferences": "uid",
+}
+"""List field → the key its objects are merged by. Lists that aren't here (tolerations, args, …) are replaced."""
+
+_MERGED_TEXTS = frozenset({"finalizers"})
+_DIRECTIVE = "$patch"
+_RETAIN = "$retainKeys"
+_ORDER = "$setElementOrder/"
+_DELETE_TEXTS = "$deleteFromPrimitiveList/"
+Object = dict[str, Any]
+
+
+def merge(original: Object, patch: Object, where: str = "") -> Object:
+    """`original` with `patch` merged into it; both stay as they are.
+
+    Parameters
+    ----------
+    original, patch : dict
+        Plain JSON values.
+    where : str
+        Path of the field they stand in, for messages.
+
+    Raises
+    ------
+    ChangeError
+        For a patch that doesn't have the original's shape, lacks a merge key or gives an unknown directive.
+    """
+    directive = patch.get(_DIRECTIVE)
+    if directive == "replace":
+        return {key: _without_nulls(one) for key, one in patch.items() if key != _DIRECTIVE and one is not None}
+    if directive == "delete":
+        return {}
+    if directive not in (None, "merge"):
+        raise ChangeError(f'$patch is "{directive}"', where=where, mend="Use replace, delete or merge")
+    result: Object = dict(original)
+    if _RETAIN in patch:
+        retained = patch[_RETAIN]
+        if not isinstance(retained, list):
+            raise ChangeError("$retainKeys isn't a list", where=where)
+        result = {key: value for key, value in result.items() if key in retained}
+    for key, value in patch.items():
+        if key in (_DIRECTIVE, _RETAIN) or key.startswith(_ORDER):
+            continue
+        place = f"{where}.{key}" if where else key
+        if key.startswith(_DELETE_TEXTS):
+            field = key.removeprefix(_DELETE_TEXTS)
+            result[field] = [one for one in result.get(field) or [] if one not in (value or [])]
+        elif value is None:
+            result.pop(key, None)
+        else:
+            result[key] = _merged_value(key, result.get(key), value, place)
+    return result
+
+
+def _merged_value(key: str, old: Any, new: Any, where: str) -> Any:
+    if old is not None and isinstance(old, dict | list) and type(old) is not type(new):
+        expected = "an object" if isinstance(old, dict) else "a list"
+        raise ChangeError(f"it has to be {expected}", where=where, mend="Give the patch the shape of the workload")
+    if isinstance(new, dict):
+        return merge(old or {}, new, where)
+    if not isinstance(new, list):
+        return new
+    if key in MERGE_KEYS:
+        return _merged_list(old or [], new, MERGE_KEYS[key], where)
+    if key in _MERGED_TEXTS:
+        return [*(old or []), *(one for one in new if one not in (old or []))]
+    return _without_nulls(new)
+
+
+def _merged_list(old: list[Any], new: list[Any], merge_key: str, where: str) -> list[Any]:
+    for one in new:
+        if not isinstance(one, dict):
+            raise ChangeError("an element isn't an object", where=where, mend=f"Give objects with {merge_key}")
+    if any(one == {_DIRECTIVE: "replace"} for one in new):
+        return [_without_nulls(one) for one in new if one != {_DIRECTIVE: "replace"}]
+    result = [dict(one) for one in old]
+    for one in new:
+        if merge_key not in one:
+            mend = f"Say which element is meant: add {merge_key}"
+            raise ChangeError(f"an element has no {merge_key}", where=where, mend=mend)
+        name = one[merge_key]
+        index = next((i for i, known in enumerate(result) if known.get(merge_key) == name), None)
+        place = f"{where}[{name}]"
+        if one.get(_DIRECTIVE) == "delete":
+            result = [known for known in result if known.get(merge_key) != name]
+        elif index is None:
+            result.append(merge({}, one, place))
+        else:
+            result[index] = merge(result[index], one, place)
+    return result
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(one) for key, one in value.items() if one is not None}
+    if isinstance(value, list):
+        return [_without_nulls(one) for one in value]
+    return value
