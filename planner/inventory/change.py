@@ -22,6 +22,7 @@ from planner.inventory import wire
 from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import values_of
 from planner.inventory.model import Amounts, Finding, Labels, LabelSelector, Requirement, Severity, Strategy, Workload
+from planner.inventory.parse import DAMAGE, damage_in_words
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import DEFAULT_STRATEGIES, read_workload
 from planner.inventory.strategic_merge import merge
@@ -198,11 +199,8 @@ def read_workload_document(kind: str, document: Object, where: str) -> Workload:
     """A workload out of plain values; errors name `where`."""
     try:
         return read_workload(Shared(), kind, msgspec.convert(document, wire.Workload))
-    except msgspec.ValidationError as error:
-        text, _, path = str(error).partition(" - at `$.")
-        raise ChangeError(f"{path.rstrip('`')}: {text[:1].lower()}{text[1:]}", where=where) from None
-    except InputError as error:
-        raise ChangeError(error.what, where=where, mend=error.mend) from None
+    except DAMAGE as error:
+        raise ChangeError(damage_in_words(error), where=where, mend=getattr(error, "mend", "")) from None
 
 
 def _selector_document(selector: LabelSelector) -> Object:

@@ -24,6 +24,9 @@ from planner.inventory.records.shared import Shared
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
 Read = Callable[[Shared, Any], Any]
 
+DAMAGE = (msgspec.MsgspecError, InputError, RecursionError, ValueError, OverflowError)
+"""What reading a damaged object raises."""
+
 _HEAD = re.compile(rb'\{\s*"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"')
 _CLUSTER_KINDS = frozenset(
     {"Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "DeviceClass", "ResourceSlice"}
@@ -131,11 +134,12 @@ class Reader:
                 self.presence[kind] = Presence.REFUSED
         for number, item in enumerate(part.items, start=part.first):
             try:
-                self._read_item(item, part)
-            except (msgspec.MsgspecError, InputError, RecursionError, ValueError, OverflowError) as error:
+                self.read_item(item, part)
+            except DAMAGE as error:
                 self.problems.append(_unreadable(item, part, number, error))
 
-    def _read_item(self, item: Item, part: Part) -> None:
+    def read_item(self, item: Item, part: Part) -> None:
+        """Read one item of `part`; one of `DAMAGE` is raised when it can't be read."""
         kind, api_version = kind_of(item, part)
         if not is_known(kind, api_version):
             self.other_kinds[kind] = self.other_kinds.get(kind, 0) + 1
@@ -260,20 +264,23 @@ def object_name(kind: str, namespace: str, name: str) -> str:
 
 def _unreadable(item: Item, part: Part, number: int, error: Exception) -> Finding:
     """The problem an item that can't be read is reported as."""
-    what = error.what if isinstance(error, InputError) else _sentence(str(error))
     place = f"item {number}" + (f" of {part.where}" if part.where else "")
     return Finding(
         severity=Severity.ERROR,
         code="object-unreadable",
         object=_name_of(item, part),
-        what=f"{place} was left out: {what}",
+        what=f"{place} was left out: {damage_in_words(error)}",
         mend="Correct the field, or write the dump again with kubectl get -o json",
     )
 
 
-def _sentence(message: str) -> str:
-    """msgspec's message with the field first: ``spec.replicas: expected `int`, got `str` ``."""
-    text, _, path = message.partition(" - at `$.")
+def damage_in_words(error: Exception) -> str:
+    """What is wrong with an object, the field first: ``spec.replicas: expected `int`, got `str` ``."""
+    if isinstance(error, InputError):
+        return error.what
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    text, _, path = str(error).partition(" - at `$.")
     field = path.removesuffix("`")
     return f"{field}: {text[:1].lower()}{text[1:]}" if field else text
 

@@ -1,0 +1,239 @@
+"""A manifest against the snapshot: what ``kubectl apply -f`` would change, and what it would create.
+
+What the manifest says of a workload replaces what the snapshot has: the pod template as a whole, of the rest the fields
+that are given (``kubectl apply`` leaves alone what it never wrote, such as replicas set by an autoscaler). Budgets,
+quotas, classes and claims go into a snapshot of their own beside the given one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+from planner.errors import ChangeError, InputError
+from planner.inventory.change import (
+    document_of,
+    has_new_template,
+    not_kept,
+    read_changed,
+    read_workload_document,
+    uncompared,
+)
+from planner.inventory.change_rules import check_workload
+from planner.inventory.documents import objects_of
+from planner.inventory.model import (
+    EMPTY,
+    Finding,
+    FrozenMap,
+    PodDisruptionBudget,
+    Presence,
+    ResourceQuota,
+    Severity,
+    Snapshot,
+    Workload,
+)
+from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
+from planner.inventory.records.workloads import WORKLOAD_KINDS
+
+Object = dict[str, Any]
+MANIFEST = "manifest"
+
+_FIELDS = {
+    "Namespace": "namespaces",
+    "PodDisruptionBudget": "pod_disruption_budgets",
+    "PriorityClass": "priority_classes",
+    "ResourceQuota": "resource_quotas",
+    "LimitRange": "limit_ranges",
+    "PersistentVolume": "persistent_volumes",
+    "PersistentVolumeClaim": "persistent_volume_claims",
+    "StorageClass": "storage_classes",
+    "DeviceClass": "device_classes",
+    "ResourceClaim": "resource_claims",
+    "ResourceClaimTemplate": "resource_claim_templates",
+}
+_KEPT_AS_THEY_ARE = frozenset({"Namespace", "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
+# Values the API server fills in; a manifest that repeats them (one got with kubectl get -o yaml) says nothing new.
+_DEFAULTS: dict[str, Any] = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+    "imagePullPolicy": "IfNotPresent",
+    "dnsPolicy": "ClusterFirst",
+    "enableServiceLinks": True,
+    "securityContext": {},
+    "creationTimestamp": None,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedWorkload:
+    """One workload of a manifest. `before` is None when the cluster doesn't have it yet.
+
+    `has_new_template`: its controller makes new pods; False for one that is only scaled, or not changed at all.
+    """
+
+    before: Workload | None
+    after: Workload
+    has_new_template: bool
+
+    @property
+    def is_changed(self) -> bool:
+        return self.has_new_template or self.before != self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a manifest does: its workloads, the snapshot with its other objects, and what it holds besides."""
+
+    workloads: tuple[AppliedWorkload, ...]
+    snapshot: Snapshot  # workloads and pods as they were
+    other_kinds: FrozenMap[int]  # kinds that change nothing here → how many
+    findings: tuple[Finding, ...]
+
+
+def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
+    """The documents of `text` (JSON or YAML, Lists taken apart) against `snapshot`.
+
+    An object without a namespace is meant for "default", as kubectl does it without a context of its own.
+
+    Raises
+    ------
+    ChangeError
+        When a document can't be read or the API server would refuse it; nothing is applied in part.
+    """
+    try:
+        objects = [one for one in objects_of(text, MANIFEST) if one]
+    except InputError as error:
+        raise ChangeError(error.what, where=error.where, mend=error.mend) from None
+    if not objects:
+        raise ChangeError("it is empty", where=MANIFEST, mend="Give what kubectl apply -f takes")
+    workloads: dict[str, AppliedWorkload] = {}
+    findings: list[Finding] = []
+    beside: list[Object] = []
+    other_kinds: dict[str, int] = {}
+    for number, one in enumerate(objects, start=1):
+        kind = _kind(one, number)
+        if kind in WORKLOAD_KINDS:
+            applied, notes = _applied(kind, one, number, snapshot)
+            if applied.after.key in workloads:
+                raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {applied.after.key}")
+            workloads[applied.after.key] = applied
+            findings += notes
+        elif kind in _FIELDS:
+            beside.append(one)
+        else:
+            other_kinds[kind] = other_kinds.get(kind, 0) + 1
+    if other_kinds:
+        findings.append(_ignored(other_kinds))
+    return Manifest(
+        workloads=tuple(workloads.values()),
+        snapshot=_with_objects(snapshot, beside, text) if beside else snapshot,
+        other_kinds=FrozenMap(other_kinds) if other_kinds else EMPTY,
+        findings=tuple(findings),
+    )
+
+
+def _kind(one: Object, number: int) -> str:
+    """The kind, or for one of another API group its name with the group."""
+    try:
+        kind, api_version = kind_of(one, Part())
+    except InputError as error:
+        raise ChangeError(error.what, where=f"{MANIFEST}, document {number}", mend="Give kind and apiVersion") from None
+    return kind if is_known(kind, api_version) or kind not in (*WORKLOAD_KINDS, *_FIELDS) else f"{kind} ({api_version})"
+
+
+# ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[AppliedWorkload, list[Finding]]:
+    given = read_workload_document(kind, one, f"{MANIFEST}, {kind} (document {number})")
+    before = snapshot.workload(given.key)
+    template = (one.get("spec") or {}).get("template") or {}
+    if before is None:
+        check_workload(None, given)
+        return AppliedWorkload(before=None, after=given, has_new_template=True), _namesakes(given, snapshot)
+    document = document_of(before)
+    metadata = one.get("metadata") or {}
+    document["spec"] |= {key: value for key, value in (one.get("spec") or {}).items() if value is not None}
+    for field in ("labels", "annotations"):
+        document["metadata"][field] |= metadata.get(field) or {}
+    after = read_changed(before, document)
+    check_workload(before, after)
+    fields = not_kept(_without_defaults(template))
+    if kind == "Job":  # its template can't change: other values of these fields would be refused
+        fields = []
+    is_new = has_new_template(before, after)
+    findings = [uncompared(before.key, fields)] if fields and not is_new else []
+    return AppliedWorkload(before=before, after=after, has_new_template=is_new or bool(fields)), findings
+
+
+def _without_defaults(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_defaults(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_defaults(one) for key, one in value.items() if not _is_default(key, one)}
+
+
+def _is_default(key: str, value: Any) -> bool:
+    return value is None or (key in _DEFAULTS and value == _DEFAULTS[key])
+
+
+def _namesakes(new: Workload, snapshot: Snapshot) -> list[Finding]:
+    """A new workload whose name another namespace has: perhaps that one was meant."""
+    others = [one.namespace for one in snapshot.workloads if (one.kind, one.name) == (new.kind, new.name)]
+    if not others:
+        return []
+    what = f"is new in namespace {new.namespace}; namespace {', '.join(sorted(others))} has a {new.kind} of that name"
+    mend = "If that one is meant, write its namespace into the manifest"
+    return [Finding(severity=Severity.INFO, code="manifest-new-namesake", object=new.key, what=what, mend=mend)]
+
+
+def _ignored(other_kinds: dict[str, int]) -> Finding:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(other_kinds.items()))
+    what = f"{kinds} in the manifest: not counted in, since no verdict depends on them or they are made by controllers"
+    return Finding(severity=Severity.INFO, code="manifest-not-applied", object="", what=what)
+
+
+# ── the objects beside the workloads ─────────────────────────────────────────────────────────────────────────────────
+def _with_objects(snapshot: Snapshot, objects: Iterable[Object], text: str) -> Snapshot:
+    """The snapshot with `objects` added or put in the place of those they change."""
+    reader = Reader()
+    for one in objects:
+        try:
+            reader.read_item(one, Part())
+        except DAMAGE as error:
+            name = (one.get("metadata") or {}).get("name", "")
+            raise ChangeError(damage_in_words(error), where=f"{MANIFEST}, {one['kind']} {name}".rstrip()) from None
+    changes: dict[str, Any] = {}
+    for kind, records in reader.found.items():
+        known = {_name(one): one for one in getattr(snapshot, _FIELDS[kind])}
+        for record in records:
+            old = known.get(_name(record))
+            if old is None or kind not in _KEPT_AS_THEY_ARE:
+                known[_name(record)] = _with_status(record, old)
+        changes[_FIELDS[kind]] = tuple(known.values())
+    return replace(
+        snapshot,
+        digest=blake2b(f"{snapshot.digest}\0{text}".encode(), digest_size=16).hexdigest(),
+        presence=FrozenMap({**snapshot.presence, **dict.fromkeys(reader.found, Presence.PRESENT)}),
+        **changes,
+    )
+
+
+def _name(record: Any) -> tuple[str, str]:
+    return getattr(record, "namespace", ""), record.name
+
+
+def _with_status(record: Any, old: Any) -> Any:
+    """`record` with what the controllers had written into `old`."""
+    if isinstance(record, ResourceQuota) and isinstance(old, ResourceQuota):
+        return replace(record, used=old.used)
+    if isinstance(record, PodDisruptionBudget) and isinstance(old, PodDisruptionBudget):
+        return replace(
+            record,
+            disruptions_allowed=old.disruptions_allowed,
+            current_healthy=old.current_healthy,
+            desired_healthy=old.desired_healthy,
+            expected_pods=old.expected_pods,
+        )
+    return record
