@@ -129,7 +129,19 @@ SETTINGS: Final = (
         least=0,
         most=1000,
         default=None,
-        help="Of the whole node, GPUs included.",
+        help="Of the whole node, GPUs included, as it comes to for a month: sustained-use discounts are in it.",
+        source="the price book",
+    ),
+    Setting(
+        name="stand_in_usd_per_hour",
+        label="Price of an on-demand node that stands in",
+        unit="USD/h",
+        group=POOL,
+        least=0,
+        most=1000,
+        default=None,
+        optional=True,
+        help="For hours, not for a month: without sustained-use discounts. Empty: the on-demand price.",
         source="the price book",
     ),
     Setting(
@@ -150,7 +162,8 @@ SETTINGS: Final = (
         group=POOL,
         least=0,
         most=1000,
-        default=0,
+        default=None,
+        optional=True,
         help="What a committed node costs an hour; it is spent either way.",
         source="the price book, 1-year commitment",
     ),
@@ -410,7 +423,8 @@ class Assumptions:
     base_nodes: int = 0
     needed_nodes: int = 0
     committed_nodes: int = 0
-    committed_usd_per_hour: float = 0.0
+    committed_usd_per_hour: float | None = None
+    stand_in_usd_per_hour: float | None = None
     flex_start_usd_per_hour: float | None = None
     hours_per_month: float = float(HOURS_PER_MONTH)
     capacity: Capacity = Capacity.SPOT
@@ -454,6 +468,23 @@ class Assumptions:
                     where=SETTING[name].label,
                     mend=f"Give at most {self.nodes}, or raise the number of nodes",
                 )
+
+        if self.committed_nodes and self.committed_usd_per_hour is None:
+            raise InputError(
+                f"{self.committed_nodes} nodes are committed, and nobody says at which price",
+                where=SETTING["committed_usd_per_hour"].label,
+                mend="Give their price",
+            )
+
+    @property
+    def committed_usd(self) -> float:
+        """What the commitments cost a month."""
+        return self.committed_nodes * (self.committed_usd_per_hour or 0.0) * self.hours_per_month
+
+    @property
+    def fallback_usd_per_hour(self) -> float:
+        """Of an on-demand node for hours, not for a month."""
+        return self.on_demand_usd_per_hour if self.stand_in_usd_per_hour is None else self.stand_in_usd_per_hour
 
     @property
     def spot_nodes(self) -> int:

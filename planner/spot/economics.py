@@ -147,7 +147,8 @@ def bill(months: Months, assumptions: Assumptions, spot_groups: int) -> Bill:
     stand_in, unfinished = of(months.on_demand_hours), of(months.unfinished_hours)
     useful = pattern.useful_share
     elsewhere = useful * (stand_in + unfinished)  # useful work that spot didn't do
-    fixed = hours * (on_demand * uncommitted + assumptions.committed_usd_per_hour * assumptions.committed_nodes)
+    fixed = hours * on_demand * uncommitted + assumptions.committed_usd
+    stand_in_price = assumptions.fallback_usd_per_hour
     return Bill(
         on_demand=np.full(runs, fixed),
         spot_discount=np.full(runs, -(on_demand - spot) * hours * replaced),
@@ -155,7 +156,8 @@ def bill(months: Months, assumptions: Assumptions, spot_groups: int) -> Bill:
         checkpoints=spot * (1 - useful) * of(months.spot_hours),
         lost_work=spot * of(months.lost_hours),
         restarts=spot * of(months.restart_hours),
-        fallback=on_demand * (stand_in + of(months.on_demand_start_hours) + useful * unfinished) - spot * elsewhere,
+        fallback=stand_in_price * (stand_in + of(months.on_demand_start_hours) + useful * unfinished)
+        - spot * elsewhere,
     )
 
 
@@ -237,10 +239,8 @@ def _flex_start_usd(assumptions: Assumptions) -> float | None:
     if price is None:
         return None
     kept = max(0, assumptions.base_nodes - assumptions.committed_nodes)
-    committed = assumptions.committed_nodes * assumptions.committed_usd_per_hour
-    return assumptions.hours_per_month * (
-        kept * assumptions.on_demand_usd_per_hour + committed + assumptions.spot_nodes * price
-    )
+    hourly = kept * assumptions.on_demand_usd_per_hour + assumptions.spot_nodes * price
+    return assumptions.hours_per_month * hourly + assumptions.committed_usd
 
 
 def _optimum(assumptions: Assumptions, rule: object) -> float | None:
@@ -274,6 +274,7 @@ def expected_saved_usd(assumptions: Assumptions, hazard_per_hour: float) -> floa
         assumptions.spot_usd_per_hour,
         assumptions.hours_per_month,
     )
+    stand_in_price = assumptions.fallback_usd_per_hour
     life = lives.mean(hazard_per_hour, bulk)
     out = _out_at_loss(assumptions, hazard_per_hour)
     wait = out * assumptions.stock_out_hours if assumptions.availability else inf
@@ -281,7 +282,7 @@ def expected_saved_usd(assumptions: Assumptions, hazard_per_hour: float) -> floa
     if life == inf:
         usd = spot * hours / pattern.useful_share
     elif wait == inf:
-        usd = on_demand * hours
+        usd = stand_in_price * hours
     else:
         left = useful_hours_per_life(pattern, lives, hazard_per_hour, bulk, restart)
         stand_in = wait if covers else 0.0
@@ -289,8 +290,8 @@ def expected_saved_usd(assumptions: Assumptions, hazard_per_hour: float) -> floa
         needed = hours / per_life if per_life > 0 else inf
         possible = min(1.0, OVERRUN * hours / (needed * (life + wait))) if needed < inf else 0.0
         lived = min(needed, OVERRUN * hours / (life + wait))
-        usd = lived * (spot * life + on_demand * (stand_in + (out * restart if covers else 0.0)))
-        usd += (1 - possible) * on_demand * hours
+        usd = lived * (spot * life + stand_in_price * (stand_in + (out * restart if covers else 0.0)))
+        usd += (1 - possible) * stand_in_price * hours
     uncommitted = assumptions.nodes - assumptions.committed_nodes
     replaced = min(assumptions.spot_nodes, uncommitted)
     return replaced * on_demand * hours - assumptions.spot_nodes * usd
@@ -360,7 +361,8 @@ def _span(hours: float) -> str:
 def _sentence(assumptions: Assumptions, saved: Band, before: float) -> str:
     if not assumptions.spot_nodes:
         return f"Nothing is bought on {assumptions.capacity}: the month costs {usd(before)}."
-    nodes = f"{assumptions.spot_nodes} of {assumptions.nodes} nodes on {assumptions.capacity}"
+    noun = "node" if assumptions.nodes == 1 else "nodes"
+    nodes = f"{assumptions.spot_nodes} of {assumptions.nodes} {noun} on {assumptions.capacity}"
     likely = f"in 9 of 10 months between {usd(saved.p5)} and {usd(saved.p95)}"
     paid = " (commitments already paid for are not counted as saved)" if assumptions.committed_nodes else ""
     share = f"{saved.p50 / before:.0%} of {usd(before)}" if before else "of nothing"
@@ -371,7 +373,12 @@ def _sentence(assumptions: Assumptions, saved: Band, before: float) -> str:
 
 def _notes(assumptions: Assumptions, months: Months) -> tuple[str, ...]:
     """What the reader has to know beside the numbers."""
-    notes = [f"{assumptions.runs:,} simulated months, seed {assumptions.seed}."]
+    notes = [
+        (
+            f"{assumptions.runs:,} simulated months, seed {assumptions.seed}. The band holds what is lost and what can't be "
+            "had; changes of the spot price are not in it."
+        )
+    ]
     if months.group > 1:
         lanes = months.spot_hours.shape[1]
         notes.append(

@@ -1,0 +1,54 @@
+"""The discount of Spot against on demand over time, so that nobody plans on last year's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from planner.figures import palette
+from planner.pricing.history import DiscountSeries
+
+_DASHES = ("solid", "dash", "dot", "dashdot")
+_COLOURS = (palette.BLUE, palette.VERMILION, palette.GREEN, palette.ORANGE, palette.SKY, palette.PURPLE, palette.LINE)
+
+
+def figure(series: Sequence[DiscountSeries]) -> go.Figure:
+    """One stepped line a series (the median over its regions); the first is drawn thicker."""
+    drawn = go.Figure()
+    for place, one in enumerate(series):
+        days = [point.observed_on for point in one.points]
+        drawn.add_trace(
+            go.Scatter(
+                x=[*days, one.observed_until],
+                y=[*(point.median for point in one.points), one.points[-1].median],
+                name=one.name,
+                mode="lines",
+                line={
+                    "shape": "hv",
+                    "width": 4 if place == 0 else 1.8,
+                    "color": _COLOURS[place % len(_COLOURS)],
+                    "dash": _DASHES[place // len(_COLOURS) % len(_DASHES)],
+                },
+                hovertemplate=f"{one.name}, %{{x|%Y-%m-%d}}: %{{y:.0%}} off<extra></extra>",
+            )
+        )
+    drawn.update_yaxes(title_text="Spot discount", tickformat=".0%", range=[0, 1])
+    drawn.update_xaxes(automargin=True)
+    drawn.update_layout(
+        height=340,
+        margin={"t": 8, "r": 8, "b": 8, "l": 8},
+        showlegend=True,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
+    )
+    return drawn
+
+
+def alt(series: Sequence[DiscountSeries]) -> str:
+    """First and last discount of each series."""
+    told = [
+        f"{one.name} {one.points[0].median:.0%} on {one.points[0].observed_on}, {one.points[-1].median:.0%} now"
+        for one in series
+        if one.points
+    ]
+    return f"Spot discounts: {'; '.join(told)}." if told else "No history of the discount."

@@ -1,0 +1,67 @@
+"""Every mix of on-demand and spot nodes: its cost against the risk of too few ready nodes. Points can be clicked."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+from planner.figures import palette
+from planner.spot.economics import usd
+from planner.spot.mix import Mix, MixPoint
+
+_NAMED_BELOW = 9  # points up to which each has its words beside it
+
+
+def figure(mix: Mix) -> go.Figure:
+    """Across: hours with too few nodes; up: net cost. ``customdata`` of a point is ``[base_nodes]``.
+
+    The figure doesn't show which mix is chosen: a figure that changes on a click loses the click.
+    """
+    frontier = [point for point in mix.points if point.is_on_frontier]
+    others = [point for point in mix.points if not point.is_on_frontier]
+    drawn = go.Figure()
+    drawn.add_trace(_points(frontier, "frontier", palette.BLUE, "circle", line=True))
+    if others:
+        drawn.add_trace(_points(others, "another is cheaper and safer", palette.GREY, "x", line=False))
+    drawn.update_xaxes(
+        title_text="Expected hours a month with too few ready nodes", rangemode="tozero", automargin=True
+    )
+    drawn.update_yaxes(title_text="Net cost, USD a month", tickprefix="$", rangemode="tozero")
+    drawn.update_layout(
+        height=360,
+        margin={"t": 8, "r": 8, "b": 8, "l": 8},
+        showlegend=bool(others),
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
+        dragmode=False,
+    )
+    return drawn
+
+
+def _points(points: list[MixPoint], name: str, colour: str, symbol: str, *, line: bool) -> go.Scatter:
+    few = len(points) <= _NAMED_BELOW
+    return go.Scatter(
+        x=[point.shortfall_hours for point in points],
+        y=[point.net_usd.mean for point in points],
+        name=name,
+        mode=("lines+" if line else "") + "markers" + ("+text" if few else ""),
+        line={"color": colour, "width": 1.5},
+        marker={"color": colour, "size": 13, "symbol": symbol},
+        text=[f"{point.spot_nodes} spot" for point in points],
+        textposition="middle right",
+        customdata=[[point.base_nodes] for point in points],
+        hovertext=[words(point) for point in points],
+        hovertemplate="%{hovertext}<extra></extra>",
+        unselected={"marker": {"opacity": 1}},
+    )
+
+
+def words(point: MixPoint) -> str:
+    """One mix in words."""
+    return (
+        f"{point.spot_nodes} spot, {point.base_nodes} on demand: {usd(point.net_usd.mean)} a month, "
+        f"{point.shortfall_hours:.1f} h with too few ready nodes"
+    )
+
+
+def alt(mix: Mix) -> str:
+    """The takeaway."""
+    return mix.sentence
