@@ -52,9 +52,7 @@ def merge_label_keys(pod: Object) -> None:
     for which in ("podAffinity", "podAntiAffinity"):
         part = affinity.get(which) or {}
         terms = list(part.get("requiredDuringSchedulingIgnoredDuringExecution") or [])
-        terms += [
-            t["podAffinityTerm"] for t in part.get("preferredDuringSchedulingIgnoredDuringExecution") or []
-        ]
+        terms += [t["podAffinityTerm"] for t in part.get("preferredDuringSchedulingIgnoredDuringExecution") or []]
         for term in terms:
             if term.get("labelSelector") is None:
                 continue
@@ -127,8 +125,11 @@ def check_quotas(cluster: Cluster, pod: Object) -> None:
                     raise QuotaExceeded(name)  # a quota on cpu or memory makes the request compulsory
                 continue
             used = sum(
-                (usage(p).get(name, Fraction(0)) for p in cluster.of("Pod")
-                 if p["metadata"]["namespace"] == namespace and counts(p)),
+                (
+                    usage(p).get(name, Fraction(0))
+                    for p in cluster.of("Pod")
+                    if p["metadata"]["namespace"] == namespace and counts(p)
+                ),
                 Fraction(0),
             )
             if asked > 0 and used + asked > quantity(limit):

@@ -16,7 +16,6 @@ from tests.reference.objects import (
     is_terminating,
     key,
     labels,
-    node_term_matches,
     required_node_affinity_matches,
     scaled,
     selector_matches,
@@ -30,18 +29,12 @@ MAX = "deployment.kubernetes.io/max-replicas"
 
 
 def owned_pods(cluster: Cluster, owner: Object) -> list[Object]:
-    return [
-        pod
-        for pod in cluster.of("Pod")
-        if (controller_of(pod) or {}).get("uid") == owner["metadata"]["uid"]
-    ]
+    return [pod for pod in cluster.of("Pod") if (controller_of(pod) or {}).get("uid") == owner["metadata"]["uid"]]
 
 
 def owned_replica_sets(cluster: Cluster, deployment: Object) -> list[Object]:
     return [
-        rs
-        for rs in cluster.of("ReplicaSet")
-        if (controller_of(rs) or {}).get("uid") == deployment["metadata"]["uid"]
+        rs for rs in cluster.of("ReplicaSet") if (controller_of(rs) or {}).get("uid") == deployment["metadata"]["uid"]
     ]
 
 
@@ -125,7 +118,7 @@ def scale(replica_set: Object, replicas: int, deployment: Object, force: bool = 
     wanted = deployment["spec"]["replicas"]
     annotations = {DESIRED: str(wanted), MAX: str(wanted + surge_and_unavailable(deployment)[0])}
     have = replica_set["metadata"].setdefault("annotations", {})
-    changed = replica_set["spec"]["replicas"] != replicas
+    changed = bool(replica_set["spec"]["replicas"] != replicas)
     if changed or any(have.get(name) != value for name, value in annotations.items()):
         replica_set["spec"]["replicas"] = replicas
         have.update(annotations)
@@ -252,7 +245,8 @@ def recreate(
     cluster: Cluster, deployment: Object, newest: Object | None, old: list[Object]
 ) -> tuple[bool, Object | None]:
     """recreate.go rolloutRecreate: all old pods gone (terminating ones too) before the first new one."""
-    if any([scale(rs, 0, deployment) for rs in old]):
+    scaled_down = [scale(rs, 0, deployment) for rs in old]
+    if any(scaled_down):
         return True, newest
     running = [pod for rs in old for pod in owned_pods(cluster, rs) if pod["status"].get("phase") != "Failed"]
     if running or total_status(old, "replicas"):
@@ -274,7 +268,8 @@ def proportional(deployment: Object, newest: Object | None, old: list[Object]) -
         return scale(newest or old[-1], wanted, deployment)
     if newest and newest["spec"]["replicas"] == wanted and total_status([newest], "availableReplicas") == wanted:
         if int(newest["metadata"]["annotations"].get(DESIRED, -1)) == wanted:
-            return any([scale(rs, 0, deployment) for rs in old])
+            scaled_down = [scale(rs, 0, deployment) for rs in old]
+            return any(scaled_down)
     if deployment["spec"]["strategy"]["type"] != "RollingUpdate":
         return False
     most = wanted + surge_and_unavailable(deployment)[0] if wanted else 0
@@ -747,7 +742,7 @@ def sync_claims(cluster: Cluster) -> bool:
                 },
                 "spec": copy.deepcopy(template["spec"]["spec"]),
             }
-            made.append({"name": entry["name"], "resourceClaimName": claim["metadata"]["name"]})  # type: ignore[index]
+            made.append({"name": entry["name"], "resourceClaimName": claim["metadata"]["name"]})
             cluster.create(claim)
             changed = True
     uids = {pod["metadata"]["uid"] for pod in cluster.of("Pod")}
@@ -768,6 +763,3 @@ def sync_all(cluster: Cluster) -> bool:
     changed += [sync_stateful_set(cluster, item) for item in cluster.of("StatefulSet")]
     changed += [sync_daemon_set(cluster, item) for item in cluster.of("DaemonSet")]
     return any(changed)
-
-
-__all__ = ["node_term_matches", "owned_pods", "owned_replica_sets", "sync_all"]

@@ -61,13 +61,13 @@ def cel_matches(expression: str, driver: str, device: Object) -> bool:
 
 
 def devices_on(cluster: Cluster, node: Object) -> list[tuple[Device, Object]]:
-    found = []
-    for part in cluster.of("ResourceSlice"):
-        spec = part["spec"]
-        if spec.get("allNodes") or spec.get("nodeName") == node["metadata"]["name"]:
-            for device in spec.get("devices") or []:
-                found.append(((spec["driver"], spec["pool"]["name"], device["name"]), device))
-    return found
+    slices = [part["spec"] for part in cluster.of("ResourceSlice")]
+    return [
+        ((spec["driver"], spec["pool"]["name"], device["name"]), device)
+        for spec in slices
+        if spec.get("allNodes") or spec.get("nodeName") == node["metadata"]["name"]
+        for device in spec.get("devices") or []
+    ]
 
 
 def fitting(cluster: Cluster, node: Object, request: Object) -> list[Device]:
@@ -135,9 +135,7 @@ def reserve(cluster: Cluster, pod: Object, node: Object) -> None:
         claim = cluster.kinds["ResourceClaim"][claim_key]
         claim.setdefault("status", {})["allocation"] = {
             "devices": {
-                "results": [
-                    {"request": name, "driver": d[0], "pool": d[1], "device": d[2]} for name, d in results
-                ]
+                "results": [{"request": name, "driver": d[0], "pool": d[1], "device": d[2]} for name, d in results]
             }
         }
     for claim in claims_of(cluster, pod) or []:

@@ -256,9 +256,7 @@ def inter_pod_affinity(cluster: Cluster, pod: Object, node: Object, placed: Plac
     for other, where in pairs:
         for term in affinity_terms(other, "podAntiAffinity"):
             if same_domain(node, where, term["topologyKey"]) and term_matches(other, term, pod):
-                return Refusal(
-                    "InterPodAffinity", ("node(s) didn't satisfy existing pods anti-affinity rules",), True
-                )
+                return Refusal("InterPodAffinity", ("node(s) didn't satisfy existing pods anti-affinity rules",), True)
     return None
 
 

@@ -301,7 +301,8 @@ class Scheduler:
         """filterPodsWithPDBViolation."""
         budgets = self.cluster.of("PodDisruptionBudget")
         allowed = [budget["status"].get("disruptionsAllowed", 0) for budget in budgets]
-        breaking, harmless = [], []
+        breaking: list[Object] = []
+        harmless: list[Object] = []
         for pod in pods:
             violates = False
             for index, budget in enumerate(budgets):
@@ -325,7 +326,7 @@ class Scheduler:
             total = sum(priority(v) + 2**31 for v in victims)
             return (broken, highest, total, len(victims), Descending(min(starts)))
 
-        lowest = min(cost(name) for name in candidates)  # type: ignore[type-var]
+        lowest = min(cost(name) for name in candidates)
         return self.cluster.random.choice([name for name in candidates if cost(name) == lowest])
 
 

@@ -32,7 +32,7 @@ def default_normalize(scores: Scores, reverse: bool) -> Scores:
     """helper/normalize_score.go DefaultNormalizeScore."""
     highest = max(scores.values(), default=0)
     if highest == 0:
-        return {name: 100 if reverse else 0 for name in scores}
+        return dict.fromkeys(scores, 100 if reverse else 0)
     return {name: (100 - 100 * s // highest) if reverse else 100 * s // highest for name, s in scores.items()}
 
 

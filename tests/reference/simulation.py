@@ -72,9 +72,7 @@ class Simulation:
 
     def can_become_ready(self, pod: Object) -> bool:
         young = pod["metadata"].get("created") is not None
-        return not (
-            young and any(all(labels(pod).get(n) == v for n, v in s.items()) for s in self.never_ready)
-        )
+        return not (young and any(all(labels(pod).get(n) == v for n, v in s.items()) for s in self.never_ready))
 
     def advance(self) -> bool:
         """One tick; False when there is nothing for it to do."""
@@ -188,9 +186,7 @@ def simulate(
 ) -> dict[str, Any]:
     """Play ``changes`` on a cluster and return what the recorder would have written as ``outcome``."""
     simulation = Simulation(cluster_items, never_ready, seed)
-    simulation.workloads = [
-        simulation.cluster.kinds[c["kind"]][(c.get("namespace", ""), c["name"])] for c in changes
-    ]
+    simulation.workloads = [simulation.cluster.kinds[c["kind"]][(c.get("namespace", ""), c["name"])] for c in changes]
     simulation.record()
     simulation.apply(changes)
     for _ in range(MOST_TICKS):
