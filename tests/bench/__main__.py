@@ -1,0 +1,174 @@
+"""``make bench``: the figures of speed and memory, each beside its target and a comparator of the same run.
+
+``python -m tests.bench [--nodes N]… [--only WORD]…`` measures less. The exit status is 0 whether targets are met or not:
+how fast a shared machine is on some evening is not a property of the code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+
+from planner import plan
+from planner.inventory.model import Snapshot
+from planner.scenario import Scenario, WorkloadChange
+from tests.bench import clusters
+from tests.bench.table import Figure, header, once, typical
+from tests.reference.simulation import simulate
+
+SIZES = (100, 1_000, 5_000, 65_000)
+LARGEST_AS_JSON = 5_000  # nodes; 65,000 would have 8 GB
+LARGEST_FOR_REFERENCE = 100  # nodes; the reference works object by object, half a minute for one verdict here
+
+
+# ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def load(nodes: int) -> Iterator[Figure]:
+    """Time and memory of reading a dump, beside a bare decode of the same bytes; each in a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="headroom-bench-") as folder:
+        path = Path(folder) / "cluster.json"
+        with path.open("wb") as file:
+            file.writelines(clusters.kubectl_json(layout(nodes)))
+        size = path.stat().st_size
+        runs = 2 if nodes >= 5_000 else 3
+        bare = min((_loaded(path, "bare") for _ in range(runs)), key=lambda run: run["seconds"])
+        ours = min((_loaded(path, "headroom") for _ in range(runs)), key=lambda run: run["seconds"])
+    cluster, target = _cluster(nodes), 3.0 if nodes == 5_000 else None
+    yield Figure(
+        figure=f"load a kubectl dump of {size / 1e6:,.0f} MB",
+        cluster=cluster,
+        seconds=ours["seconds"],
+        beside="bare decode",
+        beside_seconds=bare["seconds"],
+        at_most_ratio=target,
+    )
+    peak = f"bare decode {bare['peak_bytes'] / size:.3g} x"
+    yield Figure(
+        figure="peak memory of that process / size of the file",
+        cluster=cluster,
+        beside=peak,
+        ratio=ours["peak_bytes"] / size,
+        at_most_ratio=target,
+    )
+
+
+def _loaded(path: Path, way: str) -> dict[str, float]:
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.bench.load", str(path), way], check=True, capture_output=True, text=True
+    )
+    figures: dict[str, float] = json.loads(run.stdout)
+    return figures
+
+
+# ── verdicts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def rollout(nodes: int) -> Iterator[Figure]:
+    """The four questions of the Rollout and Overview pages."""
+    snapshot, cluster, is_target = made(nodes), _cluster(nodes), nodes == 5_000
+    yield Figure(
+        figure="first verdict, tables not yet made",
+        cluster=cluster,
+        seconds=once(lambda: plan.rollout(snapshot, _restart(clusters.FIFTY, 0))),
+    )
+    for key, what in ((clusters.FIFTY, "completes"), (clusters.HELD, "stuck")):
+        replicas = next(w.replicas for w in snapshot.workloads if w.key == key)
+        yield Figure(
+            figure=f"one verdict, {replicas} replicas, {what}",
+            cluster=cluster,
+            seconds=_verdict_seconds(nodes, key),
+            beside="reference",
+            beside_seconds=_reference_seconds(nodes, key),
+            at_most_seconds=0.020 if is_target else None,
+        )
+    yield Figure(
+        figure="the same with remedies and placement luck",
+        cluster=cluster,
+        seconds=typical(lambda run: plan.rollout(snapshot, _restart(clusters.HELD, run, luck=True)), runs=3),
+    )
+    yield Figure(
+        figure="strategy grid 11 x 11",
+        cluster=cluster,
+        seconds=typical(lambda run: plan.strategy_grid(snapshot, _restart(clusters.TEN, run), clusters.TEN), runs=5),
+        at_most_seconds=0.300 if is_target else None,
+    )
+    yield Figure(
+        figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
+        cluster=cluster,
+        seconds=typical(lambda _: plan.overview(snapshot), runs=3),
+        at_most_seconds=5.0 if is_target else None,
+    )
+    if nodes == 65_000:
+        yield Figure(
+            figure="one verdict at 65,000 nodes / at 5,000",
+            cluster=cluster,
+            seconds=_verdict_seconds(65_000, clusters.FIFTY),
+            beside="5,000 nodes",
+            beside_seconds=_verdict_seconds(5_000, clusters.FIFTY),
+            at_most_ratio=10,
+        )
+
+
+def _restart(key: str, seed: int, *, luck: bool = False) -> Scenario:
+    """A new revision of the same shape; another seed each time, so that no answer is taken from a cache."""
+    return Scenario(changes=(WorkloadChange(workload=key),), seed=seed, runs=50 if luck else 1, with_remedies=luck)
+
+
+@cache
+def _verdict_seconds(nodes: int, key: str) -> float:
+    snapshot = made(nodes)
+    plan.rollout(snapshot, _restart(key, 0))
+    return typical(lambda run: plan.rollout(snapshot, _restart(key, run)), runs=9)
+
+
+def _reference_seconds(nodes: int, key: str) -> float | None:
+    if nodes > LARGEST_FOR_REFERENCE:
+        return None
+    items: list[Any] = json.loads(b"".join(clusters.kubectl_json(layout(nodes))))["items"]
+    kind, namespace, name = key.split("/")
+    patch = {"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}
+    return once(lambda: simulate(items, [{"kind": kind, "namespace": namespace, "name": name, "patch": patch}], []))
+
+
+# ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+@cache
+def layout(nodes: int) -> clusters.Layout:
+    return clusters.lay_out(nodes)
+
+
+@cache
+def made(nodes: int) -> Snapshot:
+    return clusters.snapshot(layout(nodes))
+
+
+def _cluster(nodes: int) -> str:
+    return f"{nodes:,} nodes"
+
+
+@click.command()
+@click.option("--nodes", type=click.Choice([str(size) for size in SIZES]), multiple=True, help="Only these sizes.")
+@click.option("--only", type=click.Choice(["load", "rollout"]), multiple=True, help="Only these figures.")
+def bench(nodes: tuple[str, ...], only: tuple[str, ...]) -> None:
+    """Measure and print the table."""
+    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}\n")
+    print(header())
+    figures = []
+    for measure in (load, rollout):
+        for size in [int(size) for size in nodes] or SIZES:
+            if (only and measure.__name__ not in only) or (measure is load and size > LARGEST_AS_JSON):
+                continue
+            for figure in measure(size):
+                print(figure.line(), flush=True)
+                figures.append(figure)
+    with_target = [figure.is_met for figure in figures if figure.is_met is not None]
+    print(f"\n{sum(with_target)} of {len(with_target)} targets met")
+
+
+if __name__ == "__main__":
+    bench()
