@@ -1,0 +1,461 @@
+"""What is odd about a cluster, or missing for an answer: one small function a check, each giving findings.
+
+The checks are simple and sufficient: what they say is so, what they don't say is decided by the rooms that compute.
+Findings of one kind are gathered, so that a fault of a thousand nodes is one line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from planner.inventory.model import Finding, Node, Pod, PodSpec, Presence, Severity, Snapshot, Workload
+from planner.inventory.node_labels import gpu_count, gpu_model, node_pool
+from planner.inventory.owners import workload_key
+from planner.inventory.records.pods import effective_container_requests
+from planner.inventory.selection import selects
+from planner.vocabulary import PODS, is_extended_resource
+
+T = TypeVar("T")
+AGED_SECONDS = 3600.0
+STALE_SECONDS = 86_400.0
+CLOCKS_MAY_DIFFER_SECONDS = 300.0
+STUCK_TERMINATING_SECONDS = 600.0
+_NAMED = 3  # names spelt out in a finding about many
+_SYSTEM_PRIORITY_PREFIX = "system-"  # built in: they exist whether listed or not
+
+
+def check(snapshot: Snapshot) -> tuple[Finding, ...]:
+    """Everything the checks find in `snapshot`, after the problems met while reading it."""
+    return snapshot.problems + tuple(finding for one in CHECKS for finding in one(snapshot))
+
+
+def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
+    """How old the snapshot is at `now` (seconds since the epoch): a note after an hour, a warning after a day."""
+    age = now - snapshot.taken_at
+    again = "Take a new snapshot"
+    if snapshot.taken_at <= 0:
+        what = "nothing in the input says when it was taken"
+        return (Finding(severity=Severity.WARNING, code="snapshot-age-unknown", object="", what=what, mend=again),)
+    if age < -CLOCKS_MAY_DIFFER_SECONDS:
+        what = f"the snapshot is {_duration(-age)} ahead of this machine's clock"
+        mend = "Set the clock of this machine, or of the cluster's nodes"
+        return (Finding(severity=Severity.WARNING, code="snapshot-from-the-future", object="", what=what, mend=mend),)
+    if age < AGED_SECONDS:
+        return ()
+    severity = Severity.WARNING if age >= STALE_SECONDS else Severity.INFO
+    what = f"the snapshot is {_duration(age)} old: the cluster may look different now"
+    return (Finding(severity=severity, code="snapshot-stale", object="", what=what, mend=again),)
+
+
+# ── what the input lacks ─────────────────────────────────────────────────────────────────────────────────────────────
+_NEEDED = {
+    "Node": (Severity.ERROR, "without nodes nothing can be placed"),
+    "Pod": (Severity.ERROR, "without pods every node looks empty"),
+    "Deployment": (Severity.WARNING, "rollouts of Deployments can't be answered"),
+    "ReplicaSet": (Severity.WARNING, "which pods are of the current revision is taken from names and labels"),
+    "PriorityClass": (Severity.INFO, "priorities of new pods are taken from running ones, preemption may be missed"),
+    "ResourceQuota": (Severity.INFO, "if namespaces have quotas, pods they would refuse are counted as created"),
+    "PodDisruptionBudget": (Severity.INFO, "if there are budgets, drains and preemption are judged without them"),
+    "Event": (Severity.INFO, "causes of restarts are told from pod statuses alone"),
+    "PodMetrics": (Severity.INFO, "memory and CPU in use are unknown"),
+}
+_NEEDED_FOR_CLAIMS = {
+    "PersistentVolumeClaim": "pods that use claims can't be placed with certainty",
+    "PersistentVolume": "the zones of claimed volumes are unknown",
+    "StorageClass": "when and where unbound claims are provisioned is unknown",
+}
+_NEEDED_FOR_DEVICES = {
+    "ResourceSlice": "devices of the nodes are unknown",
+    "ResourceClaim": "which devices are taken is unknown",
+    "ResourceClaimTemplate": "what new pods' device claims ask for is unknown",
+    "DeviceClass": "what device claims ask for is unknown",
+}
+
+
+def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
+    """Kinds that were not in the input or were refused, and which answer that weakens."""
+    specs = {pod.spec for pod in snapshot.pods} | {one.template.spec for one in snapshot.workloads}
+    needed = dict(_NEEDED)
+    if any(volume.kind == "persistentVolumeClaim" for spec in specs for volume in spec.volumes):
+        needed |= {kind: (Severity.WARNING, what) for kind, what in _NEEDED_FOR_CLAIMS.items()}
+    if any(spec.resource_claims for spec in specs):
+        needed |= {kind: (Severity.WARNING, what) for kind, what in _NEEDED_FOR_DEVICES.items()}
+    for kind, (severity, what) in needed.items():
+        presence = snapshot.presence.get(kind, Presence.ABSENT)
+        if presence is Presence.REFUSED:
+            grave = Severity.WARNING if severity is Severity.INFO else severity
+            mend = "Ask for the right to list them (get, list on that resource)"
+            text = f"{kind}: the API server refused to list them (403): {what}"
+            yield Finding(severity=grave, code="kind-refused", object="", what=text, mend=mend)
+        elif presence is Presence.ABSENT:
+            text = f"no {kind} in the input: {what}"
+            mend = f"Add {_plural(kind)} to the kinds given to kubectl get"
+            yield Finding(severity=severity, code="kind-absent", object="", what=text, mend=mend)
+
+
+# ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def unlabelled_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
+    """GPU nodes that don't say which GPU they have: workloads can't choose, and prices can't be found."""
+    nodes = [node for node in snapshot.nodes if gpu_count(node) and not gpu_model(node)]
+    for pool, some in _by(nodes, node_pool).items():
+        what = f"{_nodes(some)} {'has' if len(some) == 1 else 'have'} GPUs but no accelerator label: the GPU model is unknown"
+        mend = "Label the pool's nodes, such as cloud.google.com/gke-accelerator or nvidia.com/gpu.product"
+        yield _about_nodes(some, pool, "gpu-node-without-label", what, mend)
+
+
+def idle_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
+    """GPU nodes that take no new pods: cordoned, or not Ready."""
+    gpu_nodes = [node for node in snapshot.nodes if gpu_count(node)]
+    cordoned = [node for node in gpu_nodes if node.is_cordoned]
+    unready = [node for node in gpu_nodes if node.conditions.get("Ready", "True") != "True" and not node.is_cordoned]
+    for code, nodes, state, mend in (
+        ("gpu-node-cordoned", cordoned, "cordoned", "Uncordon with kubectl uncordon, or remove the nodes"),
+        ("gpu-node-not-ready", unready, "not Ready", "See kubectl describe node"),
+    ):
+        for pool, some in _by(nodes, node_pool).items():
+            count = sum(map(gpu_count, some))
+            what = f"{_nodes(some)} {_are(some)} {state}: no new pod gets the {count} GPUs there"
+            yield _about_nodes(some, pool, code, what, mend)
+
+
+def overcommitted_nodes(snapshot: Snapshot) -> Iterator[Finding]:
+    """Nodes whose bound pods ask for more than is allocatable: capacity shrank, or pods were bound by hand."""
+    nodes = {node.name: node for node in snapshot.nodes}
+    excess: dict[str, list[Node]] = defaultdict(list)
+    for name, held in _held_by_node(snapshot).items():
+        if name in nodes:
+            for resource, amount in held.items():
+                if amount > nodes[name].allocatable.get(resource, 0):
+                    excess[resource].append(nodes[name])
+    for resource, some in excess.items():
+        what = f"pods on {_nodes(some)} ask for more {resource} than is allocatable there"
+        mend = "Move pods away; the scheduler won't add any until then"
+        yield _about_nodes(some, "", "node-overcommitted", what, mend)
+
+
+# ── pods ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def pods_on_unknown_nodes(snapshot: Snapshot) -> Iterator[Finding]:
+    """Pods bound to nodes that aren't in the input: what they hold counts nowhere."""
+    if not snapshot.nodes:
+        return
+    nodes = {node.name for node in snapshot.nodes}
+    lost = [pod for pod in snapshot.pods if pod.node_name and pod.node_name not in nodes and not pod.is_terminal]
+    for name, pods in _by(lost, lambda pod: pod.node_name).items():
+        what = f"{_pods(pods)} {_are(pods)} bound to this node, which isn't in the input: what they hold is counted nowhere"
+        mend = "List nodes and pods at the same moment; if the node is gone, delete its pods"
+        yield Finding(
+            severity=Severity.WARNING, code="pod-on-unknown-node", object=f"Node/{name}", what=what, mend=mend
+        )
+
+
+def pods_stuck_terminating(snapshot: Snapshot) -> Iterator[Finding]:
+    """Pods long past their grace period: they hold their devices still."""
+    stuck = [
+        pod
+        for pod in snapshot.pods
+        if pod.deleted_at is not None
+        and pod.node_name
+        and not pod.is_terminal
+        and snapshot.taken_at - pod.deleted_at > STUCK_TERMINATING_SECONDS
+    ]
+    for name, pods in _by(stuck, lambda pod: pod.node_name).items():
+        what = f"{_pods(pods)} on this node should be gone by now, and {'holds' if len(pods) == 1 else 'hold'} what they asked for"
+        mend = "Look at the node (kubelet down, finalizers); a deleted node's pods go with kubectl delete --force"
+        code = "pod-stuck-terminating"
+        yield Finding(severity=Severity.WARNING, code=code, object=f"Node/{name}", what=what, mend=mend)
+
+
+def unschedulable_pods(snapshot: Snapshot) -> Iterator[Finding]:
+    """Pods that wait already, by workload, in the scheduler's words."""
+    replica_sets = {(one.namespace, one.name): one for one in snapshot.replica_sets}
+    waiting = [
+        pod for pod in snapshot.pods if pod.unschedulable_message and not pod.node_name and pod.deleted_at is None
+    ]
+    for key, pods in _by(waiting, lambda pod: workload_key(pod, replica_sets)).items():
+        message = Counter(pod.unschedulable_message for pod in pods).most_common(1)[0][0].rstrip(".")
+        what = f"{_pods(pods)} can't be scheduled now: {message}"
+        yield Finding(severity=Severity.WARNING, code="pod-unschedulable", object=key, what=what)
+
+
+# ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def unknown_resources(snapshot: Snapshot) -> Iterator[Finding]:
+    """Workloads and lone pods that ask for a resource no node has."""
+    if not snapshot.nodes:
+        return
+    offered = {name for node in snapshot.nodes for name, amount in node.allocatable.items() if amount}
+    offered |= {one.extended_resource_name for one in snapshot.device_classes if one.extended_resource_name}
+    asking = [(one.key, one.template.spec) for one in snapshot.workloads if one.replicas or one.kind == "DaemonSet"]
+    asking += [
+        (f"Pod/{pod.namespace}/{pod.name}", pod.spec)
+        for pod in snapshot.pods
+        if pod.owner is None and not pod.is_terminal
+    ]
+    for key, spec in asking:
+        for resource in sorted(_asked_resources(spec) - offered):
+            if is_extended_resource(resource) or resource.startswith("hugepages-"):
+                what = f"asks for {resource}, which no node has"
+                mend = "Check the name, the device plugin, and that the pool with it isn't scaled to zero"
+                yield Finding(
+                    severity=Severity.ERROR, code="pod-wants-unknown-resource", object=key, what=what, mend=mend
+                )
+
+
+def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
+    """Deployments that keep all old pods while starting new ones, of GPUs that no node has left for even one pod.
+
+    Only resources and the node selector are looked at; a node with room may still be barred by other rules.
+    """
+    held = _held_by_node(snapshot)
+    open_nodes = [node for node in snapshot.nodes if not node.is_cordoned]
+    for workload in snapshot.workloads:
+        if workload.kind != "Deployment" or workload.replicas == 0 or _may_be_unavailable(workload):
+            continue
+        asked = {name: requested(workload.template.spec, name) for name in _asked_resources(workload.template.spec)}
+        if not any(amount and is_extended_resource(name) for name, amount in asked.items()):
+            continue
+        selector = workload.template.spec.node_selector
+        nodes = (node for node in open_nodes if selector.items() <= node.labels.items())
+        if any(_has_room(node, held.get(node.name, {}), asked) for node in nodes):
+            continue
+        devices = ", ".join(f"{n} {name}" for name, n in sorted(asked.items()) if n and is_extended_resource(name))
+        unavailable, count = workload.strategy.max_unavailable, workload.replicas
+        none_of = "0" if unavailable == 0 else f"{unavailable}, which is 0 of {count}"
+        what = (
+            f"a rollout keeps {'its pod' if count == 1 else f'all {count} pods'} until new ones are Ready "
+            f"(maxUnavailable is {none_of}), and no node has room for one more pod with {devices}"
+        )
+        mend = "Set maxUnavailable to 1 and maxSurge to 0, or add a node; the Rollout page simulates both"
+        yield Finding(
+            severity=Severity.WARNING, code="deployment-no-room-to-surge", object=workload.key, what=what, mend=mend
+        )
+
+
+def stalled_rollouts(snapshot: Snapshot) -> Iterator[Finding]:
+    """Deployments that have missed their progress deadline already."""
+    for workload in snapshot.workloads:
+        if workload.conditions.get("Progressing") == "False/ProgressDeadlineExceeded":
+            what = "its current rollout has made no progress for longer than progressDeadlineSeconds"
+            mend = "See why its new pods aren't Ready, or go back with kubectl rollout undo"
+            code = "deployment-stalled"
+            yield Finding(severity=Severity.WARNING, code=code, object=workload.key, what=what, mend=mend)
+
+
+def unobserved_changes(snapshot: Snapshot) -> Iterator[Finding]:
+    """Workloads that were changed a moment before: their controller hasn't seen it yet."""
+    for workload in snapshot.workloads:
+        if workload.observed_generation is not None and workload.observed_generation < workload.generation:
+            what = "was changed just before the snapshot; its status and pods are still those of the time before"
+            code = "workload-not-observed"
+            mend = "Take the snapshot again"
+            yield Finding(severity=Severity.INFO, code=code, object=workload.key, what=what, mend=mend)
+
+
+def paused_workloads(snapshot: Snapshot) -> Iterator[Finding]:
+    """Deployments whose rollouts are paused: a change starts nothing."""
+    for workload in snapshot.workloads:
+        if workload.is_paused and workload.kind == "Deployment":
+            what = "is paused: a change of its template starts no rollout"
+            mend = f"kubectl rollout resume deployment/{workload.name} --namespace {workload.namespace}"
+            code = "deployment-paused"
+            yield Finding(severity=Severity.INFO, code=code, object=workload.key, what=what, mend=mend)
+
+
+def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
+    """Workloads whose selector selects the pods of another one: their controllers work against each other."""
+    by_label: dict[tuple[str, str, str], list[Workload]] = defaultdict(list)
+    by_namespace: dict[str, list[Workload]] = defaultdict(list)
+    selecting = [one for one in snapshot.workloads if one.kind != "Job"]
+    for workload in selecting:
+        by_namespace[workload.namespace].append(workload)
+        for key, value in workload.template.labels.items():
+            by_label[workload.namespace, key, value].append(workload)
+    for workload in selecting:
+        labels = workload.selector.match_labels
+        candidates = by_namespace[workload.namespace]
+        for key, value in labels.items():
+            few = by_label.get((workload.namespace, key, value), [])
+            candidates = min(candidates, few, key=len)
+        others = [
+            one.key for one in candidates if one is not workload and selects(workload.selector, one.template.labels)
+        ]
+        if others:
+            what = f"its selector also selects the pods of {_some(others)}"
+            mend = "Give each its own labels; selectors can't be changed, so one of them has to be created anew"
+            code = "selector-overlaps"
+            yield Finding(severity=Severity.ERROR, code=code, object=workload.key, what=what, mend=mend)
+
+
+def missing_priority_classes(snapshot: Snapshot) -> Iterator[Finding]:
+    """Workloads that name a priority class which doesn't exist: the API server refuses their pods."""
+    if snapshot.presence.get("PriorityClass") is not Presence.PRESENT:
+        return
+    known = {one.name for one in snapshot.priority_classes}
+    for workload in snapshot.workloads:
+        name = workload.template.spec.priority_class_name
+        if name and name not in known and not name.startswith(_SYSTEM_PRIORITY_PREFIX):
+            what = f'its pods ask for the priority class "{name}", which doesn\'t exist: new pods are refused'
+            mend = "Create the PriorityClass, or name another one"
+            code = "priority-class-missing"
+            yield Finding(severity=Severity.ERROR, code=code, object=workload.key, what=what, mend=mend)
+
+
+def missing_claims(snapshot: Snapshot) -> Iterator[Finding]:
+    """Workloads that mount a claim which doesn't exist: their pods are never placed."""
+    if snapshot.presence.get("PersistentVolumeClaim") is not Presence.PRESENT:
+        return
+    known = {(one.namespace, one.name) for one in snapshot.persistent_volume_claims}
+    for workload in snapshot.workloads:
+        for volume in workload.template.spec.volumes:
+            is_claim = volume.kind == "persistentVolumeClaim"
+            if is_claim and (workload.namespace, volume.claim_name) not in known:
+                what = f'mounts the claim "{volume.claim_name}", which doesn\'t exist: new pods are never placed'
+                mend = "Create the PersistentVolumeClaim"
+                code = "claim-missing"
+                yield Finding(severity=Severity.ERROR, code=code, object=workload.key, what=what, mend=mend)
+
+
+# ── budgets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:
+    """PodDisruptionBudgets that never let a pod go, however healthy all are, and those that select nothing."""
+    pods: dict[str, list[Pod]] = defaultdict(list)
+    for pod in snapshot.pods:
+        if not pod.is_terminal:
+            pods[pod.namespace].append(pod)
+    for budget in snapshot.pod_disruption_budgets:
+        name = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
+        selected = sum(selects(budget.selector, pod.labels) for pod in pods.get(budget.namespace, ()))
+        least, most = budget.min_available, budget.max_unavailable
+        if not selected:
+            what = "selects no pod: it protects nothing"
+            mend = "Compare its selector with the labels of the pods it is meant for"
+            yield Finding(severity=Severity.INFO, code="budget-selects-nothing", object=name, what=what, mend=mend)
+        elif most in (0, "0%") or least == "100%" or (isinstance(least, int) and least >= selected):
+            rule = f"maxUnavailable {most}" if least is None else f"minAvailable {least}"
+            what = f"never lets any of its {selected} pods go ({rule}): drains and node upgrades wait for ever"
+            mend = "Allow one: maxUnavailable 1, with at least two replicas"
+            yield Finding(severity=Severity.WARNING, code="budget-blocks-always", object=name, what=what, mend=mend)
+
+
+CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (
+    missing_kinds,
+    unknown_resources,
+    no_room_to_surge,
+    unschedulable_pods,
+    stalled_rollouts,
+    missing_priority_classes,
+    missing_claims,
+    overlapping_selectors,
+    unobserved_changes,
+    paused_workloads,
+    pods_on_unknown_nodes,
+    pods_stuck_terminating,
+    overcommitted_nodes,
+    unlabelled_gpu_nodes,
+    idle_gpu_nodes,
+    blocking_budgets,
+)
+
+
+# ── what pods ask for ────────────────────────────────────────────────────────────────────────────────────────────────
+def requested(spec: PodSpec, resource: str) -> int:
+    """What a pod asks of a node: pod-level request where given, else its containers', and the overhead."""
+    if spec.pod_requests is not None and resource in spec.pod_requests:
+        asked = spec.pod_requests[resource]
+    else:
+        asked = effective_container_requests(spec.containers, spec.init_containers, resource)
+    return asked + int(spec.overhead.get(resource, 0))
+
+
+def _asked_resources(spec: PodSpec) -> set[str]:
+    names = {name for one in (*spec.containers, *spec.init_containers) for name in one.requests}
+    return names | set(spec.pod_requests or ())
+
+
+def _held_by_node(snapshot: Snapshot) -> dict[str, dict[str, int]]:
+    """Node name → resource → what its bound pods ask for; their number as ``pods``."""
+    held: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    asked: dict[PodSpec, dict[str, int]] = {}
+    for pod in snapshot.pods:
+        if not pod.node_name or pod.is_terminal:
+            continue
+        if pod.spec not in asked:
+            asked[pod.spec] = {name: requested(pod.spec, name) for name in _asked_resources(pod.spec)}
+        total = held[pod.node_name]
+        total[PODS] += 1
+        for name, amount in asked[pod.spec].items():
+            total[name] += amount
+    return held
+
+
+def _has_room(node: Node, held: dict[str, int], asked: dict[str, int]) -> bool:
+    if held.get(PODS, 0) >= node.allocatable.get(PODS, 0):
+        return False
+    return all(node.allocatable.get(name, 0) - held.get(name, 0) >= amount for name, amount in asked.items() if amount)
+
+
+def _may_be_unavailable(workload: Workload) -> bool:
+    """Whether a rollout may take old pods away first; the controller never lets surge and unavailable both be 0."""
+    strategy = workload.strategy
+    if strategy.kind != "RollingUpdate":
+        return True
+    return _floor(strategy.max_unavailable, workload.replicas) > 0 or strategy.max_surge in (0, "0%", None)
+
+
+def _floor(value: int | str | None, total: int) -> int:
+    """A number, or a percentage of `total` rounded down; 0 for what can't be read."""
+    if isinstance(value, int):
+        return value
+    digits = (value or "").removesuffix("%")
+    return int(digits) * total // 100 if digits.isascii() and digits.isdigit() else 0
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _by(many: Iterable[T], key: Callable[[T], str]) -> dict[str, list[T]]:
+    groups: dict[str, list[T]] = defaultdict(list)
+    for one in many:
+        groups[key(one)].append(one)
+    return groups
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _nodes(nodes: list[Node]) -> str:
+    if len(nodes) == 1:
+        return f"node {nodes[0].name}"
+    return f"{len(nodes):,} nodes ({_some([node.name for node in nodes])})"
+
+
+def _pods(pods: list[Pod]) -> str:
+    if len(pods) == 1:
+        return f"pod {pods[0].namespace}/{pods[0].name}"
+    return f"{len(pods):,} pods ({_some([f'{pod.namespace}/{pod.name}' for pod in pods])})"
+
+
+def _are(many: list[Any]) -> str:
+    return "is" if len(many) == 1 else "are"
+
+
+def _about_nodes(nodes: list[Node], pool: str, code: str, what: str, mend: str) -> Finding:
+    name = f"Node/{nodes[0].name}" if len(nodes) == 1 else f"node pool {pool}" if pool else ""
+    return Finding(severity=Severity.WARNING, code=code, object=name, what=what, mend=mend)
+
+
+def _plural(kind: str) -> str:
+    """The resource's name as kubectl takes it: ``poddisruptionbudgets``, ``priorityclasses``, ``podmetrics``."""
+    name = kind.lower()
+    if name.endswith("metrics"):
+        return name
+    return f"{name}es" if name.endswith("s") else f"{name}s"
+
+
+def _duration(seconds: float) -> str:
+    for unit, length in (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0)):
+        if seconds >= length:
+            count = int(seconds // length)
+            return f"{count} {unit}" + ("s" if count > 1 else "")
+    return "less than a minute"
