@@ -16,7 +16,7 @@ PAGES = {
         ("headroom.py", "Headroom", "event_seat", "Who holds which GPU, what is free, what would fit"),
         ("inventory.py", "Inventory", "inventory_2", "What was read, what is wrong with it, another cluster"),
     ),
-    "Cost": (),
+    "Cost": (("spot_savings.py", "Spot savings", "savings", "Is it fit for spot? What would it really save?"),),
 }
 
 st.set_page_config(page_title="Headroom", page_icon=str(Path(__file__).with_name("icon.png")), layout="wide")

@@ -13,10 +13,13 @@ from planner.scenario import Scenario
 if TYPE_CHECKING:  # rooms that a rollout's document doesn't need stay unloaded
     from planner.memory.drift import DriftReport
     from planner.plan_restarts import RestartPlan
+    from planner.plan_savings import AssumptionRow, Derived, SavingsAnswer
+    from planner.spot.suitability import Suitability
 
 ROLLOUT_FORMAT = "headroom.rollout/v1"
 RESTARTS_FORMAT = "headroom.restarts/v1"
 DRIFT_FORMAT = "headroom.drift/v1"
+SAVINGS_FORMAT = "headroom.savings/v1"
 
 
 def rollout_document(result: RolloutResult, *, scenario: Scenario, digest: str, source: str) -> dict[str, Any]:
@@ -50,6 +53,36 @@ def drift_document(report: DriftReport, *, digests: Sequence[str], sources: Sequ
     """Services in several environments, side by side."""
     clusters = [{"source": source, "digest": digest} for source, digest in zip(sources, digests, strict=True)]
     return {"format": DRIFT_FORMAT, "clusters": clusters, "result": plain(report)}
+
+
+def savings_document(
+    answer: SavingsAnswer,
+    *,
+    fitness: Suitability,
+    assumptions: Sequence[AssumptionRow],
+    derived: Derived,
+    digest: str,
+    source: str,
+) -> dict[str, Any]:
+    """What spot would save a workload, its checklist, and every assumption with where it comes from.
+
+    Money is USD a month, hours are node-hours.
+    """
+    return {
+        "format": SAVINGS_FORMAT,
+        "cluster": {"source": source, "digest": digest},
+        "workload": {
+            "key": derived.workload,
+            "node_pool": derived.node_pool,
+            "machine_type": derived.machine_type,
+            "bought_as": derived.bought_as,
+            "prices_as_of": derived.as_of,
+        },
+        "assumptions": plain(tuple(assumptions)),
+        "savings": plain(answer.savings),
+        "mix": plain(answer.mix),
+        "suitability": plain(fitness),
+    }
 
 
 def _verdict(result: RolloutResult | None) -> dict[str, Any] | None:

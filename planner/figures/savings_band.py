@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import plotly.graph_objects as go
 
 from planner.figures import palette
@@ -15,9 +17,9 @@ def figure(savings: Savings) -> go.Figure:
     saved = savings.saved_usd
     drawn = go.Figure(
         go.Bar(
-            x=[(low + high) / 2 for low, high in zip(edges, edges[1:], strict=False)],
+            x=[(low + high) / 2 for low, high in pairwise(edges)],
             y=[count / total for count in counts],
-            width=[high - low for low, high in zip(edges, edges[1:], strict=False)],
+            width=[high - low for low, high in pairwise(edges)],
             customdata=[
                 [usd(low), usd(high), count] for low, high, count in zip(edges, edges[1:], counts, strict=False)
             ],

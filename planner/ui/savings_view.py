@@ -1,0 +1,241 @@
+"""The savings estimate, shown: verdicts, key figures, steps, mix, checklist, history, assumptions, downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import streamlit as st
+
+from planner.figures import savings_discount
+from planner.inventory.model import Snapshot
+from planner.plan_savings import AssumptionRow, Derived, SavingsAnswer
+from planner.pricing.history import DiscountSeries, discount_series
+from planner.pricing.model import PriceBook
+from planner.report import savings_document
+from planner.spot.assumptions import Assumptions, Work
+from planner.spot.checks import CHECK_NAME, CheckResult, Status
+from planner.spot.economics import Band, Savings, usd
+from planner.spot.mix import Mix
+from planner.spot.suitability import Fitness, Suitability
+from planner.ui import charts, savings_inputs, tables, words
+
+_GLYPH: Final = {
+    Status.OK: "✓ ok",
+    Status.CHANGE: "△ change",
+    Status.UNSUITABLE: "✗ unsuitable",
+    Status.UNSEEN: "? try it",
+    Status.MIND: "○ mind",
+}
+_COLOUR: Final[dict[Status, Any]] = {
+    Status.OK: "green",
+    Status.CHANGE: "orange",
+    Status.UNSUITABLE: "red",
+    Status.UNSEEN: "gray",
+    Status.MIND: "blue",
+}
+_FITNESS: Final = {
+    Fitness.READY: ("✓ Ready for spot", st.success, ":material/check_circle:"),
+    Fitness.NEEDS_CHANGES: ("△ Needs changes for spot", st.warning, ":material/build:"),
+    Fitness.UNSUITABLE: ("✗ Unsuitable for spot", st.error, ":material/block:"),
+    Fitness.OPTED_OUT: ("○ Kept off spot", st.info, ":material/do_not_disturb_on:"),
+}
+_MOST_SERIES: Final = 6
+
+
+def verdicts(answer: SavingsAnswer, fitness: Suitability) -> None:
+    """Two sentences: what it saves, and whether the workload may go there."""
+    saved = answer.savings
+    box, title, icon = (
+        (st.success, "✓ Spot saves", ":material/savings:")
+        if saved.is_worth_it
+        else (st.error, "✗ Spot doesn't pay", ":material/money_off:")
+    )
+    box(words.literal(saved.sentence), title=title, icon=icon)
+    name, show, sign = _FITNESS[fitness.fitness]
+    show(words.literal(fitness.sentence), title=name, icon=sign)
+
+
+def figures(saved: Savings, assumptions: Assumptions) -> None:
+    """The key figures."""
+    with st.grid(min_column_width=150):
+        _metric("Saved a month, median", usd(saved.saved_usd.p50), f"P5 {usd(saved.saved_usd.p5)}")
+        _metric("Net cost a month, median", usd(saved.net_usd.p50), f"on demand {usd(saved.on_demand_usd)}")
+        if saved.usd_per_useful_gpu_hour is not None and saved.on_demand_usd_per_gpu_hour is not None:
+            price = f"on demand ${saved.on_demand_usd_per_gpu_hour:.3f}"
+            _metric("Useful GPU-hour", f"${saved.usd_per_useful_gpu_hour.p50:.3f}", price)
+        _metric("Interruptions a month", f"{saved.interruptions.p50:,.0f}", f"P95 {saved.interruptions.p95:,.0f}")
+        if assumptions.work is Work.JOBS:
+            late = f"{saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}"
+            _metric("Jobs late", late, f"failed {saved.failed_jobs.p50:,.0f}, P95 late {saved.late_jobs.p95:,.0f}")
+        needed = f"hours with fewer than {assumptions.needed_nodes} nodes ready"
+        _metric("Shortfall a month", f"{saved.shortfall_hours:.1f} h", needed)
+    for note in saved.notes:
+        st.caption(words.literal(note))
+
+
+def _metric(label: str, value: str, under: str) -> None:
+    st.metric(label, value, delta=under, delta_color="off", delta_arrow="off", border=True, height="stretch")
+
+
+def step_table(saved: Savings) -> None:
+    """Each step's percentiles, which don't add up; the means do."""
+    rows = [{"step": step.name, "what": step.what, **_band(step.usd)} for step in saved.steps]
+    money = {name: st.column_config.NumberColumn(format="dollar") for name in ("mean", "P5", "P50", "P95")}
+    tables.show(rows, alt="Each step's mean and percentiles, USD a month", columns=money)
+    st.caption("USD a month. Means add up; percentiles of the steps don't.")
+
+
+def _band(band: Band) -> dict[str, float]:
+    return {"mean": band.mean, "P5": band.p5, "P50": band.p50, "P95": band.p95}
+
+
+def marks(assumptions: Assumptions) -> tuple[tuple[str, float], ...]:
+    """The three rates on the break-even chart."""
+    return (
+        ("low", assumptions.hazard_low_per_hour),
+        ("likely", assumptions.hazard_likely_per_hour),
+        ("high", assumptions.hazard_high_per_hour),
+    )
+
+
+def under_break_even(saved: Savings) -> None:
+    """The rate in words, and how often to write checkpoints."""
+    st.caption(words.literal(saved.break_even.sentence))
+    if saved.best_checkpoint_minutes is not None and saved.young_checkpoint_minutes is not None:
+        st.caption(
+            f"Checkpoints lose least when written after {saved.best_checkpoint_minutes:.0f} min of work (Daly; Young's "
+            f"first-order rule says {saved.young_checkpoint_minutes:.0f}). Longer jobs than that gain from them."
+        )
+
+
+def under_mix(mix: Mix, assumptions: Assumptions) -> None:
+    """The frontier in words, and which point is chosen."""
+    chosen = min(mix.points, key=lambda point: abs(point.base_nodes - assumptions.base_nodes))
+    st.caption(words.literal(mix.sentence))
+    st.caption(
+        f"Chosen now: {chosen.spot_nodes} spot, {chosen.base_nodes} on demand, "
+        f"{words.literal(usd(chosen.net_usd.mean))} a month, {chosen.shortfall_hours:.1f} h with fewer than "
+        f"{assumptions.needed_nodes} nodes ready. Click a point to choose it."
+    )
+
+
+def checklist(fitness: Suitability) -> None:
+    """Each point with what was found and what cures it; then the patch, the commands, and what a worker should do."""
+    for check in sorted(fitness.checks, key=lambda one: one.status is Status.OK):
+        _check(check)
+    _cures(fitness)
+
+
+def _check(check: CheckResult) -> None:
+    with st.container(border=True, gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(_GLYPH[check.status], color=_COLOUR[check.status])
+            st.markdown(f"**{CHECK_NAME[check.check]}**")
+        st.markdown(words.literal(check.evidence))
+        if check.cure:
+            st.markdown(f":material/healing: {words.literal(check.cure)}")
+        if check.by_hand:
+            st.code(check.by_hand, language="yaml", wrap_lines=True)
+        if check.source:
+            st.caption(f"Source: {check.source if check.source.startswith('http') else words.literal(check.source)}")
+
+
+def _cures(fitness: Suitability) -> None:
+    if fitness.patch_yaml:
+        with st.expander("Patch for what a manifest can cure", icon=":material/edit_note:"):
+            kind, namespace, name = fitness.workload.split("/")
+            st.code(f"kubectl patch {kind.lower()} {name} -n {namespace} --patch-file spot.yaml", language="bash")
+            st.code(fitness.patch_yaml, language="yaml")
+    if fitness.objects_yaml:
+        with st.expander("Objects to add", icon=":material/add_box:"):
+            st.code(fitness.objects_yaml, language="yaml")
+    with st.expander("What the worker should do, and how to prove it", icon=":material/terminal:", expanded=True):
+        st.caption(f"Notice: {fitness.window.seconds} s. {words.literal(fitness.window.what)}.")
+        st.markdown("\n".join(f"1. {words.literal(line)}" for line in fitness.advice))
+        for command in fitness.commands:
+            st.caption(f"Proves that {words.literal(command.proves)}")
+            st.code(command.command, language="bash", wrap_lines=True)
+
+
+def history(book: PriceBook, derived: Derived) -> None:
+    """The discount of each GPU over time; the workload's own machine first, where the log has it."""
+    series = _series(book, derived)
+    if not series:
+        st.caption("No history of the discount for these machines.")
+        return
+    charts.show(savings_discount.figure(series), key="discounts", alt=savings_discount.alt(series))
+    st.caption(
+        "Whole machines, median over the regions of the log (us-central1, europe-west4, Seoul, Tokyo), weekly snapshots "
+        f"until {series[0].observed_until}. The discount of GPU machines was over 60 % once; plan with today's price."
+    )
+
+
+def _series(book: PriceBook, derived: Derived) -> Sequence[DiscountSeries]:
+    found = discount_series(savings_inputs.price_changes(), book)
+    machine = derived.machine_type
+    mine = [one for one in found if machine and any(_family(machine) == _family(other) for other in one.machine_types)]
+    return [*mine, *(one for one in found if one not in mine)][:_MOST_SERIES]
+
+
+def _family(machine_type: str) -> str:
+    return machine_type.rpartition("-")[0]
+
+
+def assumption_table(rows: Sequence[AssumptionRow]) -> None:
+    """Every assumption with its value and its source."""
+    tables.show(assumption_rows(rows), alt="Every assumption with its value, unit and source")
+
+
+def assumption_rows(rows: Sequence[AssumptionRow]) -> list[dict[str, object]]:
+    """The assumptions as rows of text: values of several types don't share a column."""
+    return [
+        {
+            "assumption": row.label,
+            "value": "none"
+            if row.value is None
+            else f"{row.value:g}"
+            if isinstance(row.value, float)
+            else str(row.value),
+            "unit": row.unit,
+            "where it comes from": row.source,
+        }
+        for row in rows
+    ]
+
+
+def rows(answer: SavingsAnswer, assumptions: Sequence[AssumptionRow]) -> list[dict[str, object]]:
+    """The numbers with their assumptions, for a CSV: one figure or assumption a line."""
+    saved = answer.savings
+    figures: list[dict[str, object]] = [
+        {"kind": "step, USD a month", "name": step.name, **_band(step.usd), "source": step.what} for step in saved.steps
+    ]
+    figures += [
+        {"kind": "mix, USD a month", "name": f"{point.spot_nodes} spot", **_band(point.net_usd),
+         "source": f"{point.shortfall_hours:.3f} h with too few nodes"}
+        for point in answer.mix.points
+    ]  # fmt: skip
+    for name in ("saved_usd", "interruptions", "lost_hours", "down_hours", "late_jobs", "failed_jobs"):
+        figures.append({"kind": "result", "name": name, **_band(getattr(saved, name)), "source": ""})
+    return figures + [
+        {"kind": "assumption", "name": row.name, "value": row.value, "unit": row.unit, "source": row.source}
+        for row in assumptions
+    ]
+
+
+def document(
+    answer: SavingsAnswer,
+    fitness: Suitability,
+    assumptions: Sequence[AssumptionRow],
+    derived: Derived,
+    snapshot: Snapshot,
+) -> dict[str, object]:
+    """The answer as a versioned document."""
+    return savings_document(
+        answer,
+        fitness=fitness,
+        assumptions=assumptions,
+        derived=derived,
+        digest=snapshot.digest,
+        source=snapshot.source,
+    )
