@@ -14,6 +14,7 @@ from planner.rollout.controllers.statefulset import StatefulSetController
 from planner.rollout.simulation import Controller, Moment, Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
+from planner.scheduling.shape import Shape
 
 RolloutController = DeploymentController | StatefulSetController | DaemonSetController
 _MOST_TICKS = 20_000  # beyond any rollout of a cluster Kubernetes supports (one pod a tick)
@@ -44,7 +45,10 @@ class Run:
     status : per workload key, the numbers of its status at the end
     done : per workload key, whether it completed
     waiting : pods never placed at the end
-    tied : whether the scheduler ever had a choice between equals
+    choices : how often chance decided: scheduler's ties, and equals among which a controller picked
+    new_shapes : per workload key, the shape of its new pods, if any were made
+    touched : pods that were made, deleted or bound during the run
+    ever_waiting : pods that were in the scheduler's queue at some time
     """
 
     completed: bool
@@ -57,6 +61,10 @@ class Run:
     refusals: dict[str, str]
     preempted: tuple[LivePod, ...]
     finished_at: dict[str, int]  # per workload key, the tick at which it completed; −1 never
+    choices: int
+    new_shapes: dict[str, Shape]
+    touched: tuple[LivePod, ...]
+    ever_waiting: tuple[LivePod, ...]
     simulation: Simulation
 
 
@@ -136,8 +144,25 @@ def simulate(
         refusals=dict(simulation.refusals),
         preempted=tuple(simulation.preempted),
         finished_at=finished,
+        choices=simulation.choices + simulation.scheduler.choices,
+        new_shapes={
+            key: next(p.shape for p in reversed(made) if p.is_new)
+            for key, made in _made_by(simulation, controllers).items()
+            if any(p.is_new for p in made)
+        },
+        touched=tuple(simulation.touched),
+        ever_waiting=tuple(simulation.ever_waiting),
         simulation=simulation,
     )
+
+
+def _made_by(simulation: Simulation, controllers: dict[str, RolloutController]) -> dict[str, list[LivePod]]:
+    made: dict[str, list[LivePod]] = {key: [] for key in controllers}
+    for pod in simulation.ever_waiting:
+        key = _workload_of(controllers, pod)
+        if key:
+            made[key].append(pod)
+    return made
 
 
 def _is_done(simulation: Simulation, controller: RolloutController) -> bool:

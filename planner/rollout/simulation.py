@@ -146,6 +146,9 @@ class Simulation:
         self.terminating: list[LivePod] = []
         self.refusals: dict[str, str] = {}  # owner's key → the API server's last refusal
         self.preempted: list[LivePod] = []
+        self.choices = 0  # times a controller picked among equals
+        self.touched: list[LivePod] = []  # pods deleted or bound
+        self.ever_waiting: list[LivePod] = []
         self._live: dict[int, LivePod] = {}  # index in the snapshot → the pod in motion
         self._on_node: dict[int, dict[int, LivePod]] = {}
         self._made = 0
@@ -334,6 +337,7 @@ class Simulation:
             self._forget(pod)
             return
         pod.is_terminating = True
+        self.touched.append(pod)
         self.state.terminate(pod.shape, pod.node)
         self.terminating.append(pod)
 
@@ -354,6 +358,7 @@ class Simulation:
         self._clock += 1
         pod.queued_at = self._clock
         self.queue.append(pod)
+        self.ever_waiting.append(pod)
 
     # ── the scheduler's turn ────────────────────────────────────────────────────────────────────────────────────────
     def schedule(self) -> bool:

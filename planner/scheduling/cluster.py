@@ -8,7 +8,7 @@ pod's selectors, affinity and tolerations are evaluated once a class and not onc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -172,6 +172,36 @@ class Cluster:
             labels = frozenset(item for item in node.labels.items() if item[0] not in names)
             codes[i] = classes.setdefault((labels, node.taints, node.is_cordoned), len(classes))
         return codes, [np.flatnonzero(codes == c) for c in range(len(classes))]
+
+    def grown(self, nodes: tuple[Node, ...]) -> Cluster:
+        """This cluster with empty `nodes` at the end of every axis; pods and groups are shared."""
+        larger = object.__new__(Cluster)
+        larger.__dict__.update(self.__dict__)
+        larger.snapshot = replace(self.snapshot, nodes=self.nodes + nodes)
+        larger.nodes = larger.snapshot.nodes
+        larger.node_names = tuple(node.name for node in larger.nodes)
+        larger.node_index = {name: i for i, name in enumerate(larger.node_names)}
+        larger.node_count = len(larger.nodes)
+        extra = {name for node in nodes for name in node.allocatable}.difference(self.resources)
+        larger.resources = self.resources + tuple(sorted(extra))
+        larger.row = {name: i for i, name in enumerate(larger.resources)}
+        larger.allocatable = larger._allocatable()
+        larger.requested = np.zeros_like(larger.allocatable)
+        larger.requested[: len(self.resources), : self.node_count] = self.requested
+        larger.scored_requested = np.zeros((2, larger.node_count), dtype=np.int64)
+        larger.scored_requested[:, : self.node_count] = self.scored_requested
+        larger._domains = {}
+        larger.node_class, larger.class_members = larger._node_classes()
+        larger.cache = {}
+        return larger
+
+    def with_snapshot(self, snapshot: Snapshot) -> Cluster:
+        """This cluster over a snapshot with the same nodes and pods (other quotas, claims or workloads)."""
+        other = object.__new__(Cluster)
+        other.__dict__.update(self.__dict__)
+        other.snapshot = snapshot
+        other.cache = {}
+        return other
 
     # ── questions ───────────────────────────────────────────────────────────────────────────────────────────────────
     def domains(self, key: str) -> Domains:

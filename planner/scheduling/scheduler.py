@@ -45,7 +45,6 @@ class Attempt:
     victims: tuple[LivePod, ...] = ()
     message: str = ""
     refused_by: frozenset[int] = frozenset()  # filters that refused the pod somewhere
-    is_tied: bool = False  # more than one node had the best score
 
 
 def histogram(node_count: int, reasons: Counter[str]) -> str:
@@ -77,6 +76,7 @@ class Scheduler:
         self.pods_on = pods_on
         self.budgets = budgets
         self.nominations: list[LivePod] = []  # waiting pods with a nominated node
+        self.choices = 0  # times chance decided between equals
 
     # ── one attempt ─────────────────────────────────────────────────────────────────────────────────────────────────
     def attempt(self, pod: LivePod) -> Attempt:
@@ -95,7 +95,7 @@ class Scheduler:
             return Attempt(node=int(nodes[0]))
         scores = total_scores(self.state, shape, view(self.state, shape).scores, nodes)
         best = nodes[scores == scores.max()]
-        return Attempt(node=int(best[self.random.randrange(len(best))]), is_tied=len(best) > 1)
+        return Attempt(node=int(best[self._choose(len(best))]))
 
     def bind(self, pod: LivePod, node: int) -> None:
         """Put a pod on a node."""
@@ -261,7 +261,12 @@ class Scheduler:
 
         best = min(rank(c) for c in candidates)
         tied = [c for c in candidates if rank(c) == best]
-        return tied[self.random.randrange(len(tied))]
+        return tied[self._choose(len(tied))]
+
+    def _choose(self, count: int) -> int:
+        """One of `count` equals."""
+        self.choices += count > 1
+        return self.random.randrange(count)
 
 
 def _split_by_budget(pods: list[LivePod], budgets: list[Budget]) -> tuple[list[LivePod], list[LivePod]]:

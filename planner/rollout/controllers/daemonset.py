@@ -192,7 +192,9 @@ class DaemonSetController:
                 missing += 1
             elif old is not None and missing < unavailable:
                 candidates.append(old)
-        doomed = replaceable + candidates[: max(0, unavailable - missing)]
+        room = max(0, unavailable - missing)
+        simulation.choices += 0 < room < len(candidates)
+        doomed = replaceable + candidates[:room]
         for pod in doomed:
             simulation.delete(pod)
         return bool(doomed)
@@ -221,7 +223,9 @@ class DaemonSetController:
         for pod in doomed:
             simulation.delete(pod)
         busy = bool(doomed)
-        for node in allowed + candidates[: max(0, surge - surging)]:
+        room = max(0, surge - surging)
+        simulation.choices += 0 < room < len(candidates)
+        for node in allowed + candidates[:room]:
             busy |= self._create(simulation, node)
         return busy
 

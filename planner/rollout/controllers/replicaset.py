@@ -87,7 +87,7 @@ class ReplicaSetController:
         active = self.active(simulation)
         missing = self.replicas - len(active)
         if missing < 0:
-            for pod in self.first_to_go(simulation, active)[:-missing]:
+            for pod in self.first_to_go(simulation, active, -missing):
                 simulation.delete(pod)
             return True
         if missing == 0:
@@ -135,14 +135,17 @@ class ReplicaSetController:
         )
         return pod is not None
 
-    def first_to_go(self, simulation: Simulation, active: list[LivePod]) -> list[LivePod]:
-        """`active` in the order in which the controller would delete them."""
+    def first_to_go(self, simulation: Simulation, active: list[LivePod], count: int) -> list[LivePod]:
+        """The `count` pods of `active` that the controller deletes."""
         related = self.related(simulation) if self.related else active
         doubled = Counter(p.node for p in related if not p.is_terminating)
         now = simulation.now + 1.0
         shuffled = list(active)
         simulation.random.shuffle(shuffled)  # equals come in the informer's order, which is arbitrary
-        return sorted(shuffled, key=cmp_to_key(lambda a, b: _compare(a, b, doubled, now)))
+        ordered = sorted(shuffled, key=cmp_to_key(lambda a, b: _compare(a, b, doubled, now)))
+        if count < len(ordered) and _compare(ordered[count - 1], ordered[count], doubled, now) == 0:
+            simulation.choices += 1
+        return ordered[:count]
 
 
 def _compare(a: LivePod, b: LivePod, doubled: Counter[int], now: float) -> int:

@@ -1,0 +1,132 @@
+"""``headroom rollout``: will this change finish, why not, and what would help."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from planner import plan
+from planner.errors import ChangeError, InputError
+from planner.inventory.model import Snapshot
+from planner.report import rollout_document
+from planner.results import RolloutResult, Verdict
+from planner.scenario import Scenario, WorkloadChange
+from planner.sources.cluster import read_cluster
+
+EXIT_STATUS = {Verdict.COMPLETES: 0, Verdict.STUCK: 2, Verdict.NEEDS_GROWTH: 3, Verdict.UNKNOWN: 2}
+
+
+def _number_or_share(text: str | None) -> int | str | None:
+    return int(text) if text is not None and text.isdigit() else text
+
+
+@click.command("rollout")
+@click.argument("cluster")
+@click.option("--workload", "-w", "workloads", multiple=True, help="kind/namespace/name; several roll out together.")
+@click.option("--patch", "patch_file", help='Strategic merge patch, JSON or YAML: a file, or "-".')
+@click.option("--filename", "-f", "manifest_files", multiple=True, help="Manifest as for kubectl apply -f.")
+@click.option("--replicas", type=click.IntRange(min=0), help="Replicas after the change.")
+@click.option("--max-surge", help='Number or share, such as 1 or "25%".')
+@click.option("--max-unavailable", help='Number or share, such as 1 or "25%".')
+@click.option("--recreate", is_flag=True, help="Strategy Recreate.")
+@click.option("--never-ready", is_flag=True, help="Suppose that the new pods start and never become Ready.")
+@click.option("--startup-seconds", type=click.FloatRange(min=0), help="From scheduled to Ready; else learnt.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Breaks the scheduler's ties.")
+@click.option("--runs", type=click.IntRange(1, 1000), default=50, show_default=True, help="Placements tried at most.")
+@click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(
+    cluster: str,
+    workloads: tuple[str, ...],
+    patch_file: str | None,
+    manifest_files: tuple[str, ...],
+    replicas: int | None,
+    max_surge: str | None,
+    max_unavailable: str | None,
+    recreate: bool,
+    never_ready: bool,
+    startup_seconds: float | None,
+    seed: int,
+    runs: int,
+    output: str,
+) -> int:
+    """Will this rollout finish?
+
+    Prints the verdict and exits 0 (completes), 2 (stuck), 3 (needs growth) or 1 (bad input). Without --workload or
+    --filename it lists every workload's own rollout.
+    """
+    snapshot = read_cluster(cluster)
+    if not workloads and not manifest_files:
+        _list(snapshot)
+        return 0
+    changes = tuple(
+        WorkloadChange(
+            workload=workload,
+            patch=_read(patch_file) if patch_file else "",
+            replicas=replicas,
+            strategy_kind="Recreate" if recreate else None,
+            max_surge=_number_or_share(max_surge),
+            max_unavailable=_number_or_share(max_unavailable),
+            never_ready=never_ready,
+            startup_seconds=startup_seconds,
+        )
+        for workload in workloads
+    )
+    manifest = "\n---\n".join(_read(name) for name in manifest_files)
+    scenario = Scenario(changes=changes, manifest=manifest, seed=seed, runs=runs)
+    result = plan.rollout(snapshot, scenario)
+    if output == "json":
+        document = rollout_document(result, scenario=scenario, digest=snapshot.digest, source=snapshot.source)
+        click.echo(json.dumps(document, indent=2))
+    else:
+        _print(result, snapshot)
+    return EXIT_STATUS[result.verdict]
+
+
+def _read(name: str) -> str:
+    try:
+        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"can't be read: {error.strerror}", where=name, mend="Check the path") from None
+    except UnicodeDecodeError:
+        raise ChangeError("isn't text", where=name, mend="Give JSON or YAML in UTF-8") from None
+
+
+def _list(snapshot: Snapshot) -> None:
+    overview = plan.overview(snapshot)
+    click.echo(overview.sentence)
+    for line in overview.workloads:
+        click.echo(f"{line.verdict.value:<12} {line.workload}  {line.sentence}")
+
+
+def _print(result: RolloutResult, snapshot: Snapshot) -> None:
+    click.echo(result.sentence)
+    if len(result.workloads) > 1:
+        for part in result.workloads:
+            click.echo(f"  {part.workload}: {part.sentence}")
+    for part in result.workloads:
+        if part.scheduler_message:
+            click.echo(f"kube-scheduler: {part.scheduler_message}")
+        if part.exceeds_deadline:
+            click.echo(
+                f"{part.workload}: longer without progress than progressDeadlineSeconds "
+                f"({part.progress_deadline_seconds} s), so kubectl rollout status will report a failure"
+            )
+    first = result.workloads[0]
+    click.echo(
+        f"at most {first.peak_pods} pods; start-up {first.startup_seconds:.0f} s ({first.startup_source}), "
+        f"termination {first.termination_seconds:.0f} s; times are estimates"
+    )
+    if result.luck:
+        click.echo(f"placement: {result.luck.sentence}")
+    if result.preempted:
+        click.echo(f"preempted on the way: {', '.join(result.preempted)}")
+    for remedy in result.remedies:
+        click.echo(f"\nway out: {remedy.title}\n  {remedy.sentence}; about {remedy.seconds:.0f} s")
+        if remedy.command:
+            click.echo(f"  {remedy.command}")
+    for finding in result.findings:
+        click.echo(f"\n{finding.severity.value}: {finding.what}. {finding.mend}")
+    click.echo(f"\nfrom {snapshot.source}")

@@ -1,0 +1,514 @@
+"""The one entry to the core for rollouts: from a snapshot and a scenario to answers with their sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from planner.errors import ChangeError
+from planner.inventory.change import apply_change
+from planner.inventory.manifest import read_manifest
+from planner.inventory.model import Finding, FrozenMap, Severity, Snapshot, Workload
+from planner.inventory.node_labels import gpu_count, gpu_model, node_pool, zone
+from planner.inventory.owners import workload_keys
+from planner.results import (
+    ClusterOverview,
+    GpuModelLine,
+    NodeSeats,
+    PodState,
+    Reason,
+    RolloutResult,
+    Seat,
+    StrategyGrid,
+    TimelineRow,
+    Verdict,
+    WorkloadOverview,
+    WorkloadRollout,
+)
+from planner.rollout import grid as grids
+from planner.rollout.luck import sample
+from planner.rollout.remedies import find_remedies
+from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.simulation import Moment, pods_by_owner
+from planner.rollout.strategy import rolling_limits
+from planner.rollout.timing import Pace, learn_pace, seconds_at
+from planner.rollout.verdict import Explanation, explain, pending_pods, unknowns
+from planner.scenario import Scenario, WorkloadChange
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.filters import feasible
+from planner.scheduling.requests import pod_requests
+from planner.scheduling.shape import compile_shape
+from planner.scheduling.state import State
+from planner.vocabulary import is_extended_resource, is_gpu_resource
+
+ROLLING_KINDS = ("Deployment", "StatefulSet", "DaemonSet")
+_recent: list[tuple[Snapshot, Cluster]] = []
+_KEPT = 4  # compiled clusters kept; a page's user looks at one, a comparison at two
+_lock = Lock()
+
+
+def compiled(snapshot: Snapshot) -> Cluster:
+    """The snapshot compiled for scheduling; the last few are kept, by identity."""
+    with _lock:
+        for known, cluster in _recent:
+            if known is snapshot:
+                return cluster
+    cluster = Cluster(snapshot)
+    with _lock:
+        _recent.insert(0, (snapshot, cluster))
+        del _recent[_KEPT:]
+    return cluster
+
+
+# ── from scenario to revisions ───────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A scenario worked out against a snapshot (which a manifest may have added objects to)."""
+
+    snapshot: Snapshot
+    revisions: tuple[Revision, ...]
+    paces: tuple[Pace, ...]
+    findings: tuple[Finding, ...]
+
+
+def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
+    """Work a scenario out: which workloads change into what.
+
+    Raises
+    ------
+    ChangeError
+        For a workload that isn't there, or a change that doesn't apply.
+    """
+    revisions: list[Revision] = []
+    findings: list[Finding] = []
+    wanted: dict[str, WorkloadChange] = {}
+    if scenario.manifest:
+        manifest = read_manifest(scenario.manifest, snapshot)
+        snapshot = manifest.snapshot
+        findings.extend(manifest.findings)
+        for changed in manifest.workloads:
+            revisions.append(
+                Revision(before=changed.before, after=changed.after, has_new_template=changed.has_new_template)
+            )
+            wanted[changed.after.key] = WorkloadChange(workload=changed.after.key)
+    for change in scenario.changes:
+        workload = snapshot.workload(change.workload)
+        if workload is None:
+            raise ChangeError(
+                f"there is no {change.workload} in the snapshot", mend=_similar(snapshot, change.workload)
+            )
+        if workload.kind not in ROLLING_KINDS:
+            raise ChangeError(
+                f"a {workload.kind} does not roll out: its pod template can't be changed",
+                where=workload.key,
+                mend="Pick a Deployment, StatefulSet or DaemonSet",
+            )
+        after, has_new_template, notes = apply_change(workload, change)
+        findings.extend(notes)
+        revisions = [r for r in revisions if r.after.key != workload.key]
+        revisions.append(
+            Revision(
+                before=workload, after=after, has_new_template=has_new_template, never_ready=change.never_ready
+            )
+        )
+        wanted[workload.key] = change
+    if not revisions:
+        raise ChangeError("the manifest changes no workload of the snapshot", mend="Give a Deployment, StatefulSet or DaemonSet")  # fmt: skip
+    cluster = compiled(snapshot)
+    paces = tuple(_pace(cluster, r, wanted[r.after.key]) for r in revisions)
+    return Prepared(snapshot=snapshot, revisions=tuple(revisions), paces=paces, findings=tuple(findings))
+
+
+def _similar(snapshot: Snapshot, key: str) -> str:
+    name = key.rsplit("/", 1)[-1]
+    alike = [w.key for w in snapshot.workloads if w.name == name or name in w.name][:3]
+    return f"Did you mean {', '.join(alike)}?" if alike else "headroom rollout CLUSTER lists the workloads"
+
+
+def _pace(cluster: Cluster, revision: Revision, change: WorkloadChange) -> Pace:
+    snapshot, owners = cluster.snapshot, pods_by_owner(cluster)
+    workload = revision.before or revision.after
+    uids = [workload.uid] if workload.uid else []
+    if workload.kind == "Deployment":
+        uids = [r.uid for r in snapshot.replica_sets if r.owner is not None and r.owner.uid == workload.uid]
+    pods = (snapshot.pods[i] for uid in uids for i in owners.get(uid, ()))
+    return learn_pace(
+        revision.after, pods, startup_seconds=change.startup_seconds, termination_seconds=change.termination_seconds
+    )
+
+
+# ── rollout ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def rollout(snapshot: Snapshot, scenario: Scenario) -> RolloutResult:
+    """Will these changes finish, why not, and what would help.
+
+    Raises
+    ------
+    ChangeError
+        When the scenario doesn't apply to the snapshot.
+    """
+    prepared = prepare(snapshot, scenario)
+    cluster = compiled(prepared.snapshot)
+    first = simulate(cluster, prepared.revisions, seed=scenario.seed)
+    run, luck = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
+    keys = workload_keys_by_owner(run, prepared)
+    parts = tuple(
+        _workload_rollout(run, revision, pace, keys)
+        for revision, pace in zip(prepared.revisions, prepared.paces, strict=True)
+    )
+    stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
+    remedies = ()
+    if stuck is not None and scenario.with_remedies:
+        place = parts.index(stuck)
+        why = explain(run, prepared.revisions[place])
+        remedies = find_remedies(
+            cluster, prepared.revisions, stuck.workload, run, why, prepared.paces[place], seed=scenario.seed
+        )
+    told = stuck or max(parts, key=lambda p: p.seconds)
+    unknown = tuple(u for r in prepared.revisions for u in unknowns(run, r))
+    verdict, sentence = told.verdict, told.sentence
+    if unknown and verdict is Verdict.COMPLETES:
+        verdict, sentence = Verdict.UNKNOWN, f"not known: {unknown[0]}. Without that, it {told.sentence}"
+    return RolloutResult(
+        verdict=verdict,
+        reason=told.reason,
+        sentence=sentence if len(parts) == 1 else _joint_sentence(parts, sentence),
+        workloads=parts,
+        ticks=run.ticks,
+        seconds=max(p.seconds for p in parts),
+        peak_held=_peak_held(run),
+        capacity=_capacity(cluster),
+        pending=pending_pods(run, keys),
+        timeline=parts[0].timeline,
+        placement=_placement(run),
+        luck=luck,
+        remedies=remedies,
+        findings=prepared.findings + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown),
+        preempted=tuple(f"{p.namespace}/{p.name}" for p in run.preempted),
+    )
+
+
+def _unknown_finding(workload: Workload, what: str) -> Finding:
+    return Finding(
+        severity=Severity.WARNING, code="answer-incomplete", object=workload.key, what=what,
+        mend="Add the missing kinds to kubectl get",
+    )  # fmt: skip
+
+
+def _joint_sentence(parts: Sequence[WorkloadRollout], sentence: str) -> str:
+    done = sum(p.verdict is Verdict.COMPLETES for p in parts)
+    if done == len(parts):
+        return f"completes: all {len(parts)} rollouts finish together"
+    stuck = next(p for p in parts if p.verdict is not Verdict.COMPLETES)
+    return f"{done} of {len(parts)} rollouts finish; {stuck.workload} is {sentence}"
+
+
+def workload_keys_by_owner(run: Run, prepared: Prepared) -> dict[str, str]:
+    """Owner key (``ReplicaSet/ml/worker-5cf5``) → workload key, for the snapshot's owners and the new ones."""
+    found: dict[str, str] = {}
+    for one in prepared.snapshot.replica_sets:
+        if one.owner is not None:
+            found[f"ReplicaSet/{one.namespace}/{one.name}"] = f"{one.owner.kind}/{one.namespace}/{one.owner.name}"
+    for key, pods in run.pods.items():
+        found.update({p.owner: key for p in pods})
+    return found
+
+
+def _peak_held(run: Run) -> FrozenMap[int]:
+    peak: dict[str, int] = {}
+    for moment in next(iter(run.moments.values())):
+        for name, amount in moment.held.items():
+            peak[name] = max(peak.get(name, 0), amount)
+    return FrozenMap(peak)
+
+
+def _capacity(cluster: Cluster) -> FrozenMap[int]:
+    return FrozenMap(
+        {name: int(cluster.allocatable[row].sum()) for name, row in cluster.row.items() if is_extended_resource(name)}
+    )
+
+
+def _placement(run: Run) -> tuple[tuple[str, str, str], ...]:
+    names = run.simulation.cluster.node_names
+    return tuple(
+        (p.namespace, p.name, names[p.node]) for pods in run.pods.values() for p in pods if p.is_bound
+    )
+
+
+def _workload_rollout(run: Run, revision: Revision, pace: Pace, keys: dict[str, str]) -> WorkloadRollout:
+    after = revision.after
+    key = after.key
+    moments = run.moments[key]
+    times = seconds_at(moments, pace)
+    done = run.done[key]
+    why = None if done else explain(run, revision)
+    surge, unavailable = rolling_limits(after)
+    lowest = min(m.ready for m in moments[1:])
+    end = _end(run, key)
+    seconds = times[end]
+    deadline = after.progress_deadline_seconds
+    return WorkloadRollout(
+        workload=key,
+        verdict=Verdict.COMPLETES if done else Verdict.STUCK,
+        reason=why.reason if why else Reason.NONE,
+        sentence=why.sentence if why else _completes(run, revision, lowest, seconds, end),
+        replicas=after.replicas,
+        max_surge=surge,
+        max_unavailable=unavailable,
+        strategy_kind=after.strategy.kind,
+        is_new_revision=revision.has_new_template,
+        peak_pods=max(m.pods for m in moments[1:]),
+        lowest_ready=lowest,
+        ticks=moments[end].tick,
+        seconds=seconds,
+        progress_deadline_seconds=deadline,
+        exceeds_deadline=deadline is not None and _longest_wait(moments, times) > deadline,
+        final=FrozenMap(run.status[key]),
+        pending=tuple(p for p in pending_pods(run, keys) if p.workload == key),
+        timeline=tuple(_row(m, t, p) for m, t, p in zip(moments, times, [None, *moments], strict=False)),
+        wait_for=why.wait_for if why else (),
+        requests=pod_requests(after.template.spec),
+        scheduler_message=why.scheduler_message if why else "",
+        quota_message=why.quota_message if why else "",
+        startup_seconds=pace.startup_seconds,
+        startup_source=pace.source,
+        termination_seconds=pace.termination_seconds,
+    )
+
+
+def _end(run: Run, key: str) -> int:
+    """Index of the moment at which the workload was done, else of the last."""
+    finished = run.finished_at[key]
+    moments = run.moments[key]
+    if finished < 0:
+        return len(moments) - 1
+    return next((i for i, m in enumerate(moments) if m.tick == finished and i > 0), len(moments) - 1)
+
+
+def _longest_wait(moments: Sequence[Moment], times: Sequence[float]) -> float:
+    """Longest time without progress: the Deployment controller's deadline starts anew with each new Ready pod."""
+    longest = since = 0.0
+    best = moments[0]
+    for moment, time in zip(moments, times, strict=True):
+        if moment.new_ready > best.new_ready or moment.old_ready + moment.old_not_ready < best.old_ready + best.old_not_ready:  # fmt: skip
+            longest, since, best = max(longest, time - since), time, moment
+    return max(longest, times[-1] - since)
+
+
+def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: int) -> str:
+    after = revision.after
+    steps = run.moments[after.key][end].tick
+    if not revision.has_new_template and steps == 0:
+        return "completes: nothing has to move"
+    return (
+        f"completes in {steps} step{'' if steps == 1 else 's'}, about {_duration(seconds)}; "
+        f"at worst {lowest} of {after.replicas or _desired(run, after)} pods are Ready"
+    )
+
+
+def _desired(run: Run, after: Workload) -> int:
+    return run.status[after.key].get("desiredNumberScheduled", after.replicas)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def _row(moment: Moment, seconds: float, previous: Moment | None) -> TimelineRow:
+    counts = {
+        PodState.OLD_READY.value: moment.old_ready,
+        PodState.OLD_NOT_READY.value: moment.old_not_ready,
+        PodState.NEW_READY.value: moment.new_ready,
+        PodState.NEW_STARTING.value: moment.new_starting,
+        PodState.PENDING.value: moment.pending,
+        PodState.TERMINATING.value: moment.terminating,
+    }
+    return TimelineRow(
+        tick=moment.tick,
+        seconds=seconds,
+        counts=FrozenMap(counts),
+        ready=moment.ready,
+        held=FrozenMap(moment.held),
+        held_by_workload=FrozenMap(moment.held_by_workload),
+        event=_event(previous, moment),
+    )
+
+
+def _event(previous: Moment | None, moment: Moment) -> str:
+    if previous is None:
+        return "before the change"
+    parts = []
+    ready = moment.new_ready - previous.new_ready
+    if ready > 0:
+        parts.append(f"{ready} new Ready")
+    if moment.new_starting:
+        parts.append(f"{moment.new_starting} starting")
+    gone = previous.terminating and f"{previous.terminating} gone"
+    if gone:
+        parts.append(gone)
+    if moment.terminating:
+        parts.append(f"{moment.terminating} terminating")
+    if moment.pending:
+        parts.append(f"{moment.pending} waiting for a node")
+    return ", ".join(parts) or "nothing left to do"
+
+
+def strategy_grid(snapshot: Snapshot, scenario: Scenario, workload_key: str) -> StrategyGrid:
+    """Every maxSurge × maxUnavailable for one Deployment of the scenario."""
+    prepared = prepare(snapshot, scenario)
+    place = next((i for i, r in enumerate(prepared.revisions) if r.after.key == workload_key), None)
+    if place is None or prepared.revisions[place].after.kind != "Deployment":
+        raise ChangeError(
+            f"{workload_key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
+        )
+    return grids.strategy_grid(
+        compiled(prepared.snapshot), prepared.revisions, workload_key, seed=scenario.seed, pace=prepared.paces[place]
+    )
+
+
+# ── overview ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def overview(snapshot: Snapshot) -> ClusterOverview:
+    """Every workload's own rollout, were its template changed now; GPUs by model."""
+    cluster = compiled(snapshot)
+    lines = tuple(
+        _overview_line(cluster, workload) for workload in snapshot.workloads if workload.kind in ROLLING_KINDS
+    )
+    stuck = [line for line in lines if line.verdict is Verdict.STUCK]
+    if not lines:
+        sentence = "The snapshot holds no workload that rolls out."
+    elif stuck:
+        sentence = f"{len(stuck)} of {len(lines)} workloads could not be rolled out now."
+    else:
+        sentence = f"All {len(lines)} workloads could be rolled out now."
+    return ClusterOverview(
+        sentence=sentence,
+        workloads=lines,
+        gpus=gpu_lines(cluster),
+        node_count=cluster.node_count,
+        pod_count=sum(len(g.nodes) for g in cluster.groups),
+        pending_pods=len(cluster.waiting),
+        taken_at=snapshot.taken_at,
+        source=snapshot.source,
+        digest=snapshot.digest,
+    )
+
+
+def _overview_line(cluster: Cluster, workload: Workload) -> WorkloadOverview:
+    revision = Revision(before=workload, after=workload, has_new_template=True)
+    run = simulate(cluster, [revision])
+    done = run.done[workload.key]
+    why: Explanation | None = None if done else explain(run, revision)
+    unknown = unknowns(run, revision) if done else ()
+    moments = run.moments[workload.key]
+    pods = run.pods[workload.key]
+    nodes = {p.node for p in pods if p.is_bound}
+    gpus = sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
+    replicas = workload.replicas or run.status[workload.key].get("desiredNumberScheduled", 0)
+    lowest = min(m.ready for m in moments[1:])
+    sentence = why.sentence if why else f"completes in {run.ticks} steps; at worst {lowest} of {replicas} Ready"
+    return WorkloadOverview(
+        workload=workload.key,
+        verdict=Verdict.STUCK if why else Verdict.UNKNOWN if unknown else Verdict.COMPLETES,
+        reason=why.reason if why else Reason.UNKNOWN if unknown else Reason.NONE,
+        sentence=f"not known: {unknown[0]}" if unknown else sentence,
+        replicas=replicas,
+        ready=moments[0].ready,
+        gpus=gpus * replicas,
+        gpu_model=", ".join(sorted({gpu_model(cluster.nodes[n]) for n in nodes} - {""})) if gpus else "",
+        node_pools=tuple(sorted({node_pool(cluster.nodes[n]) for n in nodes} - {""})),
+    )
+
+
+def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
+    """GPUs by model and resource: allocatable, requested by bound pods, free, and asked for by pods that wait."""
+    waiting: dict[str, int] = {}
+    for i in cluster.waiting:
+        for name, amount in pod_requests(cluster.snapshot.pods[i].spec).items():
+            if is_gpu_resource(name):
+                model = _wanted_model(cluster, i)
+                waiting[f"{model}\0{name}"] = waiting.get(f"{model}\0{name}", 0) + amount
+    lines: dict[tuple[str, str], list[int]] = {}
+    for n, node in enumerate(cluster.nodes):
+        for name in node.allocatable:
+            row = cluster.row[name]
+            total = int(cluster.allocatable[row, n])
+            if is_gpu_resource(name) and total:
+                line = lines.setdefault((gpu_model(node), name), [0, 0, 0])
+                line[0] += 1
+                line[1] += total
+                line[2] += int(cluster.requested[row, n])
+    keys = sorted({*lines, *((k.split("\0")[0], k.split("\0")[1]) for k in waiting)})
+    return tuple(
+        GpuModelLine(
+            model=model,
+            resource=name,
+            node_count=lines.get((model, name), [0, 0, 0])[0],
+            allocatable=lines.get((model, name), [0, 0, 0])[1],
+            requested=lines.get((model, name), [0, 0, 0])[2],
+            free=lines.get((model, name), [0, 0, 0])[1] - lines.get((model, name), [0, 0, 0])[2],
+            pending=waiting.get(f"{model}\0{name}", 0),
+        )
+        for model, name in keys
+    )
+
+
+def _wanted_model(cluster: Cluster, pod_index: int) -> str:
+    """The GPU model a waiting pod could go to; "" when it is several or none."""
+    pod = cluster.snapshot.pods[pod_index]
+    shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
+    rows = [cluster.row[n] for n in pod_requests(pod.spec) if is_gpu_resource(n) and n in cluster.row]
+    models = {
+        gpu_model(cluster.nodes[n])
+        for n in np.flatnonzero(shape.static == 0).tolist()
+        if any(cluster.allocatable[row, n] for row in rows)
+    }
+    return models.pop() if len(models) == 1 else ""
+
+
+def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
+    """Nodes with GPUs as rows of seats, by pool and name; who holds each, and whose next pod would fit."""
+    cluster = compiled(snapshot)
+    state = State(cluster)
+    keys = workload_keys(snapshot)
+    takers: dict[int, list[str]] = {}
+    for workload in snapshot.workloads:
+        requests = pod_requests(workload.template.spec)
+        if workload.kind != "DaemonSet" and any(is_gpu_resource(n) for n in requests):
+            spec, labels = workload.template.spec, workload.template.labels
+            shape = compile_shape(cluster, workload.namespace, labels, spec)
+            for n in np.flatnonzero(feasible(state, shape)).tolist():
+                takers.setdefault(n, []).append(workload.key)
+    held: dict[int, list[Seat]] = {}
+    for group in cluster.groups:
+        count = sum(a for name, a in pod_requests(group.spec).items() if is_gpu_resource(name))
+        if count:
+            for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
+                pod = snapshot.pods[i]
+                seat = Seat(holder=keys[pod.uid], pod=f"{pod.namespace}/{pod.name}", is_terminating=group.is_terminating)
+                held.setdefault(n, []).extend([seat] * count)
+    rows = []
+    for n, node in enumerate(cluster.nodes):
+        total = gpu_count(node)
+        if not total and n not in held:
+            continue
+        taken = sorted(held.get(n, []), key=lambda s: (s.holder, s.pod))
+        free = {name: int(state.free[row, n]) for name, row in cluster.row.items() if cluster.allocatable[row, n]}
+        rows.append(
+            NodeSeats(
+                node=node.name,
+                node_pool=node_pool(node),
+                zone=zone(node),
+                model=gpu_model(node),
+                is_cordoned=node.is_cordoned,
+                seats=tuple(taken) + tuple(Seat(holder="", pod="") for _ in range(total - len(taken))),
+                free=FrozenMap(free),
+                could_take=tuple(takers.get(n, ())),
+            )
+        )
+    return tuple(sorted(rows, key=lambda r: (r.node_pool, r.node)))

@@ -1,0 +1,113 @@
+"""Every strategy at once: maxSurge × maxUnavailable, and Recreate, each cell a simulated rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from planner.inventory.model import Strategy, Workload
+from planner.results import GridCell, Reason, StrategyGrid, Verdict
+from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.strategy import rolling_limits
+from planner.rollout.timing import Pace, seconds_at
+from planner.rollout.verdict import explain
+from planner.scheduling.cluster import Cluster
+from planner.vocabulary import is_gpu_resource
+
+FULL_UP_TO = 20  # replicas up to which every number is a column; above, FEW of them
+FEW = 11
+
+
+def axis(replicas: int) -> tuple[int, ...]:
+    """The numbers on an axis: 0 to `replicas`, thinned evenly (0, 1 and all of them kept) where there are many."""
+    if replicas <= FULL_UP_TO:
+        return tuple(range(replicas + 1))
+    step = replicas / (FEW - 1)
+    return tuple(sorted({0, 1, *(round(i * step) for i in range(FEW))}))
+
+
+def with_strategy(workload: Workload, strategy: Strategy) -> Workload:
+    return replace(workload, strategy=strategy)
+
+
+def strategy_grid(
+    cluster: Cluster, revisions: Sequence[Revision], key: str, *, seed: int, pace: Pace
+) -> StrategyGrid:
+    """The grid for the Deployment `key`; the other revisions stay as they are.
+
+    Cells are one run each, with `seed`; 0/0 is marked invalid, since the API server refuses it.
+    """
+    place = next(i for i, r in enumerate(revisions) if r.after.key == key)
+    workload = revisions[place].after
+    current = rolling_limits(workload) if workload.strategy.kind == "RollingUpdate" else None
+
+    def cell(surge: int, unavailable: int, strategy: Strategy) -> GridCell:
+        changed = list(revisions)
+        changed[place] = replace(changed[place], after=with_strategy(workload, strategy))
+        run = simulate(cluster, changed, seed=seed)
+        return _cell(run, changed[place], surge, unavailable, pace, is_current=(surge, unavailable) == current)
+
+    values = axis(workload.replicas)
+    cells = tuple(
+        tuple(
+            _invalid() if surge == unavailable == 0 else cell(surge, unavailable, _rolling(surge, unavailable))
+            for unavailable in values
+        )
+        for surge in values
+    )
+    recreate = replace(
+        cell(0, workload.replicas, Strategy(kind="Recreate")), is_current=workload.strategy.kind == "Recreate"
+    )
+    return StrategyGrid(
+        workload=key, surges=values, unavailables=values, cells=cells, recreate=recreate,
+        sentence=_sentence(cells, recreate),
+    )  # fmt: skip
+
+
+def _rolling(surge: int, unavailable: int) -> Strategy:
+    return Strategy(kind="RollingUpdate", max_surge=surge, max_unavailable=unavailable)
+
+
+def _invalid() -> GridCell:
+    return GridCell(
+        max_surge=0, max_unavailable=0, verdict=Verdict.UNKNOWN, reason=Reason.NONE, peak_gpus=0, peak_pods=0,
+        lowest_ready=0, ticks=0, seconds=0.0, is_valid=False,
+    )  # fmt: skip
+
+
+def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pace: Pace, *, is_current: bool) -> GridCell:
+    key = revision.after.key
+    moments = run.moments[key]
+    done = run.done[key]
+    return GridCell(
+        max_surge=surge,
+        max_unavailable=unavailable,
+        verdict=Verdict.COMPLETES if done else Verdict.STUCK,
+        reason=Reason.NONE if done else explain(run, revision).reason,
+        peak_gpus=max(sum(v for n, v in m.held_by_workload.items() if is_gpu_resource(n)) for m in moments),
+        peak_pods=max(m.pods for m in moments[1:]),
+        lowest_ready=min(m.ready for m in moments[1:]),
+        ticks=run.ticks,
+        seconds=seconds_at(moments, pace)[-1],
+        is_current=is_current,
+    )
+
+
+def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell) -> str:
+    valid = [c for row in cells for c in row if c.is_valid]
+    good = [c for c in valid if c.verdict is Verdict.COMPLETES]
+    if not good:
+        if recreate.verdict is Verdict.COMPLETES:
+            return f"None of {len(valid)} rolling strategies completes; Recreate does."
+        return f"None of {len(valid)} rolling strategies completes, and Recreate doesn't either."
+    best = best_cell(good)
+    return (
+        f"{len(good)} of {len(valid)} rolling strategies complete. Of these, maxSurge {best.max_surge} / "
+        f"maxUnavailable {best.max_unavailable} keeps the most pods Ready ({best.lowest_ready}) "
+        f"with the fewest extra pods."
+    )
+
+
+def best_cell(cells: Sequence[GridCell]) -> GridCell:
+    """The completing cell to recommend: most pods Ready at the worst moment, then least surge, fewest steps."""
+    return min(cells, key=lambda c: (-c.lowest_ready, c.peak_pods, c.max_surge, c.ticks, c.max_unavailable))

@@ -1,0 +1,387 @@
+"""Ways out of a stuck rollout: each is simulated before it is offered, and says what it costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import yaml
+
+from planner.inventory.model import FrozenMap, Node, ResourceQuota, Strategy, Workload
+from planner.inventory.node_labels import gpu_count, node_pool
+from planner.quantity import format_amount
+from planner.results import Reason, Remedy, RemedyKind
+from planner.rollout.admission import usage
+from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.strategy import rolling_limits
+from planner.rollout.timing import Pace, seconds_at
+from planner.rollout.verdict import Explanation
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.filters import Fails, fails
+from planner.scheduling.requests import pod_requests
+from planner.scheduling.selectors import node_affinity_matches, tolerates_taints
+from planner.scheduling.shape import Shape, Static
+from planner.vocabulary import is_extended_resource, is_gpu_resource
+
+_MOST_NODES = 8  # nodes tried at most when asking how many would do
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """A stuck rollout and how to try something else on it."""
+
+    cluster: Cluster
+    revisions: Sequence[Revision]
+    place: int
+    run: Run
+    why: Explanation
+    pace: Pace
+    seed: int
+
+    @property
+    def workload(self) -> Workload:
+        return self.revisions[self.place].after
+
+    def attempt(self, workload: Workload, cluster: Cluster | None = None) -> Run:
+        changed = list(self.revisions)
+        changed[self.place] = replace(changed[self.place], after=workload)
+        return simulate(cluster or self.cluster, changed, seed=self.seed)
+
+    def lowest_ready(self, run: Run) -> int:
+        return min(m.ready for m in run.moments[self.workload.key][1:])
+
+    def seconds(self, run: Run) -> float:
+        return seconds_at(run.moments[self.workload.key], self.pace)[-1]
+
+    def remedy(
+        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: object = None, command: str = "", extra_gpus: int = 0
+    ) -> Remedy:  # fmt: skip
+        return Remedy(
+            kind=kind,
+            title=title,
+            sentence=sentence,
+            lowest_ready=self.lowest_ready(run),
+            replicas=self.workload.replicas,
+            seconds=self.seconds(run),
+            extra_gpus=extra_gpus,
+            patch_yaml=_yaml(patch) if patch else "",
+            command=command or (_kubectl_patch(self.workload, patch) if patch else ""),
+        )
+
+
+def find_remedies(
+    cluster: Cluster,
+    revisions: Sequence[Revision],
+    key: str,
+    run: Run,
+    why: Explanation,
+    pace: Pace,
+    *,
+    seed: int,
+) -> tuple[Remedy, ...]:
+    """Ways out for the stuck workload `key`, those that keep most pods Ready first."""
+    place = next(i for i, r in enumerate(revisions) if r.after.key == key)
+    case = _Case(cluster, revisions, place, run, why, pace, seed)
+    found = [remedy for search in _SEARCHES for remedy in search(case)]
+    return tuple(sorted(found, key=lambda r: (r.extra_gpus > 0, -r.lowest_ready, r.seconds)))
+
+
+# ── searches ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _other_strategy(case: _Case) -> Iterator[Remedy]:
+    """Surge 0 with as few unavailable as completes, and today's surge with one more unavailable."""
+    workload = case.workload
+    if workload.kind == "DaemonSet":
+        yield from _daemon_strategy(case)
+        return
+    if workload.kind != "Deployment" or workload.replicas == 0:
+        return
+    surge, unavailable = rolling_limits(workload) if workload.strategy.kind == "RollingUpdate" else (0, 0)
+    tried = set()
+    for candidate in ((0, 1), (surge, unavailable + 1)):
+        if candidate in tried or candidate == (surge, unavailable) or candidate[1] > workload.replicas:
+            continue
+        tried.add(candidate)
+        strategy = Strategy(kind="RollingUpdate", max_surge=candidate[0], max_unavailable=candidate[1])
+        run = case.attempt(replace(workload, strategy=strategy))
+        if run.done[workload.key]:
+            title = f"maxSurge {candidate[0]}, maxUnavailable {candidate[1]}"
+            yield case.remedy(
+                RemedyKind.SWITCH_STRATEGY, title, _availability(case, run), run,
+                patch={"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": candidate[0], "maxUnavailable": candidate[1]}}}},
+            )  # fmt: skip
+            return
+
+
+def _daemon_strategy(case: _Case) -> Iterator[Remedy]:
+    workload = case.workload
+    run = case.attempt(
+        replace(workload, strategy=Strategy(kind="RollingUpdate", max_surge=0, max_unavailable=1))
+    )
+    if run.done[workload.key]:
+        yield case.remedy(
+            RemedyKind.SWITCH_STRATEGY, "maxSurge 0, maxUnavailable 1", _availability(case, run), run,
+            patch={"spec": {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}},
+        )  # fmt: skip
+
+
+def _recreate(case: _Case) -> Iterator[Remedy]:
+    workload = case.workload
+    if workload.kind != "Deployment" or workload.strategy.kind == "Recreate":
+        return
+    run = case.attempt(replace(workload, strategy=Strategy(kind="Recreate")))
+    if run.done[workload.key]:
+        yield case.remedy(
+            RemedyKind.RECREATE, "Recreate", _availability(case, run), run,
+            patch={"spec": {"strategy": {"type": "Recreate", "rollingUpdate": None}}},
+        )  # fmt: skip
+
+
+def _smaller_first(case: _Case) -> Iterator[Remedy]:
+    """Scale down, roll out, scale up again: for kinds and teams that may not touch the strategy."""
+    workload = case.workload
+    if workload.kind != "Deployment" or workload.replicas < 2 or case.why.reason is not Reason.HOLD_AND_WAIT:
+        return
+    fewer = workload.replicas - 1
+    run = case.attempt(replace(workload, replicas=fewer))
+    if run.done[workload.key]:
+        name = f"deployment/{workload.name} -n {workload.namespace}"
+        yield case.remedy(
+            RemedyKind.SCALE_DOWN_FIRST,
+            f"Scale to {fewer} first, and back afterwards",
+            f"{fewer} of {workload.replicas} pods during the rollout, {_at_worst(case, run)}",
+            run,
+            command=f"kubectl scale {name} --replicas={fewer}  # then apply the change, wait, and scale back: "
+            f"kubectl scale {name} --replicas={workload.replicas}",
+        )
+
+
+def _another_node(case: _Case) -> Iterator[Remedy]:
+    """Nodes like those of a pool that matches: as few as do."""
+    if case.why.reason not in (Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE, Reason.TOO_MANY_PODS):
+        return
+    shape = _waiting_shape(case)
+    if shape is None:
+        return
+    for template in _templates(case.cluster, shape):
+        for count in range(1, _MOST_NODES + 1):
+            grown = case.cluster.grown(tuple(empty_copy(case.cluster, template, i) for i in range(count)))
+            run = case.attempt(case.workload, grown)
+            if run.done[case.workload.key]:
+                pool = node_pool(template) or template.name
+                noun = "node" if count == 1 else "nodes"
+                yield case.remedy(
+                    RemedyKind.ADD_NODE,
+                    f"{count} more {noun} in {pool}",
+                    f"all {case.workload.replicas} pods stay up as the strategy says "
+                    f"({_at_worst(case, run)}); the {noun} can go again afterwards",
+                    run,
+                    command=_resize(case.cluster, pool, count),
+                    extra_gpus=count * gpu_count(template),
+                )
+                break
+
+
+def _smaller_request(case: _Case) -> Iterator[Remedy]:
+    """The largest request that would do, where cpu or memory is what is short and half of it is there."""
+    if case.why.reason not in (Reason.INSUFFICIENT_RESOURCE, Reason.HOLD_AND_WAIT):
+        return
+    shape = _waiting_shape(case)
+    names = [n for n in case.why.lacking if n in ("cpu", "memory")]
+    if shape is None or len(names) != 1 or len(case.why.lacking) != 1 or len(case.workload.template.spec.containers) != 1:
+        return
+    name = names[0]
+    row = case.cluster.row[name]
+    codes = fails(case.run.simulation.state, shape)
+    nodes = np.flatnonzero(codes == Fails.RESOURCES)
+    if not len(nodes):
+        return
+    asked = pod_requests(shape.spec)[name]
+    step = 100 if name == "cpu" else 64 * 2**20
+    free = int(case.run.simulation.state.free[row, nodes].max()) // step * step
+    if free * 2 < asked or free <= 0:
+        return
+    container = case.workload.template.spec.containers[0]
+    requests = FrozenMap({**container.requests, name: free})
+    spec = replace(case.workload.template.spec, containers=(replace(container, requests=requests),))
+    run = case.attempt(replace(case.workload, template=replace(case.workload.template, spec=spec)))
+    if run.done[case.workload.key]:
+        text = format_amount(free, name)
+        resources: dict[str, dict[str, str]] = {"requests": {name: text}}
+        yield case.remedy(
+            RemedyKind.SMALLER_REQUEST,
+            f"Ask for {text} {name} instead of {format_amount(asked, name)}",
+            f"{_at_worst(case, run)}; only if the program can live with it",
+            run,
+            patch={"spec": {"template": {"spec": {"containers": [{"name": container.name, "resources": resources}]}}}},
+        )
+
+
+def _larger_quota(case: _Case) -> Iterator[Remedy]:
+    """The quota raised by just what the surge needs."""
+    if case.why.reason is not Reason.QUOTA:
+        return
+    workload = case.workload
+    surge, _ = rolling_limits(workload)
+    asked = usage(workload.template.spec)
+    raised: list[ResourceQuota] = []
+    quotas = []
+    for quota in case.cluster.snapshot.resource_quotas:
+        if quota.namespace != workload.namespace:
+            quotas.append(quota)
+            continue
+        more = {k: asked.get(k, 0) * max(1, surge, workload.replicas - _live_count(case)) for k in quota.hard}
+        larger = replace(quota, hard=FrozenMap({k: v + more[k] for k, v in quota.hard.items()}))
+        quotas.append(larger)
+        raised.append(larger)
+    cluster = case.cluster.with_snapshot(replace(case.cluster.snapshot, resource_quotas=tuple(quotas)))
+    run = case.attempt(workload, cluster)
+    if run.done[workload.key] and raised:
+        first = next((q for q in raised if q.name in case.why.quota_message), raised[0])
+        old = next(q for q in case.cluster.snapshot.resource_quotas if q.name == first.name and q.namespace == first.namespace)  # fmt: skip
+        hard = {k: format_amount(v, k) for k, v in first.hard.items() if v != old.hard[k]}
+        patch = {"spec": {"hard": hard}}
+        yield case.remedy(
+            RemedyKind.RAISE_QUOTA,
+            f"Raise the quota {first.name}",
+            f"{', '.join(f'{k} to {v}' for k, v in hard.items())}; {_at_worst(case, run)}",
+            run,
+            command=f"kubectl patch resourcequota {first.name} -n {first.namespace} -p '{json.dumps(patch)}'",
+        )
+
+
+def _live_count(case: _Case) -> int:
+    return sum(1 for p in case.run.pods[case.workload.key] if not p.is_terminating)
+
+
+def _other_holder(case: _Case) -> Iterator[Remedy]:
+    """Another workload on the matching nodes, scaled down by as little as does."""
+    if case.why.reason not in (Reason.INSUFFICIENT_RESOURCE, Reason.HOLD_AND_WAIT):
+        return
+    shape = _waiting_shape(case)
+    scarce = next((n for n in case.why.lacking if is_extended_resource(n)), None)
+    if shape is None or scarce is None:
+        return
+    from planner.rollout.simulation import pods_by_owner
+
+    snapshot = case.cluster.snapshot
+    matching = shape.static == Static.PASSES
+    for other in snapshot.workloads:
+        if other.kind != "Deployment" or other.key == case.workload.key or other.replicas == 0:
+            continue
+        if scarce not in pod_requests(other.template.spec):
+            continue
+        owners = [r.uid for r in snapshot.replica_sets if r.owner is not None and r.owner.uid == other.uid]
+        indices = [i for uid in owners for i in pods_by_owner(case.cluster).get(uid, ())]
+        names = (snapshot.pods[i].node_name for i in indices)
+        nodes = {case.cluster.node_index[name] for name in names if name in case.cluster.node_index}
+        if not any(matching[n] for n in nodes):
+            continue
+        fewer = replace(other, replicas=other.replicas - 1)
+        run = simulate(
+            case.cluster,
+            [Revision(before=other, after=fewer, has_new_template=False), *case.revisions],
+            seed=case.seed,
+        )
+        if run.done[case.workload.key]:
+            yield case.remedy(
+                RemedyKind.FREE_CAPACITY,
+                f"One {other.namespace}/{other.name} pod fewer while rolling out",
+                f"{other.replicas - 1} of {other.replicas} {other.namespace}/{other.name}; {_at_worst(case, run)}",
+                run,
+                command=f"kubectl scale deployment/{other.name} -n {other.namespace} --replicas={other.replicas - 1}",
+            )
+            return
+
+
+def _other_selector(case: _Case) -> Iterator[Remedy]:
+    """A node selector entry that no node satisfies, left out."""
+    if case.why.reason is not Reason.NO_MATCHING_NODE:
+        return
+    workload = case.workload
+    spec = workload.template.spec
+    for key in spec.node_selector:
+        fewer = FrozenMap({k: v for k, v in spec.node_selector.items() if k != key})
+        template = replace(workload.template, spec=replace(spec, node_selector=fewer))
+        run = case.attempt(replace(workload, template=template))
+        if run.done[workload.key]:
+            yield case.remedy(
+                RemedyKind.FIX_SELECTOR,
+                f"Without nodeSelector {key}={spec.node_selector[key]}",
+                f"no usable node has that label; {_at_worst(case, run)}",
+                run,
+                patch={"spec": {"template": {"spec": {"nodeSelector": {key: None}}}}},
+            )
+            return
+
+
+_SEARCHES: tuple[Callable[[_Case], Iterator[Remedy]], ...] = (
+    _other_strategy, _recreate, _smaller_first, _another_node, _smaller_request, _larger_quota, _other_holder,
+    _other_selector,
+)  # fmt: skip
+
+
+# ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _waiting_shape(case: _Case) -> Shape | None:
+    pods = case.run.pods[case.workload.key]
+    return next((p.shape for p in pods if not p.is_bound and p.is_new), None) or next(
+        (p.shape for p in pods if not p.is_bound), None
+    )
+
+
+def _templates(cluster: Cluster, shape: Shape) -> list[Node]:
+    """One node of each pool that matches the pod and is large enough for it when empty."""
+    found: dict[str, Node] = {}
+    for i in np.flatnonzero(shape.static == Static.PASSES).tolist():
+        node = cluster.nodes[i]
+        large_enough = all(node.allocatable.get(n, 0) >= a for n, a in pod_requests(shape.spec).items())
+        if large_enough:
+            found.setdefault(node_pool(node) or node.name, node)
+    return list(found.values())[:3]
+
+
+def empty_copy(cluster: Cluster, template: Node, number: int) -> Node:
+    """A new node like `template`, with what its DaemonSets will take already set aside."""
+    name = f"{template.name}-new-{number + 1}"
+    taken: dict[str, int] = {}
+    for workload in cluster.snapshot.workloads:
+        if workload.kind == "DaemonSet":
+            spec = workload.template.spec
+            if node_affinity_matches(spec, template.labels, template.name) and tolerates_taints(spec.tolerations, template.taints):  # fmt: skip
+                for resource, amount in pod_requests(spec).items():
+                    taken[resource] = taken.get(resource, 0) + amount
+                taken["pods"] = taken.get("pods", 0) + 1
+    left = {n: max(0, a - taken.get(n, 0)) for n, a in template.allocatable.items()}
+    labels = FrozenMap({**template.labels, "kubernetes.io/hostname": name})
+    return replace(template, name=name, uid="", labels=labels, allocatable=FrozenMap(left), is_cordoned=False)
+
+
+def _at_worst(case: _Case, run: Run) -> str:
+    return f"at worst {case.lowest_ready(run)} of {case.workload.replicas} Ready"
+
+
+def _availability(case: _Case, run: Run) -> str:
+    lowest = case.lowest_ready(run)
+    if lowest == 0:
+        return "no pod is Ready for a while: the service is down while new pods start"
+    return f"{_at_worst(case, run)}, no extra GPU" if _uses_gpu(case.workload) else _at_worst(case, run)
+
+
+def _uses_gpu(workload: Workload) -> bool:
+    return any(is_gpu_resource(n) for n in pod_requests(workload.template.spec))
+
+
+def _kubectl_patch(workload: Workload, patch: object) -> str:
+    return f"kubectl patch {workload.kind.lower()} {workload.name} -n {workload.namespace} -p '{json.dumps(patch)}'"
+
+
+def _resize(cluster: Cluster, pool: str, count: int) -> str:
+    size = sum(1 for n in cluster.nodes if node_pool(n) == pool)
+    if any("cloud.google.com/gke-nodepool" in n.labels for n in cluster.nodes):
+        return f"gcloud container clusters resize CLUSTER --node-pool {pool} --num-nodes {size + count}  # a zone"
+    return f"# grow node pool {pool} from {size} to {size + count} nodes"
+
+
+def _yaml(value: object) -> str:
+    return yaml.safe_dump(value, sort_keys=False, width=120).rstrip()

@@ -1,0 +1,72 @@
+"""Ticks as seconds: how long a workload's pods take to start and to end.
+
+Start-up is learnt from the snapshot (from scheduled to Ready, the median of its pods), termination is the grace period.
+Both are estimates, and both can be given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from planner.inventory.model import Pod, Workload
+from planner.rollout.simulation import Moment
+
+DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from
+_LONGEST_LEARNT_SECONDS = 3 * 3600.0  # a Ready condition that changed later was not a start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Seconds a pod takes to become available, and to be gone; `source` says where the first comes from."""
+
+    startup_seconds: float
+    termination_seconds: float
+    source: str
+
+
+def learn_pace(
+    workload: Workload, pods: Iterable[Pod], *, startup_seconds: float | None, termination_seconds: float | None
+) -> Pace:
+    """The pace of a workload's new pods; `pods` are those it has now.
+
+    Pods whose containers restarted are left out: their Ready time tells of the last restart, not of the start.
+    """
+    grace = float(workload.template.spec.termination_grace_period_seconds)
+    ends = termination_seconds if termination_seconds is not None else grace
+    if startup_seconds is not None:
+        return Pace(startup_seconds=startup_seconds, termination_seconds=ends, source="given")
+    learnt = [
+        pod.ready_at - pod.scheduled_at
+        for pod in pods
+        if pod.is_ready
+        and pod.ready_at is not None
+        and pod.scheduled_at is not None
+        and 0 < pod.ready_at - pod.scheduled_at < _LONGEST_LEARNT_SECONDS
+        and not any(c.restart_count for c in pod.containers)
+    ]
+    wait = float(workload.min_ready_seconds)
+    if not learnt:
+        return Pace(startup_seconds=DEFAULT_STARTUP_SECONDS + wait, termination_seconds=ends, source="default")
+    count = f"{len(learnt)} pod" + ("s" if len(learnt) != 1 else "")
+    return Pace(startup_seconds=median(learnt) + wait, termination_seconds=ends, source=f"learnt from {count}")
+
+
+def seconds_at(moments: Sequence[Moment], pace: Pace) -> list[float]:
+    """Estimated seconds since the change for every moment; the one before the change is 0.
+
+    A tick lasts as long as the slowest of what goes on in it: starting pods, terminating pods.
+    """
+    times: list[float] = []
+    elapsed = 0.0
+    for previous, moment in zip([None, *moments], moments, strict=False):
+        if previous is not None and moment.tick > previous.tick and previous.tick >= 0:
+            waits = [0.0]
+            if previous.new_starting or previous.old_not_ready:
+                waits.append(pace.startup_seconds)
+            if previous.terminating:
+                waits.append(pace.termination_seconds)
+            elapsed += max(waits) if len(waits) > 1 else pace.startup_seconds
+        times.append(elapsed)
+    return times

@@ -1,0 +1,386 @@
+"""Why a rollout is stuck: from the end of a run to a reason, a sentence and the cycle of who waits for whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.inventory.model import Presence
+from planner.inventory.node_labels import node_pool
+from planner.quantity import format_roughly
+from planner.results import PendingPods, Reason, WaitForEdge
+from planner.rollout.controllers.deployment import DeploymentController
+from planner.rollout.run import Revision, Run
+from planner.rollout.strategy import rolling_limits
+from planner.scheduling.cluster import BoolArray
+from planner.scheduling.devices import device_demand
+from planner.scheduling.filters import Fails, fails, feasible, insufficient
+from planner.scheduling.pod import LivePod
+from planner.scheduling.requests import pod_requests
+from planner.scheduling.shape import Shape, Static
+from planner.vocabulary import is_extended_resource
+
+_REFUSALS = {
+    Fails.PORTS: Reason.HOST_PORT,
+    Fails.RESOURCES: Reason.INSUFFICIENT_RESOURCE,
+    Fails.EXCLUSIVE_CLAIM: Reason.VOLUME,
+    Fails.DISK: Reason.VOLUME,
+    Fails.SPREAD_LABEL: Reason.TOPOLOGY_SPREAD,
+    Fails.SPREAD: Reason.TOPOLOGY_SPREAD,
+    Fails.AFFINITY: Reason.POD_AFFINITY,
+    Fails.ANTI_AFFINITY: Reason.POD_AFFINITY,
+    Fails.EXISTING_ANTI_AFFINITY: Reason.POD_AFFINITY,
+    Fails.DEVICES: Reason.DEVICE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    reason: Reason
+    sentence: str
+    wait_for: tuple[WaitForEdge, ...] = ()
+    scheduler_message: str = ""
+    quota_message: str = ""
+    lacking: tuple[str, ...] = ()  # resources short on the nodes that match
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def _asks(shape: Shape, only: tuple[str, ...] = ()) -> str:
+    amounts = pod_requests(shape.spec)
+    names = only or tuple(sorted(amounts, key=lambda n: (not is_extended_resource(n), n)))
+    return ", ".join(f"{format_roughly(amounts[n], n)} {n}" for n in names if n in amounts) or "nothing"
+
+
+def _joined(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
+
+
+def _where(run: Run, nodes: BoolArray) -> str:
+    """The matching nodes as people name them: by pool where all nodes of the pools match, else by number."""
+    cluster = run.simulation.cluster
+    pools = sorted({node_pool(cluster.nodes[i]) for i in np.flatnonzero(nodes).tolist()})
+    if pools and all(pools) and len(pools) <= 3:
+        return f"a node of pool {_joined(pools)}"
+    return f"one of {_plural(int(nodes.sum()), 'matching node')}"
+
+
+def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
+    """Pods never placed, grouped; `keys` maps owners' keys to workload keys."""
+    groups: Counter[tuple[str, str, str, str | None, bool]] = Counter()
+    for pod in run.waiting:
+        workload = keys.get(pod.owner, pod.owner if not pod.owner.startswith("ReplicaSet/") else "")
+        owner = pod.owner.split("/", 1)[0] + "/" + pod.owner.rsplit("/", 1)[-1] if pod.owner else f"Pod/{pod.name}"
+        groups[(pod.namespace, owner, workload, pod.message, pod.is_new)] += 1
+    return tuple(
+        PendingPods(namespace=ns, owner=owner, workload=workload, count=count, message=message, is_new=is_new)
+        for (ns, owner, workload, message, is_new), count in groups.items()
+    )
+
+
+def explain(run: Run, revision: Revision) -> Explanation:
+    """Why `revision`'s rollout did not complete in `run`."""
+    key = revision.after.key
+    pods = run.pods[key]
+    waiting = [p for p in pods if not p.is_bound]
+    new_waiting = [p for p in waiting if p.is_new] or waiting
+    if revision.after.is_paused:
+        return Explanation(
+            reason=Reason.PAUSED,
+            sentence="stuck: the Deployment is paused, so the controller rolls nothing out. "
+            f"Resume it with kubectl rollout resume deployment/{revision.after.name}",
+        )
+    if revision.after.strategy.kind == "OnDelete" and revision.has_new_template:
+        return Explanation(
+            reason=Reason.ON_DELETE,
+            sentence="stuck: the update strategy is OnDelete, so each pod keeps the old revision until someone "
+            "deletes it",
+        )
+    refusal = _refusal(run, key)
+    if refusal and not new_waiting:
+        return _refused(run, revision, refusal)
+    if new_waiting:
+        return _waits(run, revision, new_waiting)
+    starting = [p for p in pods if p.is_bound and not p.is_ready and not p.is_terminating]
+    if starting:
+        return _never_ready(revision, starting)
+    return Explanation(reason=Reason.UNKNOWN, sentence="stuck: nothing moves any more, and the cause is not known")
+
+
+def _refusal(run: Run, key: str) -> str:
+    return next((run.refusals[owner] for owner in _owners(run, key) if owner in run.refusals), "")
+
+
+def _owners(run: Run, key: str) -> list[str]:
+    controller = run.simulation.controllers.get(key)
+    if isinstance(controller, DeploymentController):
+        return [s.key for s in controller.all_sets()]
+    return [key]
+
+
+def _refused(run: Run, revision: Revision, message: str) -> Explanation:
+    is_quota = "quota" in message
+    quota = message.split("quota: ", 1)[-1].split(",", 1)[0].split(":", 1)[0] if is_quota else ""
+    what = (
+        f"the ResourceQuota {quota} refuses new pods" if is_quota else "the API server refuses new pods"
+    )
+    old = sum(1 for p in run.pods[revision.after.key] if not p.is_new and not p.is_terminating)
+    edges: tuple[WaitForEdge, ...] = ()
+    keeps = ""
+    if is_quota and old:
+        keeps = "; the old pods use it up and are kept until new ones are Ready"
+        edges = (
+            WaitForEdge(source=revision.after.key, target="new pod", label="must make"),
+            WaitForEdge(source="new pod", target=f"quota {quota}", label="needs room in"),
+            WaitForEdge(source=f"quota {quota}", target="old pods", label="is used by"),
+            WaitForEdge(source="old pods", target=revision.after.key, label="are deleted by, once new ones are Ready"),
+        )
+    return Explanation(
+        reason=Reason.QUOTA if is_quota else Reason.ADMISSION,
+        sentence=f"stuck: {what}{keeps} ({message})",
+        wait_for=edges,
+        quota_message=message,
+    )
+
+
+def _never_ready(revision: Revision, starting: list[LivePod]) -> Explanation:
+    new = [p for p in starting if p.is_new]
+    if not new and revision.after.kind == "StatefulSet":
+        pod = starting[0]
+        return Explanation(
+            reason=Reason.POD_MANAGEMENT,
+            sentence=f"stuck: {pod.name} is not Ready, and an OrderedReady StatefulSet goes on only when it is",
+        )
+    group = new or starting
+    return Explanation(
+        reason=Reason.NEVER_READY,
+        sentence=f"stuck: {_plural(len(group), 'new pod' if new else 'pod')} started and never became Ready, "
+        "so the old pods are kept",
+    )
+
+
+def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
+    pod = waiting[0]
+    shape, state = pod.shape, run.simulation.state
+    message = pod.message or ""
+    if pod.is_gated:
+        return _gated(run, pod)
+    if shape.blocked:
+        return Explanation(
+            reason=Reason.VOLUME,
+            sentence=f"stuck: the new pod can't be scheduled: {shape.blocked}",
+            scheduler_message=message,
+        )
+    codes = fails(state, shape)
+    static = shape.static == Static.PASSES
+    if not static.any():
+        return _no_node(shape, message)
+    matching = static.copy()
+    if shape.storage.codes is not None:
+        matching &= shape.storage.codes == 0
+        if not matching.any():
+            return Explanation(
+                reason=Reason.VOLUME,
+                sentence="stuck: no node that matches the pod can reach its volume",
+                scheduler_message=message,
+            )
+    where = _where(run, matching)
+    short: Counter[str] = Counter()
+    lacking = np.flatnonzero(matching & (codes == Fails.RESOURCES))
+    if len(lacking):
+        short, _ = insufficient(state, shape, lacking)
+    names = tuple(r.removeprefix("Insufficient ") for r in short if r.startswith("Insufficient "))
+    decisive = Counter(codes[matching].tolist())
+    decisive.pop(Fails.NOTHING, None)
+    commonest = decisive.most_common(1)[0][0] if decisive else Fails.RESOURCES
+    reason = _REFUSALS.get(commonest, Reason.INSUFFICIENT_RESOURCE)
+    if "Too many pods" in short and not names:
+        reason = Reason.TOO_MANY_PODS
+    old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_new]
+    freed = _fits_without(run, shape, old) if old and revision.has_new_template else False
+    context = _Context(run, revision, shape, where, matching, names, old, message)
+    if freed:
+        return _hold_and_wait(context, reason)
+    return _held_by_others(context, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    run: Run
+    revision: Revision
+    shape: Shape
+    where: str
+    matching: BoolArray
+    lacking: tuple[str, ...]
+    old: list[LivePod]
+    message: str
+
+
+def _gated(run: Run, pod: LivePod) -> Explanation:
+    missing = device_demand(run.simulation.cluster, pod.namespace, pod.shape.spec).missing
+    if missing:
+        return Explanation(
+            reason=Reason.MISSING_OBJECT,
+            sentence=f"stuck: the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}",
+        )
+    gates = ", ".join(pod.shape.spec.scheduling_gates)
+    return Explanation(
+        reason=Reason.SCHEDULING_GATE,
+        sentence=f"stuck: the new pod is never tried while its scheduling gates ({gates}) are there",
+    )
+
+
+def _no_node(shape: Shape, message: str) -> Explanation:
+    codes = Counter(shape.static.tolist())
+    parts = []
+    for code, words in (
+        (Static.CORDONED, "cordoned"),
+        (Static.TAINT, "with a taint the pod doesn't tolerate"),
+        (Static.NODE_AFFINITY, "that its node selector or affinity rules out"),
+        (Static.NOT_NAMED, "not named in its affinity"),
+        (Static.OTHER_NODE_NAME, "other than the one it names"),
+    ):
+        if codes.get(code):
+            parts.append(f"{codes[code]} {words}")
+    return Explanation(
+        reason=Reason.NO_MATCHING_NODE,
+        sentence=f"stuck: no node matches the new pod ({', '.join(parts) or 'the cluster has no nodes'})",
+        scheduler_message=message,
+    )
+
+
+def _fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
+    """Whether the pod would fit somewhere if `pods` were gone."""
+    state = run.simulation.state
+    for pod in pods:
+        state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
+        state.hold_devices(pod.devices, release=True)
+    fits = bool(feasible(state, shape).any())
+    for pod in pods:
+        state.add(pod.shape, pod.node, is_terminating=pod.is_terminating)
+        state.hold_devices(pod.devices)
+    return fits
+
+
+def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
+    surge, unavailable = rolling_limits(c.revision.after)
+    thing = _joined(list(c.lacking)) if c.lacking else ""
+    kept = "which are kept until a new one is Ready"
+    if thing:
+        needs = f"the new pod needs {_asks(c.shape, c.lacking)} on {c.where}"
+        held = _held(c)
+        sentence = f"stuck: {needs}; {held}, {kept}"
+        cycle_thing = thing
+    else:
+        words = {
+            Reason.HOST_PORT: "its host port",
+            Reason.POD_AFFINITY: "a node its (anti-)affinity allows",
+            Reason.TOPOLOGY_SPREAD: "a node its topology spread allows",
+            Reason.DEVICE: "a device",
+            Reason.TOO_MANY_PODS: "room under the node's pod limit",
+            Reason.VOLUME: "its volume",
+        }
+        cycle_thing = words.get(reason, "room")
+        sentence = f"stuck: the new pod needs {cycle_thing} on {c.where}, taken by the old pods, {kept}"
+    sentence += f" (surge {surge}, unavailable {unavailable} of {c.revision.after.replicas})"
+    is_held = reason in (Reason.INSUFFICIENT_RESOURCE, Reason.HOST_PORT, Reason.DEVICE, Reason.TOO_MANY_PODS)
+    controller = f"{c.revision.after.kind} {c.revision.after.name}"
+    return Explanation(
+        reason=Reason.HOLD_AND_WAIT if is_held else reason,
+        sentence=sentence,
+        wait_for=(
+            WaitForEdge(source=controller, target="new pod", label="waits until Ready"),
+            WaitForEdge(source="new pod", target=cycle_thing, label="waits for"),
+            WaitForEdge(source=cycle_thing, target="old pods", label="is held by"),
+            WaitForEdge(source="old pods", target=controller, label="are kept by"),
+        ),
+        scheduler_message=c.message,
+        lacking=c.lacking,
+    )
+
+
+def _held(c: _Context) -> str:
+    """Who holds the scarce resource on the matching nodes: "all 6 are held by the old pods"."""
+    scarce = next((n for n in c.lacking if is_extended_resource(n)), c.lacking[0])
+    cluster, state = c.run.simulation.cluster, c.run.simulation.state
+    row = cluster.row.get(scarce)
+    if row is None:
+        return f"no node has {scarce}"
+    total = int(cluster.allocatable[row, c.matching].sum())
+    free = int(np.maximum(state.free[row, c.matching], 0).sum())
+    mine = sum(
+        int(p.shape.amounts[list(p.shape.rows).index(row)])
+        for p in c.old
+        if row in p.shape.rows and c.matching[p.node]
+    )
+    if not is_extended_resource(scarce):
+        return f"the old pods hold {format_roughly(mine, scarce)} of {format_roughly(total, scarce)}"
+    if mine == total:
+        return f"all {total} {scarce} there are held by the old pods"
+    others = total - free - mine
+    return (
+        f"of the {total} {scarce} there, {mine} are held by the old pods"
+        + (f", {others} by others" if others > 0 else "")
+        + (f" and {free} free {'is' if free == 1 else 'are'} not where it would fit" if free else "")
+    )
+
+
+def _held_by_others(c: _Context, reason: Reason) -> Explanation:
+    old = f" The {_plural(len(c.old), 'old pod')} would not make room either." if c.old else ""
+    if reason is Reason.INSUFFICIENT_RESOURCE and c.lacking:
+        absent = [n for n in c.lacking if c.run.simulation.cluster.row.get(n) is None]
+        if absent:
+            sentence = f"stuck: the pod needs {_asks(c.shape, tuple(absent))}, and no node has {_joined(absent)}"
+        else:
+            sentence = f"stuck: the pod needs {_asks(c.shape, c.lacking)} on {c.where}; {_room(c)}.{old}".rstrip(".")
+    else:
+        words = {
+            Reason.HOST_PORT: "the host port is taken on every node that matches",
+            Reason.POD_AFFINITY: "affinity or anti-affinity to other pods leaves no node",
+            Reason.TOPOLOGY_SPREAD: "the topology spread constraints leave no node with room",
+            Reason.TOO_MANY_PODS: "the nodes that match run as many pods as they may",
+            Reason.DEVICE: "the devices its claims ask for are all in use",
+            Reason.VOLUME: "its volume is in use by another pod",
+        }
+        sentence = f"stuck: {words.get(reason, 'no node has room for the new pod')}.{old}".rstrip(".")
+    return Explanation(reason=reason, sentence=sentence, scheduler_message=c.message, lacking=c.lacking)
+
+
+def _room(c: _Context) -> str:
+    """What the matching nodes have of the lacking resources: too small as they are, or too full."""
+    cluster, state = c.run.simulation.cluster, c.run.simulation.state
+    small, full = [], []
+    for name in c.lacking:
+        row = cluster.row[name]
+        largest = int(cluster.allocatable[row, c.matching].max())
+        wanted = int(c.shape.amounts[list(c.shape.rows).index(row)])
+        if wanted > largest:
+            small.append(f"{format_roughly(largest, name)} {name}")
+        else:
+            free = int(np.maximum(state.free[row, c.matching], 0).max())
+            full.append(f"{format_roughly(free, name)} {name}")
+    if small:
+        return f"even empty, the largest of them has only {_joined(small)}"
+    return f"no more than {_joined(full)} is free on any one of them"
+
+
+def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
+    """What the snapshot lacks for a sure answer on this workload."""
+    cluster = run.simulation.cluster
+    snapshot = cluster.snapshot
+    found = []
+    demand = device_demand(cluster, revision.after.namespace, revision.after.template.spec)
+    if demand.unknown:
+        found.append(demand.unknown)
+    if any(v.kind == "persistentVolumeClaim" for v in revision.after.template.spec.volumes) or (
+        revision.after.claim_templates
+    ):
+        for kind in ("PersistentVolumeClaim", "PersistentVolume"):
+            if snapshot.presence.get(kind) is not Presence.PRESENT:
+                found.append(f"the pods use volumes, and the snapshot doesn't hold {kind}s")
+                break
+    return tuple(found)
