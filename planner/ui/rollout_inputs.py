@@ -26,6 +26,7 @@ _OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "nod
 _MOST_REPLICAS = 100_000
 _MOST_SECONDS = 86_400
 _LONGEST_TEXT = 6_000  # letters of a patch or manifest that still make a link browsers take
+_LABEL = re.compile(r"([\w./-]{1,317})\s*=\s*([\w.-]{0,63})", re.ASCII)  # about what the API server takes
 _BY_WORKLOAD, _BY_MANIFEST = "workload", "manifest"
 
 
@@ -204,7 +205,7 @@ def _share(typed: str) -> int | str:
 def _labels(typed: str) -> Labels:
     if typed.lower() == "none":
         return EMPTY
-    pairs = [part.partition("=") for part in typed.split(",")]
-    if not all(middle and key.strip() and value.strip() for key, middle, value in pairs):
+    pairs = [_LABEL.fullmatch(part.strip()) for part in typed.split(",")]
+    if not all(pairs):
         raise ChangeError(f'"{typed[:60]}" is not a node selector', mend='Write it like "disk=ssd, zone=a"')
-    return FrozenMap({key.strip(): value.strip() for key, _, value in pairs})
+    return FrozenMap({pair[1]: pair[2] for pair in pairs if pair})

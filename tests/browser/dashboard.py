@@ -1,0 +1,150 @@
+"""The running dashboard and one visitor of it: what the browser tests talk to."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from playwright.sync_api import Locator, Page, expect
+
+ROOT = Path(__file__).parents[2]
+SCREENSHOTS = ROOT / "docs" / "screenshots"
+SCREENSHOTS_ASKED = "HEADROOM_SCREENSHOTS"
+_WAIT_SECONDS = 60
+_ANSWER_MS = 30_000
+# Streamlit's frontend looks for the server below the page's own path first; the two answers "no" are its way of asking.
+_PROBES = re.compile(r"/_stcore/(health|host-config)$")
+
+
+def pages() -> list[tuple[str, str]]:
+    """(path, title) of every page, as the router's table has them; the home page's path is empty."""
+    tree = ast.parse((ROOT / "pages" / "_router.py").read_text(encoding="utf-8"))
+    table = next(
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "PAGES"
+    )
+    listed = [(file, title) for section in table.values() for file, title, *_ in section]
+    return [("" if file == "overview.py" else Path(file).stem, title) for file, title in listed]
+
+
+@contextmanager
+def serving(log: Path) -> Iterator[str]:
+    """The real app, started as a user would, on a free port; its URL. What it logs goes to `log`."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        "app.py",
+        "--server.headless",
+        "true",
+        "--server.port",
+        str(port),
+    ]
+    with log.open("w", encoding="utf-8") as output:
+        server = subprocess.Popen(
+            [*command, "--server.address", "localhost", "--server.fileWatcherType", "none"],
+            cwd=ROOT,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            _wait(f"http://localhost:{port}/_stcore/health", server, log)
+            yield f"http://localhost:{port}"
+        finally:
+            server.terminate()
+            server.wait(timeout=20)
+
+
+def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while server.poll() is None and time.monotonic() < deadline:
+        try:
+            with urlopen(url, timeout=2):
+                return
+        except (URLError, OSError):
+            time.sleep(0.1)
+    raise RuntimeError(f"the app did not start:\n{log.read_text(encoding='utf-8')}")
+
+
+class Visitor:
+    """One browser window on the dashboard. It remembers what must never happen: errors and requests to elsewhere."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.url = page, url
+        self.complaints: list[str] = []
+        page.on("console", lambda message: self._hear(message.type, message.text, message.location))
+        page.on("pageerror", lambda error: self.complaints.append(f"page error: {error}"))
+        page.on("request", lambda request: self._see(request.url))
+
+    def _hear(self, kind: str, text: str, location: Any) -> None:
+        if kind == "error" and not _PROBES.search(location.get("url", "")):
+            self.complaints.append(f"console: {text} {location}")
+
+    def _see(self, url: str) -> None:
+        if not url.startswith((self.url, self.url.replace("http", "ws"), "data:", "blob:")):
+            self.complaints.append(f"request to elsewhere: {url}")
+
+    def open(self, path: str = "") -> None:
+        """Go to a page of the dashboard, given its path and query, and wait until it is all there."""
+        self.page.goto(f"{self.url}/{path}")
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the script has run to its end and nothing on the page is stale."""
+        self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=_ANSWER_MS)
+        self.page.wait_for_selector('[data-testid="stMain"] :is(h1, [data-testid="stAlert"])', timeout=_ANSWER_MS)
+        assert not self.page.get_by_text("Our mistake").count(), "the page failed: see the server's log"
+        expect(self.page.locator('[data-stale="true"]')).to_have_count(0, timeout=_ANSWER_MS)
+
+    def main(self) -> Locator:
+        return self.page.get_by_test_id("stMain")
+
+    def fill(self, label: str, text: str) -> None:
+        """Type into the text or number field named `label` and wait for the answer."""
+        field = self.page.get_by_label(label, exact=True).first
+        field.fill(text)
+        field.press("Enter")
+        self.answered()
+
+    def answered(self) -> None:
+        """Wait for the run that an input set off."""
+        self.page.wait_for_timeout(300)  # the run starts a moment after the input
+        self.settle()
+
+    def is_healthy(self) -> None:
+        """No exception, no mistake of ours, nothing heard or seen that must not be."""
+        expect(self.page.get_by_test_id("stException")).to_have_count(0)
+        expect(self.page.get_by_text("Our mistake")).to_have_count(0)
+        assert self.complaints == []
+
+    def is_within_width(self) -> None:
+        """Nothing makes the page wider than the window."""
+        assert self.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert self.main().evaluate("main => main.scrollWidth <= main.clientWidth")
+
+    def screenshot(self, name: str) -> None:
+        """docs/screenshots/`name`.png of the whole page, when it is asked for (``make screenshots``)."""
+        if os.environ.get(SCREENSHOTS_ASKED):
+            size = self.page.viewport_size or {"width": 1360, "height": 900}
+            height = self.main().evaluate("main => main.scrollHeight")
+            self.page.set_viewport_size({"width": size["width"], "height": min(height + 16, 4000)})
+            self.page.wait_for_timeout(700)  # charts are drawn anew at the new size
+            SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
+            self.page.set_viewport_size(size)

@@ -1,0 +1,54 @@
+"""What holds for every page of the dashboard; each is also shown for the documents' screenshots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import ViewportSize, expect
+
+from tests.browser.dashboard import Visitor, pages, serving
+
+PAGES = pages()
+PHONE = ViewportSize(width=390, height=844)
+DARK = "rgb(16, 22, 29)"  # backgroundColor of [theme.dark]
+
+
+@pytest.mark.parametrize(("path", "title"), PAGES, ids=[title for _, title in PAGES])
+def test_page_by_deep_link_then_dark_then_on_a_phone_screenshot(
+    path: str, title: str, visit: Callable[..., Visitor], tmp_path: Path
+) -> None:
+    """The deep link is the very first request after the server's start: Streamlit once ran such a page alone."""
+    with serving(tmp_path / "server.log") as url:
+        visitor = visit(url=url)
+        visitor.open(path)
+        expect(visitor.page.get_by_role("heading", level=1)).to_have_text(title)
+        for _, other in PAGES:
+            expect(visitor.page.get_by_test_id("stSidebarNavLink").filter(has_text=other).first).to_be_visible()
+        every_chart_says_what_it_shows(visitor)
+        visitor.screenshot(path or "overview")
+
+        visitor.page.emulate_media(color_scheme="dark")
+        expect(visitor.page.get_by_test_id("stApp")).to_have_css("background-color", DARK)
+        visitor.screenshot(f"{path or 'overview'}-dark")
+
+        visitor.page.set_viewport_size(PHONE)
+        visitor.settle()
+        visitor.is_within_width()
+        visitor.screenshot(f"{path or 'overview'}-phone")
+        visitor.is_healthy()
+        visitor.page.goto("about:blank")  # before the server goes
+    log = (tmp_path / "server.log").read_text(encoding="utf-8").lower()
+    assert "deprecat" not in log
+    assert "will be removed" not in log
+
+
+def every_chart_says_what_it_shows(visitor: Visitor) -> None:
+    charts = visitor.page.get_by_test_id("stPlotlyChart")
+    for place in range(charts.count()):
+        chart = charts.nth(place)
+        figure = chart.locator("xpath=ancestor-or-self::*[@role='figure'] | descendant::*[@role='figure']").first
+        expect(figure).to_have_attribute("aria-label", re.compile(r"\w+ \w+"))
+        assert chart.locator("[data-title*='cloud' i], [data-title*='chart studio' i]").count() == 0

@@ -1,0 +1,97 @@
+"""The Rollout page in a real browser: the demo's story, links that keep what was asked, a cell that is clicked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import Visitor
+
+WORKER = "Deployment/prod/ml-worker"
+
+
+def asked(visitor: Visitor) -> dict[str, list[str]]:
+    return parse_qs(urlparse(visitor.page.url).query)
+
+
+def title_of_verdict(visitor: Visitor, words: str) -> None:
+    expect(visitor.main().get_by_text(words).first).to_be_visible()
+
+
+def test_demo_is_told_on_the_home_page_and_leads_to_the_rollout(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.open()
+    expect(visitor.main().get_by_text("could not be rolled out now").first).to_be_visible()
+    visitor.main().get_by_test_id("stPageLink").filter(has_text=WORKER).first.click()
+    visitor.page.wait_for_url("**/rollout?**")
+    visitor.settle()
+    title_of_verdict(visitor, "✗ Stuck: hold and wait")
+
+
+def test_surge_0_and_unavailable_1_complete_and_the_copied_link_shows_the_same(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.open(f"rollout?workload={WORKER}")
+    title_of_verdict(visitor, "✗ Stuck: hold and wait")
+    expect(visitor.main().get_by_text("nodes are available").first).to_be_visible()
+    expect(visitor.main().get_by_text("Who waits for whom")).to_be_visible()
+
+    visitor.fill("maxSurge", "0")
+    visitor.fill("maxUnavailable", "1")
+    title_of_verdict(visitor, "✓ Completes")
+    assert asked(visitor)["max_surge"] == ["0"]
+    assert asked(visitor)["max_unavailable"] == ["1"]
+
+    other = visit()  # a browser that knows nothing but the link
+    other.open(visitor.page.url.removeprefix(f"{visitor.url}/"))
+    title_of_verdict(other, "✓ Completes")
+    expect(other.page.get_by_label("maxSurge", exact=True).first).to_have_value("0")
+    assert asked(other) == asked(visitor)
+
+
+def test_a_click_on_a_cell_of_the_grid_adopts_it(visit: Callable[..., Visitor]) -> None:
+    visitor = visit(height=3200)
+    visitor.open(f"rollout?workload={WORKER}")
+    cell = visitor.main().get_by_test_id("stPlotlyChart").last.locator(".scatterlayer .point").first
+    cell.scroll_into_view_if_needed()
+    cell.click(force=True)
+    visitor.answered()
+    expect(visitor.page.get_by_label("maxSurge", exact=True).first).not_to_have_value("")
+    assert {"max_surge", "max_unavailable"} <= set(asked(visitor))
+
+
+def test_a_remedy_is_tried_with_one_click(visit: Callable[..., Visitor]) -> None:
+    visitor = visit(height=2400)
+    visitor.open(f"rollout?workload={WORKER}")
+    visitor.page.get_by_role("button", name="Try it here").first.click()
+    visitor.answered()
+    title_of_verdict(visitor, "✓ Completes")
+    assert "patch" in asked(visitor)
+
+
+def test_download_is_the_versioned_document(visit: Callable[..., Visitor]) -> None:
+    visitor = visit(height=3200)
+    visitor.open(f"rollout?workload={WORKER}")
+    with visitor.page.expect_download() as waiting:
+        visitor.page.get_by_role("button", name="Download JSON").click()
+    document = json.loads(waiting.value.path().read_text(encoding="utf-8"))
+    assert document["format"] == "headroom.rollout/v1"
+    assert document["result"]["verdict"] == "stuck"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("workload=Deployment/prod/no-such", "The link asks for workload"),
+        (f"workload={WORKER}&replicas=-3", "The link asks for replicas"),
+        (f"workload={WORKER}&max_surge=lots", "neither a number nor a percentage"),
+        (f"workload={WORKER}&node_selector=%3Cimg%20src=x%3E", "is not a node selector"),
+    ],
+)
+def test_links_nobody_should_trust_get_a_sentence(query: str, said: str, visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.open(f"rollout?{query}")
+    expect(visitor.main().get_by_text(said).first).to_be_visible()
