@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from planner.pricing.model import (
@@ -136,6 +137,19 @@ def price_machine(
     Price
         `usd_per_hour` None, with the reason and a sentence, where any part has no price.
     """
+    return _price(book, machine_type, region_id, provisioning, gpu, gpu_count, local_ssd_gib)
+
+
+@lru_cache(maxsize=16_384)  # a cluster's thousands of nodes are a few kinds of machine
+def _price(
+    book: PriceBook,
+    machine_type: str,
+    region_id: str,
+    provisioning: Provisioning,
+    gpu: str,
+    gpu_count: float,
+    local_ssd_gib: float,
+) -> Price:
     ask = _Question(book, machine_type, region_id, provisioning)
     host = ask.host()
     if isinstance(host, _Refusal):
