@@ -35,14 +35,21 @@ class Cluster:
         return self.clock
 
     def fresh_name(self, prefix: str) -> str:
-        return prefix + "".join(self.random.choice("bcdfghjklmnpqrstvwxz2456789") for _ in range(5))
+        """``prefix`` and five letters that no object ends with yet."""
+        endings = {name[-5:] for kind in self.kinds.values() for _, name in kind}
+        while True:
+            ending = "".join(self.random.choice("bcdfghjklmnpqrstvwxz2456789") for _ in range(5))
+            if ending not in endings:
+                return prefix + ending
 
     def tell(self, event: str, item: Object) -> None:
         for listener in self.listeners:
             listener(event, item)
 
     def create(self, item: Object) -> Object:
-        item["metadata"].setdefault("uid", f"uid-{self.random.getrandbits(64):016x}")
+        if key(item) in self.kinds.get(item["kind"], {}):
+            raise ValueError(f"{item['kind']} {key(item)} exists already")
+        item["metadata"].setdefault("uid", f"uid-{item['kind']}-{'/'.join(key(item))}-{self.clock}")
         item["metadata"]["created"] = (self.tick, self.now())
         self.kinds.setdefault(item["kind"], {})[key(item)] = item
         self.tell("created", item)

@@ -139,7 +139,7 @@ def new_replicas(deployment: Object, everything: list[Object], newest: Object) -
 
 def make_replica_set(cluster: Cluster, deployment: Object, old: list[Object]) -> Object:
     """sync.go getNewReplicaSet, when there is none."""
-    suffix = f"{cluster.random.getrandbits(32):08x}"
+    suffix = cluster.fresh_name("")
     template = copy.deepcopy(deployment["spec"]["template"])
     template.setdefault("metadata", {}).setdefault("labels", {})[HASH] = suffix
     selector = copy.deepcopy(deployment["spec"]["selector"])

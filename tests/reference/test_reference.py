@@ -1,0 +1,214 @@
+"""The second oracle itself: small rollouts worked out by hand, and properties on clusters nobody recorded."""
+
+from __future__ import annotations
+
+import copy
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from tests.reference.controllers import surge_and_unavailable
+from tests.reference.drain import drain
+from tests.reference.headroom import headroom
+from tests.reference.objects import Object, is_bound, pod_requests, quantity, strategic_merge
+from tests.reference.random_clusters import Case, grow, node, priority_classes, random_case
+from tests.reference.simulation import Simulation, simulate
+
+SEEDS = range(60)
+REV_2 = {"spec": {"template": {"spec": {"containers": [{"name": "main", "env": [{"name": "REV", "value": "2"}]}]}}}}
+
+
+def deployment(replicas: int, surge: Any, unavailable: Any, name: str = "worker") -> Object:
+    asks = {"cpu": "1", "memory": "1Gi", "nvidia.com/gpu": "1"}
+    container = {"name": "main", "image": "x", "env": [{"name": "REV", "value": "1"}], "resources": {"requests": asks}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "ml"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "strategy": {
+                "type": "RollingUpdate",
+                "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable},
+            },
+            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}},
+        },
+        "status": {},
+    }
+
+
+def play(items: list[Object], patch: Object = REV_2, never_ready: list[dict[str, str]] | None = None) -> dict[str, Any]:
+    change = {"kind": "Deployment", "namespace": "ml", "name": "worker", "patch": patch}
+    return simulate(items, [change], never_ready or [])
+
+
+@pytest.mark.parametrize(
+    ("surge", "unavailable", "verdict", "ticks"),
+    [("25%", "25%", "stuck", 0), (1, 0, "stuck", 0), (0, 1, "complete", 2), (1, 1, "complete", 2)],
+)
+def test_one_replica_on_the_last_gpu(surge: Any, unavailable: Any, verdict: str, ticks: int) -> None:
+    items = grow([node("gpu-0", "a", 8, 32, 1), deployment(1, surge, unavailable)], [], 0)
+    outcome = play(items)
+    assert (outcome["verdict"], outcome["ticks"]) == (verdict, ticks)
+    assert outcome["peak_held"] == {"nvidia.com/gpu": 1.0}
+
+
+def test_the_message_is_the_schedulers() -> None:
+    items = grow([node("gpu-0", "a", 8, 32, 1), node("cpu-0", "a", 8, 32, 0), deployment(1, 1, 0)], [], 0)
+    (pending,) = play(items)["pending"]
+    assert pending["message"] == (
+        "0/2 nodes are available: 2 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: "
+        "0/2 nodes are available: 1 No preemption victims found for incoming pod, "
+        "1 Preemption is not helpful for scheduling."
+    )
+
+
+def test_pods_that_never_become_ready_stop_the_rollout() -> None:
+    items = grow([node("gpu-0", "a", 8, 32, 8), deployment(4, 1, 1)], [], 0)
+    outcome = play(items, never_ready=[{"app": "worker"}])
+    assert outcome["verdict"] == "stuck"
+    assert outcome["workloads"]["Deployment/ml/worker"] == {"peak_pods": 6, "min_ready": 3}
+    assert not outcome["pending"]
+
+
+def test_a_scaling_change_scales_the_old_revision_first() -> None:
+    items = grow([node("gpu-0", "a", 8, 32, 2), deployment(1, 1, 0)], [], 0)
+    outcome = play(items, strategic_merge(REV_2, {"spec": {"replicas": 2}}))
+    assert outcome["verdict"] == "stuck"
+    status = outcome["final"]["Deployment/ml/worker"]
+    assert (status["replicas"], status["updatedReplicas"], status["readyReplicas"]) == (3, 1, 2)
+
+
+def test_a_quota_counts_what_terminates() -> None:
+    hard = {"requests.nvidia.com/gpu": "2"}
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "ml"}, "spec": {"hard": hard}}
+    items = grow([node("gpu-0", "a", 8, 32, 8), quota, deployment(2, 0, 1)], [], 0)
+    outcome = play(items)
+    assert outcome["verdict"] == "complete"
+    assert outcome["workloads"]["Deployment/ml/worker"] == {"peak_pods": 2, "min_ready": 1}
+
+
+def test_a_more_important_rollout_takes_the_gpu_of_a_lesser_pod() -> None:
+    important = deployment(1, 1, 0)
+    important["spec"]["template"]["spec"]["priorityClassName"] = "high"
+    lesser = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "lesser", "namespace": "other", "labels": {"app": "lesser"}},
+        "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1", "nvidia.com/gpu": "1"}}}]},
+        "status": {"phase": "Pending"},
+    }
+    items = grow([*priority_classes(), node("gpu-0", "a", 8, 32, 2), important], [lesser], 0)
+    outcome = play(items)
+    assert (outcome["verdict"], outcome["ticks"]) == ("complete", 3)
+    assert outcome["peak_held"] == {"nvidia.com/gpu": 2.0}
+
+
+def test_a_drain_waits_for_the_budget() -> None:
+    budget: Object = {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "worker", "namespace": "ml"},
+        "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "worker"}}},
+        "status": {},
+    }
+    items = grow([node("gpu-0", "a", 8, 32, 1), node("gpu-1", "a", 8, 32, 1), deployment(2, 1, 0), budget], [], 0)
+    outcome = drain(items, ["gpu-0"])
+    assert (outcome["evicted"], outcome["drained"], outcome["blocked_by_pdb"]) == (0, False, {"worker": 1})
+    budget["spec"]["minAvailable"] = 1
+    items = grow([node("gpu-0", "a", 8, 32, 1), node("gpu-1", "a", 8, 32, 1), deployment(2, 1, 0), budget], [], 0)
+    outcome = drain(items, ["gpu-0"])
+    assert (outcome["evicted"], outcome["drained"], outcome["pending"]) == (1, True, {"worker": 1})
+
+
+def test_headroom_ends_at_the_first_pod_that_does_not_fit() -> None:
+    items = grow([node("gpu-0", "a", 8, 32, 4), node("gpu-1", "a", 2, 32, 4), deployment(1, 1, 0)], [], 0)
+    containers = deployment(1, 1, 0)["spec"]["template"]["spec"]["containers"]
+    shape = {"metadata": {"name": "x", "namespace": "ml", "labels": {}}, "spec": {"containers": containers}}
+    outcome = headroom(items, shape)
+    # 4 GPUs on the first node, 2 CPUs on the second; one pod is there already.
+    assert outcome["fits"] == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("100m", Fraction(1, 10)), ("2Gi", 2**31), ("1e3", 1000), ("1.5", Fraction(3, 2)), ("12E", 12 * 10**18), (4, 4)],
+)
+def test_quantities(text: Any, value: Fraction) -> None:
+    assert quantity(text) == value
+
+
+def test_init_containers_and_sidecars_count_as_the_scheduler_counts() -> None:
+    def container(cpu: str, **more: str) -> Object:
+        return {"name": "x", "resources": {"requests": {"cpu": cpu}}, **more}
+
+    spec = {
+        "containers": [container("1")],
+        "initContainers": [container("2", restartPolicy="Always"), container("5")],
+        "overhead": {"cpu": "1"},
+    }
+    # Running: 1 + 2. Starting: 5 beside the sidecar's 2. The larger, and the overhead.
+    assert pod_requests({"spec": spec}) == {"cpu": 8}
+
+
+# --- properties -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def case(request: pytest.FixtureRequest) -> Case:
+    return random_case(request.param)
+
+
+def test_the_same_seed_gives_the_same_outcome(case: Case) -> None:
+    before = copy.deepcopy(case)
+    first = simulate(case.items, case.changes, case.never_ready, 7)
+    assert case == before, "the input was changed"
+    assert first == simulate(case.items, case.changes, case.never_ready, 7)
+
+
+def test_no_node_ever_holds_more_than_it_has(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = 0
+
+    def record(simulation: Simulation) -> None:
+        nonlocal seen
+        seen += 1
+        for name, pods in simulation.cluster.pods_by_node().items():
+            room = simulation.cluster.kinds["Node"]["", name]["status"]["allocatable"]
+            for resource in ("cpu", "memory", "nvidia.com/gpu"):
+                used = sum(pod_requests(pod).get(resource, 0) for pod in pods)
+                assert used <= quantity(room.get(resource, 0)), (name, resource)
+            assert all(is_bound(pod) for pod in pods)
+        original(simulation)
+
+    original = Simulation.record
+    monkeypatch.setattr(Simulation, "record", record)
+    simulate(case.items, case.changes, case.never_ready)
+    assert seen >= 2
+
+
+def test_surge_and_unavailability_keep_their_limits(case: Case) -> None:
+    outcome = simulate(case.items, case.changes, case.never_ready)
+    for wanted in case.changes:
+        if wanted["kind"] != "Deployment" or len(case.changes) > 1:
+            continue  # two rollouts may preempt each other
+        found = next(i for i in case.items if i["kind"] == "Deployment" and i["metadata"]["name"] == wanted["name"])
+        item = strategic_merge(found, wanted["patch"])
+        surge, unavailable = surge_and_unavailable(item)
+        replicas, name = item["spec"]["replicas"], f"Deployment/ml/{wanted['name']}"
+        rows = [row["workloads"][name] for row in outcome["timeline"]]
+        alive = [row["pods"] - row["terminating"] for row in rows]
+        if item["spec"]["strategy"]["type"] == "Recreate":
+            assert max(row["pods"] for row in rows) <= max(replicas, alive[0])
+        else:
+            assert max(alive) <= max(replicas + surge, alive[0])
+            assert min(row["ready"] for row in rows) >= min(rows[0]["ready"], replicas - unavailable)
+
+
+def test_complete_means_everything_is_new_and_available(case: Case) -> None:
+    outcome = simulate(case.items, case.changes, case.never_ready)
+    for wanted in case.changes:
+        status = outcome["final"][f"{wanted['kind']}/ml/{wanted['name']}"]
+        if outcome["verdict"] == "complete" and wanted["kind"] == "Deployment":
+            assert status["updatedReplicas"] == status["replicas"] == status["availableReplicas"]
+    assert all(pod["message"] for pod in outcome["pending"])
