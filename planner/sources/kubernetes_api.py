@@ -1,0 +1,366 @@
+"""A live cluster through the API server, by kubeconfig context. Read only: GET requests, nothing else.
+
+Lists are paged and their raw JSON goes straight to the snapshot's decoder: the client's own model objects would cost
+ten times as long. A list that is refused (403) or not installed (404) is noted, not fatal.
+
+Source: Kubernetes API concepts, "Retrieving large results sets in chunks" (limit, continue, 410), v1.36.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec
+import urllib3
+from kubernetes import client, config
+from kubernetes.config.config_exception import ConfigException
+
+from planner.errors import SourceError
+from planner.inventory.model import Finding, PodLog, Severity, Snapshot
+from planner.inventory.parse import Part, build_snapshot
+
+IN_CLUSTER: Final = "in-cluster"  # the context of a pod that looks at its own cluster
+PAGE_SIZE: Final = 500  # objects; what kubectl asks for
+CONNECT_SECONDS: Final = 5.0
+READ_SECONDS: Final = 60.0
+ATTEMPTS: Final = 4  # of one request
+FIRST_WAIT_SECONDS: Final = 0.5  # doubled after each attempt
+LONGEST_WAIT_SECONDS: Final = 10.0  # whatever Retry-After says
+LOG_LINES: Final = 2000  # the last ones of a container
+LOG_BYTES: Final = 2 * 2**20
+
+_DEVICE_VERSIONS = ("v1", "v1beta2", "v1beta1")
+PATHS: Final[dict[str, tuple[str, ...]]] = {
+    "Node": ("/api/v1/nodes",),
+    "Namespace": ("/api/v1/namespaces",),
+    "Pod": ("/api/v1/pods",),
+    "ReplicaSet": ("/apis/apps/v1/replicasets",),
+    "Deployment": ("/apis/apps/v1/deployments",),
+    "StatefulSet": ("/apis/apps/v1/statefulsets",),
+    "DaemonSet": ("/apis/apps/v1/daemonsets",),
+    "Job": ("/apis/batch/v1/jobs",),
+    "PodDisruptionBudget": ("/apis/policy/v1/poddisruptionbudgets",),
+    "PriorityClass": ("/apis/scheduling.k8s.io/v1/priorityclasses",),
+    "ResourceQuota": ("/api/v1/resourcequotas",),
+    "LimitRange": ("/api/v1/limitranges",),
+    "PersistentVolume": ("/api/v1/persistentvolumes",),
+    "PersistentVolumeClaim": ("/api/v1/persistentvolumeclaims",),
+    "StorageClass": ("/apis/storage.k8s.io/v1/storageclasses",),
+    "DeviceClass": tuple(f"/apis/resource.k8s.io/{version}/deviceclasses" for version in _DEVICE_VERSIONS),
+    "ResourceSlice": tuple(f"/apis/resource.k8s.io/{version}/resourceslices" for version in _DEVICE_VERSIONS),
+    "ResourceClaim": tuple(f"/apis/resource.k8s.io/{version}/resourceclaims" for version in _DEVICE_VERSIONS),
+    "ResourceClaimTemplate": tuple(
+        f"/apis/resource.k8s.io/{version}/resourceclaimtemplates" for version in _DEVICE_VERSIONS
+    ),
+    "Event": ("/api/v1/events",),
+    "PodMetrics": ("/apis/metrics.k8s.io/v1beta1/pods",),
+}
+"""kind → the lists it is read from: the first one that is installed."""
+
+_OPTIONAL = frozenset({"Event", "PodMetrics"})  # a server that fails on these has still told where the pods are
+_PASSING = frozenset({429, 500, 502, 503, 504})
+_AUTH = ("BearerToken",)
+
+
+class _Metadata(msgspec.Struct):
+    continue_: str | None = msgspec.field(name="continue", default=None)
+
+
+class _Page(msgspec.Struct):
+    """A List, or a Status in the place of one."""
+
+    kind: str | None = None
+    api_version: str | None = msgspec.field(name="apiVersion", default=None)
+    metadata: _Metadata | None = None
+    items: list[msgspec.Raw] | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    status: int
+    body: bytes
+    retry_after_seconds: float | None = None
+
+    @property
+    def message(self) -> str:
+        """What the server says is wrong."""
+        try:
+            return msgspec.json.decode(self.body, type=_Page).message or f"status {self.status}"
+        except msgspec.MsgspecError:
+            return f"status {self.status}"
+
+
+def contexts() -> tuple[str, ...]:
+    """The contexts of the kubeconfig files, the current one first; empty when there is none."""
+    try:
+        known, current = config.list_kube_config_contexts()  # type: ignore[no-untyped-call] # not annotated there
+    except (ConfigException, OSError):
+        return ()
+    names = [str(one["name"]) for one in known]
+    first = str(current["name"]) if current else ""
+    return tuple(sorted(names, key=lambda name: name != first))
+
+
+def read(context: str) -> Snapshot:
+    """The cluster of a kubeconfig `context`, as it is now.
+
+    Raises
+    ------
+    SourceError
+        When the context doesn't exist, its credentials don't work, or the server can't be reached or keeps failing.
+    """
+    return Api(_configuration(context), name=context).snapshot()
+
+
+def read_log(
+    context: str, namespace: str, pod: str, container: str, *, is_previous: bool = False, lines: int = LOG_LINES
+) -> PodLog:
+    """The last lines a container wrote; with `is_previous` those of the container before its last restart.
+
+    Raises
+    ------
+    SourceError
+        As `read`; also when there is no such container, or no previous one.
+    """
+    return Api(_configuration(context), name=context).log(namespace, pod, container, is_previous, lines)
+
+
+def _configuration(context: str) -> client.Configuration:
+    configuration = client.Configuration()
+    try:
+        if context == IN_CLUSTER:
+            config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        else:
+            config.load_kube_config(  # type: ignore[no-untyped-call]
+                context=context, client_configuration=configuration, persist_config=False
+            )
+    except (ConfigException, OSError, ValueError, KeyError, TypeError) as error:
+        known = ", ".join(contexts()) or "none"
+        mend = f"Contexts of the kubeconfig: {known}. Check KUBECONFIG, and that kubectl works with --context {context}"
+        raise SourceError(f"the context can't be used: {error}", where=f"context:{context}", mend=mend) from None
+    return configuration
+
+
+class Api:
+    """GET requests to one API server.
+
+    Parameters
+    ----------
+    configuration : kubernetes.client.Configuration
+        Host and credentials.
+    name : str
+        The context's name, for people.
+    page_size : int
+        Objects asked for at a time.
+    sleep : callable
+        How to wait between attempts, in seconds.
+    """
+
+    def __init__(
+        self,
+        configuration: client.Configuration,
+        *,
+        name: str,
+        page_size: int = PAGE_SIZE,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        configuration.retries = urllib3.Retry(0)  # `_get` tries again, and knows what is worth it
+        self._client = client.ApiClient(configuration)
+        self._name = name
+        self._page_size = page_size
+        self._sleep = sleep
+        self._problems: list[Finding] = []
+
+    def snapshot(self) -> Snapshot:
+        """Every list the planner knows, read now."""
+        taken_at = time.time()
+        return build_snapshot(self._parts(), source=self._name, taken_at=taken_at, problems=self._problems)
+
+    def log(self, namespace: str, pod: str, container: str, is_previous: bool, lines: int = LOG_LINES) -> PodLog:
+        """The last `lines` of a container's log, `LOG_BYTES` at most."""
+        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/log"
+        query: list[tuple[str, Any]] = [("container", container), ("tailLines", lines), ("limitBytes", LOG_BYTES)]
+        if is_previous:
+            query.append(("previous", "true"))
+        answer = self._get(path, query)
+        if answer.status != 200:
+            what = f"no log of container {container}: {answer.message}"
+            raise SourceError(what, where=f"{self._name}, pod {namespace}/{pod}", mend=_mend(answer.status))
+        text = answer.body.decode("utf-8", "replace")
+        return PodLog(
+            namespace=namespace,
+            pod=pod,
+            container=container,
+            is_previous=is_previous,
+            lines=tuple(text.splitlines()),
+        )
+
+    # ── lists ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _parts(self) -> Iterator[Part]:
+        for kind, paths in PATHS.items():
+            try:
+                yield from self.list_pages(kind, paths)
+            except SourceError as error:
+                if kind not in _OPTIONAL:
+                    raise
+                what = f"{kind}: {error.what}; the snapshot goes without them"
+                self._problems.append(
+                    Finding(severity=Severity.WARNING, code="kind-unread", object="", what=what, mend=error.mend)
+                )
+
+    def list_pages(self, kind: str, paths: tuple[str, ...]) -> list[Part]:
+        """All pages of the first list in `paths` that is installed; none when no one is.
+
+        Raises
+        ------
+        SourceError
+            When the credentials don't work or the server keeps failing.
+        """
+        for path in paths:
+            first = self._get(path, self._query())
+            if first.status == 404:
+                continue
+            if first.status == 403:
+                return [Part(where=path, refused=(kind,))]
+            return self._pages(kind, path, first)
+        return []
+
+    def _pages(self, kind: str, path: str, first: _Answer) -> list[Part]:
+        """The list that `first` is the first page of.
+
+        A continue token that expires (410) starts the list again, once. After that the token in the 410's body is
+        taken: it goes on from the same place, with the objects of a later moment.
+        """
+        parts, gone = self._follow(kind, path, first, 1)
+        if gone is not None:
+            parts, gone = self._follow(kind, path, self._get(path, self._query()), 1)
+        while gone is not None:
+            token = self._token_of(gone)
+            if token is None:
+                raise self._failure(path, gone)
+            self._note_mixed(kind)
+            number = sum(len(part.items) for part in parts) + 1
+            more, gone = self._follow(kind, path, self._get(path, self._query(token)), number)
+            if gone is not None and not more:
+                raise self._failure(path, gone)
+            parts += more
+        return parts
+
+    def _follow(self, kind: str, path: str, answer: _Answer, number: int) -> tuple[list[Part], _Answer | None]:
+        """The pages from `answer` on, whose first item has `number`; with the 410 that ended them too early, or None."""
+        parts: list[Part] = []
+        while answer.status == 200:
+            page = self._page(path, answer)
+            items = page.items or []
+            version = page.api_version or ""
+            parts.append(Part(where=path, items=items, first=number, kind=kind, api_version=version, listed=(kind,)))
+            number += len(items)
+            token = page.metadata.continue_ if page.metadata else None
+            if not token:
+                return parts, None
+            answer = self._get(path, self._query(token))
+        if answer.status == 410:
+            return parts, answer
+        raise self._failure(path, answer)
+
+    def _query(self, token: str | None = None) -> list[tuple[str, Any]]:
+        query: list[tuple[str, Any]] = [("limit", self._page_size)]
+        return [*query, ("continue", token)] if token else query
+
+    def _page(self, path: str, answer: _Answer) -> _Page:
+        try:
+            return msgspec.json.decode(answer.body, type=_Page)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            what = "the answer isn't a list in JSON"
+            mend = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
+            raise SourceError(what, where=f"{self._name}, {path}", mend=mend) from None
+
+    def _token_of(self, answer: _Answer) -> str | None:
+        try:
+            metadata = msgspec.json.decode(answer.body, type=_Page).metadata
+        except msgspec.MsgspecError:
+            return None
+        return (metadata.continue_ or None) if metadata else None
+
+    def _note_mixed(self, kind: str) -> None:
+        what = f"{kind}: listing took longer than the API server keeps a list: its later pages are of a later moment"
+        if all(problem.what != what for problem in self._problems):
+            self._problems.append(Finding(severity=Severity.INFO, code="list-of-two-moments", object="", what=what))
+
+    # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _get(self, path: str, query: list[tuple[str, Any]]) -> _Answer:
+        """The answer to a request, whatever its status but 401; tried again while that may help."""
+        wait = FIRST_WAIT_SECONDS
+        failure = ""
+        for attempt in range(1, ATTEMPTS + 1):
+            answer: _Answer | None = None
+            try:
+                answer = self._request(path, query)
+            except (urllib3.exceptions.HTTPError, client.ApiException, OSError) as error:
+                failure = _connection_problem(error)
+            if answer is not None:
+                if answer.status == 401:
+                    what = f"the credentials aren't accepted: {answer.message}"
+                    raise SourceError(what, where=self._name, mend=_mend(401))
+                if answer.status not in _PASSING:
+                    return answer
+                failure = answer.message
+            if attempt < ATTEMPTS:
+                asked = answer.retry_after_seconds if answer is not None else None
+                self._sleep(min(LONGEST_WAIT_SECONDS, wait if asked is None else asked))
+                wait *= 2
+        what = f"no answer after {ATTEMPTS} attempts: {failure}"
+        mend = f"Check that kubectl works with --context {self._name}, and try again"
+        raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
+
+    def _request(self, path: str, query: list[tuple[str, Any]]) -> _Answer:
+        serialized = self._client.param_serialize(
+            method="GET",
+            resource_path=path,
+            query_params=query,
+            header_params={"Accept": "application/json"},
+            auth_settings=list(_AUTH),
+        )
+        response = self._client.call_api(*serialized, _request_timeout=(CONNECT_SECONDS, READ_SECONDS))
+        body: bytes = response.read()  # type: ignore[no-untyped-call]
+        after = response.headers.get("Retry-After", "")
+        return _Answer(
+            status=response.status, body=body, retry_after_seconds=float(after) if after.isdecimal() else None
+        )
+
+    def _failure(self, path: str, answer: _Answer) -> SourceError:
+        return SourceError(answer.message, where=f"{self._name}, {path}", mend=_mend(answer.status))
+
+
+def _mend(status: int) -> str:
+    return {
+        401: "Log in again (for GKE: gcloud auth login), or check the user of the context",
+        403: "Ask for the right to get and list it",
+        410: "Try again; if it goes on, take a dump with kubectl get -o json",
+    }.get(status, "Try again; see the API server's log if it goes on")
+
+
+def _connection_problem(error: Exception) -> str:
+    """Why no answer came, in words."""
+    cause: BaseException = error
+    while isinstance(cause, urllib3.exceptions.MaxRetryError) and cause.reason is not None:
+        cause = cause.reason
+    match cause:
+        case urllib3.exceptions.SSLError():
+            return "the server's certificate isn't trusted"
+        case urllib3.exceptions.ConnectTimeoutError():
+            return f"the server can't be reached (waited {CONNECT_SECONDS:g} s)"
+        case urllib3.exceptions.ReadTimeoutError():
+            return f"the server sent nothing for {READ_SECONDS:g} s"
+        case urllib3.exceptions.NameResolutionError():
+            return "the server's name is unknown"
+        case urllib3.exceptions.NewConnectionError():
+            return "nothing listens at the server's address"
+        case urllib3.exceptions.ProtocolError():
+            return "the connection broke off"
+    return f"{type(cause).__name__}"
