@@ -441,11 +441,20 @@ class Simulation:
 
     # ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def settle(self) -> None:
-        """Scheduler and controllers take turns until nobody has anything left to do."""
+        """Rounds until nobody has anything left to do.
+
+        In a round every controller does about one request's worth of work, Deployments before what they own (a
+        ReplicaSet just made included), then the scheduler empties its queue. Controllers see what others wrote in
+        earlier rounds: that is how pods of several rollouts come to be made in turns.
+        """
         for _ in range(_MOST_ROUNDS):
-            busy = self.schedule()
-            for controller in list(self.controllers.values()):
-                busy |= controller.sync(self)
+            busy = self.schedule() if self.queue else False
+            done: set[str] = set()
+            while waiting := [c for key, c in self.controllers.items() if key not in done]:
+                for controller in waiting:
+                    done.add(controller.key)
+                    busy |= controller.sync(self)
+            busy |= self.schedule()
             if not busy:
                 return
         raise AssertionError("controllers and scheduler never come to rest")

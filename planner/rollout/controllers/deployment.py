@@ -143,7 +143,7 @@ class DeploymentController:
             new is not None
             and new.replicas == self.replicas
             and new.desired == self.replicas
-            and new.available(simulation) == self.replicas
+            and new.reported_available(simulation) == self.replicas
         )
 
     def _share(self, active: list[ReplicaSetController]) -> bool:
@@ -208,15 +208,12 @@ class DeploymentController:
         return new
 
     def _roll(self, simulation: Simulation) -> bool:
-        """`rolloutRolling`."""
-        created = False
+        """`rolloutRolling`, one write a sync."""
         if self.new is None:
-            self._make_new(simulation, 0)
-            created = True
-        assert self.new is not None
-        if self._scale_up_new():
+            total = sum(s.replicas for s in self.old)
+            self._make_new(simulation, max(0, min(self.replicas, self.replicas + self.surge - total)))
             return True
-        return self._scale_down_old(simulation) or created
+        return self._scale_up_new() or self._scale_down_old(simulation)
 
     def _scale_up_new(self) -> bool:
         """`reconcileNewReplicaSet`, `NewRSNewReplicas`."""
@@ -241,12 +238,11 @@ class DeploymentController:
             return False
         total = sum(s.replicas for s in self.all_sets())
         minimum = self.replicas - self.unavailable
-        most = total - minimum - (new.replicas - new.available(simulation))
+        most = total - minimum - (new.replicas - new.reported_available(simulation))
         if most <= 0:
             return False
         active.sort(key=lambda s: (s.created_at, s.name))
-        # availability is what the ReplicaSets' statuses said before this sync: scaling down doesn't change it yet
-        available = {s.key: s.available(simulation) for s in self.all_sets()}
+        available = {s.key: s.reported_available(simulation) for s in self.all_sets()}
         cleaned = 0
         for one in active:
             if cleaned >= most:
@@ -277,8 +273,8 @@ class DeploymentController:
         if any(s.pods(simulation) for s in self.old):
             return False
         if self.new is None:
-            self._make_new(simulation, 0)
-        assert self.new is not None
+            self._make_new(simulation, self.replicas)
+            return True
         return self._set(self.new, self.replicas)
 
 

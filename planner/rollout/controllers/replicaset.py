@@ -62,6 +62,7 @@ class ReplicaSetController:
         self._batch = _FIRST_BATCH
         self._refused_tick: int | None = None  # since when every sync was refused something
         self._seen: tuple[int, ...] = ()  # its own pods at the last refusal
+        self._reported: int | None = None
 
     def pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, terminating ones included."""
@@ -69,6 +70,12 @@ class ReplicaSetController:
 
     def active(self, simulation: Simulation) -> list[LivePod]:
         return [p for p in self.pods(simulation) if not p.is_terminating]
+
+    def reported_available(self, simulation: Simulation) -> int:
+        """``status.availableReplicas`` as last written: what the Deployment controller goes by."""
+        if self._reported is None:
+            self._reported = self.available(simulation)
+        return self._reported
 
     def available(self, simulation: Simulation) -> int:
         """Ready for ``minReadySeconds``: in ticks, since an earlier tick where that is more than 0."""
@@ -80,8 +87,11 @@ class ReplicaSetController:
         )
 
     def sync(self, simulation: Simulation) -> bool:
-        """`manageReplicas`. Pods are made in batches of 1, 2, 4, … (slow start): others act in between, and a loop
-        once begun makes all its pods even if the ReplicaSet is scaled down meanwhile."""
+        """`syncReplicaSet`: one batch of pods made, or the surplus deleted, or else the status written.
+
+        Pods are made in batches of 1, 2, 4, … (slow start): others act in between, and a loop once begun makes all
+        its pods even if the ReplicaSet is scaled down meanwhile.
+        """
         if self._to_create:
             return self._create_batch(simulation)
         active = self.active(simulation)
@@ -92,11 +102,17 @@ class ReplicaSetController:
             return True
         if missing == 0:
             self._refused_tick = None
-            return False
-        if self._is_backing_off(simulation):
-            return False
-        self._to_create, self._batch = min(missing, _BURST), _FIRST_BATCH
-        return self._create_batch(simulation)
+        elif not self._is_backing_off(simulation):
+            self._to_create, self._batch = min(missing, _BURST), _FIRST_BATCH
+            if self._create_batch(simulation):
+                return True
+        return self._report(simulation)
+
+    def _report(self, simulation: Simulation) -> bool:
+        available = self.available(simulation)
+        changed = available != self.reported_available(simulation)
+        self._reported = available
+        return changed
 
     def _create_batch(self, simulation: Simulation) -> bool:
         count = min(self._batch, self._to_create)
@@ -118,15 +134,14 @@ class ReplicaSetController:
 
         Source: client-go `util/workqueue/default_rate_limiters.go`.
         """
-        if self._refused_tick is None or simulation.tick_number <= self._refused_tick + 1:
+        if self._refused_tick is None or simulation.tick_number == self._refused_tick + 1:
             return False
         return self._seen == self._own_events(simulation)
 
     def _own_events(self, simulation: Simulation) -> tuple[int, ...]:
-        """Changes whenever one of its pods was made, bound, became Ready, terminates or is gone."""
+        """Changes when it is scaled, and when one of its pods was made, became Ready, terminates or is gone."""
         pods = self.pods(simulation)
-        ready, bound, ending = (sum(getattr(p, f) for p in pods) for f in ("is_ready", "is_bound", "is_terminating"))
-        return len(pods), ready, bound, ending
+        return self.replicas, len(pods), sum(p.is_ready for p in pods), sum(p.is_terminating for p in pods)
 
     def _create(self, simulation: Simulation) -> bool:
         name = f"{self.name}-{simulation.random.getrandbits(24):06x}"
