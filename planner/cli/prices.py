@@ -17,7 +17,7 @@ from planner.pricing.listing import WAYS, PriceLine, list_prices
 from planner.pricing.model import PriceBook, PricingCategory
 from planner.pricing.refresh import Refresh, apply_refresh, check_coverage, compare_catalogue
 from planner.sources import gcp_billing
-from planner.sources.prices import REFRESH_SOURCE, load_book, refreshed_file, write_refreshed
+from planner.sources.prices import REFRESH_SOURCE, embedded_book, load_book, refreshed_file, write_refreshed
 
 _SHOWN_DISAGREEMENTS = 20
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -72,7 +72,7 @@ def show(
 def refresh(api_key: str, out: Path | None, endpoint: str) -> None:
     """Read today's list prices from the Cloud Billing Catalog into a CSV file, checked against those known."""
     path = out or refreshed_file()
-    book = load_book(refreshed=path if path.is_file() else None)
+    book = _known_prices(path, is_named=out is not None)
     today = time.strftime("%Y-%m-%d", time.gmtime())
     skus = gcp_billing.list_skus(api_key=api_key, endpoint=endpoint)
     result = compare_catalogue(book, skus, as_of=today, source=REFRESH_SOURCE)
@@ -81,6 +81,22 @@ def refresh(api_key: str, out: Path | None, endpoint: str) -> None:
     kept = [unit for unit in newer.units.values() if unit.source == REFRESH_SOURCE]
     write_refreshed(path, format_units(kept))
     _print_refresh(result, path)
+
+
+def _known_prices(path: Path, *, is_named: bool) -> PriceBook:
+    """What a refresh is checked against: the snapshot under the last refresh, if that was written to the same file.
+
+    A damaged file in the cache folder is as good as none. A file of another kind that was named is not written over.
+    """
+    if not path.is_file():
+        return embedded_book()
+    try:
+        return load_book(refreshed=path)
+    except InputError as error:
+        if is_named:
+            raise InputError(error.what, where=error.where, mend="Name another file, or remove this one") from error
+        click.echo(f"{error}. It is written anew.", err=True)
+        return embedded_book()
 
 
 def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:

@@ -399,7 +399,7 @@ class _Rows:
 def _machine(row: _Row, as_of: str, source: str) -> MachinePrice:
     machine_type, region = row["machine_type"], row["region"]
     gpu_count = row.number("gpu_count") or 0.0
-    return MachinePrice(
+    machine = MachinePrice(
         machine_type=machine_type,
         region_id=region,
         vcpus=row.number("vcpus") or 0.0,
@@ -416,6 +416,16 @@ def _machine(row: _Row, as_of: str, source: str) -> MachinePrice:
         as_of=as_of,
         source=source,
     )
+    for column, bought in _TOTALS.items():
+        parts = gpu_count * machine.gpu_each_usd_per_hour.get(bought, 0.0)
+        parts += machine.local_ssd_usd_per_hour.get(bought, 0.0)
+        if parts > machine.total_usd_per_hour.get(bought, parts) * 1.0001:
+            raise row.error(
+                f"GPUs and local SSD cost {parts:g}, more than the machine with them",
+                column=column,
+                mend="A total includes GPUs and local SSD",
+            )
+    return machine
 
 
 # The cautions of data/prices/README.md ("What to know before using it") that belong to rows.

@@ -52,6 +52,16 @@ GIB_PER_VCPU: Final = {
     ("n4", "standard"): 4.0,
     ("n4", "highmem"): 8.0,
     ("n4", "highcpu"): 2.0,
+    # Not in the snapshot; a refresh brings their unit prices.
+    ("c2", "standard"): 4.0,
+    ("c2d", "standard"): 4.0,
+    ("c2d", "highmem"): 8.0,
+    ("c2d", "highcpu"): 2.0,
+    ("t2d", "standard"): 4.0,
+    ("t2a", "standard"): 4.0,
+    ("c4a", "standard"): 4.0,
+    ("c4a", "highmem"): 8.0,
+    ("c4a", "highcpu"): 2.0,
 }
 # vCPUs billed by shared-core types; the node shows 2.
 SHARED_CORE_VCPUS: Final = {"e2-micro": 0.25, "e2-small": 0.5, "e2-medium": 1.0}
@@ -273,7 +283,8 @@ class _Question:
             )
             found = self._from_units(unit_row)
             if found is not None:
-                return found
+                note = f"from unit prices: whether {self.region_id} offers {self.machine_type} isn't in the book"
+                return replace(found, notes=(*found.notes, note))
             if self.book.unit(Component.CORE, host_product(self.machine_type), self.region_id, Provisioning.ON_DEMAND):
                 return self._no_provisioning_price()
         return self._unknown_type()

@@ -140,14 +140,14 @@ class GpuModel:
     zones: FrozenMap[tuple[str, ...]] = EMPTY  # region → zones that list it, for the regions that were read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PriceBook:
     """All prices. Built by `planner.pricing.book`; looked into by `planner.pricing.machine` and `…node`.
 
     `machines`: `MachinePrice.key` → price; `own_machines` the same from the user's own list, which wins; `units`: text
     of a `UnitKey` → price; `gpu_models`: model → GPU; `discounts`: `PricingCategory` → negotiated share off the list
-    price, 0 ≤ share < 1, taken off everything but the user's own prices. Equal content gives equal digests, so that
-    answers can be cached by `digest`.
+    price, 0 ≤ share < 1, taken off everything but the user's own prices. Books made of the same tables and discounts
+    have the same `digest`, are equal, and can stand for one another in caches.
     """
 
     as_of: str  # ISO date of the newest layer; each price carries its own date
@@ -159,6 +159,12 @@ class PriceBook:
     units: FrozenMap[UnitPrice] = EMPTY
     gpu_models: FrozenMap[GpuModel] = EMPTY
     discounts: FrozenMap[float] = EMPTY
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PriceBook) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     def machine(self, machine_type: str, region_id: str) -> MachinePrice | None:
         found: MachinePrice | None = self.machines.get(f"{machine_type} {region_id}")
@@ -205,6 +211,7 @@ class PriceReason(StrEnum):
     NONE = "none"
     NO_MACHINE_TYPE = "no_machine_type"  # the node has no instance-type label
     NO_REGION = "no_region"  # … no region or zone label
+    AUTOPILOT = "autopilot"  # billed by what pods request, not by node
     OTHER_CLOUD = "other_cloud"  # an EKS, AKS or other node, and no price of the user's own
     UNKNOWN_MACHINE_TYPE = "unknown_machine_type"
     NOT_IN_REGION = "not_in_region"  # the book has the type, elsewhere

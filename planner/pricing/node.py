@@ -39,6 +39,8 @@ from planner.vocabulary import (
     is_gpu_resource,
 )
 
+AUTOPILOT_PREFIX: Final = "gk3-"  # what GKE Autopilot names its nodes; nodes of Standard clusters begin with gke-
+
 # Other clouds by provider id, as their cloud controller managers write it, and by the label of their node pools.
 _CLOUDS: Final = {
     "aws": "AWS",
@@ -140,6 +142,11 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning) -> Price:
         return refuse(PriceReason.NO_MACHINE_TYPE, f"node {node.name} has no label {INSTANCE_TYPE}")
     if not region:
         return refuse(PriceReason.NO_REGION, f"node {node.name} has no label {REGION} and none for its zone")
+    if node.name.startswith(AUTOPILOT_PREFIX):
+        return refuse(
+            PriceReason.AUTOPILOT,
+            f"node {node.name} is one of GKE Autopilot's, billed by what pods request, not by node",
+        )
     cloud = _other_cloud(node)
     if cloud and f"{machine_type} {region}" not in book.own_machines:
         return refuse(

@@ -10,7 +10,7 @@ from typing import Final
 
 import planner
 from planner.errors import InputError, SourceError
-from planner.pricing.book import OWN_SOURCE, PriceTable, compose, read_table
+from planner.pricing.book import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, read_table
 from planner.pricing.history import PriceChange, read_changes
 from planner.pricing.model import PriceBook
 
@@ -77,19 +77,32 @@ def load_book(own: Iterable[Path] = (), *, refreshed: Path | None = None) -> Pri
     tables = _embedded_tables()
     as_of, source = SNAPSHOT_AS_OF, SNAPSHOT_SOURCE
     if refreshed is not None or path.is_file():
-        try:
-            newer = read_table(_read(path), where=str(path), source=REFRESH_SOURCE)
-        except InputError as error:
-            raise InputError(
-                error.what,
-                where=error.where,
-                mend=f'{error.mend or "Remove the file"}, or run "headroom prices refresh"',
-            ) from error
-        newest = max((unit.as_of for unit in newer.units), default="")
-        if newest:
-            tables, as_of = (*tables, newer), max(as_of, newest)
-            source = f"{REFRESH_SOURCE} of {newest} over the {SNAPSHOT_SOURCE}"
+        newer = read_refreshed(path)
+        newest = max(unit.as_of for unit in newer.units)
+        tables, as_of = (*tables, newer), max(as_of, newest)
+        source = f"{REFRESH_SOURCE} of {newest} over the {SNAPSHOT_SOURCE}"
     return compose(tables, own=own_tables, as_of=as_of, source=source)
+
+
+def read_refreshed(path: Path) -> PriceTable:
+    """The table a refresh wrote.
+
+    Raises
+    ------
+    InputError
+        For a file that isn't one, or was damaged since.
+    """
+    text = _read(path)
+    mend = 'Remove it, or run "headroom prices refresh" again'
+    if not text.startswith(",".join(UNIT_COLUMNS)):
+        raise InputError('was not written by "headroom prices refresh"', where=str(path), mend=mend)
+    try:
+        table = read_table(text, where=str(path), source=REFRESH_SOURCE)
+    except InputError as error:
+        raise InputError(error.what, where=error.where, mend=mend) from error
+    if any(not unit.as_of for unit in table.units):
+        raise InputError("has prices without a date", where=str(path), mend=mend)
+    return table
 
 
 def load_changes() -> tuple[PriceChange, ...]:

@@ -141,3 +141,25 @@ def test_a_failed_refresh_writes_nothing(tmp_path: Path, capsys: pytest.CaptureF
         assert run("refresh", "--endpoint", server.url, "--out", str(out)) == 1
     assert "Nothing was written" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_damaged_file_in_the_cache_is_written_anew(capsys: pytest.CaptureFixture[str]) -> None:
+    refreshed_file().parent.mkdir(parents=True)
+    refreshed_file().write_text("component,product\n", encoding="utf-8")
+    assert run("show", "--gpu", "L4") == 1
+    assert "headroom prices refresh" in capsys.readouterr().err
+    with billing_server(paged(catalogue_of(embedded_book()), 5000)) as server:
+        assert run("refresh", "--endpoint", server.url) == 0
+    assert "written anew" in capsys.readouterr().err
+    assert run("show", "--gpu", "L4") == 0
+
+
+@pytest.mark.parametrize("text", ["my notes\n", "machine_type,region,total_spot\nx,a,1\n"])
+def test_a_file_of_another_kind_is_not_written_over(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine.csv"
+    mine.write_text(text, encoding="utf-8")
+    assert run("refresh", "--endpoint", "http://127.0.0.1:1", "--out", str(mine)) == 1
+    assert "Name another file" in capsys.readouterr().err
+    assert mine.read_text(encoding="utf-8") == text

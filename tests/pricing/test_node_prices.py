@@ -103,6 +103,7 @@ def test_a_node_can_be_priced_as_if_bought_otherwise() -> None:
         (make_node("Standard_NC6", "koreacentral", labels={AKS_AGENT_POOL: "a"}), PriceReason.OTHER_CLOUD),
         # even where the name is one of Google's
         (make_node("n1-standard-8", SEOUL, provider_id="openstack:///x"), PriceReason.OTHER_CLOUD),
+        (make_node(name="gk3-edu-pool-1-abc"), PriceReason.AUTOPILOT),
         (make_node("kwok", SEOUL), PriceReason.UNKNOWN_MACHINE_TYPE),
         (make_node(cpu=96_000), PriceReason.CAPACITY_MISMATCH),
         (make_node(cpu=2_000), PriceReason.CAPACITY_MISMATCH),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planner.errors import InputError
 from planner.pricing.book import age_days, age_warning, format_units, read_table
-from planner.pricing.model import Component, Provisioning, UnitKey, UnitPrice
+from planner.pricing.model import Component, PricingCategory, Provisioning, UnitKey, UnitPrice
 from planner.sources.prices import embedded_book
 from tests.pricing.books import own_table
 
@@ -50,6 +50,7 @@ def test_a_row_of_the_snapshot_can_be_copied() -> None:
         ("machine_type,region,total_spot\nx,us-central1,$1\n", "line 2, column total_spot", "not a number"),
         ('machine_type,region,total_spot\nx,us-central1,"1,2"\n', "line 2, column total_spot", "with a point"),
         ("machine_type,region,total_spot\nx,us-central1,1e99\n", "line 2, column total_spot", "out of range"),
+        ("machine_type,region,gpu_model,gpu_count,gpu_each_spot,total_spot\nx,a,L4,2,0.6,1.0\n", "column total_spot", "GPUs and local SSD cost 1.2"),
         ("machine_type,region,total_spot\nx,us-central1,\n", "line 2", "has no price"),
         ("machine_type,region,total_spot\n,us-central1,1\n", "line 2, column machine_type", "is empty"),
         ("machine_type,region,total_spot\nx,us-central1-a,1\n", "line 2, column region", "is a zone"),
@@ -108,6 +109,15 @@ def test_unit_prices_survive_being_written() -> None:
 def test_equal_books_have_equal_digests() -> None:
     assert own_table("region,spot_usd_per_gib_month\na,1\n").digest == own_table("region,spot_usd_per_gib_month\na,1\n").digest  # fmt: skip
     assert own_table("region,spot_usd_per_gib_month\na,1\n").digest != own_table("region,spot_usd_per_gib_month\na,2\n").digest  # fmt: skip
+
+
+def test_books_are_equal_when_made_of_the_same() -> None:
+    book = embedded_book()
+    assert book.with_discounts({}) == book
+    cheaper = book.with_discounts({PricingCategory.STANDARD: 0.1, PricingCategory.DYNAMIC: 0.2})
+    assert cheaper != book
+    assert cheaper == book.with_discounts({PricingCategory.DYNAMIC: 0.2, PricingCategory.STANDARD: 0.1})
+    assert len({book, cheaper, book.with_discounts({})}) == 2
 
 
 def test_prices_grow_old_in_two_weeks() -> None:
