@@ -9,7 +9,7 @@ seats at every moment, so they share verdict and steps.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from planner.results import PlacementLuck
 from planner.rollout.run import Revision, Run, simulate
@@ -57,9 +57,15 @@ def _same_size(shape: Shape, pod: LivePod) -> bool:
 
 
 def sample(
-    cluster: Cluster, revisions: Sequence[Revision], first: Run, *, seed: int, runs: int
+    cluster: Cluster,
+    revisions: Sequence[Revision],
+    first: Run,
+    *,
+    seed: int,
+    runs: int,
+    never_ready: Callable[[LivePod], bool] | None = None,
 ) -> tuple[Run, PlacementLuck]:
-    """The run to show and what is known of luck.
+    """The run to show and what is known of luck; `first` is the run with `seed`.
 
     Without proof `runs` placements are tried; the run shown is the first with the commonest verdict.
     """
@@ -68,12 +74,12 @@ def sample(
         return first, PlacementLuck(
             proven=True, runs=0, completed_runs=0, sentence=f"{word} in every placement (proven)"
         )
-    tried = [first] + [simulate(cluster, revisions, seed=seed + i) for i in range(1, max(1, runs))]
+    tried = [first] + [simulate(cluster, revisions, seed=seed + i, never_ready=never_ready) for i in range(1, max(1, runs))]
     completed = sum(r.completed for r in tried)
     outcomes = Counter((r.completed, r.ticks) for r in tried)
     majority = completed * 2 >= len(tried)
-    steps = max((o for o in outcomes if o[0] is majority), key=lambda o: outcomes[o])
-    shown = next(r for r in tried if (r.completed, r.ticks) == steps)
+    commonest = max((o for o in outcomes if o[0] is majority), key=lambda o: outcomes[o])
+    shown = next(r for r in tried if (r.completed, r.ticks) == commonest)
     if completed in (0, len(tried)):
         word = "completes" if completed else "is stuck"
         sentence = f"{word} in all {len(tried)} placements tried"

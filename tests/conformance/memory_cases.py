@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from planner.inventory.model import Amounts, Container, FrozenMap, Pod, PodSpec
 from planner.memory.cgroup import ContainerCgroup, container_cgroup
@@ -17,6 +17,7 @@ from planner.memory.eviction import PodUsage, eviction_order
 from planner.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
 from planner.memory.qos import pod_qos_class
 from planner.quantity import parse
+from tests.conformance.comparison import Comparison
 
 _CGROUP_FIELDS = {
     "memory.min": "memory_min",
@@ -24,16 +25,6 @@ _CGROUP_FIELDS = {
     "memory.high": "memory_high",
     "memory.swap.max": "memory_swap_max",
 }
-
-
-class Comparison(NamedTuple):
-    """One field of one case: what was recorded (`expected`), what Headroom says (`got`)."""
-
-    case: str
-    field: str
-    expected: object
-    got: object
-    agrees: bool
 
 
 def compare(folder: Path) -> list[Comparison]:
@@ -46,7 +37,7 @@ def _each(path: Path, compare_case: Any) -> Iterator[Comparison]:
         return
     for index, case in enumerate(json.loads(path.read_text(encoding="utf-8"))):
         for field, expected, got in compare_case(case):
-            yield Comparison(f"{path.stem}-{index:03}", field, expected, got, expected == got)
+            yield Comparison(f"{path.stem}-{index:03}", path.stem, field, expected, got, expected == got)
 
 
 def _compare_cgroup(case: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:

@@ -1,0 +1,1 @@
+"""Headroom against recordings of Kubernetes: `python -m tests.conformance [FOLDER]`."""

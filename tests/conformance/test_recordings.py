@@ -1,0 +1,72 @@
+"""The recordings hold: every verdict but the named ones, and every field but those that luck decided."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conformance import rollout_cases
+from tests.conformance.__main__ import main, summary
+from tests.conformance.comparison import Comparison, cases
+
+HERE = Path(__file__).parent
+
+# Recorded once, decided by chance or by the recorder's clock; docs/decisions/0005-recordings.md says what and why.
+# The list is for this test alone: the comparison itself knows no case.
+UNDECIDED = {
+    "tight-045-spread-zone",  # a quota refusal was retried while the recorder waited; in four others it wasn't
+    "spread-008-spread-zone",
+    "spread-015-spread-host",
+    "spread-042-spread-rev",
+}
+
+
+@pytest.fixture(scope="module")
+def compared() -> list[Comparison]:
+    return list(rollout_cases.compare(HERE / "rollouts"))
+
+
+def test_every_recorded_rollout_is_compared(compared: list[Comparison]) -> None:
+    assert len({c.case for c in compared}) == len(list((HERE / "rollouts").glob("*.json.gz"))) == 487
+
+
+def test_every_verdict_agrees(compared: list[Comparison]) -> None:
+    wrong = [c.case for c in compared if c.is_verdict and not c.agrees]
+    assert set(wrong) <= {"tight-045-spread-zone"}
+
+
+def test_every_field_agrees(compared: list[Comparison]) -> None:
+    wrong = {(c.case, c.field): (c.expected, c.got) for c in compared if not c.agrees and c.case not in UNDECIDED}
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("name", [name for name, _ in cases(HERE / "rollouts") if name.startswith("seed-")])
+def test_the_seed_recordings_hold_in_every_field(compared: list[Comparison], name: str) -> None:
+    own = [c for c in compared if c.case == name]
+    assert len(own) >= 8
+    assert all(c.agrees for c in own)
+
+
+def test_the_summary_counts() -> None:
+    found = [
+        Comparison("a", "f", "verdict", "stuck", "stuck", agrees=True, is_verdict=True),
+        Comparison("a", "f", "ticks", 1, 2, agrees=False),
+    ]
+    assert summary("rollouts", found) == "rollouts: 1 of 1 verdicts, 1 of 2 fields"
+
+
+def test_a_wrong_recording_fails_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "rollouts"
+    folder.mkdir()
+    name, case = next(cases(HERE / "rollouts"))
+    case["outcome"]["verdict"] = "stuck" if case["outcome"]["verdict"] == "complete" else "complete"
+    (folder / f"{name}.json").write_text(json.dumps(case), encoding="utf-8")
+    assert main([str(tmp_path)]) == 1
+    assert "rollouts: 0 of 1 verdicts" in capsys.readouterr().out
+
+
+def test_a_folder_without_recordings_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path)]) == 1
+    assert "none of" in capsys.readouterr().err
