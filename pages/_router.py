@@ -14,6 +14,9 @@ PAGES = {
     ),
     "Capacity": (
         ("headroom.py", "Headroom", "event_seat", "Who holds which GPU, what is free, what would fit"),
+        ("memory.py", "Memory", "memory", "Who is throttled, evicted and killed first, and what would change"),
+        ("restarts.py", "Restarts", "restart_alt", "What restarts, why, what is noise, what would help"),
+        ("drift.py", "Drift", "compare", "The same service in several environments, side by side"),
         ("inventory.py", "Inventory", "inventory_2", "What was read, what is wrong with it, another cluster"),
     ),
     "Cost": (("spot_savings.py", "Spot savings", "savings", "Is it fit for spot? What would it really save?"),),

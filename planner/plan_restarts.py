@@ -140,7 +140,7 @@ def _room_sentence(rooms: Sequence[NodeRoom]) -> str:
     short = [room for room in rooms if not room.fits]
     if not short:
         tightest = min(rooms, key=lambda room: room.free_bytes - room.more_bytes)
-        where = "The node it is on has" if len(rooms) == 1 else f"All {count(len(rooms), 'node')} it is on have"
+        where = "The node it is on has" if len(rooms) == 1 else f"Its {count(len(rooms), 'node')} have"
         return (
             f"{where} the room: {measured_bytes(tightest.free_bytes)} is not requested"
             f"{f' on {tightest.node}, the tightest' if len(rooms) > 1 else f' on {tightest.node}'}, "

@@ -16,6 +16,9 @@ from planner.errors import HeadroomError
 COMMANDS: dict[str, tuple[str, str]] = {
     "rollout": ("rollout", "Will this rollout finish? Exits 0 (completes), 2 (stuck), 3 (needs growth)."),
     "prices": ("prices", "Show prices of machines and GPUs, or read today's from the Billing Catalog."),
+    "memory": ("memory", "Who is evicted and killed first, what lands in the cgroups, what a change would do."),
+    "restarts": ("restarts", "What restarts or doesn't start, why, what is noise, and what would help."),
+    "drift": ("drift", "The same service in several namespaces or clusters, side by side."),
 }
 
 

@@ -365,6 +365,20 @@ def pod_name_pattern(workload: Workload) -> re.Pattern[str]:
             return re.compile(rf"{name}(?:-\d+)?-{_MADE_UP}{{5}}")
 
 
+def environment_names(snapshots: Sequence[Snapshot]) -> tuple[str, ...]:
+    """Every environment there is to compare: the namespaces that hold workloads, system ones left out."""
+    return tuple(
+        sorted(
+            {
+                f"{cluster}/{workload.namespace}" if cluster else workload.namespace
+                for snapshot, cluster in zip(snapshots, _cluster_names(snapshots), strict=True)
+                for workload in snapshot.workloads
+                if workload.namespace not in SYSTEM_NAMESPACES
+            }
+        )
+    )
+
+
 def _cluster_names(snapshots: Sequence[Snapshot]) -> list[str]:
     """What tells clusters apart: nothing for a single one, else the source's name, numbered where two are alike."""
     if len(snapshots) == 1:
@@ -406,7 +420,11 @@ def _service(name: str, members: list[_Member], rule: Rule) -> ServiceDrift:
     members = [reference, *sorted((m for m in members if m is not reference), key=lambda m: m.environment)]
     rows = _rows(members)
     explanations = tuple(found for member in members[1:] if (found := _explanation(member, reference)))
-    suggestions = tuple(one for member in members for one in _suggestions(member, members))
+    troubled = {one.environment for one in explanations}
+    first = sorted(
+        members, key=lambda member: member.environment not in troubled
+    )  # stable: the reference leads the rest
+    suggestions = tuple(one for member in first for one in _suggestions(member, members))
     restart_counts = tuple(member.restart_count for member in members)
     return ServiceDrift(
         service=name,
@@ -673,9 +691,9 @@ def _report_sentence(services: Sequence[ServiceDrift], alone: int) -> str:
     if not services:
         return f"No service runs in two environments{rest}."
     differing = sum(bool(service.differences) for service in services)
-    explained = [service.sentence for service in services if service.explanations]
     head = f"{differing} of {count(len(services), 'service')} that run in several environments differ{rest}."
-    return f"{explained[0]} {head}" if explained else head
+    told = [f"{service.service} in {one.environment}" for service in services for one in service.explanations]
+    return f"The difference explains the trouble of {listing(told, 4)}. {head}" if told else head
 
 
 # ── suggestions ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -728,7 +746,7 @@ def findings_of(report: DriftReport) -> tuple[Finding, ...]:
             severity=Severity.WARNING,
             code="environments-differ",
             object=found.workload,
-            what=found.sentence,
+            what=found.sentence.removesuffix("."),
             mend="; ".join(
                 f"{one.suggestion.container}: {one.suggestion.text}"
                 for one in service.suggestions

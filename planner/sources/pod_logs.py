@@ -62,6 +62,32 @@ def read_text(text: str, *, namespace: str, pod: str, container: str = "", is_pr
     )
 
 
+def of_upload(data: bytes, *, default: str = "", is_previous: bool = False) -> tuple[PodLog, ...]:
+    """The logs in one uploaded file: framed ones by their frames, else one log of `default` ("namespace/pod/container").
+
+    Nothing where the file has no frames and no `default` is given.
+    """
+    text = data[-LARGEST_BYTES:].decode("utf-8", errors="replace")
+    found: list[PodLog] = []
+    begin: tuple[str, str, str] | None = None
+    lines: list[str] = []
+    for line in text.splitlines():
+        frame = _FRAME.match(line)
+        if frame is None:
+            lines.append(line)
+        elif frame[1] == "START":
+            begin, lines = (frame[3], frame[4], frame[2]), []
+        elif begin is not None:
+            found.append(
+                PodLog(namespace=begin[0], pod=begin[1], container=begin[2], is_previous=False, lines=tuple(lines))
+            )
+            begin, lines = None, []
+    if found or not default:
+        return tuple(log for log in found if log.lines)
+    namespace, pod, container = default.split("/")
+    return (read_text(text, namespace=namespace, pod=pod, container=container, is_previous=is_previous),)
+
+
 def framed(text: str, *, namespace: str, pod: str) -> tuple[PodLog, ...]:
     """The logs in a ``logs.txt`` of ``kubectl cluster-info dump``, one a container; text without frames is one log of
     an unnamed container."""

@@ -8,10 +8,15 @@ import streamlit as st
 
 from planner.inventory import checks
 from planner.inventory.model import Finding, Severity, Snapshot
+from planner.memory import drift, restarts
 from planner.ui import cache, tables, words
 
 # Each room that finds something adds its function: snapshot → findings.
-SOURCES: tuple[Callable[[Snapshot], Sequence[Finding]], ...] = (checks.check,)
+SOURCES: tuple[Callable[[Snapshot], Sequence[Finding]], ...] = (
+    checks.check,
+    restarts.findings,
+    drift.findings,
+)
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
 WORD = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -17,7 +17,7 @@ from planner.memory.restarts.model import Cause, Confidence, Diagnosis, Evidence
 from planner.memory.restarts.population import Case, troubled_signs
 from planner.memory.restarts.pressure import Pressure, names
 from planner.memory.restarts.signs import Hit, Sign
-from planner.memory.wording import count, duration
+from planner.memory.wording import count, duration, measured_bytes
 from planner.quantity import format_amount
 from planner.vocabulary import MEMORY
 
@@ -262,9 +262,16 @@ def _out_of_memory(question: Question) -> Diagnosis | None:
         what=f"was killed at {whose} ({format_amount(bound or 0, MEMORY)}){after}",
         evidence=(*evidence, *question.pressure.evidence),
         cure="Raise the memory limit and request to what the program needs, or make it need less",
-        root=question.pressure.memory,
+        root=_needs_more(question.peers, bound or 0),
         wants_memory=True,
     )
+
+
+def _needs_more(peers: Peers | None, limit_bytes: int) -> str:
+    elsewhere = peers.working_set_bytes if peers else None
+    if peers is None or elsewhere is None or elsewhere <= limit_bytes:
+        return ""
+    return f"the same program uses up to {measured_bytes(elsewhere)} in {names(peers)}"
 
 
 def _node_ran_out(question: Question) -> tuple[Event, ...]:

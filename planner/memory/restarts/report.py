@@ -267,7 +267,7 @@ def findings_of(report: RestartReport) -> tuple[Finding, ...]:
             severity=_SEVERITY[loop.activity],
             code=f"restarts-{loop.diagnosis.cause.value.replace('_', '-')}",
             object=loop.workload,
-            what=loop.sentence,
+            what=loop.sentence.removesuffix("."),
             mend=loop.diagnosis.cure,
         )
         for loop in report.loops

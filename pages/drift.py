@@ -1,0 +1,23 @@
+import streamlit as st
+
+from planner.ui import drift_inputs, drift_view, session, usage_inputs
+
+st.title("Drift")
+snapshot = session.cluster()
+others = drift_inputs.other_clusters()
+answer = st.container()
+rule = drift_inputs.rule(drift_view.environments(snapshot, others))
+report = drift_view.compared(snapshot, rule, usage_inputs.history(snapshot), others)
+with answer:
+    drift_view.headline(report)
+    drift_view.services(report)
+
+if report.services:
+    service = drift_inputs.service(report)
+    drift_view.one(service, everything=drift_inputs.everything())
+    st.subheader("Suggested values")
+    drift_view.suggestions(service, snapshot)
+
+drift_inputs.upload()
+usage_inputs.ask(snapshot)
+drift_view.download(report, (snapshot, *others))

@@ -1,0 +1,29 @@
+import streamlit as st
+
+from planner import plan_restarts
+from planner.ui import cache, restarts_inputs, restarts_view, session, usage_inputs
+
+st.title("Restarts")
+cluster = session.cluster()
+snapshot = restarts_inputs.with_uploaded_logs(cluster)
+plan = cache.answer(plan_restarts.restarts, snapshot, usage_inputs.history(cluster))
+restarts_view.headline(plan.report)
+
+if plan.report.loops:
+    restarts_view.loops(plan.report, snapshot)
+    restarts_view.memory(plan.report)
+    loop = restarts_inputs.loop(plan.report.loops)
+    restarts_view.story(loop)
+    why, what = st.columns(2, gap="large")
+    with why:
+        st.subheader("Why: the evidence")
+        restarts_view.evidence(loop)
+    with what:
+        st.subheader("What would help")
+        restarts_view.cure(loop, plan.cure_of(loop))
+    st.subheader("Its log: what matters, and what is noise")
+    restarts_view.lines(loop)
+
+restarts_inputs.upload(cluster)
+usage_inputs.ask(cluster)
+restarts_view.download(snapshot, plan)

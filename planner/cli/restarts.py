@@ -1,0 +1,138 @@
+"""``headroom restarts``: what restarts or doesn't start, why, and what would help."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from planner import plan_restarts
+from planner.cli.usage_options import print_csv, print_table, prometheus_options, usage_over_time
+from planner.errors import InputError, SourceError
+from planner.inventory.model import PodLog, Snapshot
+from planner.memory.restarts.model import LineVerdict, Loop
+from planner.memory.restarts.rows import line_rows, loop_rows
+from planner.memory.restarts.wanted import wanted_logs
+from planner.memory.wording import count, duration, short_name
+from planner.plan_restarts import Cure, RestartPlan
+from planner.report import restarts_document
+from planner.sources import pod_logs
+from planner.sources.cluster import CONTEXT_PREFIX, read_cluster
+
+
+@click.command("restarts")
+@click.argument("cluster")
+@click.option(
+    "--logs", "log_folders", multiple=True, type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
+    help="Logs beside the snapshot: NAMESPACE/POD/logs.txt (cluster-info dump) or NAMESPACE/POD/CONTAINER.log and "
+    "CONTAINER.previous.log; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--live-logs", is_flag=True, help="With context:NAME: read the logs of troubled containers and their peers."
+)
+@prometheus_options
+@click.option("--rows", "what", type=click.Choice(["loops", "lines"]), default="loops", show_default=True,
+              help="What CSV rows stand for.")  # fmt: skip
+@click.option("--output", "-o", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+def command(
+    cluster: str,
+    log_folders: tuple[Path, ...],
+    live_logs: bool,
+    prometheus_url: str,
+    prometheus_token_file: Path | None,
+    days: int,
+    what: str,
+    output: str,
+) -> int:
+    """What restarts or fails to start, since when, how often and why: evidence, noise apart, and what would help.
+
+    Log lines are shown with times, numbers, addresses and secrets taken out. Exits 0 when the question could be
+    answered, 1 on bad input.
+    """
+    snapshot = _with_logs(read_cluster(cluster), cluster, log_folders, live=live_logs)
+    found = plan_restarts.restarts(snapshot, usage_over_time(snapshot, prometheus_url, prometheus_token_file, days))
+    if output == "json":
+        document = restarts_document(found, digest=snapshot.digest, source=snapshot.source)
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    elif output == "csv":
+        print_csv(loop_rows(found.report) if what == "loops" else line_rows(found.report.loops))
+    else:
+        _print(found, snapshot)
+    return 0
+
+
+def _with_logs(snapshot: Snapshot, cluster: str, folders: tuple[Path, ...], *, live: bool) -> Snapshot:
+    logs: list[PodLog] = [log for folder in folders for log in pod_logs.read_folder(folder)]
+    if live:
+        if not cluster.startswith(CONTEXT_PREFIX):
+            raise InputError("only a live cluster has live logs", where="--live-logs", mend="Use it with context:NAME")
+        logs += _live(snapshot, cluster.removeprefix(CONTEXT_PREFIX))
+    return replace(snapshot, logs=(*snapshot.logs, *logs)) if logs else snapshot
+
+
+def _live(snapshot: Snapshot, context: str) -> list[PodLog]:
+    """What can be had of the logs wanted; a log that is gone or refused is told, and the others are read."""
+    from planner.sources import kubernetes_api
+
+    logs: list[PodLog] = []
+    for wanted in wanted_logs(snapshot):
+        try:
+            logs.append(
+                kubernetes_api.read_log(
+                    context, wanted.namespace, wanted.pod, wanted.container, is_previous=wanted.is_previous
+                )
+            )
+        except SourceError as error:
+            click.echo(f"headroom: {error}", err=True)
+    return logs
+
+
+# ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _print(found: RestartPlan, snapshot: Snapshot) -> None:
+    report = found.report
+    click.echo(report.sentence)
+    for gap in report.gaps:
+        click.echo(f"Note: {gap}")
+    if not report.loops:
+        return
+    click.echo()
+    print_table([_line(loop, snapshot) for loop in report.loops])
+    for loop in report.loops:
+        click.echo()
+        _print_loop(loop, found.cure_of(loop))
+
+
+def _line(loop: Loop, snapshot: Snapshot) -> dict[str, object]:
+    last = loop.last_restart_at
+    return {
+        "WORKLOAD": short_name(loop.workload),
+        "CONTAINER": loop.container,
+        "STATE": loop.activity.value.replace("_", " "),
+        "CAUSE": loop.diagnosis.cause.value.replace("_", " "),
+        "CONFIDENCE": loop.diagnosis.confidence.value,
+        "RESTARTS": loop.restarts,
+        "PODS": f"{len(loop.pods)}/{loop.pods_in_all}",
+        "LAST": None if last is None else f"{duration(max(0.0, snapshot.taken_at - last))} ago",
+    }
+
+
+def _print_loop(loop: Loop, cure: Cure | None) -> None:
+    click.echo(loop.sentence)
+    for one in loop.diagnosis.evidence:
+        click.echo(f"  {one.source.value}: {one.text}")
+    click.echo(f"  What would help: {loop.diagnosis.cure}.")
+    if cure is not None:
+        click.echo(f"  Suggested: {cure.suggestion.text}")
+        click.echo(f"    {cure.suggestion.rule}")
+        click.echo(f"    {cure.suggestion.source}")
+        click.echo(f"    {cure.room_sentence}")
+        if cure.rollout is not None:
+            click.echo(f"    Its rollout: {cure.rollout.sentence}")
+        if cure.note:
+            click.echo(f"    {cure.note}")
+    for line in loop.lines:
+        mark = {LineVerdict.NOISE: "noise", LineVerdict.ONLY_FAILING: "only here", LineVerdict.UNSURE: "unsure"}
+        click.echo(f"  log, {mark[line.verdict]}, {count(line.lines, 'line')}: {line.template}")
+        click.echo(f"    {line.sentence}.")

@@ -1,0 +1,80 @@
+"""What ``restarts`` and ``drift`` share: use over time from Prometheus as options, and plain tables."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from planner.errors import InputError
+from planner.inventory.model import Snapshot
+from planner.inventory.usage import Usage
+from planner.memory.drift import SYSTEM_NAMESPACES
+from planner.sources.prometheus import Prometheus, container_usage
+
+_DAY = 86_400
+_MOST_POINTS = 1_000
+
+
+def prometheus_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--prometheus``, ``--prometheus-token-file`` and ``--days``."""
+    for option in (
+        click.option("--days", type=click.IntRange(1, 90), default=7, show_default=True,
+                     help="How many days before the snapshot Prometheus is asked for."),
+        click.option("--prometheus-token-file", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="FILE",
+                     help="A file with a bearer token for it."),
+        click.option("--prometheus", "prometheus_url", default="", metavar="URL",
+                     help="Use over time from here, instead of the snapshot's one moment of metrics-server."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def usage_over_time(snapshot: Snapshot, url: str, token_file: Path | None, days: int) -> tuple[Usage, ...] | None:
+    """What Prometheus knows of the snapshot's namespaces; None where no address is given."""
+    if not url:
+        return None
+    try:
+        token = token_file.read_text(encoding="utf-8").strip() if token_file else ""
+    except (OSError, UnicodeDecodeError):
+        raise InputError(
+            "can't be read as text", where=str(token_file), mend="Name a file that holds the token only"
+        ) from None
+    server = Prometheus(url=url, token=token)
+    found = container_usage(
+        server,
+        namespaces={workload.namespace for workload in snapshot.workloads} - SYSTEM_NAMESPACES,
+        start=snapshot.taken_at - days * _DAY,
+        end=snapshot.taken_at,
+        step_seconds=max(300, days * _DAY // _MOST_POINTS),
+    )
+    for warning in server.warnings:
+        click.echo(f"Prometheus warns: {warning}", err=True)
+    return found
+
+
+def print_table(rows: Sequence[Mapping[str, object]]) -> None:
+    """Columns as wide as their longest cell."""
+    if not rows:
+        return
+    cells = [list(rows[0]), *[[_cell(value) for value in row.values()] for row in rows]]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
+    for line in cells:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def print_csv(rows: Iterable[Mapping[str, object]]) -> None:
+    """CSV on standard output; unknown values are empty."""
+    lines = list(rows)
+    if lines:
+        writer = csv.DictWriter(sys.stdout, fieldnames=list(lines[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+def _cell(value: object) -> str:
+    return "–" if value is None else str(value)

@@ -1,0 +1,141 @@
+"""The Drift page's words and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from planner import plan_drift
+from planner.figures import drift_memory
+from planner.inventory.model import Snapshot
+from planner.inventory.usage import Usage
+from planner.memory.drift import DriftReport, EnvironmentSuggestion, Rule, ServiceDrift, drift, environment_names
+from planner.memory.drift_rows import flat_rows, matrix_rows
+from planner.report import drift_document
+from planner.ui import cache, charts, downloads, drift_inputs, tables, verdict, words
+
+
+def compared(
+    snapshot: Snapshot, rule: Rule, usages: tuple[Usage, ...] | None, others: Sequence[Snapshot]
+) -> DriftReport:
+    """The comparison, kept by the digests of all clusters that are in it."""
+    return cache.answer(_compare, snapshot, rule, usages, tuple(other.digest for other in others))
+
+
+def environments(snapshot: Snapshot, others: Sequence[Snapshot]) -> tuple[str, ...]:
+    """The names of all environments, to choose from."""
+    return environment_names((snapshot, *others))
+
+
+def _compare(
+    snapshot: Snapshot, rule: Rule, usages: tuple[Usage, ...] | None, other_digests: tuple[str, ...]
+) -> DriftReport:
+    others = [other for other in drift_inputs.other_clusters() if other.digest in other_digests]
+    return drift((snapshot, *others), rule, (usages,))
+
+
+def headline(report: DriftReport) -> None:
+    """The answer in a sentence, then three figures."""
+    explained = [service for service in report.services if service.explanations]
+    differing = sum(bool(service.differences) for service in report.services)
+    title = "△ A difference explains trouble" if explained else "✓ No trouble that a difference explains"
+    (st.warning if explained else st.success)(words.literal(report.sentence), title=title)
+    with st.container(horizontal=True):
+        st.metric("Services compared", f"{len(report.services):,}", border=True)
+        st.metric("That differ", f"{differing:,}", border=True)
+        st.metric("In trouble because of it", f"{len(explained):,}", border=True)
+        st.metric("Workloads in one environment only", f"{report.unmatched:,}", border=True)
+    for sentence in report.ambiguous[:5]:
+        st.caption(f"△ {words.literal(sentence)}")
+
+
+def services(report: DriftReport) -> None:
+    """Services × environments: in each cell replicas, memory and restarts."""
+    rows = []
+    for service in report.services:
+        row: dict[str, object] = {"Service": service.service}
+        for environment in report.environments:
+            row[environment] = _cell(service, environment)
+        row["What it says"] = service.sentence
+        rows.append(row)
+    kept = [name for name in report.environments if any(row[name] for row in rows)]
+    shown = [
+        {key: value for key, value in row.items() if key not in report.environments or key in kept} for row in rows
+    ]
+    columns = {"What it says": st.column_config.TextColumn(width="large")}
+    tables.show(
+        shown,
+        alt=report.sentence,
+        columns=columns,
+        empty="No service runs in two environments: upload another cluster below, or edit the rule.",
+    )
+
+
+def _cell(service: ServiceDrift, environment: str) -> str:
+    if environment not in service.environments:
+        return ""
+    index = service.environments.index(environment)
+    memory = next((r.cells[index] for r in service.rows if r.aspect.value == "memory limit"), None)
+    memory = memory or next((r.cells[index] for r in service.rows if r.aspect.value == "memory request"), None)
+    parts = [memory.text if memory and memory.text != "none" else "", _restarts(service.restarts[index])]
+    return ", ".join(part for part in parts if part) or "✓ there"
+
+
+def _restarts(number: int) -> str:
+    return f"✗ {words.count(number, 'restart')}" if number else "✓ no restarts"
+
+
+def one(service: ServiceDrift, *, everything: bool) -> None:
+    """One service: the sentences, its memory drawn, and the matrix."""
+    for explanation in service.explanations:
+        st.warning(words.literal(explanation.sentence), title=f"△ {words.literal(explanation.environment)}")
+    if not service.explanations:
+        st.markdown(words.literal(service.sentence))
+    if drift_memory.has_memory(service):
+        charts.show(drift_memory.figure(service), key="memory", alt=drift_memory.alt(service))
+    rows = matrix_rows(service, everything=everything)
+    tables.show(
+        [{("What" if key == "what" else key): value for key, value in row.items()} for row in rows],
+        alt=service.sentence,
+        empty="Nothing differs between these environments.",
+    )
+    st.caption(
+        f"In brackets: against {words.literal(service.reference)}. Measured values are what was seen, not a need."
+    )
+
+
+def suggestions(service: ServiceDrift, snapshot: Snapshot) -> None:
+    """What the readings suggest, with the rule, and what adopting it would do."""
+    if not service.suggestions:
+        st.caption("Nothing measured suggests other values.")
+        return
+    for suggestion in service.suggestions:
+        with st.container(border=True):
+            _suggestion(suggestion, snapshot)
+
+
+def _suggestion(found: EnvironmentSuggestion, snapshot: Snapshot) -> None:
+    value = found.suggestion
+    st.markdown(f"**{words.literal(found.environment)}**, container {words.literal(value.container)}")
+    st.markdown(f"Today: {words.literal(found.today)}  \nSuggested: {words.literal(value.text)}")
+    st.caption(words.literal(f"Why: {value.rule}. Source: {value.source}."))
+    if "/" in found.environment or snapshot.workload(found.workload) is None:
+        return  # of another cluster: its rollout is asked for there
+    adopted = cache.answer(plan_drift.adopt, snapshot, found)
+    if adopted.rollout is not None:
+        verdict.show(adopted.rollout.verdict, adopted.rollout.reason, adopted.rollout.sentence)
+    elif adopted.note:
+        st.info(words.literal(adopted.note))
+    st.code(adopted.patch_yaml, language="yaml")
+
+
+def download(report: DriftReport, snapshots: Sequence[Snapshot]) -> None:
+    """The answer as JSON, and every value as CSV."""
+    downloads.show(
+        "drift",
+        document=lambda: drift_document(
+            report, digests=[one.digest for one in snapshots], sources=[one.source for one in snapshots]
+        ),
+        rows=lambda: flat_rows(report, everything=True),
+    )

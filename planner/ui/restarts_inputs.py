@@ -1,0 +1,96 @@
+"""What the Restarts page asks: which loop to look at, and logs the snapshot didn't bring."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from planner.inventory.model import PodLog, Snapshot
+from planner.memory.restarts.model import Cause, Loop
+from planner.memory.wording import short_name
+from planner.sources import pod_logs
+from planner.ui import link, words
+
+_LOGS = "_uploaded_logs"
+CAUSE = {
+    Cause.OOM_OWN_LIMIT: "OOM-killed at its own limit",
+    Cause.OOM_NODE: "OOM-killed, node ran out",
+    Cause.CHILD_TIMEOUT: "workers killed by timeout",
+    Cause.CHILD_KILLED: "child processes killed",
+    Cause.HEAP_LIMIT: "memory refused inside",
+    Cause.GPU_MEMORY: "GPU memory",
+    Cause.SHARED_MEMORY: "shared memory",
+    Cause.STARTUP_PROBE: "startup probe",
+    Cause.LIVENESS_PROBE: "liveness probe",
+    Cause.CPU_THROTTLED: "CPU throttled at start",
+    Cause.BAD_COMMAND: "command can't be run",
+    Cause.IMAGE: "image",
+    Cause.CONFIG: "configuration missing",
+    Cause.VOLUME: "volume",
+    Cause.DEPENDENCY: "another service doesn't answer",
+    Cause.NODE_LOST: "node lost",
+    Cause.EVICTED: "evicted",
+    Cause.PREEMPTED: "preempted",
+    Cause.COMPLETED: "ends by itself",
+    Cause.CRASH: "crash",
+    Cause.ERROR_EXIT: "error exit",
+    Cause.KILLED: "killed, by whom is unknown",
+    Cause.UNKNOWN: "unknown",
+}
+
+
+def with_uploaded_logs(snapshot: Snapshot) -> Snapshot:
+    """`snapshot` with the logs uploaded for it in this session; its digest then tells it from the one without."""
+    kept = st.session_state.get(_LOGS)
+    if not kept or kept[0] != snapshot.digest:
+        return snapshot
+    added: tuple[PodLog, ...] = kept[1]
+    replaced = {(log.namespace, log.pod, log.container, log.is_previous) for log in added}
+    logs = [one for one in snapshot.logs if (one.namespace, one.pod, one.container, one.is_previous) not in replaced]
+    digest = hashlib.blake2b(repr((snapshot.digest, added)).encode(), digest_size=16).hexdigest()
+    return replace(snapshot, logs=(*logs, *added), digest=digest)
+
+
+def upload(snapshot: Snapshot) -> None:
+    """Log files: as kubectl cluster-info dump frames them, or one container's as kubectl logs prints them."""
+    with st.expander("Add logs", icon=":material/upload_file:"):
+        st.caption(
+            "Either logs.txt files of kubectl cluster-info dump, or what kubectl logs (--previous) printed for one "
+            "container: then say which. They stay in this session's memory; only lines with numbers, times and secrets "
+            "taken out are shown."
+        )
+        names = [f"{pod.namespace}/{pod.name}/{c.name}" for pod in snapshot.pods for c in pod.spec.containers]
+        of = st.selectbox("A file without frames is the log of", names, key="_logs_of", index=None)
+        is_previous = st.toggle("… of the container that ran before (--previous)", key="_logs_previous")
+        files = st.file_uploader("Log files", type=["txt", "log"], accept_multiple_files=True, key="_log_files")
+        if not files:
+            return
+        found: list[PodLog] = []
+        unnamed: list[str] = []
+        for file in files:
+            logs = pod_logs.of_upload(file.getvalue(), default=of or "", is_previous=is_previous)
+            found += logs
+            unnamed += [] if logs else [file.name]
+        if unnamed:
+            st.warning(f"△ Say above which container this is the log of: {words.literal(', '.join(unnamed))}")
+        key = snapshot.digest, tuple(found)
+        if found and st.session_state.get(_LOGS) != key:
+            st.session_state[_LOGS] = key
+            st.rerun()
+
+
+def loop(loops: Sequence[Loop]) -> Loop:
+    """The loop to look at (there is at least one)."""
+    names = [f"{short_name(one.workload)}: {cause_words(one)}" for one in loops]
+    if len(set(names)) < len(names):
+        names = [f"{short_name(one.workload)} {one.container}: {cause_words(one)}" for one in loops]
+    chosen = link.select("Look at", names, key="loop")
+    return loops[names.index(chosen)]
+
+
+def cause_words(one: Loop) -> str:
+    """The cause in a few words."""
+    return CAUSE[one.diagnosis.cause]

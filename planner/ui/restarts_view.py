@@ -1,0 +1,165 @@
+"""The Restarts page's words and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import streamlit as st
+
+from planner.figures import restarts_memory
+from planner.inventory.model import Snapshot
+from planner.memory.restarts.model import (
+    Activity,
+    Confidence,
+    EvidenceSource,
+    LineVerdict,
+    LogLine,
+    Loop,
+    RestartReport,
+)
+from planner.memory.restarts.rows import loop_rows
+from planner.memory.wording import short_name
+from planner.plan_restarts import Cure, RestartPlan
+from planner.report import restarts_document
+from planner.ui import charts, downloads, tables, verdict, words
+from planner.ui.restarts_inputs import cause_words
+
+_Colour = Literal["red", "orange", "gray", "blue", "green"]
+_ACTIVITY: Final[dict[Activity, tuple[str, _Colour]]] = {
+    Activity.NOT_STARTING: ("✗ doesn't start", "red"),
+    Activity.LOOPING: ("✗ looping now", "red"),
+    Activity.SILENT: ("△ hidden: the pod shows nothing", "orange"),
+    Activity.RECURRING: ("△ restarted within a day", "orange"),
+    Activity.GONE: ("i pod gone", "gray"),
+    Activity.SETTLED: ("✓ long past", "green"),
+}
+_CONFIDENCE: Final = {
+    Confidence.CERTAIN: "certain: Kubernetes says so",
+    Confidence.LIKELY: "likely: several signs agree",
+    Confidence.POSSIBLE: "possible: few signs",
+}
+_SOURCE: Final = {
+    EvidenceSource.STATUS: "pod status",
+    EvidenceSource.EVENT: "event",
+    EvidenceSource.LOG: "log",
+    EvidenceSource.SPEC: "spec",
+    EvidenceSource.METRICS: "metrics",
+    EvidenceSource.PEERS: "where it works",
+}
+_LINE: Final = {LineVerdict.NOISE: "✓", LineVerdict.ONLY_FAILING: "✗", LineVerdict.UNSURE: "?"}
+
+
+def headline(report: RestartReport) -> None:
+    """The answer in a sentence, then four figures, then what could not be looked at."""
+    live = [loop for loop in report.loops if loop.activity is not Activity.SETTLED]
+    box, title = (st.error, "✗ Something keeps restarting") if live else (st.success, "✓ Nothing restarts")
+    box(words.literal(report.sentence), title=title)
+    noise = {line.template for loop in report.loops for line in loop.noise}
+    with st.container(horizontal=True):
+        st.metric("In trouble", words.count(len(live), "workload"), border=True)
+        st.metric("Restarts", f"{sum(loop.restarts for loop in live):,}", border=True)
+        st.metric("Log lines that are noise", f"{len(noise):,}", border=True, help="Printed by pods that work as well")
+        st.metric("Pods with a log", f"{report.pods_with_log:,} of {report.pods:,}", border=True)
+    for gap in report.gaps:
+        st.caption(f"△ {words.literal(gap)}")
+
+
+def loops(report: RestartReport, snapshot: Snapshot) -> None:
+    """One line a loop."""
+    rows = [
+        {
+            "Workload": short_name(loop.workload),
+            "Container": loop.container,
+            "State": _ACTIVITY[loop.activity][0],
+            "Cause": cause_words(loop),
+            "Confidence": loop.diagnosis.confidence.value,
+            "Restarts": loop.restarts,
+            "Pods": f"{len(loop.pods)} of {loop.pods_in_all}",
+            "Since": words.moment(loop.since) if loop.since is not None else "unknown",
+            "Last, before the snapshot": _ago(loop, snapshot),
+        }
+        for loop in report.loops
+    ]
+    tables.show(rows, alt=report.sentence, empty="No container restarted or failed to start.")
+
+
+def _ago(loop: Loop, snapshot: Snapshot) -> str:
+    if loop.last_restart_at is None:
+        return "never" if not loop.restarts else "unknown"
+    return words.duration(max(0.0, snapshot.taken_at - loop.last_restart_at))
+
+
+def memory(report: RestartReport) -> None:
+    """The picture of memory, where any loop has one."""
+    if restarts_memory.drawn_loops(report.loops):
+        st.subheader("Memory: given, used, and used where the same program works")
+        charts.show(restarts_memory.figure(report.loops), key="memory", alt=restarts_memory.alt(report.loops))
+
+
+def story(loop: Loop) -> None:
+    """State, cause and confidence, then the sentence."""
+    text, colour = _ACTIVITY[loop.activity]
+    with st.container(horizontal=True):
+        st.badge(text, color=colour)
+        st.badge(cause_words(loop), color="blue")
+        st.badge(_CONFIDENCE[loop.diagnosis.confidence], color="gray")
+    st.markdown(words.literal(loop.sentence))
+
+
+def evidence(loop: Loop) -> None:
+    """What the cause rests on, one line each: where it is from, and what it says."""
+    for one in loop.diagnosis.evidence:
+        st.markdown(f"- :gray[{_SOURCE[one.source]}:] {words.literal(one.text)}")
+
+
+def cure(loop: Loop, found: Cure | None) -> None:
+    """What would help; where values are suggested, whether there is room and what their rollout does."""
+    st.markdown(f"**{words.literal(loop.diagnosis.cure)}.**")
+    if found is None:
+        return
+    suggestion = found.suggestion
+    st.markdown(f"Suggested: {words.literal(suggestion.text)}")
+    st.caption(words.literal(f"Why: {suggestion.rule}. Source: {suggestion.source}."))
+    st.markdown(words.literal(found.room_sentence))
+    if found.rollout is not None:
+        verdict.show(found.rollout.verdict, found.rollout.reason, found.rollout.sentence)
+    if found.note:
+        st.info(words.literal(found.note))
+    if found.command:
+        st.code(found.command, language="bash", wrap_lines=True)
+
+
+def lines(loop: Loop) -> None:
+    """Alarming log lines, noise apart."""
+    if not loop.has_log:
+        st.info(
+            "No log of these pods was read: add one below, or make the snapshot with kubectl cluster-info dump.",
+            icon=":material/description:",
+        )
+        return
+    meaning, noise = st.columns(2, gap="large")
+    with meaning:
+        st.markdown("**Means something**")
+        _lines(loop.suspects, "No alarming line that working pods don't print as well.")
+    with noise:
+        st.markdown("**Noise: pods that work print it too**")
+        _lines(loop.noise, "None of the alarming lines is printed by pods that work.")
+
+
+def _lines(found: Sequence[LogLine], empty: str) -> None:
+    if not found:
+        st.caption(empty)
+    for line in found:
+        with st.container(border=True, gap="xsmall"):
+            st.code(line.template, language=None, wrap_lines=True)
+            st.caption(f"{_LINE[line.verdict]} {words.literal(line.sentence)}. {words.count(line.lines, 'line')} here.")
+
+
+def download(snapshot: Snapshot, plan: RestartPlan) -> None:
+    """The answer as JSON, and the loops as CSV."""
+    downloads.show(
+        "restarts",
+        document=lambda: restarts_document(plan, digest=snapshot.digest, source=snapshot.source),
+        rows=lambda: loop_rows(plan.report),
+    )

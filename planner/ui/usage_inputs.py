@@ -1,0 +1,76 @@
+"""Use over time from a Prometheus server, for the Restarts and Drift pages.
+
+The address is never part of a link, and nothing is asked before somebody presses the button: a link must not make this
+server call another one. The token stays in this session and is not kept after the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from planner.errors import HeadroomError
+from planner.inventory.model import Snapshot
+from planner.inventory.usage import Usage
+from planner.memory.drift import SYSTEM_NAMESPACES
+from planner.sources.prometheus import Prometheus, container_usage
+from planner.ui import errors, words
+
+_KEY = "_usage_history"
+_DAY = 86_400
+_STEPS = {1: 300, 3: 600, 7: 900, 14: 1_800, 30: 3_600}  # days → seconds; at most 1,008 points a series
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _History:
+    digest: str  # of the snapshot it belongs to
+    usages: tuple[Usage, ...]
+    sentence: str
+
+
+def history(snapshot: Snapshot) -> tuple[Usage, ...] | None:
+    """What was read for this snapshot in this session; None: nothing, its PodMetrics count."""
+    kept = st.session_state.get(_KEY)
+    return kept.usages if isinstance(kept, _History) and kept.digest == snapshot.digest else None
+
+
+def ask(snapshot: Snapshot) -> None:
+    """The form: address, token, days. Reading replaces the one moment of metrics-server on both pages."""
+    with st.expander("Use over time, from Prometheus", icon=":material/monitoring:"):
+        kept = st.session_state.get(_KEY)
+        if isinstance(kept, _History) and kept.digest == snapshot.digest:
+            st.success(words.literal(kept.sentence), title="✓ Used in the suggestions")
+            st.button("Back to metrics-server's one moment", on_click=lambda: st.session_state.pop(_KEY, None))
+        elif snapshot.pod_metrics:
+            st.caption("So far the suggestions rest on one moment of metrics-server. A history knows the peaks.")
+        else:
+            st.caption("This snapshot holds no PodMetrics: without a history nothing is known of what containers use.")
+        with st.form("prometheus", border=False):
+            url = st.text_input("Address", key="_prometheus_url", placeholder="http://prometheus.example:9090")
+            token = st.text_input("Bearer token (optional)", key="_prometheus_token", type="password")
+            days = st.selectbox("Days before the snapshot", list(_STEPS), index=2, key="_prometheus_days")
+            pressed = st.form_submit_button("Read", icon=":material/download:")
+        if pressed:
+            _read(snapshot, url, token, days)
+
+
+def _read(snapshot: Snapshot, url: str, token: str, days: int) -> None:
+    namespaces = {workload.namespace for workload in snapshot.workloads} - SYSTEM_NAMESPACES
+    try:
+        with st.spinner("Asking Prometheus …"):
+            server = Prometheus(url=url, token=token)
+            usages = container_usage(
+                server,
+                namespaces=namespaces,
+                start=snapshot.taken_at - days * _DAY,
+                end=snapshot.taken_at,
+                step_seconds=_STEPS[days],
+            )
+    except HeadroomError as error:
+        errors.show(error)
+        return
+    said = f"{words.count(len(usages), 'container')} over {words.count(days, 'day')} from {server.address}"
+    warned = f" The server warns: {server.warnings[0]}" if server.warnings else ""
+    st.session_state[_KEY] = _History(digest=snapshot.digest, usages=usages, sentence=f"{said}.{warned}")
+    st.rerun()
