@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import msgspec
 import urllib3
+import yaml
 from kubernetes import client, config
 from kubernetes.config.config_exception import ConfigException
 
@@ -64,6 +65,8 @@ PATHS: Final[dict[str, tuple[str, ...]]] = {
 _OPTIONAL = frozenset({"Event", "PodMetrics"})  # a server that fails on these has still told where the pods are
 _PASSING = frozenset({429, 500, 502, 503, 504})
 _AUTH = ("BearerToken",)
+# What the client raises for kubeconfig files that aren't there, aren't YAML, or don't have the expected shape.
+_UNUSABLE = (ConfigException, OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError)
 
 
 class _Metadata(msgspec.Struct):
@@ -99,7 +102,7 @@ def contexts() -> tuple[str, ...]:
     """The contexts of the kubeconfig files, the current one first; empty when there is none."""
     try:
         known, current = config.list_kube_config_contexts()  # type: ignore[no-untyped-call] # not annotated there
-    except (ConfigException, OSError):
+    except _UNUSABLE:
         return ()
     names = [str(one["name"]) for one in known]
     first = str(current["name"]) if current else ""
@@ -139,7 +142,7 @@ def _configuration(context: str) -> client.Configuration:
             config.load_kube_config(  # type: ignore[no-untyped-call]
                 context=context, client_configuration=configuration, persist_config=False
             )
-    except (ConfigException, OSError, ValueError, KeyError, TypeError) as error:
+    except _UNUSABLE as error:
         known = ", ".join(contexts()) or "none"
         mend = f"Contexts of the kubeconfig: {known}. Check KUBECONFIG, and that kubectl works with --context {context}"
         raise SourceError(f"the context can't be used: {error}", where=f"context:{context}", mend=mend) from None
@@ -353,14 +356,14 @@ def _connection_problem(error: Exception) -> str:
     match cause:
         case urllib3.exceptions.SSLError():
             return "the server's certificate isn't trusted"
+        case urllib3.exceptions.NameResolutionError():
+            return "the server's name is unknown"
+        case urllib3.exceptions.NewConnectionError():  # itself a ConnectTimeoutError
+            return "nothing listens at the server's address"
         case urllib3.exceptions.ConnectTimeoutError():
             return f"the server can't be reached (waited {CONNECT_SECONDS:g} s)"
         case urllib3.exceptions.ReadTimeoutError():
             return f"the server sent nothing for {READ_SECONDS:g} s"
-        case urllib3.exceptions.NameResolutionError():
-            return "the server's name is unknown"
-        case urllib3.exceptions.NewConnectionError():
-            return "nothing listens at the server's address"
         case urllib3.exceptions.ProtocolError():
             return "the connection broke off"
     return f"{type(cause).__name__}"
