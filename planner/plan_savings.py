@@ -40,6 +40,12 @@ class Derived:
     as_of: str  # of the prices
     problem: str = ""  # why there is no estimate without prices from the user
 
+    @property
+    def list_discount(self) -> float | None:
+        """What spot takes off the on-demand list price of such a node."""
+        full, spot = self.values.get("stand_in_usd_per_hour"), self.values.get("spot_usd_per_hour")
+        return 1 - spot / full if full and spot is not None else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssumptionRow:

@@ -33,7 +33,7 @@ def figure(savings: Savings) -> go.Figure:
             x=value, y=1.0, yref="paper", yanchor="bottom", text=f"{name} {usd(value)}", showarrow=False,
             xanchor={"P5": "right", "P50": "center", "P95": "left"}[name], yshift={"P50": 14}.get(name, 0),
         )  # fmt: skip
-    drawn.update_xaxes(title_text="Saved in a month, USD", tickprefix="$", automargin=True)
+    drawn.update_xaxes(title_text="Saved in a month, USD", tickformat="$,.0f", nticks=6, automargin=True)
     drawn.update_yaxes(title_text="Share of months", tickformat=".0%", rangemode="tozero")
     drawn.update_layout(height=320, margin={"t": 44, "r": 8, "b": 8, "l": 8}, showlegend=False, bargap=0)
     return drawn

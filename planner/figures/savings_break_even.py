@@ -51,8 +51,8 @@ def figure(break_even: BreakEven, marks: Sequence[tuple[str, float]]) -> go.Figu
                 hovertemplate=f"{name}: %{{x:.4f}} losses per VM-hour, %{{y:$,.0f}} a month<extra></extra>",
             )
         )
-    drawn.update_xaxes(type="log", title_text="Losses per VM-hour (shaded: low to high)", automargin=True)
-    drawn.update_yaxes(title_text="Saved, USD a month", tickprefix="$")
+    drawn.update_xaxes(type="log", title_text="Losses per VM-hour (shaded: low to high)", dtick=1, automargin=True)
+    drawn.update_yaxes(title_text="Saved, USD a month", tickformat="$,.0f")
     drawn.update_layout(height=320, margin={"t": 8, "r": 8, "b": 8, "l": 8}, showlegend=False)
     return drawn
 

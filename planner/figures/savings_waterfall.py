@@ -51,7 +51,7 @@ def figure(savings: Savings) -> go.Figure:
         )
     )
     top = max(savings.on_demand_usd, net.p95)
-    drawn.update_yaxes(title_text="USD a month", tickprefix="$", rangemode="tozero", range=[0, top * 1.12 or 1])
+    drawn.update_yaxes(title_text="USD a month", tickformat="$,.0f", rangemode="tozero", range=[0, top * 1.12 or 1])
     drawn.update_xaxes(automargin=True)
     drawn.update_layout(height=380, margin={"t": 8, "r": 8, "b": 8, "l": 8}, showlegend=False)
     return drawn

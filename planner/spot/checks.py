@@ -330,7 +330,7 @@ def _check_pre_stop(case: Case) -> CheckResult:
 
 def _check_start_up(case: Case) -> CheckResult:
     seconds = start_seconds(case.pods)
-    learnt = f"placed to Ready in {seconds:,.0f} s (median of its pods)" if seconds is not None else "no time was seen"
+    learnt = f"placed to Ready in {seconds:,.0f} s (median of its pods)" if seconds is not None else "no time seen"
     if case.work is Work.SERVING and not any(container.readiness_probe for container in case.containers):
         return CheckResult(
             check=Check.START_UP,
@@ -346,7 +346,7 @@ def _check_start_up(case: Case) -> CheckResult:
             evidence=f"Slow start: {learnt}; each interruption costs that much on top of the node's own start.",
             cure="Image streaming, a smaller image, the model on a volume that can be mounted at once.",
         )
-    return CheckResult(check=Check.START_UP, status=Status.OK, evidence=f"Start-up: {learnt}.")
+    return CheckResult(check=Check.START_UP, status=Status.OK, evidence=f"{learnt[:1].upper()}{learnt[1:]}.")
 
 
 def _check_storage(case: Case) -> CheckResult:

@@ -332,7 +332,7 @@ def break_even(assumptions: Assumptions) -> BreakEven:
         else:
             high = middle
     likely = assumptions.hazard_likely_per_hour
-    times = f", {high / likely:,.1f} times the likely rate" if likely else ""
+    times = f", {high / likely:,.0f} times the likely rate" if likely else ""
     sentence = f"Spot pays until a node is lost every {_span(1 / high)} on average ({high:.3g} per VM-hour{times})."
     return BreakEven(hazard_per_hour=high, sentence=sentence, curve=_curve(assumptions, high))
 
@@ -350,6 +350,13 @@ def usd(amount: float) -> str:
     """``$1,234``, ``$12.30``, ``−$5``: whole dollars from 100 on."""
     digits = f"{abs(amount):,.0f}" if abs(amount) >= 99.5 else f"{abs(amount):,.2f}"
     return f"{'−' if amount < 0 and float(digits.replace(',', '')) else ''}${digits}"
+
+
+def duration(hours: float) -> str:
+    """``no time``, ``12 min``, ``3.4 h``: an expected length."""
+    if hours < 1 / 120:
+        return "no time" if hours <= 0 else "under a minute"
+    return f"{hours * 60:.0f} min" if hours < 2 else f"{hours:,.1f} h"
 
 
 def _span(hours: float) -> str:

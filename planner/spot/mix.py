@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.spot.assumptions import Assumptions
-from planner.spot.economics import Band, band, bill, shortfall_hours, usd
+from planner.spot.economics import Band, band, bill, duration, shortfall_hours, usd
 from planner.spot.months import Months, simulate
 
 
@@ -65,5 +65,5 @@ def _sentence(points: tuple[MixPoint, ...], assumptions: Assumptions) -> str:
     return (
         f"The cheapest mix has {cheapest.spot_nodes} of {assumptions.nodes} nodes on {assumptions.capacity}: "
         f"{usd(cheapest.net_usd.mean)} a month instead of {usd(points[0].net_usd.mean)}, with fewer than "
-        f"{assumptions.needed_nodes} ready nodes for {cheapest.shortfall_hours:.1f} h a month."
+        f"{assumptions.needed_nodes} ready nodes for {duration(cheapest.shortfall_hours)} a month."
     )

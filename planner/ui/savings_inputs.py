@@ -24,7 +24,7 @@ _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds
 _ONLY_SERVING = frozenset({"request_seconds"})
 _WORD = {
     Capacity.SPOT: "spot",
-    Capacity.PREEMPTIBLE: "preemptible (24 h)",
+    Capacity.PREEMPTIBLE: "preemptible",
     Work.JOBS: "jobs",
     Work.SERVING: "serving",
     Fallback.WAIT: "wait",
@@ -75,7 +75,10 @@ def asked(known: Derived) -> dict[str, Any]:
     work = _choice("Kind of work", Work, "work", known.work, help=f"Guessed: {known.work_source}.")
     values: dict[str, Any] = {"work": work}
     with _group(POOL, expanded=True):
-        values["capacity"] = _choice("Buy instead", Capacity, "capacity", known.capacity)
+        values["capacity"] = _choice(
+            "Buy instead", Capacity, "capacity", known.capacity,
+            help="Preemptible VMs cost the same as Spot VMs and are stopped after 24 hours.",
+        )  # fmt: skip
         _fields(POOL, known, values, hidden=frozenset())
     with _group(LOSSES, expanded=False):
         values["fallback"] = _choice(

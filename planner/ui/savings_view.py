@@ -15,7 +15,7 @@ from planner.pricing.model import PriceBook
 from planner.report import savings_document
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
-from planner.spot.economics import Band, Savings, usd
+from planner.spot.economics import Band, Savings, duration, usd
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
 from planner.ui import charts, savings_inputs, tables, words
@@ -59,17 +59,18 @@ def verdicts(answer: SavingsAnswer, fitness: Suitability) -> None:
 def figures(saved: Savings, assumptions: Assumptions) -> None:
     """The key figures."""
     with st.grid(min_column_width=150):
-        _metric("Saved a month, median", usd(saved.saved_usd.p50), f"P5 {usd(saved.saved_usd.p5)}")
-        _metric("Net cost a month, median", usd(saved.net_usd.p50), f"on demand {usd(saved.on_demand_usd)}")
+        _metric("Saved a month", usd(saved.saved_usd.p50), f"P5 {usd(saved.saved_usd.p5)}")
         if saved.usd_per_useful_gpu_hour is not None and saved.on_demand_usd_per_gpu_hour is not None:
             price = f"on demand ${saved.on_demand_usd_per_gpu_hour:.3f}"
             _metric("Useful GPU-hour", f"${saved.usd_per_useful_gpu_hour.p50:.3f}", price)
-        _metric("Interruptions a month", f"{saved.interruptions.p50:,.0f}", f"P95 {saved.interruptions.p95:,.0f}")
+        else:
+            _metric("Net cost a month", usd(saved.net_usd.p50), f"on demand {usd(saved.on_demand_usd)}")
+        _metric("Interruptions", f"{saved.interruptions.p50:,.0f}", f"P95 {saved.interruptions.p95:,.0f}")
         if assumptions.work is Work.JOBS:
             late = f"{saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}"
-            _metric("Jobs late", late, f"failed {saved.failed_jobs.p50:,.0f}, P95 late {saved.late_jobs.p95:,.0f}")
-        needed = f"hours with fewer than {assumptions.needed_nodes} nodes ready"
-        _metric("Shortfall a month", f"{saved.shortfall_hours:.1f} h", needed)
+            _metric("Jobs late", late, f"failed {saved.failed_jobs.p50:,.0f}")
+        _metric("Shortfall", duration(saved.shortfall_hours), f"under {assumptions.needed_nodes} ready")
+    st.caption("A month, medians of the simulated ones; shortfall: expected time with too few ready nodes.")
     for note in saved.notes:
         st.caption(words.literal(note))
 
@@ -105,7 +106,7 @@ def under_break_even(saved: Savings) -> None:
     if saved.best_checkpoint_minutes is not None and saved.young_checkpoint_minutes is not None:
         st.caption(
             f"Checkpoints lose least when written after {saved.best_checkpoint_minutes:.0f} min of work (Daly; Young's "
-            f"first-order rule says {saved.young_checkpoint_minutes:.0f}). Longer jobs than that gain from them."
+            f"first-order rule says {saved.young_checkpoint_minutes:.0f}). Shorter jobs don't gain from them."
         )
 
 
@@ -115,15 +116,21 @@ def under_mix(mix: Mix, assumptions: Assumptions) -> None:
     st.caption(words.literal(mix.sentence))
     st.caption(
         f"Chosen now: {chosen.spot_nodes} spot, {chosen.base_nodes} on demand, "
-        f"{words.literal(usd(chosen.net_usd.mean))} a month, {chosen.shortfall_hours:.1f} h with fewer than "
+        f"{words.literal(usd(chosen.net_usd.mean))} a month, {duration(chosen.shortfall_hours)} with fewer than "
         f"{assumptions.needed_nodes} nodes ready. Click a point to choose it."
     )
 
 
 def checklist(fitness: Suitability) -> None:
     """Each point with what was found and what cures it; then the patch, the commands, and what a worker should do."""
-    for check in sorted(fitness.checks, key=lambda one: one.status is Status.OK):
-        _check(check)
+    for check in fitness.checks:
+        if check.status is not Status.OK:
+            _check(check)
+    with st.container(border=True, gap="xsmall"):
+        for check in fitness.checks:
+            if check.status is Status.OK:
+                name, evidence = CHECK_NAME[check.check], words.literal(check.evidence)
+                st.markdown(f":green-badge[{_GLYPH[check.status]}] **{name}**: {evidence}")
     _cures(fitness)
 
 
@@ -134,7 +141,7 @@ def _check(check: CheckResult) -> None:
             st.markdown(f"**{CHECK_NAME[check.check]}**")
         st.markdown(words.literal(check.evidence))
         if check.cure:
-            st.markdown(f":material/healing: {words.literal(check.cure)}")
+            st.markdown(f"**Cure:** {words.literal(check.cure)}")
         if check.by_hand:
             st.code(check.by_hand, language="yaml", wrap_lines=True)
         if check.source:
@@ -154,7 +161,7 @@ def _cures(fitness: Suitability) -> None:
         st.caption(f"Notice: {fitness.window.seconds} s. {words.literal(fitness.window.what)}.")
         st.markdown("\n".join(f"1. {words.literal(line)}" for line in fitness.advice))
         for command in fitness.commands:
-            st.caption(f"Proves that {words.literal(command.proves)}")
+            st.caption(f"Shows: {words.literal(command.proves)}.")
             st.code(command.command, language="bash", wrap_lines=True)
 
 
@@ -166,9 +173,14 @@ def history(book: PriceBook, derived: Derived) -> None:
         return
     charts.show(savings_discount.figure(series), key="discounts", alt=savings_discount.alt(series))
     st.caption(
-        "Whole machines, median over the regions of the log (us-central1, europe-west4, Seoul, Tokyo), weekly snapshots "
-        f"until {series[0].observed_until}. The discount of GPU machines was over 60 % once; plan with today's price."
+        "Whole machines against the on-demand list price, median over the regions of the log (us-central1, europe-west4, "
+        f"Seoul, Tokyo), weekly snapshots until {series[0].observed_until}."
     )
+    if (today := derived.list_discount) is not None:
+        st.caption(
+            f"The node of this workload ({words.literal(derived.machine_type)}, GPUs included, as of {derived.as_of}) is "
+            f"{today:.0%} cheaper on spot than its on-demand list price."
+        )
 
 
 def _series(book: PriceBook, derived: Derived) -> Sequence[DiscountSeries]:
@@ -184,7 +196,7 @@ def _family(machine_type: str) -> str:
 
 def assumption_table(rows: Sequence[AssumptionRow]) -> None:
     """Every assumption with its value and its source."""
-    tables.show(assumption_rows(rows), alt="Every assumption with its value, unit and source")
+    tables.show(assumption_rows(rows), alt="Every assumption with its value, unit and source", height="content")
 
 
 def assumption_rows(rows: Sequence[AssumptionRow]) -> list[dict[str, object]]:
