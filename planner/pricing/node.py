@@ -6,13 +6,12 @@ Sources: GKE's, EKS', Karpenter's and AKS' label documentation as collected in t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil
 from typing import Final
 
 from planner.inventory.model import Node
 from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
-from planner.pricing.model import NodePrice, PartKind, Price, PriceBook, PriceReason, Provisioning
+from planner.pricing.model import NodePrice, Price, PriceBook, PriceReason, Provisioning
+from planner.pricing.strategy_cost import SpareTerms
 from planner.vocabulary import (
     ACCELERATOR_LABELS,
     AKS_AGENT_POOL,
@@ -199,37 +198,16 @@ def _mismatch(book: PriceBook, node: Node, machine_type: str, region: str) -> st
     return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparePrice:
-    """What it costs to hold `gpus` more GPUs of a node's kind ready, counted in two honest ways.
+def spare_terms(book: PriceBook, node: Node) -> SpareTerms:
+    """What one more GPU like those of `node` costs on demand and on Spot, for the price of a rollout strategy.
 
-    `gpu_usd_per_hour` is the GPUs' own price: the spare as a share of a machine that exists anyway.
-    `nodes_usd_per_hour` is that of `nodes` whole machines: what is billed when the spare needs nodes of its own.
-    Both are None, with the sentence, where the book has no price.
+    A spare GPU needs a node: its price is its share of the whole node. The GPU's own price is `gpu_hour_price`.
     """
-
-    gpus: int
-    nodes: int
-    gpu_usd_per_hour: float | None
-    nodes_usd_per_hour: float | None
-    price: Price  # of one node
-    sentence: str
-
-
-def price_spare_gpus(book: PriceBook, node: Node, gpus: int, provisioning: Provisioning | None = None) -> SparePrice:
-    """The price of keeping `gpus` GPUs spare beside those of `node`'s pool, for the strategy grid of a rollout."""
-    price = price_node(book, node, provisioning).price
-    each = count_physical_gpus(node) or price.gpu_count
-    nodes = ceil(gpus / each) if each else 0
-    of_gpus = price.part_usd_per_hour(PartKind.GPU)
-    usd = price.usd_per_hour
-    has_price = usd is not None and each > 0
-    sentence = price.sentence if has_price or usd is None else f"no price: {node.name} has no GPU"
-    return SparePrice(
-        gpus=gpus,
-        nodes=nodes,
-        gpu_usd_per_hour=None if of_gpus is None or not price.gpu_count else of_gpus / price.gpu_count * gpus,
-        nodes_usd_per_hour=usd * nodes if usd is not None and has_price else None,
-        price=price,
-        sentence=sentence,
+    demand, spot = (price_node(book, node, bought).price for bought in (Provisioning.ON_DEMAND, Provisioning.SPOT))
+    gpus = count_physical_gpus(node) or round(demand.gpu_count)
+    return SpareTerms(
+        on_demand_usd_per_gpu_hour=demand.usd_per_hour / gpus if gpus and demand.usd_per_hour is not None else None,
+        spot_usd_per_gpu_hour=spot.usd_per_hour / gpus if gpus and spot.usd_per_hour is not None else None,
+        gpus_per_node=gpus,
+        gpu_model=demand.gpu_model,
     )

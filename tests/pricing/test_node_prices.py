@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.pricing.model import PartKind, PriceReason, Provisioning
-from planner.pricing.node import count_physical_gpus, price_node, price_spare_gpus, read_provisioning, read_region
+from planner.pricing.node import count_physical_gpus, price_node, read_provisioning, read_region, spare_terms
 from planner.sources.prices import embedded_book
 from planner.vocabulary import (
     AKS_AGENT_POOL,
@@ -134,23 +134,20 @@ def test_own_prices_make_other_clouds_priced() -> None:
     assert price_node(book, node).usd_per_hour == 0.15
 
 
-def test_a_spare_t4_is_counted_as_a_share_and_as_a_node() -> None:
-    spare = price_spare_gpus(BOOK, make_node(labels=T4, gpus=1), 1)
-    assert spare.gpu_usd_per_hour == pytest.approx(0.37)
-    assert spare.nodes == 1
-    assert spare.nodes_usd_per_hour == pytest.approx(0.857514)
-    four = price_spare_gpus(BOOK, make_node("a2-highgpu-4g", cpu=48_000, memory_gib=330, gpus=4), 6, P.SPOT)
-    assert four.nodes == 2
-    assert four.gpu_usd_per_hour == pytest.approx(6 * 1.5696)
-    assert four.nodes_usd_per_hour == pytest.approx(2 * 8.19756)
+def test_a_spare_gpu_costs_its_share_of_a_node() -> None:
+    t4 = spare_terms(BOOK, make_node(labels=T4, gpus=1))
+    assert (t4.gpus_per_node, t4.gpu_model) == (1, "T4")
+    assert t4.on_demand_usd_per_gpu_hour == pytest.approx(0.857514)
+    assert t4.spot_usd_per_gpu_hour == pytest.approx(0.17236 + 0.1841)
+    a100 = spare_terms(BOOK, make_node("a2-highgpu-4g", cpu=48_000, memory_gib=330, gpus=4))
+    assert a100.gpus_per_node == 4
+    assert a100.spot_usd_per_gpu_hour == pytest.approx(8.19756 / 4)
 
 
-def test_a_spare_of_nothing_has_no_price() -> None:
-    assert price_spare_gpus(BOOK, make_node(), 1).nodes_usd_per_hour is None
-    assert "no GPU" in price_spare_gpus(BOOK, make_node(), 1).sentence
-    unknown = price_spare_gpus(BOOK, make_node("kwok", gpus=1), 1)
-    assert unknown.gpu_usd_per_hour is None
-    assert unknown.sentence.startswith("no price: ")
+def test_a_spare_of_what_has_no_price_has_none() -> None:
+    assert spare_terms(BOOK, make_node()).on_demand_usd_per_gpu_hour is None
+    assert spare_terms(BOOK, make_node("kwok", gpus=1)).on_demand_usd_per_gpu_hour is None
+    assert spare_terms(BOOK, make_node("kwok", gpus=1)).gpus_per_node == 1
 
 
 @given(
