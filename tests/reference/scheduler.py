@@ -41,6 +41,7 @@ class Queued:
     plugins: set[str] = field(default_factory=set)  # who refused it last time
     where: str = "active"  # active, backoff, unschedulable, gated
     failed_in_tick: int = -9  # back-off lasts longer than one tick
+    preempting_in_tick: int = -9  # its victims are being deleted
 
 
 class Scheduler:
@@ -89,9 +90,16 @@ class Scheduler:
                 self.wake(lambda queued: "DynamicResources" in queued.plugins)
 
     def wake(self, helped: object) -> None:
-        """MoveAllToActiveOrBackoffQueue: pods whose refusing plugin says that the event may help are tried again."""
+        """MoveAllToActiveOrBackoffQueue: pods whose refusing plugin says that the event may help are tried again.
+
+        A preemptor misses the event that comes while its victims are being deleted (defaultpreemption PreEnqueue): the
+        recorder's next removal, as a rule.
+        """
         for queued in self.queue.values():
             if queued.where == "unschedulable" and helped(queued):  # type: ignore[operator]
+                if queued.preempting_in_tick == self.cluster.tick:
+                    queued.preempting_in_tick = -9
+                    continue
                 waits = queued.failed_in_tick >= self.cluster.tick - 1
                 queued.where = "backoff" if waits else "active"
 
@@ -239,6 +247,7 @@ class Scheduler:
         self.nominated[key(pod)] = name
         for victim in candidates[name][0]:
             if not is_terminating(victim):
+                queued.preempting_in_tick = self.cluster.tick
                 victim["metadata"].setdefault("annotations", {})["preempted"] = "true"
                 self.cluster.delete_pod(victim)
         return ""
