@@ -13,7 +13,7 @@ memory_view.headline(plan)
 
 charts.show(memory_nodes.figure(plan.cluster), key="nodes", alt=memory_nodes.alt(plan.cluster))
 memory_view.nodes(plan.cluster)
-memory_view.findings(plan.findings)
+memory_view.risks(plan.findings)
 
 st.subheader("Who goes first on a node")
 st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")

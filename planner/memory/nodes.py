@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from planner import vocabulary
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.inventory.model import Node, Pod, Snapshot
+from planner.inventory.node_labels import node_pool
 from planner.inventory.owners import workload_keys
 from planner.memory.cgroup import ContainerCgroup, GroupCgroup, class_cgroups, container_cgroup, pod_cgroup
 from planner.memory.eviction import EvictionLines, PodUsage, eviction_lines, eviction_order
@@ -229,7 +230,7 @@ def _node_report(
     first = next((pod for pod in ranked if pod.eviction_rank and not pod.is_critical), None)
     return NodeReport(
         name=node.name,
-        node_pool=next((node.labels[name] for name in vocabulary.NODE_POOL_LABELS if name in node.labels), ""),
+        node_pool=node_pool(node),
         has_gpus=any(vocabulary.is_gpu_resource(name) and amount for name, amount in node.capacity.items()),
         memory=memory,
         lines=lines,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from planner.inventory.model import Finding, Severity
+from planner.inventory.model import Finding, Severity, Snapshot
 from planner.memory.kubelet import KubeletSettings, SwapBehavior
-from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory
+from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory, cluster_memory
 from planner.memory.qos import HIGHEST_USER_PRIORITY, QosClass
 from planner.memory.wording import count, measured_bytes
 
@@ -22,6 +22,11 @@ COLD_MILLICORES: Final = 10  # 1 % of a core: a process that hardly runs touches
 NODE_NEAR_PERCENT: Final = 90  # of allocatable
 
 _Found = list[tuple[PodMemory, ContainerMemory]]
+
+
+def check(snapshot: Snapshot) -> tuple[Finding, ...]:
+    """The risks in `snapshot`, were its kubelets set up as Kubernetes does by default."""
+    return risks(cluster_memory(snapshot, KubeletSettings()))
 
 
 def risks(cluster: ClusterMemory) -> tuple[Finding, ...]:

@@ -13,6 +13,8 @@ from planner.errors import ChangeError
 from planner.inventory.model import Amounts, Container, FrozenMap, Pod, PodSpec, Snapshot
 from planner.inventory.owners import workload_keys
 from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory
+from planner.memory.wording import measured_bytes
+from planner.quantity import format_amount
 from planner.vocabulary import CPU, MEMORY
 
 _RESOURCES = (MEMORY, CPU)
@@ -52,8 +54,17 @@ class Difference:
     after: int | str | None
 
     @property
-    def is_bytes(self) -> bool:
-        return self.field not in _COUNTED
+    def before_text(self) -> str:
+        return self._text(self.before)
+
+    @property
+    def after_text(self) -> str:
+        return self._text(self.after)
+
+    def _text(self, value: int | str | None) -> str:
+        if value is None:
+            return "not set" if self.field.startswith("memory.") else "unknown"
+        return measured_bytes(value) if isinstance(value, int) and self.field not in _COUNTED else str(value)
 
 
 def changed_container(container: Container, change: MemoryChange) -> Container:
@@ -136,7 +147,7 @@ def _changed_spec(spec: PodSpec, change: MemoryChange) -> PodSpec:
 def patch(container: Container, change: MemoryChange, *, is_init: bool = False) -> dict[str, object]:
     """The change as a strategic merge patch of a workload; a value of None takes the field away.
 
-    Amounts are plain integers of bytes and ``m`` of CPU, as text, which every API server reads exactly.
+    Amounts are written as people do (``2Gi``, ``100m``) where that says exactly the same.
     """
     after = changed_container(container, change)
     resources = {
@@ -149,7 +160,7 @@ def patch(container: Container, change: MemoryChange, *, is_init: bool = False) 
 
 def _patched(before: Amounts, after: Amounts) -> dict[str, str | None]:
     return {
-        name: None if name not in after else f"{after[name]}m" if name == CPU else str(after[name])
+        name: format_amount(after[name], name) if name in after else None
         for name in _RESOURCES
         if before.get(name) != after.get(name)
     }

@@ -7,17 +7,16 @@ from typing import Final
 
 import streamlit as st
 
-from planner.inventory.model import Finding, Severity, Snapshot
+from planner.inventory.model import Finding, Snapshot
 from planner.memory import rows
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
-from planner.memory.what_if import Difference
 from planner.plan_memory import MemoryPlan, MemoryWhatIf
-from planner.ui import downloads, tables, verdict, words
+from planner.ui import downloads, findings, tables, verdict, words
 
 _GIB: Final = 2**30
+_MOST_RISKS: Final = 8
 _GIB_COLUMN: Final = st.column_config.NumberColumn(format="%.2f")
-_GLYPH: Final = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "•"}
 _READING: Final = {
     Reading.CACHED: "✓ stays in memory",
     Reading.FROM_DISK: "✗ all from disk, each time",
@@ -49,46 +48,42 @@ def headline(plan: MemoryPlan) -> None:
     over = sum((pod.over_request_bytes or 0) > 0 for pod in pods)
     overcommitted = sum(node.overcommit > 1 or bool(node.unlimited_pods) for node in cluster.nodes)
     unknown = sum(pod.working_set_bytes is None for pod in pods)
-    with st.container(horizontal=True):
+    with st.grid(min_column_width=150):
         nearest = known[0].until_hard_bytes if known else None
         st.metric(
-            "Nearest eviction", "unknown" if nearest is None else f"{words.bytes_text(nearest)} away", border=True
+            "Nearest eviction",
+            "unknown" if nearest is None else f"{words.bytes_text(nearest)} away",
+            border=True,
+            height="stretch",
         )
-        st.metric("Pods over their request", f"{over:,}", border=True, help="Evicted before all others")
+        st.metric(
+            "Pods over their request", f"{over:,}", border=True, height="stretch", help="Evicted before all others"
+        )
         st.metric(
             "Nodes overcommitted",
             f"{overcommitted:,} of {len(cluster.nodes):,}",
             border=True,
+            height="stretch",
             help="Limits add up to more than allocatable, or a pod has no limit",
         )
-        st.metric("Pods of unknown use", f"{unknown:,} of {len(pods):,}", border=True, help="No PodMetrics for them")
+        st.metric(
+            "Pods of unknown use",
+            f"{unknown:,} of {len(pods):,}",
+            border=True,
+            height="stretch",
+            help="No PodMetrics for them",
+        )
 
 
-def findings(found: Sequence[Finding]) -> None:
-    """Each risk with its cure; the first few at once."""
+def risks(found: Sequence[Finding]) -> None:
+    """The gravest risks with their cures; all of them in a table where there are more."""
     st.subheader("Risks")
     if not found:
-        st.caption("No risk found.")
-    rows = [
-        {
-            "": f"{_GLYPH[one.severity]} {one.severity}",
-            "Object": one.object or "the whole cluster",
-            "What": one.what,
-            "What to do": one.mend,
-        }
-        for one in found
-    ]
-    tables.show(
-        rows,
-        alt=f"{words.count(len(found), 'risk')} with what to do",
-        empty="",
-        columns={
-            "": st.column_config.TextColumn(width="small"),
-            "What": st.column_config.TextColumn(width="large"),
-            "What to do": st.column_config.TextColumn(width="large"),
-        },
-        row_height=72,
-    )
+        st.caption("✓ None found.")
+    findings.show(found, at_most=_MOST_RISKS)
+    if len(found) > _MOST_RISKS:
+        with st.expander(f"All {len(found):,} risks", icon=":material/table_rows:"):
+            findings.table(found)
 
 
 def nodes(cluster: ClusterMemory) -> None:
@@ -198,7 +193,12 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
                     "Basis": room.reason,
                 }
             )
-    tables.show(table, alt=f"Room for file cache on {node.name}", empty="No containers on this node.")
+    tables.show(
+        table,
+        alt=f"Room for file cache on {node.name}",
+        empty="No containers on this node.",
+        columns={"Container": st.column_config.TextColumn(width=200)},
+    )
 
 
 def download(snapshot: Snapshot, plan: MemoryPlan) -> None:
@@ -225,15 +225,16 @@ def what_if(answer: MemoryWhatIf) -> None:
             "Object": one.object,
             "Container": one.container,
             "Value": one.field,
-            "Now": _said(one.before, one),
-            "Then": _said(one.after, one),
+            "Now": one.before_text,
+            "Then": one.after_text,
         }
         for one in answer.differences
     ]
     tables.show(rows, alt=f"{words.count(len(rows), 'value')} that change", empty="Nothing changes.")
     for title, found in (("Risks that go", answer.cured), ("Risks that come", answer.caused)):
-        for one in found:
-            st.caption(f"{title}: {words.literal(one.object)}: {words.literal(one.what)}.")
+        if found:
+            st.caption(title)
+            findings.show(found)
     if answer.command:
         st.code(answer.command, language="bash", wrap_lines=True)
 
@@ -245,9 +246,3 @@ def _gib(amount: int | None) -> float | None:
 def _written(amount: int | None, *, unset: str = "max") -> str:
     """A value as the kernel shows it; in brackets where the kubelet writes none."""
     return f"({unset})" if amount is None else str(amount)
-
-
-def _said(value: int | str | None, one: Difference) -> str:
-    if value is None:
-        return "not set" if one.field.startswith("memory.") else "unknown"
-    return words.bytes_text(value) if one.is_bytes and isinstance(value, int) else str(value)

@@ -5,7 +5,7 @@ from planner.inventory.model import Container, Snapshot
 from planner.memory.kubelet import KubeletSettings, ReservationPolicy
 from planner.memory.nodes import cluster_memory
 from planner.memory.qos import QosClass
-from planner.memory.what_if import MemoryChange, apply, changed_container, differences, patch
+from planner.memory.what_if import Difference, MemoryChange, apply, changed_container, differences, patch
 from tests.memory.objects import GIB, amounts, container, metrics, node, pod, snapshot, stateful_set_owner
 
 CELERY = "StatefulSet/dev/celery"
@@ -46,7 +46,18 @@ def test_the_feature_alone_changes_values_of_every_container() -> None:
         ("dev/other", "memory.high"),
         ("dev/other", "memory.low"),
     }
-    assert all(one.is_bytes for one in found)
+    texts = {(one.object, one.field): (one.before_text, one.after_text) for one in found}
+    assert texts["dev/other", "memory.low"] == ("not set", "1 GiB")
+
+
+def test_values_in_words() -> None:
+    def words(field: str, before: int | None, after: int) -> tuple[str, str]:
+        one = Difference(object="dev/a", container="", field=field, before=before, after=after)
+        return one.before_text, one.after_text
+
+    assert words("oom_score_adj", 938, -997) == ("938", "-997")
+    assert words("eviction rank", None, 1) == ("unknown", "1")
+    assert words("over request", -GIB, GIB) == ("-1 GiB", "1 GiB")
 
 
 def test_nothing_changed_is_no_difference() -> None:
@@ -86,11 +97,7 @@ def test_a_workload_or_container_that_is_not_there() -> None:
 
 def test_patch_names_only_what_changes() -> None:
     assert patch(MAIN, change(request_bytes=2 * GIB)) == {
-        "spec": {
-            "template": {
-                "spec": {"containers": [{"name": "main", "resources": {"requests": {"memory": str(2 * GIB)}}}]}
-            }
-        }
+        "spec": {"template": {"spec": {"containers": [{"name": "main", "resources": {"requests": {"memory": "2Gi"}}}]}}}
     }
     removed = patch(MAIN, change(limit_bytes=0), is_init=True)
     assert removed["spec"] == {

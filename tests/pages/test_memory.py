@@ -1,0 +1,92 @@
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from planner.inventory.model import Snapshot
+from tests.memory.objects import container, node, pod, snapshot
+
+PAGE = Path(__file__).parents[2] / "pages" / "memory.py"
+CELERY = {"workload": "Deployment/dev/celery", "container": "celery"}
+
+
+def page(given: Snapshot | None = None, query: dict[str, str] | None = None) -> AppTest:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    if given is not None:
+        app.session_state["_cluster"] = given
+    for name, value in (query or {}).items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def shown(app: AppTest) -> str:
+    """All words in boxes and lines."""
+    kinds = (app.success, app.info, app.warning, app.error, app.markdown, app.caption)
+    return "\n".join(str(one.value) for kind in kinds for one in kind)
+
+
+def test_the_demo_says_who_goes_first() -> None:
+    app = page()
+    assert app.title[0].value == "Memory"
+    assert "No node is past its eviction threshold" in app.success[0].value
+    assert {one.label: one.value for one in app.metric}["Pods of unknown use"] == "0 of 131"
+    assert "Deployment/dev/api" in shown(app)
+    assert "Choose a workload or a setting above" in shown(app)
+
+
+def test_a_link_shows_another_node_and_a_soft_threshold() -> None:
+    app = page(query={"node": "gke-edu-default-7f3a02", "soft": "2Gi"})
+    assert app.selectbox(key="node").value == "gke-edu-default-7f3a02"
+    assert "First to go: prod/celery" in shown(app)
+    assert "26 GiB" in app.get("plotly_chart")[1].proto.spec
+
+
+def test_what_if_joins_the_rollout() -> None:
+    app = page(query={**CELERY, "request": "2Gi", "limit": "2Gi", "equal_cpu": "true"})
+    assert "Class Burstable becomes Guaranteed" in shown(app)
+    assert r"Rollout\: completes" in shown(app)
+    assert app.code[0].value.startswith("kubectl -n dev patch deployment celery -p ")
+
+
+def test_settings_alone_change_values_without_a_rollout() -> None:
+    app = page(query={"then_qos": "tiered"})
+    assert "change" in app.info[-1].value
+    assert "Rollout" not in app.info[-1].value
+    assert len(app.code) == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"hard": "1K"}, "not a Kubernetes quantity"),
+        ({**CELERY, "request": "9Gi", "limit": "1Gi"}, "request more memory than its limit"),
+        ({**CELERY, "request": "lots"}, "not a Kubernetes quantity"),
+    ],
+)
+def test_what_would_be_refused_is_a_sentence(query: dict[str, str], words: str) -> None:
+    app = AppTest.from_string(
+        f"""
+import runpy
+from planner.ui import errors
+with errors.shown():
+    runpy.run_path({str(PAGE)!r})
+""",
+        default_timeout=120,
+    )
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    assert words in app.error[0].value
+
+
+def test_without_metrics_use_is_unknown() -> None:
+    app = page(snapshot([node()], [pod("p", container("main", "1Gi", "2Gi"))]))
+    assert {one.label: one.value for one in app.metric}["Nearest eviction"] == "unknown"
+    assert "no PodMetrics" in shown(app)
+
+
+def test_without_nodes_the_page_says_what_to_read() -> None:
+    assert "no nodes" in page(snapshot()).info[0].value
