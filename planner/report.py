@@ -85,6 +85,37 @@ def savings_document(
     }
 
 
+def savings_rows(answer: SavingsAnswer, assumptions: Sequence[AssumptionRow]) -> list[dict[str, Any]]:
+    """The numbers with their assumptions, one a line: figures have mean and percentiles, assumptions a value."""
+    saved = answer.savings
+    money, count = "USD a month", "a month"
+    figures = [("step", step.name, step.usd, money, step.what) for step in saved.steps]
+    figures += [
+        ("mix", f"{one.spot_nodes} spot", one.net_usd, money, f"{one.shortfall_hours:.3f} h a month with too few nodes")
+        for one in answer.mix.points
+    ]
+    figures.append(("result", "saved", saved.saved_usd, money, "on demand less net"))
+    figures += [
+        ("result", name.replace("_", " "), getattr(saved, name), unit, "simulated")
+        for name, unit in (
+            ("interruptions", count),
+            ("lost_hours", "node-hours a month"),
+            ("down_hours", "node-hours a month"),
+            ("late_jobs", count),
+            ("failed_jobs", count),
+        )
+    ]
+    empty: dict[str, Any] = dict.fromkeys(("kind", "name", "mean", "p5", "p50", "p95", "value", "unit", "source"))
+    rows = [
+        empty | {"kind": kind, "name": name, **plain(band), "unit": unit, "source": source}
+        for kind, name, band, unit, source in figures
+    ]
+    return rows + [
+        empty | {"kind": "assumption", "name": row.name, "value": row.value, "unit": row.unit, "source": row.source}
+        for row in assumptions
+    ]
+
+
 def _verdict(result: RolloutResult | None) -> dict[str, Any] | None:
     if result is None:
         return None

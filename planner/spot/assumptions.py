@@ -250,7 +250,7 @@ SETTINGS: Final = (
     Setting(
         name="availability",
         label="Share of time a spot node can be had",
-        unit="0 to 1",
+        unit="share",
         group=LOSSES,
         least=0,
         most=1,

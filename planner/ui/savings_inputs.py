@@ -134,7 +134,7 @@ def _field(setting: Setting, derived: Derived) -> float | None:
 def _step(setting: Setting) -> float:
     if "per VM-hour" in setting.unit:
         return 0.001
-    return 0.01 if setting.unit in ("USD/h", "0 to 1") else 1.0
+    return 0.01 if setting.unit in ("USD/h", "share") else 1.0
 
 
 def _choice(label: str, kind: Any, key: str, default: Any, **more: Any) -> Any:

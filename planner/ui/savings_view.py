@@ -12,7 +12,7 @@ from planner.inventory.model import Snapshot
 from planner.plan_savings import AssumptionRow, Derived, SavingsAnswer
 from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
-from planner.report import savings_document
+from planner.report import savings_document, savings_rows
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
 from planner.spot.economics import Band, Savings, duration, usd
@@ -216,23 +216,9 @@ def assumption_rows(rows: Sequence[AssumptionRow]) -> list[dict[str, object]]:
     ]
 
 
-def rows(answer: SavingsAnswer, assumptions: Sequence[AssumptionRow]) -> list[dict[str, object]]:
-    """The numbers with their assumptions, for a CSV: one figure or assumption a line."""
-    saved = answer.savings
-    figures: list[dict[str, object]] = [
-        {"kind": "step, USD a month", "name": step.name, **_band(step.usd), "source": step.what} for step in saved.steps
-    ]
-    figures += [
-        {"kind": "mix, USD a month", "name": f"{point.spot_nodes} spot", **_band(point.net_usd),
-         "source": f"{point.shortfall_hours:.3f} h with too few nodes"}
-        for point in answer.mix.points
-    ]  # fmt: skip
-    for name in ("saved_usd", "interruptions", "lost_hours", "down_hours", "late_jobs", "failed_jobs"):
-        figures.append({"kind": "result", "name": name, **_band(getattr(saved, name)), "source": ""})
-    return figures + [
-        {"kind": "assumption", "name": row.name, "value": row.value, "unit": row.unit, "source": row.source}
-        for row in assumptions
-    ]
+def rows(answer: SavingsAnswer, assumptions: Sequence[AssumptionRow]) -> list[dict[str, Any]]:
+    """The numbers with their assumptions, for a CSV."""
+    return savings_rows(answer, assumptions)
 
 
 def document(
