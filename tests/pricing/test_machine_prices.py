@@ -30,7 +30,7 @@ P = Provisioning
         ("n1-standard-8", "us-central1", P.ON_DEMAND, 1, 8 * 0.031611 + 30 * 0.004237 + 0.35),
         # SKUs 2922-40C5-B19F, 2390-DCAF-DA38 and 039F-D0DA-4055
         ("a2-highgpu-1g", "us-central1", P.ON_DEMAND, 0, 12 * 0.031611 + 85 * 0.004237 + 2.933908),
-        ("a2-highgpu-4g", SEOUL, P.ON_DEMAND, 0, 16.198365),
+        ("a2-highgpu-4g", SEOUL, P.ON_DEMAND, 0, 16.198364),
         ("g2-standard-12", SEOUL, P.SPOT, 0, 0.34846),
         # Hugging Face space Elfsong/gcp_allocator, from Google's page
         ("a3-highgpu-8g", "us-central1", P.ON_DEMAND, 0, 88.49),
