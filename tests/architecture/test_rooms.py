@@ -21,14 +21,12 @@ OUTSIDE = [
     "multiprocessing",
     "os",
     "pathlib",
-    "random",
     "secrets",
     "shutil",
     "socket",
     "subprocess",
     "sys",
     "tempfile",
-    "threading",
     "time",
     "urllib",
 ]
@@ -60,13 +58,13 @@ def test_core_draws_only_seeded_numbers(path: Path) -> None:
         f"{path}:{node.lineno}"
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "default_rng"
+        and ast.unparse(node.func).split(".")[-1] in {"default_rng", "Random", "RandomState"}
         and not node.args
         and not node.keywords
     ]
-    assert not unseeded, f"default_rng() without a seed gives another answer each time: {unseeded}"
-    assert not imports_of(path, "numpy.random.rand", "numpy.random.seed")
+    assert not unseeded, f"without a seed each run gives another answer: {unseeded}"
+    shared = [line for line in imports_of(path, "random") if not line.endswith((" random", " random.Random"))]
+    assert not shared, f"the module's own functions share one state: {shared}"
 
 
 @pytest.mark.parametrize("path", list(python_files("planner", "app.py")), ids=str)

@@ -83,7 +83,7 @@ def rollout(nodes: int) -> Iterator[Figure]:
             figure=f"one verdict, {replicas} replicas, {what}",
             cluster=cluster,
             seconds=_verdict_seconds(nodes, key),
-            beside="reference",
+            beside="reference" if nodes <= LARGEST_FOR_REFERENCE else "",
             beside_seconds=_reference_seconds(nodes, key),
             at_most_seconds=0.020 if is_target else None,
         )
