@@ -292,6 +292,6 @@ def _name_of(item: Item, part: Part) -> str:
         kind, _ = kind_of(loose, part)
         metadata = loose["metadata"]
         namespace = "" if kind in _CLUSTER_KINDS else str(metadata.get("namespace") or "default")
-        return object_name(kind, namespace, str(metadata["name"]))
+        return object_name(kind, namespace, str(metadata["name"])) if metadata["name"] else ""
     except (msgspec.MsgspecError, InputError, LookupError, AttributeError, TypeError, ValueError, RecursionError):
         return ""

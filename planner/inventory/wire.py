@@ -15,14 +15,18 @@ v1beta2, whose shapes differ), `storage/v1`, `scheduling/v1`, `metrics.k8s.io/v1
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import field
 
 from planner.vocabulary import KEPT_ANNOTATIONS
 
-IntOrString = int | str
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Seconds = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+IntOrString = Int32 | str
 Quantities = dict[str, str | int | float]
 START = "headroom.dev/start"  # JSON name of `Container.start`
 
@@ -65,7 +69,7 @@ class Metadata(Wire):
     generate_name: str | None = None
     namespace: str | None = None
     uid: str | None = None
-    generation: int | None = None
+    generation: Int64 | None = None
     labels: dict[str, str] | None = None
     annotations: Annotations | None = None
     owner_references: list[OwnerReference] | None = None
@@ -95,7 +99,7 @@ class NodeSelector(Wire):
 
 # ── pods ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 class PreferredSchedulingTerm(Wire):
-    weight: int = 0
+    weight: Int32 = 0
     preference: NodeSelectorTerm | None = None
 
 
@@ -116,7 +120,7 @@ class PodAffinityTerm(Wire):
 
 
 class WeightedPodAffinityTerm(Wire):
-    weight: int = 0
+    weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm | None = None
 
 
@@ -134,11 +138,11 @@ class Affinity(Wire):
 
 
 class TopologySpreadConstraint(Wire):
-    max_skew: int = 1
+    max_skew: Count = 1
     topology_key: str = ""
     when_unsatisfiable: str = "DoNotSchedule"
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Count | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: list[str] | None = None
@@ -149,7 +153,7 @@ class Toleration(Wire):
     operator: str | None = None
     value: str | None = None
     effect: str | None = None
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
 
 
 class ResourceClaimName(Wire):
@@ -163,8 +167,8 @@ class Resources(Wire):
 
 
 class ContainerPort(Wire):
-    container_port: int | None = None
-    host_port: int | None = None
+    container_port: Count | None = None
+    host_port: Count | None = None
     protocol: str | None = None
     host_ip: str | None = field(name="hostIP", default=None)
 
@@ -174,11 +178,11 @@ class Probe(Wire):
     tcp_socket: Present | None = None
     exec: Present | None = None
     grpc: Present | None = None
-    initial_delay_seconds: int | None = None
-    timeout_seconds: int | None = None
-    period_seconds: int | None = None
-    success_threshold: int | None = None
-    failure_threshold: int | None = None
+    initial_delay_seconds: Count | None = None
+    timeout_seconds: Count | None = None
+    period_seconds: Count | None = None
+    success_threshold: Count | None = None
+    failure_threshold: Count | None = None
 
 
 class Lifecycle(Wire):
@@ -308,7 +312,7 @@ class PodSpec(Wire):
     tolerations: list[Toleration] | None = None
     node_name: str | None = None
     priority_class_name: str | None = None
-    priority: int | None = None
+    priority: Int32 | None = None
     preemption_policy: str | None = None
     host_network: bool | None = None
     volumes: list[Volume] | None = None
@@ -317,8 +321,8 @@ class PodSpec(Wire):
     scheduling_gates: list[SchedulingGate] | None = None
     runtime_class_name: str | None = None
     restart_policy: str | None = None
-    termination_grace_period_seconds: int | None = None
-    active_deadline_seconds: int | None = None
+    termination_grace_period_seconds: Seconds | None = None
+    active_deadline_seconds: Seconds | None = None
     readiness_gates: list[Present] | None = None
 
 
@@ -340,8 +344,8 @@ class WaitingState(Wire):
 
 
 class TerminatedState(Wire):
-    exit_code: int | None = None
-    signal: int | None = None
+    exit_code: Int32 | None = None
+    signal: Int32 | None = None
     reason: str | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
@@ -357,7 +361,7 @@ class ContainerStatus(Wire):
     name: str = ""
     ready: bool | None = None
     started: bool | None = None
-    restart_count: int | None = None
+    restart_count: Count | None = None
     state: State | None = None
     last_state: State | None = None
 
@@ -417,7 +421,7 @@ class NodeCondition(Wire):
 
 class Image(Wire):
     names: list[str] | None = None
-    size_bytes: int | None = None
+    size_bytes: Int64 | None = None
 
 
 class NodeInfo(Wire):
@@ -445,7 +449,7 @@ class Namespace(Object):
 class RollingUpdate(Wire):
     max_surge: IntOrString | None = None
     max_unavailable: IntOrString | None = None
-    partition: int | None = None
+    partition: Count | None = None
 
 
 class Strategy(Wire):
@@ -454,29 +458,29 @@ class Strategy(Wire):
 
 
 class Ordinals(Wire):
-    start: int | None = None
+    start: Count | None = None
 
 
 class WorkloadSpec(Wire):
     """The specs of Deployment, ReplicaSet, StatefulSet, DaemonSet and Job together."""
 
-    replicas: int | None = None
+    replicas: Count | None = None
     selector: LabelSelector | None = None
     template: PodTemplate | None = None
     strategy: Strategy | None = None
     update_strategy: Strategy | None = None
-    min_ready_seconds: int | None = None
-    progress_deadline_seconds: int | None = None
-    revision_history_limit: int | None = None
+    min_ready_seconds: Count | None = None
+    progress_deadline_seconds: Count | None = None
+    revision_history_limit: Count | None = None
     paused: bool | None = None
     pod_management_policy: str | None = None
     service_name: str | None = None
     ordinals: Ordinals | None = None
     volume_claim_templates: list[Object] | None = None
-    parallelism: int | None = None
-    completions: int | None = None
-    backoff_limit: int | None = None
-    active_deadline_seconds: int | None = None
+    parallelism: Count | None = None
+    completions: Count | None = None
+    backoff_limit: Count | None = None
+    active_deadline_seconds: Seconds | None = None
     suspend: bool | None = None
 
 
@@ -487,19 +491,19 @@ class WorkloadCondition(Wire):
 
 
 class WorkloadStatus(Wire):
-    observed_generation: int | None = None
-    replicas: int | None = None
-    ready_replicas: int | None = None
-    available_replicas: int | None = None
-    updated_replicas: int | None = None
+    observed_generation: Int64 | None = None
+    replicas: Count | None = None
+    ready_replicas: Count | None = None
+    available_replicas: Count | None = None
+    updated_replicas: Count | None = None
     current_revision: str | None = None
     update_revision: str | None = None
-    desired_number_scheduled: int | None = None
-    number_ready: int | None = None
-    number_available: int | None = None
-    updated_number_scheduled: int | None = None
-    active: int | None = None
-    ready: int | None = None
+    desired_number_scheduled: Count | None = None
+    number_ready: Count | None = None
+    number_available: Count | None = None
+    updated_number_scheduled: Count | None = None
+    active: Count | None = None
+    ready: Int32 | None = None
     conditions: list[WorkloadCondition] | None = None
 
 
@@ -517,10 +521,10 @@ class BudgetSpec(Wire):
 
 
 class BudgetStatus(Wire):
-    disruptions_allowed: int | None = None
-    current_healthy: int | None = None
-    desired_healthy: int | None = None
-    expected_pods: int | None = None
+    disruptions_allowed: Count | None = None
+    current_healthy: Count | None = None
+    desired_healthy: Count | None = None
+    expected_pods: Count | None = None
 
 
 class PodDisruptionBudget(Object):
@@ -529,7 +533,7 @@ class PodDisruptionBudget(Object):
 
 
 class PriorityClass(Object):
-    value: int = 0
+    value: Int32 = 0
     global_default: bool | None = None
     preemption_policy: str | None = None
 
@@ -658,7 +662,7 @@ class DeviceClass(Object):
 
 class DeviceAttribute(Wire):
     string: str | None = None
-    int_: int | None = field(name="int", default=None)
+    int_: Int64 | None = field(name="int", default=None)
     bool_: bool | None = field(name="bool", default=None)
     version: str | None = None
 
@@ -688,8 +692,8 @@ class Device(DeviceBody):
 
 class ResourcePool(Wire):
     name: str = ""
-    generation: int | None = None
-    resource_slice_count: int | None = None
+    generation: Int64 | None = None
+    resource_slice_count: Count | None = None
 
 
 class ResourceSliceSpec(Wire):
@@ -709,7 +713,7 @@ class ExactRequest(Wire):
     device_class_name: str | None = None
     selectors: list[DeviceSelector] | None = None
     allocation_mode: str | None = None
-    count: int | None = None
+    count: Count | None = None
     admin_access: bool | None = None
     tolerations: list[Toleration] | None = None
     capacity: Present | None = None
@@ -771,7 +775,7 @@ class EventSource(Wire):
 
 
 class EventSeries(Wire):
-    count: int | None = None
+    count: Count | None = None
     last_observed_time: datetime | None = None
 
 
@@ -784,8 +788,8 @@ class Event(Object):
     reason: str | None = None
     message: str | None = None
     note: str | None = None
-    count: int | None = None
-    deprecated_count: int | None = None
+    count: Count | None = None
+    deprecated_count: Count | None = None
     first_timestamp: datetime | None = None
     last_timestamp: datetime | None = None
     deprecated_first_timestamp: datetime | None = None

@@ -95,14 +95,17 @@ def metadata_of(decoded: wire.Object) -> wire.Metadata:
 
 
 def annotations_of(metadata: wire.Metadata) -> Labels:
-    """The annotations of the short list that is kept."""
+    """The annotations of the short list that is kept; without any, `metadata` loses its empty map as well."""
     if metadata.annotations is None:
         return EMPTY
     kept = {}
     for attribute, key in wire.ANNOTATION_FIELDS.items():
         if (value := getattr(metadata.annotations, attribute)) is not None:
             kept[key] = value
-    return FrozenMap(kept) if kept else EMPTY
+    if not kept:
+        metadata.annotations = None
+        return EMPTY
+    return FrozenMap(kept)
 
 
 def seconds_of(moment: datetime) -> float:

@@ -1,0 +1,48 @@
+"""How a process is started, out of command and args."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.inventory.model import CommandForm
+from planner.inventory.start import start_of
+
+IMAGE, EXEC, SHELL, SHELL_EXEC = CommandForm.IMAGE, CommandForm.EXEC, CommandForm.SHELL, CommandForm.SHELL_EXEC
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "form", "program"),
+    [
+        ([], [], IMAGE, ""),
+        ([], ["--port", "80"], IMAGE, ""),
+        (["python", "worker.py"], [], EXEC, "python"),
+        (["/usr/local/bin/gunicorn"], ["app:app"], EXEC, "gunicorn"),
+        (["/bin/sh", "-c", "python worker.py"], [], SHELL, "python"),
+        (["/bin/sh", "-c"], ["python worker.py"], SHELL, "python"),
+        (["sh", "-c", "exec python worker.py"], [], SHELL_EXEC, "python"),
+        (["bash", "-ec", "set -e; cd /app && exec ./serve --port 80"], [], SHELL_EXEC, "serve"),
+        (["bash", "-lc", "export A=b\nmigrate\ngunicorn app"], [], SHELL, "gunicorn"),
+        (["sh", "-c", "TOKEN=abc python worker.py"], [], SHELL, "python"),
+        (["sh", "-c", "# start\npython \\\n worker.py"], [], SHELL, "python"),
+        (["sh", "-c", "cd /app"], [], SHELL, ""),
+        (["sh", "-c"], [], SHELL, ""),
+        (["sh", "/entrypoint.sh"], [], SHELL, "entrypoint.sh"),
+        (["sh"], [], SHELL, "sh"),
+        (["tini", "--", "python", "worker.py"], [], EXEC, "tini"),
+        (["env", "A=b", "python"], [], EXEC, "python"),
+        (["env", "A=b", "sh", "-c", "python"], [], SHELL, "python"),
+        (["env"], [], EXEC, "env"),
+        (["$(PROGRAM)"], [], EXEC, ""),
+        (["sh", "-c", '"$PROGRAM" x'], [], SHELL, ""),
+    ],
+)
+def test_start_of(command: list[str], args: list[str], form: CommandForm, program: str) -> None:
+    assert start_of(command, args) == (form, program)
+
+
+@given(st.lists(st.text(max_size=20), max_size=5), st.lists(st.text(max_size=20), max_size=5))
+def test_the_program_is_a_name_and_nothing_else(command: list[str], args: list[str]) -> None:
+    _, program = start_of(command, args)
+    assert program == "" or (len(program) <= 63 and not set(program) & set(" =/$\"'\n"))
