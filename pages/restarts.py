@@ -24,6 +24,6 @@ if plan.report.loops:
     st.subheader("Its log: what matters, and what is noise")
     restarts_view.lines(loop)
 
-restarts_inputs.upload(cluster)
+restarts_inputs.add_logs(cluster)
 usage_inputs.ask(cluster)
 restarts_view.download(snapshot, plan)

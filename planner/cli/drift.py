@@ -30,7 +30,8 @@ from planner.sources.cluster import read_cluster
 @click.option("--all", "everything", is_flag=True, help="What is the same everywhere too, not only differences.")
 @click.option("--system", is_flag=True, help="kube-system and the like too.")
 @prometheus_options
-@click.option("--output", "-o", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@click.option("--output", "-o", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
+              help="How to print.")  # fmt: skip
 def command(
     clusters: tuple[str, ...],
     services: tuple[str, ...],

@@ -10,7 +10,7 @@ import click
 
 from planner import plan_restarts
 from planner.cli.usage_options import print_csv, print_table, prometheus_options, usage_over_time
-from planner.errors import InputError, SourceError
+from planner.errors import InputError
 from planner.inventory.model import PodLog, Snapshot
 from planner.memory.restarts.model import LineVerdict, Loop
 from planner.memory.restarts.rows import line_rows, loop_rows
@@ -35,7 +35,8 @@ from planner.sources.cluster import CONTEXT_PREFIX, read_cluster
 @prometheus_options
 @click.option("--rows", "what", type=click.Choice(["loops", "lines"]), default="loops", show_default=True,
               help="What CSV rows stand for.")  # fmt: skip
-@click.option("--output", "-o", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@click.option("--output", "-o", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
+              help="How to print.")  # fmt: skip
 def command(
     cluster: str,
     log_folders: tuple[Path, ...],
@@ -68,25 +69,11 @@ def _with_logs(snapshot: Snapshot, cluster: str, folders: tuple[Path, ...], *, l
     if live:
         if not cluster.startswith(CONTEXT_PREFIX):
             raise InputError("only a live cluster has live logs", where="--live-logs", mend="Use it with context:NAME")
-        logs += _live(snapshot, cluster.removeprefix(CONTEXT_PREFIX))
+        read, problems = pod_logs.read_live(cluster.removeprefix(CONTEXT_PREFIX), wanted_logs(snapshot))
+        for problem in problems:
+            click.echo(f"headroom: {problem}", err=True)
+        logs += read
     return replace(snapshot, logs=(*snapshot.logs, *logs)) if logs else snapshot
-
-
-def _live(snapshot: Snapshot, context: str) -> list[PodLog]:
-    """What can be had of the logs wanted; a log that is gone or refused is told, and the others are read."""
-    from planner.sources import kubernetes_api
-
-    logs: list[PodLog] = []
-    for wanted in wanted_logs(snapshot):
-        try:
-            logs.append(
-                kubernetes_api.read_log(
-                    context, wanted.namespace, wanted.pod, wanted.container, is_previous=wanted.is_previous
-                )
-            )
-        except SourceError as error:
-            click.echo(f"headroom: {error}", err=True)
-    return logs
 
 
 # ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,10 +10,10 @@ Understood, relative to the folder, in any mix:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from planner.errors import InputError
+from planner.errors import InputError, SourceError
 from planner.inventory.model import PodLog
 
 LARGEST_LOG_BYTES = 2 * 2**20  # of one file; of a longer one the end is read: what happened last stands there
@@ -53,6 +53,23 @@ def read_folder(folder: str | Path) -> tuple[PodLog, ...]:
             mend="Expected <namespace>/<pod>/logs.txt (kubectl cluster-info dump) or <namespace>/<pod>/<container>.log",
         )
     return tuple(logs)
+
+
+def read_live(
+    context: str, wanted: Iterable[tuple[str, str, str, bool]]
+) -> tuple[tuple[PodLog, ...], tuple[SourceError, ...]]:
+    """The logs `wanted` (namespace, pod, container, whether of the run before) of a live cluster, and what couldn't be
+    read: a pod may be gone, a previous run may have left nothing, the right to read logs may be missing."""
+    from planner.sources import kubernetes_api
+
+    logs: list[PodLog] = []
+    problems: list[SourceError] = []
+    for namespace, pod, container, is_previous in wanted:
+        try:
+            logs.append(kubernetes_api.read_log(context, namespace, pod, container, is_previous=is_previous))
+        except SourceError as error:
+            problems.append(error)
+    return tuple(log for log in logs if log.lines), tuple(problems)
 
 
 def read_text(text: str, *, namespace: str, pod: str, container: str = "", is_previous: bool = False) -> PodLog:

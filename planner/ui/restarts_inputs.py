@@ -10,9 +10,10 @@ import streamlit as st
 
 from planner.inventory.model import PodLog, Snapshot
 from planner.memory.restarts.model import Cause, Loop
+from planner.memory.restarts.wanted import wanted_logs
 from planner.memory.wording import short_name
-from planner.sources import pod_logs
-from planner.ui import link, words
+from planner.sources import kubernetes_api, pod_logs
+from planner.ui import errors, link, session, words
 
 _LOGS = "_uploaded_logs"
 CAUSE = {
@@ -54,9 +55,11 @@ def with_uploaded_logs(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, logs=(*logs, *added), digest=digest)
 
 
-def upload(snapshot: Snapshot) -> None:
-    """Log files: as kubectl cluster-info dump frames them, or one container's as kubectl logs prints them."""
+def add_logs(snapshot: Snapshot) -> None:
+    """Logs the snapshot didn't bring: from the live cluster it was read from, or from files."""
     with st.expander("Add logs", icon=":material/upload_file:"):
+        if not session.is_demo() and snapshot.source in kubernetes_api.contexts():
+            _read_live(snapshot)
         st.caption(
             "Either logs.txt files of kubectl cluster-info dump, or what kubectl logs (--previous) printed for one "
             "container: then say which. They stay in this session's memory; only lines with numbers, times and secrets "
@@ -80,6 +83,20 @@ def upload(snapshot: Snapshot) -> None:
         if found and st.session_state.get(_LOGS) != key:
             st.session_state[_LOGS] = key
             st.rerun()
+
+
+def _read_live(snapshot: Snapshot) -> None:
+    """A button: containers in trouble, the run before as well, and a few that work to compare with."""
+    wanted = wanted_logs(snapshot)
+    if not wanted or not st.button(f"Read {words.count(len(wanted), 'log')} from {words.literal(snapshot.source)}"):
+        return
+    with st.spinner("Reading logs …"):
+        logs, problems = pod_logs.read_live(snapshot.source, wanted)
+    if logs:
+        st.session_state[_LOGS] = snapshot.digest, logs
+        st.rerun()
+    for problem in problems[:3]:
+        errors.show(problem)
 
 
 def loop(loops: Sequence[Loop]) -> Loop:

@@ -23,7 +23,7 @@ _REPLACEMENTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, text in (
         (r"\x1b\[[0-9;?]*[ -/]*[@-~]", ""),  # terminal colours
         (r"(?i)\b(Bearer|Basic|Token)\s+[A-Za-z0-9._~+/=-]{6,}", r"\1 <hidden>"),
-        (rf"(?i)([\"']?{_SENSITIVE_KEY}[\"']?\s*(?:[=:]|=>)\s*)(\"[^\"]*\"|'[^']*'|\S+)", r"\1<hidden>"),
+        (rf"(?i)([\"']?{_SENSITIVE_KEY}[\"']?\s*(?:=>|[=:])\s*)(\"[^\"]*\"|'[^']*'|\S+)", r"\1<hidden>"),
         (r"([A-Za-z][A-Za-z0-9+.-]*://)\S+@", r"\1<hidden>@"),
         (r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+){1,2}", "<hidden>"),  # a JSON Web Token
         (r"\b\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:\s?(?:Z|UTC|[+-]\d\d:?\d\d))?", "<time>"),

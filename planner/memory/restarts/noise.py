@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from planner.memory.restarts import signs as signs_of
 from planner.memory.restarts.model import LineVerdict, LogLine
 from planner.memory.restarts.population import Case, Population
 from planner.memory.wording import count
@@ -37,14 +36,15 @@ def judge(failing: Sequence[Case], population: Population) -> tuple[LogLine, ...
         for text, lines in case.digest.alarming.items() if case.digest else ():
             templates[text] = templates.get(text, 0) + lines
     ranked = sorted(templates, key=lambda text: (-templates[text], text))
-    judged = [_judge(text, logged, peers, elsewhere[text]) for text in ranked]
+    signs = {hit.template for case in logged for hit in case.signs.hits}
+    judged = [_judge(text, logged, peers, elsewhere[text], is_sign=text in signs) for text in ranked]
     order = (LineVerdict.ONLY_FAILING, LineVerdict.UNSURE, LineVerdict.NOISE)
     chosen = [line for verdict in order for line in judged if line.verdict is verdict]
     noise = [line for line in chosen if line.verdict is LineVerdict.NOISE][:MOST_LINES]
     return (*[line for line in chosen if line.verdict is not LineVerdict.NOISE][:MOST_LINES], *noise)
 
 
-def _judge(text: str, failing: Sequence[Case], peers: Sequence[Case], elsewhere: int) -> LogLine:
+def _judge(text: str, failing: Sequence[Case], peers: Sequence[Case], elsewhere: int, *, is_sign: bool) -> LogLine:
     printing = [case for case in failing if case.digest and text in case.digest.alarming]
     working = [peer for peer in peers if peer.digest and text in peer.digest.alarming]
     lines = sum(case.digest.alarming[text] for case in printing if case.digest)
@@ -59,11 +59,7 @@ def _judge(text: str, failing: Sequence[Case], peers: Sequence[Case], elsewhere:
     verdict = (
         LineVerdict.NOISE if is_noise else LineVerdict.ONLY_FAILING if peers and not working else LineVerdict.UNSURE
     )
-    if (
-        signs_of.read([text]).of(*signs_of.Sign)
-        and verdict is LineVerdict.NOISE
-        and _is_more_often(per_start, per_start_healthy)
-    ):
+    if verdict is LineVerdict.NOISE and is_sign and _is_more_often(per_start, per_start_healthy):
         verdict = LineVerdict.UNSURE  # a known sign of trouble, and printed more often here
     return LogLine(
         template=text,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from planner.inventory.model import Snapshot
 from planner.memory.restarts.causes import is_troubled
@@ -14,8 +14,7 @@ MOST_PEERS = 3
 MOST_LOGS = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedLog:
+class WantedLog(NamedTuple):
     namespace: str
     pod: str
     container: str
