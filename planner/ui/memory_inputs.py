@@ -195,16 +195,16 @@ def _memory(text: str) -> int:
 
 def _changed(now: KubeletSettings) -> KubeletSettings:
     """The kubelets' settings after the change; each is as now until chosen."""
-    first, second, third, fourth = st.columns(4)
+    first, second = st.columns(2)
     with first:
         feature = link.segments("MemoryQoS", [_AS_NOW, "off", "on", "tiered"], key="then_qos")
     with second:
         swapping = link.segments("Swap", [_AS_NOW, "off", "limited"], key="then_swap")
-    with third:
+    with first:
         factor = link.number(
             "Throttling factor", key="then_factor", least=0.01, most=1, whole=False, step=0.05, placeholder=_AS_NOW
         )
-    with fourth:
+    with second:
         swap_gib = link.number("Swap of each node, GiB", key="then_swap_gib", least=0, most=10_000, placeholder=_AS_NOW)
     policies = {_AS_NOW: now.reservation_policy, "tiered": ReservationPolicy.TIERED}
     behaviours = {_AS_NOW: now.swap_behavior, "limited": SwapBehavior.LIMITED_SWAP}

@@ -48,7 +48,7 @@ def headline(plan: MemoryPlan) -> None:
     over = sum((pod.over_request_bytes or 0) > 0 for pod in pods)
     overcommitted = sum(node.overcommit > 1 or bool(node.unlimited_pods) for node in cluster.nodes)
     unknown = sum(pod.working_set_bytes is None for pod in pods)
-    with st.grid(min_column_width=150):
+    with st.grid(min_column_width=180):
         nearest = known[0].until_hard_bytes if known else None
         st.metric(
             "Nearest eviction",
@@ -57,21 +57,25 @@ def headline(plan: MemoryPlan) -> None:
             height="stretch",
         )
         st.metric(
-            "Pods over their request", f"{over:,}", border=True, height="stretch", help="Evicted before all others"
+            "Over request",
+            f"{over:,}",
+            border=True,
+            height="stretch",
+            help="Pods that use more than they request: evicted before all others",
         )
         st.metric(
-            "Nodes overcommitted",
+            "Overcommitted",
             f"{overcommitted:,} of {len(cluster.nodes):,}",
             border=True,
             height="stretch",
-            help="Limits add up to more than allocatable, or a pod has no limit",
+            help="Nodes whose pods' limits add up to more than allocatable, or with a pod without limit",
         )
         st.metric(
-            "Pods of unknown use",
+            "Unknown use",
             f"{unknown:,} of {len(pods):,}",
             border=True,
             height="stretch",
-            help="No PodMetrics for them",
+            help="Pods without PodMetrics",
         )
 
 

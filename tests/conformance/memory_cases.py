@@ -6,10 +6,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from planner.inventory.model import Amounts, Container, FrozenMap, Pod, PodSpec
 from planner.memory.cgroup import ContainerCgroup, container_cgroup
@@ -17,7 +16,7 @@ from planner.memory.eviction import PodUsage, eviction_order
 from planner.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
 from planner.memory.qos import pod_qos_class
 from planner.quantity import parse
-from tests.conformance.comparison import Comparison
+from tests.conformance.comparison import Comparison, cases
 
 _CGROUP_FIELDS = {
     "memory.min": "memory_min",
@@ -27,20 +26,32 @@ _CGROUP_FIELDS = {
 }
 
 
+_Compared = Iterator[tuple[str, str, object, object]]  # (part of the case, field, recorded, what Headroom says)
+
+
 def compare(folder: Path) -> list[Comparison]:
-    """Every field of every case in `folder`; files that aren't there have no cases."""
-    return [*_each(folder / "cgroup.json", _compare_cgroup), *_each(folder / "eviction.json", _compare_eviction)]
+    """Every field of every recording in `folder`; files that aren't there have no cases."""
+    return [
+        Comparison(
+            case=f"{name}-{index:03}{part}",
+            family=_family(name, case),
+            field=field,
+            expected=expected,
+            got=got,
+            agrees=expected == got,
+        )
+        for name, recorded in cases(folder)
+        if name in _KINDS
+        for index, case in enumerate(cast("list[Mapping[str, Any]]", recorded))
+        for part, field, expected, got in _KINDS[name](case)
+    ]
 
 
-def _each(path: Path, compare_case: Any) -> Iterator[Comparison]:
-    if not path.is_file():
-        return
-    for index, case in enumerate(json.loads(path.read_text(encoding="utf-8"))):
-        for field, expected, got in compare_case(case):
-            yield Comparison(f"{path.stem}-{index:03}", path.stem, field, expected, got, expected == got)
+def _family(name: str, case: Mapping[str, Any]) -> str:
+    return f"{case['memoryReservationPolicy']}, {case['swapBehavior']}" if name == "cgroup" else name
 
 
-def _compare_cgroup(case: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
+def _cgroup(case: Mapping[str, Any]) -> _Compared:
     pod = _pod(case["podSpec"])
     capacity = case["nodeMemoryCapacityBytes"]
     node = NodeMemory(capacity_bytes=capacity, allocatable_bytes=capacity, swap_bytes=case["nodeSwapBytes"])
@@ -55,13 +66,13 @@ def _compare_cgroup(case: Mapping[str, Any]) -> Iterator[tuple[str, object, obje
         one.name: container_cgroup(pod, one, node, settings)
         for one in (*pod.spec.init_containers, *pod.spec.containers)
     }
-    yield "qosClass", case["qosClass"], str(pod_qos_class(pod))
+    yield "", "qosClass", case["qosClass"], str(pod_qos_class(pod))
     for name, recorded in case["cgroup"].items():
         got = _written(values[name])
-        yield f"memoryLimitBytes of {name}", case["memoryLimitBytes"][name], values[name].memory_max or 0
-        yield f"oomScoreAdj of {name}", case["oomScoreAdj"][name], values[name].oom_score_adj
+        yield f"/{name}", "memoryLimitBytes", case["memoryLimitBytes"][name], values[name].memory_max or 0
+        yield f"/{name}", "oomScoreAdj", case["oomScoreAdj"][name], values[name].oom_score_adj
         for key in sorted(_CGROUP_FIELDS.keys() | recorded.keys()):
-            yield f"{key} of {name}", recorded.get(key), got.get(key)
+            yield f"/{name}", key, recorded.get(key), got.get(key)
 
 
 def _written(values: ContainerCgroup) -> dict[str, str]:
@@ -70,7 +81,7 @@ def _written(values: ContainerCgroup) -> dict[str, str]:
     return {key: str(value) for key, value in found.items() if value is not None}
 
 
-def _compare_eviction(case: Mapping[str, Any]) -> Iterator[tuple[str, object, object]]:
+def _eviction(case: Mapping[str, Any]) -> _Compared:
     pods = [
         PodUsage(
             name=one["name"],
@@ -80,7 +91,7 @@ def _compare_eviction(case: Mapping[str, Any]) -> Iterator[tuple[str, object, ob
         )
         for one in case["pods"]
     ]
-    yield "evictedFirstToLast", case["evictedFirstToLast"], [pod.name for pod in eviction_order(pods)]
+    yield "", "evictedFirstToLast", case["evictedFirstToLast"], [pod.name for pod in eviction_order(pods)]
 
 
 def _pod(spec: Mapping[str, Any]) -> Pod:
@@ -115,3 +126,6 @@ def _container(one: Mapping[str, Any]) -> Container:
 
 def _amounts(given: Mapping[str, Any] | None) -> Amounts:
     return FrozenMap({name: parse(text, name) for name, text in (given or {}).items()})
+
+
+_KINDS: dict[str, Callable[[Mapping[str, Any]], _Compared]] = {"cgroup": _cgroup, "eviction": _eviction}
