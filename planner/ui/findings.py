@@ -8,7 +8,7 @@ import streamlit as st
 
 from planner.inventory import checks
 from planner.inventory.model import Finding, Severity, Snapshot
-from planner.memory import drift, restarts
+from planner.memory import drift, restarts, risks
 from planner.ui import cache, tables, words
 
 # Each room that finds something adds its function: snapshot → findings.
@@ -16,6 +16,7 @@ SOURCES: tuple[Callable[[Snapshot], Sequence[Finding]], ...] = (
     checks.check,
     restarts.findings,
     drift.findings,
+    risks.check,
 )
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
