@@ -266,6 +266,7 @@ def _yaml_parts(data: bytes, where: str, problems: list[Finding]) -> Iterator[Pa
         text = data.decode()
     except UnicodeDecodeError as error:
         raise InputError(f"it isn't UTF-8 text (byte {error.start})", where=where, mend=_HOW) from None
+    value: Any = None
     for number, document in enumerate(_YAML_START.split(text), start=1):
         try:
             values = list(yaml_documents(document, where))
@@ -277,7 +278,7 @@ def _yaml_parts(data: bytes, where: str, problems: list[Finding]) -> Iterator[Pa
         for value in values:
             if value is not None:
                 yield _value_part(value, where, problems)
-    if not text.endswith("\n"):
+    if isinstance(value, dict) and not text.endswith("\n"):
         what = "it doesn't end with a line break, as kubectl's output does: its last object may be cut off"
         problems.append(_problem("input-cut-off", where, what, _AGAIN, Severity.WARNING))
 

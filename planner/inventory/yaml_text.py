@@ -133,7 +133,8 @@ class _Document:
 
     def _scalar(self, event: Any) -> Any:
         text: str = event.value
-        if event.tag == f"{_TAG}str" or (event.tag in (None, "!") and not event.implicit[0]):
+        is_quoted = event.tag is None and not event.implicit[0]
+        if is_quoted or event.tag in ("!", f"{_TAG}str"):
             return text
         value = _plain(text)
         expected = _TYPES.get(event.tag)

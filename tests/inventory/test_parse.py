@@ -213,7 +213,7 @@ def test_affinity() -> None:
 
 
 def test_an_empty_required_affinity_matches_nothing_and_none_matches_all() -> None:
-    empty = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}
+    empty: Object = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}
     assert read_pod(affinity=empty).spec.node_affinity == NodeAffinity(required=())
     assert read_pod(affinity={"nodeAffinity": {}}).spec.node_affinity == NodeAffinity()
 

@@ -1,0 +1,220 @@
+"""Bytes → objects: every form they come in, and every way they are damaged."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.errors import InputError
+from planner.inventory.documents import objects_of, parts_of, values_of
+from planner.inventory.model import Finding, Severity, Snapshot
+from planner.inventory.parse import build_snapshot
+from tests.inventory.objects import a_list, node, pod, workload
+
+ITEMS = [node("a"), node("b"), pod("p1"), pod("p2"), workload()]
+LIST = a_list(*ITEMS)
+JSON = json.dumps(LIST, indent=4).encode()
+YAML = yaml.safe_dump(LIST).encode()
+
+
+def read(data: bytes) -> Snapshot:
+    problems: list[Finding] = []
+    return build_snapshot(parts_of(data, "dump", problems), source="dump", problems=problems)
+
+
+def names(snapshot: Snapshot) -> list[str]:
+    return sorted(one.name for one in (*snapshot.nodes, *snapshot.pods, *snapshot.workloads))
+
+
+WHOLE = read(JSON)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(YAML, id="yaml"),
+        pytest.param(json.dumps(LIST).encode(), id="compact json"),
+        pytest.param(b"\xef\xbb\xbf" + JSON, id="byte order mark"),
+        pytest.param(JSON.decode().encode("utf-16"), id="utf-16 as PowerShell writes it"),
+        pytest.param(YAML.decode().encode("utf-16-be").join([b"\xfe\xff", b""]), id="utf-16 big endian"),
+        pytest.param(gzip.compress(JSON), id="gzip"),
+        pytest.param(gzip.compress(JSON[:100]) + gzip.compress(JSON[100:]), id="gzip in two members"),
+        pytest.param(gzip.compress(YAML), id="gzip of yaml"),
+        pytest.param(b"\n\n  " + JSON + b"  \n", id="blanks around"),
+        pytest.param(b"\n".join(json.dumps(item).encode() for item in ITEMS), id="one object a line"),
+        pytest.param(b"".join(json.dumps(item).encode() for item in ITEMS), id="objects without anything between"),
+        pytest.param(b"\n---\n".join(json.dumps(item).encode() for item in ITEMS), id="json between dashes"),
+        pytest.param(b"---\n" + b"---\n".join(yaml.safe_dump(item).encode() for item in ITEMS), id="yaml documents"),
+        pytest.param(json.dumps(ITEMS).encode(), id="a plain array"),
+        pytest.param(yaml.safe_dump(ITEMS).encode(), id="a plain yaml list"),
+        pytest.param(
+            json.dumps({"items": ITEMS, "kind": "List", "apiVersion": "v1"}, sort_keys=False).encode(), id="kind last"
+        ),
+        pytest.param(JSON.replace(b"\n", b"\r\n"), id="windows line ends"),
+    ],
+)
+def test_every_form_gives_the_same_snapshot(data: bytes) -> None:
+    snapshot = read(data)
+    assert snapshot.problems == ()
+    assert snapshot.digest == WHOLE.digest
+
+
+def test_typed_lists_give_their_items_the_kind() -> None:
+    bare = [{key: value for key, value in pod(name).items() if key not in ("kind", "apiVersion")} for name in "ab"]
+    for data in (
+        json.dumps({"kind": "PodList", "apiVersion": "v1", "items": bare}),
+        yaml.safe_dump({"kind": "PodList", "apiVersion": "v1", "items": bare}),
+    ):
+        assert names(read(data.encode())) == ["a", "b"]
+
+
+@pytest.mark.parametrize("items", [None, []])
+def test_an_empty_typed_list_says_that_there_are_none(items: Any) -> None:
+    for dump in (json.dumps, yaml.safe_dump):
+        snapshot = read(dump({"kind": "JobList", "apiVersion": "batch/v1", "items": items}).encode())
+        assert snapshot.presence["Job"] == "present"
+        assert snapshot.problems == ()
+
+
+# ── nothing in it ────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"", "empty"),
+        (b" \n\t " * 1000, "empty"),
+        (b" " * 30_000_000, "empty"),
+        (b"---\n---\n", "empty"),
+        (bytes(30_000_000), "binary"),
+        (bytes(range(256)), "binary"),
+        (b"\xff\xfe\x00", "UTF-16 text is damaged"),
+        (b"caf\xe9: 1", "isn't UTF-8"),
+        (gzip.compress(JSON)[:-20], "gzip data is cut off"),
+        (gzip.compress(JSON)[:15], "gzip data is cut off"),
+        (b"\x1f\x8b" + b"x" * 100, "gzip data is damaged"),
+    ],
+)
+def test_what_cannot_be_read_at_all(data: bytes, what: str) -> None:
+    with pytest.raises(InputError, match=what) as refused:
+        read(data)
+    assert refused.value.where == "dump"
+    assert refused.value.mend
+
+
+def test_a_gzip_bomb_is_refused_before_it_is_unpacked() -> None:
+    bomb = gzip.compress(bytes(80 * 2**20), 9)
+    with pytest.raises(InputError, match="unpack to more than"):
+        read(bomb)
+
+
+@pytest.mark.parametrize("data", [b"3", b"hello", b'"text"', b"[1, 2]", b"true", b'{"kind": "List", "items": {}}'])
+def test_what_holds_no_object_is_told(data: bytes) -> None:
+    snapshot = read(data)
+    assert names(snapshot) == []
+    assert snapshot.problems
+    assert {problem.severity for problem in snapshot.problems} == {Severity.ERROR}
+
+
+@pytest.mark.parametrize("data", [b"[" * 200_000, b'{"a":' * 200_000, b'{"items":[' + b"[" * 200_000, b"- " * 200_000])
+def test_deep_nesting_is_told(data: bytes) -> None:
+    snapshot = read(data)
+    assert names(snapshot) == []
+    assert "deep" in snapshot.problems[0].what
+
+
+# ── cut off, damaged in part ─────────────────────────────────────────────────────────────────────────────────────────
+@given(st.integers(1, len(JSON) - 3))
+def test_a_json_list_that_is_cut_off_gives_its_whole_objects_and_says_so(length: int) -> None:
+    data = JSON[:length]
+    snapshot = read(data)
+    assert set(names(snapshot)) <= set(names(WHOLE))
+    [problem] = snapshot.problems
+    assert problem.severity is Severity.ERROR
+    assert "cut off" in problem.what or "left out" in problem.what
+    everything = {one: one for one in (*WHOLE.nodes, *WHOLE.pods, *WHOLE.workloads)}
+    assert all(one in everything for one in (*snapshot.nodes, *snapshot.pods, *snapshot.workloads))
+
+
+def test_a_cut_list_says_how_many_objects_were_read() -> None:
+    snapshot = read(JSON[: JSON.index(b'"p2"')])
+    assert names(snapshot) == ["a", "b", "p1"]
+    assert "the first 3 items were read" in snapshot.problems[0].what
+
+
+def test_a_cut_typed_list_keeps_the_kind() -> None:
+    items = [{"metadata": one["metadata"], "spec": one["spec"]} for one in (pod("p1"), pod("p2"))]
+    data = json.dumps({"kind": "PodList", "apiVersion": "v1", "items": items})
+    snapshot = read(data[: data.index('"p2"')].encode())
+    assert names(snapshot) == ["p1"]
+
+
+@given(st.integers(1, len(YAML) - 3))
+def test_a_yaml_list_that_is_cut_off_never_gives_half_an_object_silently(length: int) -> None:
+    snapshot = read(YAML[:length])
+    everything = {one: one for one in (*WHOLE.nodes, *WHOLE.pods, *WHOLE.workloads)}
+    assert all(one in everything for one in (*snapshot.nodes, *snapshot.pods, *snapshot.workloads))
+    lost = len(names(WHOLE)) - len(names(snapshot))
+    assert not lost or snapshot.problems
+
+
+def test_one_broken_yaml_document_costs_only_itself() -> None:
+    documents = [yaml.safe_dump(item) for item in ITEMS]
+    documents[1] = "a: b: c\n"
+    snapshot = read("---\n".join(documents).encode())
+    assert names(snapshot) == ["a", "app", "p1", "p2"]
+    [problem] = snapshot.problems
+    assert "document 2 was left out" in problem.what
+
+
+def test_damage_in_the_middle_of_a_json_list() -> None:
+    snapshot = read(JSON.replace(b'"name": "p1"', b'"name" "p1"'))
+    assert names(snapshot) == ["a", "b"]
+    assert "the first 2 items were read" in snapshot.problems[0].what
+
+
+def test_json_after_a_broken_document_is_not_read_silently() -> None:
+    snapshot = read(json.dumps(ITEMS[0]).encode() + b'\n{"kind": "Pod", "metadata": {"na')
+    assert names(snapshot) == ["a"]
+    assert len(snapshot.problems) == 1
+
+
+def test_bad_characters_in_a_text_cost_that_object() -> None:
+    snapshot = read(JSON.replace(b'"name": "p1"', b'"name": "p\xff"'))
+    assert names(snapshot) == ["a", "app", "b", "p2"]
+    assert [problem.code for problem in snapshot.problems] == ["object-unreadable"]
+
+
+@given(st.binary(max_size=60), st.integers(0, len(JSON) - 1))
+def test_any_bytes_are_read_or_refused(noise: bytes, position: int) -> None:
+    with suppress(InputError):
+        read(JSON[:position] + noise + JSON[position + len(noise) :])
+    with suppress(InputError):
+        read(YAML[:position] + noise + YAML[position + len(noise) :])
+    with suppress(InputError):
+        read(noise)
+
+
+# ── manifests and patches: strict ────────────────────────────────────────────────────────────────────────────────────
+def test_objects_of_takes_lists_apart() -> None:
+    text = json.dumps(LIST) + "\n---\n" + json.dumps(node("c"))
+    assert [one["metadata"]["name"] for one in objects_of(text, "m")] == ["a", "b", "p1", "p2", "app", "c"]
+    assert objects_of(yaml.safe_dump_all(ITEMS), "m") == ITEMS
+    assert objects_of("", "m") == []
+
+
+@pytest.mark.parametrize("text", ['{"a": ', "a: [", "3", "[3]", '{"kind": "List", "items": 3}', '{"a": 1} x', "- a"])
+def test_objects_of_lets_nothing_damaged_through(text: str) -> None:
+    with pytest.raises(InputError) as refused:
+        objects_of(text, "m")
+    assert refused.value.where == "m"
+
+
+def test_values_of() -> None:
+    assert values_of('{"a": 1}', "p") == [{"a": 1}]
+    assert values_of("a: 1\n---\n# nothing\n---\nb: 2", "p") == [{"a": 1}, {"b": 2}]

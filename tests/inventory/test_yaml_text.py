@@ -1,0 +1,141 @@
+"""YAML as Kubernetes reads it, within bounds."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.errors import InputError
+from planner.inventory.yaml_text import DEEPEST, MOST_UNFOLDED, yaml_documents
+
+
+def read(text: str) -> Any:
+    [value] = yaml_documents(text, "x.yaml")
+    return value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a", "a"),
+        ("1", 1),
+        ("-7", -7),
+        ("+7", 7),
+        ("0", 0),
+        ("010", 8),
+        ("0o10", 8),
+        ("0x1F", 31),
+        ("0b11", 3),
+        ("1_000", 1000),
+        ("1.5", 1.5),
+        (".5", 0.5),
+        ("1e3", 1000.0),
+        ("1.", 1.0),
+        ("08", 8.0),
+        ("true", True),
+        ("Yes", True),
+        ("off", False),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ('"1"', "1"),
+        ("'true'", "true"),
+        ("!!str 1", "1"),
+        ("!!int 1", 1),
+        ("!!float 1", 1),
+        ("! 1", "1"),
+        ("512Mi", "512Mi"),
+        ("1.2.3", "1.2.3"),
+        ("25%", "25%"),
+        ("2026-11-20T09:00:00Z", "2026-11-20T09:00:00Z"),
+        ("12:30", "12:30"),
+        ("-", [None]),
+        ("=", "="),
+        (".nan", ".nan"),
+        ("[1, {a: b}]", [1, {"a": "b"}]),
+        ("1: a\ntrue: b", {"1": "a", "true": "b"}),
+        ("a: |\n  one\n  two\n", {"a": "one\ntwo\n"}),
+        ("1" * 100, "1" * 100),
+    ],
+)
+def test_values(text: str, value: Any) -> None:
+    got = read(f"v: {text}")["v"] if "\n" not in text and ":" not in text and text != "-" else read(text)
+    assert got == value
+    assert type(got) is type(value)
+
+
+def test_aliases_and_merges() -> None:
+    text = "base: &b {x: 1, y: 2}\none: {<<: *b, y: 3}\ntwo: {<<: [*b, {x: 9, z: 4}]}\nthree: *b\n"
+    assert read(text) == {
+        "base": {"x": 1, "y": 2},
+        "one": {"x": 1, "y": 3},
+        "two": {"x": 1, "y": 2, "z": 4},
+        "three": {"x": 1, "y": 2},
+    }
+
+
+def test_several_documents() -> None:
+    assert list(yaml_documents("a: 1\n---\n---\nb: 2\n...\n", "x")) == [{"a": 1}, None, {"b": 2}]
+    assert list(yaml_documents("", "x")) == []
+    assert list(yaml_documents("# only a comment\n", "x")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("a: [", r"isn't YAML.*line 2"),
+        ("a: b: c", r"mapping values are not allowed.*line 1"),
+        ("\ta: b", r"isn't YAML"),
+        ("a: 1\na: 2", r'key "a" is given twice \(line 2\)'),
+        ("a: *x", r"stands for nothing"),
+        ("a: &a [*a]", r"stands for nothing, or for itself"),
+        ("!!python/object:os.system x", r"has no meaning in Kubernetes"),
+        ("!!binary aGVsbG8=", r"has no meaning"),
+        ("!!int x", r"isn't what its tag says"),
+        ("? [a]\n: b", r"key isn't a text"),
+        ("a: {<<: 3}", r'"<<" must stand before a mapping'),
+        ("a: \x00", r"isn't YAML"),
+    ],
+)
+def test_what_is_refused(text: str, what: str) -> None:
+    with pytest.raises(InputError, match=what) as refused:
+        list(yaml_documents(text, "x.yaml"))
+    assert refused.value.where == "x.yaml"
+    assert refused.value.mend
+
+
+def test_nesting_is_bounded() -> None:
+    assert read("[" * DEEPEST + "]" * DEEPEST)
+    for text in ("[" * 100_000, "- " * 100_000, "{a: " * 100_000):
+        with pytest.raises(InputError, match="nested more than"):
+            read(text)
+
+
+def test_what_aliases_unfold_to_is_bounded() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 30)]
+    with pytest.raises(InputError, match=f"unfold to more than {MOST_UNFOLDED:,}"):
+        read("\n".join(lines))
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**15), 10**15) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(PLAIN)
+def test_reads_back_what_a_yaml_writer_wrote(value: Any) -> None:
+    assert read(yaml.safe_dump(value, allow_unicode=True)) == value
+
+
+@given(st.text(alphabet="ab:-[]{}&*!'\"|>#%?,\n \t0.", max_size=40))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with suppress(InputError):
+        list(yaml_documents(text, "x"))
