@@ -133,8 +133,11 @@ class Admission:
             problem = _out_of_bounds(limits, spec)
             if problem:
                 return f'pods "{name}" is forbidden: {problem}'
+        quotas = self._quotas.get(namespace)
+        if not quotas:
+            return ""
         asked = usage(spec)
-        for quota, used in self._quotas.get(namespace, ()):
+        for quota, used in quotas:
             if not quota_covers(quota, spec, wanted):
                 continue
             unstated = sorted(key for key in quota.hard if _needs_stating(key) and not asked.get(key))

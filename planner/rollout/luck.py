@@ -49,8 +49,7 @@ def _same_size(shape: Shape, pod: LivePod) -> bool:
     if not (mine & theirs).any() and not pod.is_bound:
         return True
     return bool(
-        other.rows.tolist() == shape.rows.tolist()
-        and other.amounts.tolist() == shape.amounts.tolist()
+        other.asks == shape.asks
         and (mine == theirs).all()
         and other.is_simple
     )

@@ -149,6 +149,7 @@ class Simulation:
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound
         self.ever_waiting: list[LivePod] = []
+        self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
         self._live: dict[int, LivePod] = {}  # index in the snapshot → the pod in motion
         self._on_node: dict[int, dict[int, LivePod]] = {}
         self._made = 0
@@ -299,14 +300,13 @@ class Simulation:
         revision: str = "",
     ) -> LivePod | None:
         """Make a pod; None when the API server refuses it (`refusals` then says why)."""
-        prepared = self.cluster.remember(("admitted", namespace, spec), lambda: self.admission.prepare(namespace, spec))
-        refusal = self.admission.refusal(namespace, name, prepared)
+        shape = self._shape(namespace, labels, spec, default_selector)
+        refusal = self.admission.refusal(namespace, name, shape.spec)
         if refusal:
             self.refusals[owner] = refusal
             return None
         self.refusals.pop(owner, None)
-        self.admission.charge(namespace, prepared)
-        shape = compile_shape(self.cluster, namespace, labels, prepared, default_selector=default_selector)
+        self.admission.charge(namespace, shape.spec)
         self._made += 1
         pod = LivePod(
             shape=shape,
@@ -320,11 +320,21 @@ class Simulation:
             ordinal=ordinal,
             revision=revision,
         )
-        pod.is_gated = bool(prepared.scheduling_gates) or bool(self._missing(shape))
+        pod.is_gated = bool(shape.spec.scheduling_gates) or bool(self._missing(shape))
         pod.never_ready = self.never_ready(pod)
         self.pods.setdefault(owner, []).append(pod)
         self._enqueue(pod)
         return pod
+
+    def _shape(self, namespace: str, labels: Labels, spec: PodSpec, selector: LabelSelector | None) -> Shape:
+        """The shape of a new pod as admitted; templates are few, so looked up by identity first."""
+        key = (id(labels), id(spec), id(selector))
+        known = self._shapes.get(key)
+        if known is None:
+            prepared = self.admission.prepare(namespace, spec)
+            shape = compile_shape(self.cluster, namespace, labels, prepared, default_selector=selector)
+            known = self._shapes[key] = (shape, labels, spec, selector)  # the objects are kept, so their ids are
+        return known[0]
 
     def _missing(self, shape: Shape) -> str:
         return device_demand(self.cluster, shape.namespace, shape.spec).missing if shape.spec.resource_claims else ""
@@ -483,11 +493,13 @@ class Simulation:
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def held(self) -> dict[str, int]:
         """Extended resources held by bound pods of the whole cluster, terminating ones included."""
-        return {
-            name: int(self.state.used[row].sum())
-            for name, row in self.cluster.row.items()
-            if is_extended_resource(name)
-        }
+        held = self.state.held
+        return {name: int(held[row]) for name, row in self._extended_rows()}
+
+    def _extended_rows(self) -> list[tuple[str, int]]:
+        return self.cluster.remember(
+            "extended-rows", lambda: [(n, row) for n, row in self.cluster.row.items() if is_extended_resource(n)]
+        )
 
     def moment(self, pods: Iterable[LivePod]) -> Moment:
         """Counts of `pods` at this moment."""
@@ -531,7 +543,7 @@ class Simulation:
             names = self.cluster.resources
             return [
                 (names[row], amount)
-                for row, amount in zip(shape.rows.tolist(), shape.amounts.tolist(), strict=True)
+                for row, amount in shape.asks
                 if is_extended_resource(names[row])
             ]
 

@@ -313,9 +313,9 @@ def _held(c: _Context) -> str:
     total = int(cluster.allocatable[row, c.matching].sum())
     free = int(np.maximum(state.free[row, c.matching], 0).sum())
     mine = sum(
-        int(p.shape.amounts[list(p.shape.rows).index(row)])
+        dict(p.shape.asks).get(row, 0)
         for p in c.old
-        if row in p.shape.rows and c.matching[p.node]
+        if c.matching[p.node]
     )
     if not is_extended_resource(scarce):
         return f"the old pods hold {format_roughly(mine, scarce)} of {format_roughly(total, scarce)}"
@@ -357,7 +357,7 @@ def _room(c: _Context) -> str:
     for name in c.lacking:
         row = cluster.row[name]
         largest = int(cluster.allocatable[row, c.matching].max())
-        wanted = int(c.shape.amounts[list(c.shape.rows).index(row)])
+        wanted = dict(c.shape.asks)[row]
         if wanted > largest:
             small.append(f"{format_roughly(largest, name)} {name}")
         else:

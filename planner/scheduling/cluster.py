@@ -78,6 +78,7 @@ class Cluster:
         self.row = {name: i for i, name in enumerate(self.resources)}
         self.allocatable = self._allocatable()
         self.requested, self.scored_requested = self._requested(requests)
+        self.requested_total: IntArray = self.requested.sum(axis=1)
         self.namespace_labels: dict[str, Labels] = {n.name: n.labels for n in snapshot.namespaces}
         self._domains: dict[str, Domains] = {}
         self.identifying_labels = self._identifying_labels()
@@ -188,6 +189,7 @@ class Cluster:
         larger.allocatable = larger._allocatable()
         larger.requested = np.zeros_like(larger.allocatable)
         larger.requested[: len(self.resources), : self.node_count] = self.requested
+        larger.requested_total = larger.requested.sum(axis=1)
         larger.scored_requested = np.zeros((2, larger.node_count), dtype=np.int64)
         larger.scored_requested[:, : self.node_count] = self.scored_requested
         larger._domains = {}
@@ -232,6 +234,30 @@ class Cluster:
             for i, node in enumerate(self.nodes):
                 answer[i] = ask(node)
         return answer
+
+    def priority_of(self, spec: PodSpec) -> int:
+        """As admitted, else of the named or the global default class (`plugin/pkg/admission/priority`)."""
+        if spec.priority is not None:
+            return spec.priority
+        known = self.priorities.get(spec.priority_class_name)
+        if known is None and not spec.priority_class_name:
+            known = next((p for p in self.priorities.values() if p.is_global_default), None)
+        return known.value if known else 0
+
+    def requested_below(self, priority: int) -> IntArray:
+        """Requests of the snapshot's bound pods of a lower priority: int64[resource, node]; don't change it."""
+
+        def total() -> IntArray:
+            table = np.zeros_like(self.requested)
+            for group in self.groups:
+                if self.priority_of(group.spec) < priority:
+                    count = np.bincount(group.nodes, minlength=self.node_count)
+                    table[PODS_ROW] += count
+                    for name, amount in pod_requests(group.spec).items():
+                        table[self.row[name]] += count * amount
+            return table
+
+        return self.remember(("below", priority), total)
 
     def remember(self, key: object, make: Callable[[], T]) -> T:
         """What `make` gives, made once a cluster and key."""

@@ -62,11 +62,11 @@ UNRESOLVABLE = np.array(
 
 @dataclass(slots=True, eq=False)
 class View:
-    """Per shape, kept up to date node by node: whether its resources fit, and the score they give."""
+    """Per shape, kept up to date node by node, over its candidates: whether resources fit, and the score they give."""
 
-    fits: BoolArray
-    scores: IntArray
-    static_passes: BoolArray
+    fits: BoolArray  # bool[candidate]
+    scores: IntArray  # int64[candidate]
+    position: NDArray[np.intp]  # intp[node]: place among the candidates, −1 elsewhere
     demand: Demand
     seen: int  # how much of State.changed is in
 
@@ -74,44 +74,52 @@ class View:
 def view(state: State, shape: Shape) -> View:
     """The shape's view of the state, brought up to date."""
     found = state.views.get(id(shape))
+    nodes = shape.candidates
     if not isinstance(found, View):
-        everything = slice(None)
+        position = np.full(state.cluster.node_count, -1, dtype=np.intp)
+        position[nodes] = np.arange(len(nodes))
         found = View(
-            fits=_resources_fit(state, shape, everything),
-            scores=resource_scores(state, shape, everything),
-            static_passes=shape.static == Static.PASSES,
+            fits=_resources_fit(state, shape, nodes),
+            scores=resource_scores(state, shape, nodes),
+            position=position,
             demand=device_demand(state.cluster, shape.namespace, shape.spec),
             seen=len(state.changed),
         )
-        if shape.storage.codes is not None:
-            found.static_passes &= shape.storage.codes == 0
         state.views[id(shape)] = found
     elif found.seen < len(state.changed):
-        nodes = np.unique(np.array(state.changed[found.seen :], dtype=np.intp))
-        found.fits[nodes] = _resources_fit(state, shape, nodes)
-        found.scores[nodes] = resource_scores(state, shape, nodes)
+        places = found.position[list(set(state.changed[found.seen :]))]
+        places = places[places >= 0]
         found.seen = len(state.changed)
+        if len(places):
+            touched = nodes[places]
+            found.fits[places] = _resources_fit(state, shape, touched)
+            found.scores[places] = resource_scores(state, shape, touched)
     return found
 
 
-def _resources_fit(state: State, shape: Shape, nodes: slice | NDArray[np.intp]) -> BoolArray:
-    fits: BoolArray = state.free[PODS_ROW, nodes] >= 1
-    for row, amount in zip(shape.rows.tolist(), shape.amounts.tolist(), strict=True):
-        fits &= state.free[row, nodes] >= amount
+def _resources_fit(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray:
     if shape.absent:
-        fits[:] = False
+        return np.zeros(len(nodes), dtype=np.bool_)
+    fits: BoolArray = state.free[PODS_ROW, nodes] >= 1
+    for row, amount in shape.asks:
+        fits &= state.free[row, nodes] >= amount
     return fits
 
 
-def feasible(state: State, shape: Shape) -> BoolArray:
-    """Nodes that pass every filter now: bool[node]. Nominated pods are the scheduler's business."""
+def feasible_nodes(state: State, shape: Shape) -> NDArray[np.intp]:
+    """Nodes that pass every filter now, ascending. Nominated pods are the scheduler's business."""
     seen = view(state, shape)
-    mask = seen.static_passes & seen.fits
-    if shape.is_simple and not state.anti:
-        return mask
-    if not mask.any():
-        return mask
-    return fails(state, shape) == Fails.NOTHING
+    nodes = shape.candidates[seen.fits]
+    if not len(nodes) or (shape.is_simple and not (state.anti and state.terms_about(shape, state.anti))):
+        return nodes
+    return np.flatnonzero(fails(state, shape) == Fails.NOTHING)
+
+
+def feasible(state: State, shape: Shape) -> BoolArray:
+    """The same as a mask: bool[node]."""
+    mask = np.zeros(state.cluster.node_count, dtype=np.bool_)
+    mask[feasible_nodes(state, shape)] = True
+    return mask
 
 
 def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
@@ -124,7 +132,12 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
 
     if shape.host_ports:
         mark(_ports_taken(state, shape), Fails.PORTS)
-    mark(~seen.fits, Fails.RESOURCES)
+    lacking = np.zeros(len(codes), dtype=np.bool_)
+    lacking[shape.candidates[~seen.fits]] = True
+    if shape.storage.codes is not None:  # storage is judged after resources: its conflicts aren't candidates
+        conflicts = np.flatnonzero((shape.static == Static.PASSES) & (shape.storage.codes != 0))
+        lacking[conflicts[~_resources_fit(state, shape, conflicts)]] = True
+    mark(lacking, Fails.RESOURCES)
     if any(state.exclusive.get(claim, 0) for claim in shape.storage.exclusive_claims):
         mark(np.ones(len(codes), dtype=np.bool_), Fails.EXCLUSIVE_CLAIM)
     if shape.storage.disks:
@@ -184,9 +197,8 @@ def _mark_affinity(state: State, shape: Shape, mark) -> None:  # type: ignore[no
         mark(~_affinity_satisfied(state, shape), Fails.AFFINITY)
     for term in shape.anti_affinity:
         mark(cluster.domains(term.topology_key).sums(state.matching_all((term,))) > 0, Fails.ANTI_AFFINITY)
-    for term, carriers in state.anti.items():
-        if carriers.any() and term.matches(cluster, shape.namespace, shape.labels):
-            mark(cluster.domains(term.topology_key).sums(carriers) > 0, Fails.EXISTING_ANTI_AFFINITY)
+    for term in state.terms_about(shape, state.anti):
+        mark(cluster.domains(term.topology_key).sums(state.anti[term]) > 0, Fails.EXISTING_ANTI_AFFINITY)
 
 
 def _affinity_satisfied(state: State, shape: Shape) -> BoolArray:
@@ -217,7 +229,7 @@ def insufficient(state: State, shape: Shape, nodes: NDArray[np.intp]) -> tuple[C
     lacking = int((state.free[PODS_ROW, nodes] < 1).sum())
     if lacking:
         reasons["Too many pods"] = lacking
-    for row, amount in zip(shape.rows.tolist(), shape.amounts.tolist(), strict=True):
+    for row, amount in shape.asks:
         short = state.free[row, nodes] < amount
         if short.any():
             reasons[f"Insufficient {state.cluster.resources[row]}"] = int(short.sum())

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.inventory.model import LabelSelector
-from planner.scheduling.cluster import BoolArray
+from planner.scheduling.cluster import PODS_ROW, BoolArray
 from planner.scheduling.devices import choose, device_table
-from planner.scheduling.filters import Fails, fails, feasible, reasons_for, view
+from planner.scheduling.filters import Fails, fails, feasible_nodes, reasons_for, view
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.scores import total_scores
 from planner.scheduling.selectors import is_empty, labels_match
@@ -85,15 +85,15 @@ class Scheduler:
         if shape.blocked:
             message = f"0/{self.state.cluster.node_count} nodes are available: {shape.blocked}."
             return Attempt(message=self._with_post_filter(message, pod, self._all_not_helpful()))
-        mask = self._feasible(pod)
-        if pod.nominated != NOWHERE and mask[pod.nominated]:
+        nodes = self._feasible(pod)
+        if pod.nominated != NOWHERE and pod.nominated in nodes:
             return Attempt(node=pod.nominated)
-        nodes = np.flatnonzero(mask)
         if len(nodes) == 0:
             return self._post_filter(pod)
         if len(nodes) == 1:
             return Attempt(node=int(nodes[0]))
-        scores = total_scores(self.state, shape, view(self.state, shape).scores, nodes)
+        seen = view(self.state, shape)
+        scores = total_scores(self.state, shape, seen.scores[seen.position[nodes]], nodes)
         best = nodes[scores == scores.max()]
         return Attempt(node=int(best[self._choose(len(best))]))
 
@@ -119,21 +119,21 @@ class Scheduler:
             self.nominations.remove(pod)
 
     # ── filters with nominated pods ─────────────────────────────────────────────────────────────────────────────────
-    def _feasible(self, pod: LivePod) -> BoolArray:
-        """`RunFilterPluginsWithNominatedPods`: room must remain for nominated pods of equal or higher priority."""
-        mask = feasible(self.state, pod.shape)
+    def _feasible(self, pod: LivePod) -> NDArray[np.intp]:
+        """Nodes that pass every filter, ascending, with room left for nominated pods of equal or higher priority
+        (`RunFilterPluginsWithNominatedPods`)."""
+        nodes = feasible_nodes(self.state, pod.shape)
+        if not self.nominations:
+            return nodes
         rivals = [p for p in self.nominations if p is not pod and p.priority >= pod.priority]
-        if rivals:
-            mask = mask.copy()
-        for node in {p.nominated for p in rivals}:
-            if mask[node]:
-                mask[node] = self._fits_beside(pod, node, [p for p in rivals if p.nominated == node])
-        return mask
+        crowded = {p.nominated for p in rivals}.intersection(nodes.tolist())
+        full = [n for n in crowded if not self._fits_beside(pod, n, [p for p in rivals if p.nominated == n])]
+        return nodes[~np.isin(nodes, full)] if full else nodes
 
     def _fits_beside(self, pod: LivePod, node: int, rivals: list[LivePod]) -> bool:
         for rival in rivals:
             self.state.add(rival.shape, node)
-        fits = bool(feasible(self.state, pod.shape)[node])
+        fits = node in feasible_nodes(self.state, pod.shape)
         for rival in rivals:
             self.state.remove(rival.shape, node, is_terminating=False)
         return fits
@@ -165,7 +165,10 @@ class Scheduler:
     def _codes(self, pod: LivePod) -> NDArray[np.uint8]:
         """The filters' first refusals per node; a node left to nominated pods lacks resources."""
         codes = fails(self.state, pod.shape)
-        codes[(codes == Fails.NOTHING) & ~self._feasible(pod)] = Fails.RESOURCES
+        left = codes == Fails.NOTHING
+        if left.any():
+            left[self._feasible(pod)] = False
+            codes[left] = Fails.RESOURCES
         return codes
 
     def refusals(self, pod: LivePod) -> frozenset[int]:
@@ -177,11 +180,12 @@ class Scheduler:
 
     # ── preemption ──────────────────────────────────────────────────────────────────────────────────────────────────
     def _preempt(self, pod: LivePod, message: str, resolvable: BoolArray) -> Attempt:
-        statuses: Counter[str] = Counter()
         node_count = self.state.cluster.node_count
+        statuses: Counter[str] = Counter({NOT_HELPFUL: node_count - int(resolvable.sum())})
         candidates: list[tuple[int, list[LivePod], int]] = []
-        potential = np.flatnonzero(resolvable).tolist()
-        wanted = min(max(len(potential) // 10, 100), len(potential))
+        number = int(resolvable.sum())
+        potential = self._rule_out(pod, np.flatnonzero(resolvable), statuses).tolist()
+        wanted = min(max(number // 10, 100), number)  # minCandidateNodesPercentage 10, minCandidateNodesAbsolute 100
         start = self.random.randrange(len(potential)) if potential else 0
         budgets = self.budgets() if potential else []
         for offset in range(len(potential)):
@@ -196,8 +200,27 @@ class Scheduler:
         if candidates:
             node, victims, _ = self._pick(candidates)
             return Attempt(nominated=node, victims=tuple(victims), message=message)
-        statuses[NOT_HELPFUL] += node_count - len(potential)
         return Attempt(message=self._with_post_filter(message, pod, histogram(node_count, +statuses)))
+
+    def _rule_out(
+        self, pod: LivePod, nodes: NDArray[np.intp], statuses: Counter[str]
+    ) -> NDArray[np.intp]:
+        """Nodes worth a dry run; the status of the others is counted: no victims, or too small even without them."""
+        below = self.state.requested_below(pod.priority)[:, nodes]
+        has_victims = below[PODS_ROW] > 0
+        statuses[NO_VICTIMS] += int((~has_victims).sum())
+        nodes, below = nodes[has_victims], below[:, has_victims]
+        if not len(nodes) or not pod.shape.is_simple or self.nominations:
+            return nodes
+        fits = self.state.free[PODS_ROW, nodes] + below[PODS_ROW] >= 1
+        lacking = {"Too many pods": ~fits}
+        for row, amount in pod.shape.asks:
+            enough = self.state.free[row, nodes] + below[row] >= amount
+            lacking[f"Insufficient {self.state.cluster.resources[row]}"] = ~enough
+            fits = fits & enough
+        for reason, where in lacking.items():
+            statuses[reason] += int(where.sum())
+        return nodes[fits]
 
     def _select_victims(
         self, pod: LivePod, node: int, budgets: list[Budget]
@@ -240,7 +263,7 @@ class Scheduler:
         self.state.hold_devices(pod.devices)
 
     def _fits_on(self, pod: LivePod, node: int) -> bool:
-        return bool(self._feasible(pod)[node])
+        return node in self._feasible(pod)
 
     def _status_on(self, pod: LivePod, node: int) -> Counter[str]:
         """The filters' reasons on one node."""

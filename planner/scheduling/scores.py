@@ -20,7 +20,7 @@ from planner.vocabulary import HOSTNAME
 _TAINT_WEIGHT, _AFFINITY_WEIGHT, _SPREAD_WEIGHT, _INTER_POD_WEIGHT = 3, 2, 2, 2
 
 
-def resource_scores(state: State, shape: Shape, nodes: slice | NDArray[np.intp]) -> IntArray:
+def resource_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
     """LeastAllocated + BalancedAllocation + ImageLocality, weight 1 each: int64[len(nodes)].
 
     Source: plugins/noderesources `leastResourceScorer`, `balancedResourceScorer` (1.36: by improvement).
@@ -28,15 +28,14 @@ def resource_scores(state: State, shape: Shape, nodes: slice | NDArray[np.intp])
     capacity = state.cluster.allocatable[CPU_ROW : MEMORY_ROW + 1, nodes]
     divisor = np.maximum(capacity, 1)
     exists = capacity > 0
-    asked = state.scored[:, nodes] + np.array(shape.scored, dtype=np.int64)[:, None]
-    left = np.where(asked > capacity, 0, (capacity - asked) * 100 // divisor)
-    left[~exists] = 0
+    asked = state.scored[:, nodes] + shape.scored_column
+    left = np.maximum(capacity - asked, 0) * 100 // divisor  # 0 where it has nothing of the resource
     weights = exists.sum(axis=0)
     total: IntArray = left.sum(axis=0) // np.maximum(weights, 1)
     if any(shape.balanced):
         used = state.used[CPU_ROW : MEMORY_ROW + 1, nodes]
-        both = exists.all(axis=0)
-        after = _balance(used + np.array(shape.balanced, dtype=np.int64)[:, None], divisor, both)
+        both = weights == 2
+        after = _balance(used + shape.balanced_column, divisor, both)
         total += 50 + (50 + after - _balance(used, divisor, both)) // 2
     if shape.image_score is not None:
         total += shape.image_score[nodes]
@@ -51,8 +50,11 @@ def _balance(used: IntArray, capacity: IntArray, both: NDArray[np.bool_]) -> Int
 
 
 def total_scores(state: State, shape: Shape, base: IntArray, nodes: NDArray[np.intp]) -> IntArray:
-    """Weighted sum of all scores over the feasible `nodes`: int64[len(nodes)]; `base` is from `resource_scores`."""
-    total = base[nodes]
+    """Weighted sum of all scores over the feasible `nodes`: int64[len(nodes)].
+
+    `base` is what `resource_scores` gave for these nodes; it is not changed.
+    """
+    total = base.copy()
     if shape.disliked is not None:
         raw = shape.disliked[nodes]
         highest = int(raw.max())
@@ -65,7 +67,7 @@ def total_scores(state: State, shape: Shape, base: IntArray, nodes: NDArray[np.i
             total += _AFFINITY_WEIGHT * (100 * raw // highest)
     if shape.soft_spread:
         total += _SPREAD_WEIGHT * _spread_scores(state, shape, nodes)
-    if shape.liked or state.likes:
+    if shape.liked or state.terms_about(shape, state.likes):
         raw = _inter_pod_raw(state, shape, nodes)
         lowest, highest = int(raw.min()), int(raw.max())
         if highest > lowest:
@@ -89,10 +91,11 @@ def _spread_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntAr
             size = len(nodes) - int(ignored.sum())
             here = counts[nodes]
         else:
-            size = len(np.unique(codes[~ignored]))
-            here = domains.sums(np.where(spread.counted, counts, 0))[nodes]
-        weight = math.log(size + 2)
-        raw += np.where(codes >= 0, here * weight + (spread.max_skew - 1), 0.0)
+            considered = codes[~ignored] if shape.has_own_spread else codes
+            size = int(np.count_nonzero(np.bincount(considered + 1, minlength=1)))
+            per_node = domains.sums(np.where(spread.counted, counts, 0)) if counts.any() else counts
+            here = per_node[nodes]
+        raw += np.where(codes >= 0, here * math.log(size + 2) + (spread.max_skew - 1), 0.0)
     scores = np.floor(raw + 0.5).astype(np.int64)
     scored = scores[~ignored]
     if not len(scored):
@@ -109,7 +112,6 @@ def _inter_pod_raw(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntAr
     raw = np.zeros(len(nodes), dtype=np.int64)
     for term in shape.liked:
         raw += term.weight * cluster.domains(term.topology_key).sums(state.matching_all((term,)))[nodes]
-    for term, carriers in state.likes.items():
-        if carriers.any() and term.matches(cluster, shape.namespace, shape.labels):
-            raw += term.weight * cluster.domains(term.topology_key).sums(carriers)[nodes]
+    for term in state.terms_about(shape, state.likes):
+        raw += term.weight * cluster.domains(term.topology_key).sums(state.likes[term])[nodes]
     return raw

@@ -97,8 +97,9 @@ class Shape:
 
     Attributes
     ----------
-    rows, amounts : resources asked for as rows of the cluster's tables, int64[k]
+    asks : resources asked for, as (row of the cluster's tables, amount)
     absent : resources asked for that no node has
+    candidates : nodes that pass every static filter, storage included: intp[c], ascending
     static : uint8[node], a `Static` each
     preferred, disliked : int64[node] or None; raw NodeAffinity score, untolerated PreferNoSchedule taints
     blocked : why the pod is refused before any node is looked at ("" if not), in kube-scheduler's words
@@ -109,11 +110,13 @@ class Shape:
     spec: PodSpec
     priority: int
     may_preempt: bool
-    rows: NDArray[np.intp]
-    amounts: IntArray
+    asks: tuple[tuple[int, int], ...]
     absent: tuple[str, ...]
+    candidates: NDArray[np.intp]
     scored: tuple[int, int]
+    scored_column: IntArray  # the same as int64[2, 1]
     balanced: tuple[int, int]
+    balanced_column: IntArray
     static: NDArray[np.uint8]
     preferred: IntArray | None
     disliked: IntArray | None
@@ -320,17 +323,9 @@ def compile_shape(
     return cluster.remember(key, lambda: _compile(cluster, namespace, labels, spec, default_selector))
 
 
-def _priority(cluster: Cluster, spec: PodSpec) -> tuple[int, bool]:
-    """Priority and whether it may preempt: as admitted, else from the named or the global default class.
-
-    Source: kubernetes `plugin/pkg/admission/priority/admission.go`.
-    """
+def _may_preempt(cluster: Cluster, spec: PodSpec) -> bool:
     known = cluster.priorities.get(spec.priority_class_name)
-    if known is None and not spec.priority_class_name:
-        known = next((p for p in cluster.priorities.values() if p.is_global_default), None)
-    priority = spec.priority if spec.priority is not None else (known.value if known else 0)
-    policy = spec.preemption_policy or (known.preemption_policy if known else "PreemptLowerPriority")
-    return priority, policy != "Never"
+    return (spec.preemption_policy or (known.preemption_policy if known else "PreemptLowerPriority")) != "Never"
 
 
 def _compile(
@@ -338,22 +333,28 @@ def _compile(
 ) -> Shape:
     requests = pod_requests(spec)
     known = [(cluster.row[name], amount) for name, amount in requests.items() if name in cluster.row]
-    priority, may_preempt = _priority(cluster, spec)
+    scored, balanced = scored_requests(spec), (requests.get(CPU, 0), requests.get(MEMORY, 0))
     storage = storage_demand(cluster, namespace, spec)
     required = [c for c in spec.topology_spread if c.when_unsatisfiable != "ScheduleAnyway"]
     compile_one = partial(compile_term, namespace=namespace, labels=labels)
+    static = _static(cluster, spec)
+    passes = static == Static.PASSES
+    if storage.codes is not None:
+        passes &= storage.codes == 0
     return Shape(
         namespace=namespace,
         labels=labels,
         spec=spec,
-        priority=priority,
-        may_preempt=may_preempt,
-        rows=np.array([row for row, _ in known], dtype=np.intp),
-        amounts=np.array([amount for _, amount in known], dtype=np.int64),
+        priority=cluster.priority_of(spec),
+        may_preempt=_may_preempt(cluster, spec),
+        asks=tuple(known),
         absent=tuple(sorted(name for name in requests if name not in cluster.row)),
-        scored=scored_requests(spec),
-        balanced=(requests.get(CPU, 0), requests.get(MEMORY, 0)),
-        static=_static(cluster, spec),
+        candidates=np.flatnonzero(passes),
+        scored=scored,
+        scored_column=np.array(scored, dtype=np.int64)[:, None],
+        balanced=balanced,
+        balanced_column=np.array(balanced, dtype=np.int64)[:, None],
+        static=static,
         preferred=_preferred(cluster, spec),
         disliked=_disliked(cluster, spec),
         image_score=_image_score(cluster, spec),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.devices import device_table
 from planner.scheduling.selectors import is_empty, labels_match
 from planner.scheduling.shape import Shape, Term, compile_term
+
+K = TypeVar("K")
 
 
 @dataclass(slots=True, eq=False)
@@ -110,11 +113,15 @@ class State:
         self.scored = cluster.scored_requested.copy()
         self.changed: list[int] = []
         base = cluster.remember("carried", lambda: _carried(cluster))
-        self.anti = {term: counts.copy() for term, counts in base.anti.items()}
-        self.likes = {term: counts.copy() for term, counts in base.likes.items()}
-        self.ports = {port: counts.copy() for port, counts in base.ports.items()}
+        self.held: IntArray = cluster.requested_total.copy()  # int64[resource]: requested, all nodes together
+        # tables of the cluster, whose arrays are copied before their first change
+        self.anti = dict(base.anti)
+        self.likes = dict(base.likes)
+        self.ports = dict(base.ports)
         self.exclusive = dict(base.exclusive)
-        self.disks = {disk: counts.copy() for disk, counts in base.disks.items()}
+        self.disks = dict(base.disks)
+        self._owned: set[int] = set()  # ids of arrays copied from the cluster
+        self._relevant: dict[tuple[int, str], tuple[int, list[Term]]] = {}
         self._counts: dict[object, Count] = {}
         self._by_shape: dict[int, tuple[Shape, list[Count]]] = {}
         self._carries: dict[int, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
@@ -177,27 +184,40 @@ class State:
         terms = self._carries.get(id(shape))
         if terms is None:
             terms = self._carries[id(shape)] = carried_terms(shape.namespace, shape.labels, shape.spec)
-        for group, table in zip(terms, (self.anti, self.likes), strict=True):
-            for term in group:
-                if term not in table:
-                    table[term] = np.zeros(self.cluster.node_count, dtype=np.int64)
-                table[term][node] += change
+        for term in terms[0]:
+            self._add(self.anti, term, node, change)
+        for term in terms[1]:
+            self._add(self.likes, term, node, change)
         for port in shape.host_ports:
-            if port not in self.ports:
-                self.ports[port] = np.zeros(self.cluster.node_count, dtype=np.int64)
-            self.ports[port][node] += change
+            self._add(self.ports, port, node, change)
         for disk in shape.storage.disks:
-            if disk not in self.disks:
-                self.disks[disk] = np.zeros(self.cluster.node_count, dtype=np.int64)
-            self.disks[disk][node] += change
+            self._add(self.disks, disk, node, change)
         for claim in shape.storage.exclusive_claims:
             self.exclusive[claim] = self.exclusive.get(claim, 0) + change
 
+    def _add(self, table: dict[K, IntArray], key: K, node: int, change: int) -> None:
+        counts = table.get(key)
+        if counts is None or id(counts) not in self._owned:
+            counts = np.zeros(self.cluster.node_count, dtype=np.int64) if counts is None else counts.copy()
+            table[key] = counts
+            self._owned.add(id(counts))
+        counts[node] += change
+
+    def terms_about(self, shape: Shape, table: dict[Term, IntArray]) -> list[Term]:
+        """Terms of other pods (`anti` or `likes`) that speak of pods like `shape`."""
+        key = (id(shape), "anti" if table is self.anti else "likes")
+        known = self._relevant.get(key)
+        if known is None or known[0] != len(table):
+            about = [t for t in table if t.matches(self.cluster, shape.namespace, shape.labels)]
+            known = self._relevant[key] = (len(table), about)
+        return known[1]
+
     def _occupy(self, shape: Shape, node: int, change: int) -> None:
-        used, free = self.used, self.free
-        for row, amount in zip(shape.rows.tolist(), shape.amounts.tolist(), strict=True):
+        used, free, held = self.used, self.free, self.held
+        for row, amount in shape.asks:
             used[row, node] += change * amount
             free[row, node] -= change * amount
+            held[row] += change * amount
         used[PODS_ROW, node] += change
         free[PODS_ROW, node] -= change
         self.scored[0, node] += change * shape.scored[0]
@@ -220,6 +240,18 @@ class State:
         """A bound pod starts to terminate: it keeps what it holds, but spreading no longer counts it."""
         self.changed.append(node)
         self._note(shape, node, 0, -1)
+
+    def requested_below(self, priority: int) -> IntArray:
+        """Requests of bound pods of a lower priority, number of pods included: int64[resource, node]."""
+        table = self.cluster.requested_below(priority)
+        moved = [m for m in self._moves if m[0].priority < priority and m[2]]
+        if moved:
+            table = table.copy()
+            for shape, node, placed, _ in moved:
+                for row, amount in shape.asks:
+                    table[row, node] += placed * amount
+                table[PODS_ROW, node] += placed
+        return table
 
     # ── devices ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def free_devices(self) -> BoolArray:
