@@ -51,8 +51,8 @@ bench: setup ## the figures of speed and memory, each beside its target
 screenshots: setup ## docs/screenshots, taken by the browser tests
 	@$(BIN)/python -m tests.browser.screenshots
 
-docs: setup ## docs/command-line.md, from what --help says
-	@$(BIN)/python -m tests.architecture.command_line
+docs: setup ## what documents quote: --help, and the output of examples
+	@$(BIN)/python -m tests.architecture.documents
 
 lock: setup ## work requirements.lock out anew from pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -9,10 +9,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom
-from tests.architecture import command_line
+from planner.sources.kubernetes_api import PATHS
+from tests.architecture import documents
 from tests.architecture.tree import ROOT, project_files, python_files
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -20,8 +22,34 @@ DOCUMENTS = [path for path in project_files() if path.suffix == ".md"]
 
 
 def test_command_line_document_is_what_help_says() -> None:
-    written = command_line.DOCUMENT.read_text(encoding="utf-8")
-    assert written == command_line.rendered(), "run `make docs`"
+    assert (ROOT / documents.COMMAND_LINE).read_text(encoding="utf-8") == documents.command_line(), "run `make docs`"
+
+
+@pytest.mark.parametrize("path", documents.documents_with_examples(), ids=str)
+def test_examples_print_what_the_document_says(path: Path) -> None:
+    written = (ROOT / path).read_text(encoding="utf-8")
+    assert written == documents.with_outputs(written), "run `make docs`, and read what changed"
+
+
+def test_rights_in_the_readme_are_those_that_are_used() -> None:
+    """The ClusterRole lists exactly what a live snapshot asks for, and nothing may be written or watched."""
+    block = re.search(r"```yaml\n(.*?)```", README, re.DOTALL)
+    assert block is not None
+    role = yaml.safe_load(block.group(1))
+    given = {
+        (group, kind)
+        for rule in role["rules"]
+        if rule["verbs"] == ["list"]
+        for group in rule["apiGroups"]
+        for kind in rule["resources"]
+    }
+    used = set()
+    for paths in PATHS.values():
+        parts = paths[0].strip("/").split("/")
+        used.add(("" if parts[0] == "api" else parts[1], parts[-1]))
+    assert given == used
+    others = [rule for rule in role["rules"] if rule["verbs"] != ["list"]]
+    assert others == [{"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

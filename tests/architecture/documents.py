@@ -1,0 +1,85 @@
+"""What documents say by themselves: the command line's help, and the output of examples. ``make docs`` writes it anew.
+
+An example is a block marked ``console``: lines that begin with ``$ headroom``, each followed by what it prints. A
+``| head -N`` is understood; a line after it that is only ``…`` says that more follows.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+
+import click
+from click.testing import CliRunner
+
+from planner.cli import COMMANDS, headroom, main
+from tests.architecture.tree import ROOT, project_files
+
+COMMAND_LINE = Path("docs/command-line.md")
+HEAD = """\
+# The command line
+
+Made from what `--help` says, by `make docs`. Exit status: 0 yes, 2 stuck, 3 needs growth, 1 bad input or usage.
+"""
+_EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_MORE = "…"
+
+
+def documents_with_examples() -> list[Path]:
+    """Markdown files that have at least one example to run."""
+    return [
+        path
+        for path in project_files()
+        if path.suffix == ".md" and "```console\n$ headroom" in (ROOT / path).read_text(encoding="utf-8")
+    ]
+
+
+def with_outputs(text: str) -> str:
+    """`text` with the output of every example as it is now."""
+    return _EXAMPLES.sub(lambda block: f"```console\n{_played(block.group(1))}```", text)
+
+
+def command_line() -> str:
+    """docs/command-line.md: the help of `headroom`, of each command and of its subcommands."""
+    parts = [HEAD, _section([])]
+    for name in COMMANDS:
+        parts.append(_section([name]))
+        command = headroom.get_command(click.Context(headroom), name)
+        if isinstance(command, click.Group):
+            parts += [_section([name, below]) for below in command.commands]
+    return "\n".join(parts)
+
+
+def _section(path: list[str]) -> str:
+    said = CliRunner().invoke(headroom, [*path, "--help"], prog_name="headroom", terminal_width=100)
+    return f"## {' '.join(['headroom', *path])}\n\n```text\n{said.output.rstrip()}\n```\n"
+
+
+def _played(block: str) -> str:
+    played = []
+    for line in block.splitlines():
+        if line.startswith("$ headroom "):
+            command, _, pipe = line.removeprefix("$ headroom ").partition(" | head -")
+            printed = _printed(shlex.split(command)).splitlines()
+            kept = printed[: int(pipe)] if pipe else printed
+            played += [line, *(text.rstrip() for text in kept), *([_MORE] if len(kept) < len(printed) else [])]
+    return "".join(f"{line}\n" for line in played)
+
+
+def _printed(arguments: list[str]) -> str:
+    out = io.StringIO()
+    os.environ["COLUMNS"] = "120"
+    with redirect_stdout(out), redirect_stderr(out), suppress(SystemExit):
+        main(arguments)
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    (ROOT / COMMAND_LINE).write_text(command_line(), encoding="utf-8")
+    for document in documents_with_examples():
+        before = (ROOT / document).read_text(encoding="utf-8")
+        (ROOT / document).write_text(with_outputs(before), encoding="utf-8")
