@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 import streamlit as st
@@ -9,7 +10,7 @@ import streamlit as st
 from planner.inventory import checks
 from planner.inventory.model import Finding, Severity, Snapshot
 from planner.memory import drift, restarts, risks
-from planner.ui import cache, tables, words
+from planner.ui import cache, session, tables, words
 
 # Each room that finds something adds its function: snapshot → findings.
 SOURCES: tuple[Callable[[Snapshot], Sequence[Finding]], ...] = (
@@ -24,9 +25,14 @@ WORD = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "no
 _RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
+def age(snapshot: Snapshot) -> Sequence[Finding]:
+    """How old the snapshot is by this machine's clock; nothing for the embedded ones, which are meant to be old."""
+    return () if session.is_demo() else checks.check_age(snapshot, time.time())
+
+
 def of(snapshot: Snapshot) -> list[Finding]:
     """All findings, the gravest first."""
-    found = [finding for source in SOURCES for finding in cache.answer(source, snapshot)]
+    found = [*age(snapshot), *(finding for source in SOURCES for finding in cache.answer(source, snapshot))]
     return sorted(dict.fromkeys(found), key=lambda finding: _RANK[finding.severity])
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from planner.errors import HeadroomError
 from planner.inventory.model import Presence, Snapshot
-from planner.sources import kubectl
+from planner.sources import cluster, kubectl
 from planner.ui import errors, session, tables, words
 
 _PRESENCE = {
@@ -65,26 +67,50 @@ def _counts(snapshot: Snapshot) -> dict[str, int]:
 
 
 def another_cluster() -> None:
-    """Upload, live context, or back to the demo. What can't be read leaves the cluster looked at as it was."""
+    """Upload, or a live context. What can't be read leaves the cluster looked at as it was."""
     _upload()
-    if not session.is_demo():
-        st.button("Back to the demo cluster", icon=":material/science:", on_click=session.back_to_demo)
+    _say_read()
+    _live()
 
 
 def _upload() -> None:
-    file = st.file_uploader(
-        "Upload a snapshot", type=["json", "yaml", "yml", "gz"], key="upload",
-        help="What kubectl get … -o json or yaml printed, plain or gzip. It stays in this session's memory: nothing "
-        "is written to disk or sent on, and values of environment variables are dropped while reading.",
+    files = st.file_uploader(
+        "Upload a snapshot", type=["json", "yaml", "yml", "gz", "txt", "log"], key="upload", accept_multiple_files=True,
+        help="What kubectl get … -o json or yaml printed, plain or gzip; metrics and logs may come with it. It stays in "
+        "this session's memory: nothing is written to disk or sent on, and values of environment variables are dropped "
+        "while reading.",
     )  # fmt: skip
-    if file is None or st.session_state.get(_HANDLED) == file.file_id:
-        _say_read()
+    handled = [file.file_id for file in files]
+    if files and st.session_state.get(_HANDLED) != handled:
+        st.session_state[_HANDLED] = handled
+        with st.spinner("Reading …"):
+            _adopt(lambda: kubectl.read_uploads([(file.name, file.getvalue()) for file in files]))
+
+
+@st.cache_data(ttl="1m", show_spinner=False)
+def _contexts() -> tuple[str, ...]:
+    from planner.sources import kubernetes_api  # the client takes a second to import
+
+    return kubernetes_api.contexts()
+
+
+def _live() -> None:
+    """The contexts of this machine's kubeconfig, where there are any."""
+    contexts = _contexts()
+    if not contexts:
+        st.caption("A live cluster: start Headroom where a kubeconfig is, and its contexts appear here.")
         return
-    st.session_state[_HANDLED] = file.file_id
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        context = st.selectbox("A live cluster, by kubeconfig context", contexts, key="context")
+        if st.button("Read it", icon=":material/cloud_sync:", help="Lists objects with your own rights; changes none."):
+            with st.spinner(f"Listing {words.literal(context)} …"):
+                _adopt(lambda: cluster.read_cluster(f"{cluster.CONTEXT_PREFIX}{context}"))
+
+
+def _adopt(read: Callable[[], Snapshot]) -> None:
     st.session_state.pop(_READ, None)
     try:
-        with st.spinner(f"Reading {words.literal(file.name)} …"):
-            snapshot = kubectl.read_bytes(file.getvalue(), name=file.name)
+        snapshot = read()
     except HeadroomError as error:
         errors.show(error)
         st.caption(f"Still looking at {words.literal(session.cluster().source)}.")

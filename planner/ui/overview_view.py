@@ -31,7 +31,7 @@ def story(overview: ClusterOverview) -> None:
         )  # fmt: skip
     else:
         st.error(
-            words.literal(overview.sentence), icon=":material/block:",
+            f"{words.literal(troubled[0].workload)} is {words.literal(troubled[0].sentence)}.", icon=":material/block:",
             title=f"✗ {len(troubled):,} of {words.count(total, 'workload')} could not be rolled out now",
         )  # fmt: skip
 

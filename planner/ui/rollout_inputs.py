@@ -51,10 +51,12 @@ def pick(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> tuple[str, tu
 
 
 def by_trouble(lines: Sequence[WorkloadOverview]) -> list[WorkloadOverview]:
-    """Workloads that can't be rolled out now first, and among equals those with most replicas at stake."""
+    """Workloads that can't be rolled out now first; among equals those that run, and those with most GPUs at stake."""
     rank = {Verdict.STUCK: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.COMPLETES: 3}
     offered = [line for line in lines if line.workload.partition("/")[0] in _KINDS]
-    return sorted(offered, key=lambda line: (rank[line.verdict], not line.gpus, -line.replicas, line.workload))
+    return sorted(
+        offered, key=lambda line: (rank[line.verdict], not line.ready, -line.gpus, -line.replicas, line.workload)
+    )
 
 
 def scenario(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> Scenario:

@@ -8,7 +8,7 @@ from planner.inventory.model import Snapshot
 from planner.report import rollout_document
 from planner.results import PodState, Remedy, RolloutResult, StrategyGrid, WorkloadRollout
 from planner.scenario import Scenario
-from planner.ui import link, rollout_inputs, tables, verdict, words
+from planner.ui import findings, link, rollout_inputs, tables, verdict, words
 from planner.vocabulary import is_gpu_resource
 
 
@@ -26,6 +26,7 @@ def answer(result: RolloutResult) -> None:
         victims = words.literal(", ".join(result.preempted))
         st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")
     _figures(result)
+    findings.show(result.findings)
 
 
 def _figures(result: RolloutResult) -> None:

@@ -63,7 +63,8 @@ def show(verdict: Verdict, reason: Reason, sentence: str) -> None:
     box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error, Verdict.NEEDS_GROWTH: st.warning}.get(
         verdict, st.info
     )
-    box(literal(sentence), title=words(verdict, reason), icon=_ICON[verdict])
+    said = sentence.removeprefix(f"{verdict.value.replace('_', ' ')}: ")
+    box(literal(f"{said[:1].upper()}{said[1:]}".rstrip(".") + "."), title=words(verdict, reason), icon=_ICON[verdict])
 
 
 def badge(verdict: Verdict, reason: Reason = Reason.NONE) -> None:

@@ -31,7 +31,9 @@ def duration(seconds: float) -> str:
 
 
 def moment(taken_at: float) -> str:
-    """``2026-07-16 09:30 UTC``."""
+    """``2026-07-16 09:30 UTC``; 0 is a time that isn't known."""
+    if taken_at <= 0:
+        return "at a time the input doesn't tell"
     return datetime.fromtimestamp(taken_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
