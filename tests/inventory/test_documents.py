@@ -30,7 +30,8 @@ def read(data: bytes) -> Snapshot:
 
 
 def names(snapshot: Snapshot) -> list[str]:
-    return sorted(one.name for one in (*snapshot.nodes, *snapshot.pods, *snapshot.workloads))
+    kinds: tuple[tuple[Any, ...], ...] = (snapshot.nodes, snapshot.pods, snapshot.workloads)
+    return sorted(one.name for many in kinds for one in many)
 
 
 WHOLE = read(JSON)
