@@ -150,6 +150,7 @@ class Simulation:
         self.touched: list[LivePod] = []  # pods deleted or bound
         self.ever_waiting: list[LivePod] = []
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
+        self._taken_up: set[str] = set()  # uids of owners all of whose pods are in motion
         self._live: dict[int, LivePod] = {}  # index in the snapshot → the pod in motion
         self._on_node: dict[int, dict[int, LivePod]] = {}
         self._made = 0
@@ -228,8 +229,9 @@ class Simulation:
 
     def pods_of(self, owner_key: str, uid: str) -> list[LivePod]:
         """All pods of an owner, the snapshot's included, that aren't gone."""
-        for index in pods_by_owner(self.cluster).get(uid, ()):
-            if index not in self._live:
+        if uid not in self._taken_up:
+            self._taken_up.add(uid)
+            for index in pods_by_owner(self.cluster).get(uid, ()):
                 self.live(index)
         return self.pods.setdefault(owner_key, [])
 

@@ -179,8 +179,8 @@ def _mark_spread(state: State, shape: Shape, spread: Spread, mark) -> None:  # t
     """Source: plugins/podtopologyspread `Filter`, `minMatchNum`."""
     domains = state.cluster.domains(spread.topology_key)
     mark(domains.codes < 0, Fails.SPREAD_LABEL)
-    counts = np.where(spread.counted, state.selected(shape.namespace, spread.selector), 0)
-    per_node = domains.sums(counts)
+    count = state.selected(shape.namespace, spread.selector)
+    per_node = count.by_domain(domains, spread.topology_key, spread.counted).at(slice(None))
     eligible = spread.counted & (domains.codes >= 0)
     lowest = 0
     if eligible.any():
@@ -196,7 +196,8 @@ def _mark_affinity(state: State, shape: Shape, mark) -> None:  # type: ignore[no
     if shape.affinity:
         mark(~_affinity_satisfied(state, shape), Fails.AFFINITY)
     for term in shape.anti_affinity:
-        mark(cluster.domains(term.topology_key).sums(state.matching_all((term,))) > 0, Fails.ANTI_AFFINITY)
+        sums = state.matching_all((term,)).by_domain(cluster.domains(term.topology_key), term.topology_key, None)
+        mark(sums.at(slice(None)) > 0, Fails.ANTI_AFFINITY)
     for term in state.terms_about(shape, state.anti):
         mark(cluster.domains(term.topology_key).sums(state.anti[term]) > 0, Fails.EXISTING_ANTI_AFFINITY)
 
@@ -204,7 +205,7 @@ def _mark_affinity(state: State, shape: Shape, mark) -> None:  # type: ignore[no
 def _affinity_satisfied(state: State, shape: Shape) -> BoolArray:
     """`satisfyPodAffinity`: every term's domain holds a matching pod, or the pod is the first of its kind."""
     cluster = state.cluster
-    counts = state.matching_all(shape.affinity)
+    count = state.matching_all(shape.affinity)
     satisfied = np.ones(cluster.node_count, dtype=np.bool_)
     has_keys = np.ones(cluster.node_count, dtype=np.bool_)
     found_any = False
@@ -212,8 +213,9 @@ def _affinity_satisfied(state: State, shape: Shape) -> BoolArray:
         domains = cluster.domains(term.topology_key)
         labelled = domains.codes >= 0
         has_keys &= labelled
-        satisfied &= domains.sums(counts) > 0
-        found_any = found_any or bool(counts[labelled].any())
+        sums = count.by_domain(domains, term.topology_key, None)
+        satisfied &= sums.at(slice(None)) > 0
+        found_any = found_any or bool(sums.totals.any())
     if not found_any and all(t.matches(cluster, shape.namespace, shape.labels) for t in shape.affinity):
         return has_keys
     return satisfied & has_keys

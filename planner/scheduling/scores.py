@@ -86,15 +86,14 @@ def _spread_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntAr
     for spread in shape.soft_spread:
         domains = cluster.domains(spread.topology_key)
         codes = domains.codes[nodes]
-        counts = state.selected(shape.namespace, spread.selector)
+        count = state.selected(shape.namespace, spread.selector)
         if spread.topology_key == HOSTNAME:
             size = len(nodes) - int(ignored.sum())
-            here = counts[nodes]
+            here = count.by_node[nodes]
         else:
             considered = codes[~ignored] if shape.has_own_spread else codes
             size = int(np.count_nonzero(np.bincount(considered + 1, minlength=1)))
-            per_node = domains.sums(np.where(spread.counted, counts, 0)) if counts.any() else counts
-            here = per_node[nodes]
+            here = count.by_domain(domains, spread.topology_key, spread.counted).at(nodes)
         raw += np.where(codes >= 0, here * math.log(size + 2) + (spread.max_skew - 1), 0.0)
     scores = np.floor(raw + 0.5).astype(np.int64)
     scored = scores[~ignored]
@@ -111,7 +110,8 @@ def _inter_pod_raw(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntAr
     cluster = state.cluster
     raw = np.zeros(len(nodes), dtype=np.int64)
     for term in shape.liked:
-        raw += term.weight * cluster.domains(term.topology_key).sums(state.matching_all((term,)))[nodes]
+        sums = state.matching_all((term,)).by_domain(cluster.domains(term.topology_key), term.topology_key, None)
+        raw += term.weight * sums.at(nodes)
     for term in state.terms_about(shape, state.likes):
         raw += term.weight * cluster.domains(term.topology_key).sums(state.likes[term])[nodes]
     return raw

@@ -11,14 +11,31 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.inventory.model import HostPort, Labels, LabelSelector, PodSpec
-from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray
 from planner.scheduling.devices import device_table
 from planner.scheduling.selectors import is_empty, labels_match
 from planner.scheduling.shape import Shape, Term, compile_term
 
 K = TypeVar("K")
+
+
+@dataclass(slots=True, eq=False)
+class DomainSums:
+    """A count by domain: `totals` is int64[domain], `codes` int32[node] with −1 for nodes in none."""
+
+    codes: CodeArray
+    counted: BoolArray | None
+    totals: IntArray
+
+    def at(self, nodes: NDArray[np.intp] | slice) -> IntArray:
+        """The sums of the domains that `nodes` are in, 0 for nodes in none."""
+        codes = self.codes[nodes]
+        if not len(self.totals):
+            return np.zeros(len(codes), dtype=np.int64)
+        return np.where(codes >= 0, self.totals[codes], 0)
 
 
 @dataclass(slots=True, eq=False)
@@ -29,12 +46,33 @@ class Count:
     skips_terminating: bool
     by_node: IntArray
     known: dict[int, bool] = field(default_factory=dict)  # id of a shape → whether it matches
+    sums: dict[tuple[str, int], DomainSums] = field(default_factory=dict)
 
     def knows(self, shape: Shape) -> bool:
         answer = self.known.get(id(shape))
         if answer is None:
             answer = self.known[id(shape)] = self.matches(shape.namespace, shape.labels)
         return answer
+
+    def add(self, node: int, change: int) -> None:
+        self.by_node[node] += change
+        for sums in self.sums.values():
+            if sums.counted is None or sums.counted[node]:
+                code = sums.codes[node]
+                if code >= 0:
+                    sums.totals[code] += change
+
+    def by_domain(self, domains: Domains, key: str, counted: BoolArray | None) -> DomainSums:
+        """The count summed by the values of a node label, over the nodes `counted` (None: all); kept up to date."""
+        found = self.sums.get((key, id(counted)))
+        if found is None:
+            usable = domains.codes >= 0
+            if counted is not None:
+                usable &= counted
+            weights = self.by_node[usable]
+            totals = np.bincount(domains.codes[usable], weights=weights, minlength=len(domains.values))
+            found = self.sums[key, id(counted)] = DomainSums(domains.codes, counted, totals.astype(np.int64))
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +161,7 @@ class State:
         self._owned: set[int] = set()  # ids of arrays copied from the cluster
         self._relevant: dict[tuple[int, str], tuple[int, list[Term]]] = {}
         self._counts: dict[object, Count] = {}
+        self._selected: dict[tuple[str, int], Count] = {}
         self._by_shape: dict[int, tuple[Shape, list[Count]]] = {}
         self._carries: dict[int, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
         self.devices_free: BoolArray | None = None
@@ -157,19 +196,29 @@ class State:
             if count.knows(shape):
                 count.by_node[node] += standing if count.skips_terminating else placed
 
-    def selected(self, namespace: str, selector: LabelSelector | None) -> IntArray:
-        """Pods of `namespace` that `selector` selects and that aren't terminating (topology spread): int64[node]."""
-        if is_empty(selector):
-            return np.zeros(self.cluster.node_count, dtype=np.int64)
-        key = ("selected", namespace, selector)
-        return self._count(key, lambda ns, labels: ns == namespace and labels_match(selector, labels), True).by_node
+    def selected(self, namespace: str, selector: LabelSelector | None) -> Count:
+        """Pods of `namespace` that `selector` selects and that aren't terminating (topology spread).
 
-    def matching_all(self, terms: tuple[Term, ...]) -> IntArray:
-        """Pods that match every one of `terms`, terminating ones included (pod affinity): int64[node]."""
+        An empty selector selects nothing here (podtopologyspread `countPodsMatchSelector`).
+        """
+        key = (namespace, id(selector))
+        found = self._selected.get(key)
+        if found is None:
+            nothing = is_empty(selector)
+            found = self._count(
+                ("selected", namespace, selector),
+                lambda ns, labels: not nothing and ns == namespace and labels_match(selector, labels),
+                True,
+            )
+            self._selected[key] = found
+        return found
+
+    def matching_all(self, terms: tuple[Term, ...]) -> Count:
+        """Pods that match every one of `terms`, terminating ones included (pod affinity)."""
         cluster = self.cluster
         return self._count(
             ("all", terms), lambda ns, labels: all(t.matches(cluster, ns, labels) for t in terms), False
-        ).by_node
+        )
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _note(self, shape: Shape, node: int, placed: int, standing: int) -> None:
@@ -178,7 +227,7 @@ class State:
             entry = self._by_shape[id(shape)] = (shape, [c for c in self._counts.values() if c.knows(shape)])
         self._moves.append((shape, node, placed, standing))
         for count in entry[1]:
-            count.by_node[node] += standing if count.skips_terminating else placed
+            count.add(node, standing if count.skips_terminating else placed)
 
     def _carry(self, shape: Shape, node: int, change: int) -> None:
         terms = self._carries.get(id(shape))
