@@ -81,7 +81,9 @@ def merge(original: Object, patch: Object, where: str = "") -> Object:
 
 
 def _merged_value(key: str, old: Any, new: Any, where: str) -> Any:
-    if old is not None and isinstance(old, dict | list) and type(old) is not type(new):
+    if not isinstance(old, dict | list):
+        old = None
+    elif type(old) is not type(new):
         expected = "an object" if isinstance(old, dict) else "a list"
         raise ChangeError(f"it has to be {expected}", where=where, mend="Give the patch the shape of the workload")
     if isinstance(new, dict):

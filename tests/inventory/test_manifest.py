@@ -1,0 +1,183 @@
+"""Manifests against a snapshot."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from planner.errors import ChangeError
+from planner.inventory.manifest import Manifest, read_manifest
+from planner.inventory.model import Presence, Snapshot, Strategy
+from planner.sources import demo, kubectl
+from planner.sources.prices import data_folder
+from tests.inventory.objects import a_list, container, gpu_node, named, template, workload
+
+Object = dict[str, Any]
+
+
+def plain(image: str = "registry.example/app:1", **spec: Any) -> Object:
+    """A manifest without anything that can't be compared."""
+    return workload(template=template("app", {"name": "main", "image": image}), **spec)
+
+
+QUOTA = named("ResourceQuota", namespace="prod", spec={"hard": {"pods": "5"}}, status={"used": {"pods": "3"}})
+BUDGET = named("PodDisruptionBudget", namespace="prod", api_version="policy/v1", spec={"minAvailable": 1, "selector": {}},
+               status={"disruptionsAllowed": 2, "currentHealthy": 3})  # fmt: skip
+CLAIM = named("PersistentVolumeClaim", namespace="prod", spec={"volumeName": "pv-1"})
+SNAPSHOT = kubectl.read_items(
+    [gpu_node(), plain(replicas=3, strategy={"type": "Recreate"}), workload("Job", "train"), QUOTA, BUDGET, CLAIM]
+)
+
+
+def read(*objects: Object, snapshot: Snapshot = SNAPSHOT) -> Manifest:
+    return read_manifest(yaml.safe_dump_all(objects), snapshot)
+
+
+def test_the_same_manifest_changes_nothing() -> None:
+    manifest = read(plain())
+    [one] = manifest.workloads
+    assert (one.before, one.after) == (SNAPSHOT.workloads[0], SNAPSHOT.workloads[0])
+    assert not one.has_new_template
+    assert not one.is_changed
+    assert manifest.snapshot is SNAPSHOT
+    assert manifest.findings == ()
+
+
+def test_fields_that_are_not_given_stay() -> None:
+    [one] = read(plain()).workloads
+    assert (one.after.replicas, one.after.strategy) == (3, Strategy(kind="Recreate"))
+    [one] = read(plain(replicas=5)).workloads
+    assert (one.after.replicas, one.has_new_template, one.is_changed) == (5, False, True)
+
+
+def test_the_template_is_taken_as_a_whole() -> None:
+    selector = template("app", {"name": "main", "image": "registry.example/app:1"}, nodeSelector={"a": "b"})
+    snapshot = kubectl.read_items([workload(template=selector)])
+    [one] = read(plain(), snapshot=snapshot).workloads
+    assert one.after.template.spec.node_selector == {}
+    assert one.has_new_template
+
+
+def test_a_new_image_is_a_new_template() -> None:
+    [one] = read(plain("registry.example/app:2")).workloads
+    assert one.has_new_template
+    assert one.after.uid == SNAPSHOT.workloads[0].uid
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_told"),
+    [
+        ({"env": [{"name": "A", "value": "SECRET"}]}, True),
+        ({"args": ["SECRET"]}, True),
+        ({"imagePullPolicy": "Always"}, True),
+        ({"imagePullPolicy": "IfNotPresent", "terminationMessagePath": "/dev/termination-log"}, False),
+        ({"securityContext": {}, "env": None}, False),
+    ],
+)
+def test_fields_that_cannot_be_compared(fields: Object, is_told: bool) -> None:
+    manifest = read(workload(template=template("app", container("main", **fields))))
+    [one] = manifest.workloads
+    assert one.has_new_template == is_told
+    assert [finding.code for finding in manifest.findings] == ["change-not-compared"] * is_told
+    assert "SECRET" not in repr(manifest)
+
+
+def test_a_new_workload() -> None:
+    manifest = read(workload(name="new"))
+    [one] = manifest.workloads
+    assert one.before is None
+    assert one.after.key == "Deployment/prod/new"
+    assert one.after.strategy == Strategy(max_surge="25%", max_unavailable="25%")
+    assert one.has_new_template
+    assert one.is_changed
+    assert manifest.findings == ()
+
+
+def test_without_a_namespace_it_is_the_default_one_and_a_namesake_is_told() -> None:
+    item = plain()
+    del item["metadata"]["namespace"]
+    manifest = read(item)
+    assert [one.after.key for one in manifest.workloads] == ["Deployment/default/app"]
+    [finding] = manifest.findings
+    assert finding.code == "manifest-new-namesake"
+    assert "prod" in finding.what
+
+
+def test_a_job_that_is_there_already_is_not_run_again() -> None:
+    [one] = read(workload("Job", "train", template=template("train", container(env=[{"name": "A"}])))).workloads
+    assert not one.has_new_template
+
+
+def test_lists_and_several_documents_json_and_yaml() -> None:
+    items = [plain(), workload("StatefulSet", "db"), named("Service")]
+    texts = [json.dumps(a_list(*items)), yaml.safe_dump_all(items), "\n---\n".join(json.dumps(one) for one in items)]
+    for text in texts:
+        manifest = read_manifest(text, SNAPSHOT)
+        assert [one.after.key for one in manifest.workloads] == ["Deployment/prod/app", "StatefulSet/prod/db"]
+        assert manifest.other_kinds == {"Service": 1}
+        assert [finding.code for finding in manifest.findings] == ["manifest-not-applied"]
+
+
+def test_objects_beside_workloads_go_into_a_snapshot_of_their_own() -> None:
+    quota = named("ResourceQuota", namespace="prod", spec={"hard": {"pods": "9"}})
+    budget = named("PodDisruptionBudget", namespace="prod", api_version="policy/v1", spec={"maxUnavailable": 1})
+    claim = named("PersistentVolumeClaim", namespace="prod", spec={"volumeName": "other"})
+    priority = named("PriorityClass", "high", api_version="scheduling.k8s.io/v1", value=1000)
+    after = read(quota, budget, claim, priority, named("Namespace", "prod")).snapshot
+    assert after.resource_quotas[0].hard == {"pods": 9}
+    assert after.resource_quotas[0].used == {"pods": 3}
+    assert after.pod_disruption_budgets[0].max_unavailable == 1
+    assert after.pod_disruption_budgets[0].disruptions_allowed == 2
+    assert after.persistent_volume_claims == SNAPSHOT.persistent_volume_claims  # bound claims don't move
+    assert [one.value for one in after.priority_classes] == [1000]
+    assert after.presence["PriorityClass"] is Presence.PRESENT
+    assert after.workloads == SNAPSHOT.workloads
+    assert after.digest != SNAPSHOT.digest
+    assert after.digest == read(quota, budget, claim, priority, named("Namespace", "prod")).snapshot.digest
+
+
+def test_the_demos_own_objects_change_nothing_that_is_kept() -> None:
+    import gzip
+
+    snapshot = demo.read()
+    text = gzip.decompress((data_folder() / "demo" / "cluster.json.gz").read_bytes()).decode()
+    items = [
+        one for one in json.loads(text)["items"] if one["kind"] in ("Deployment", "StatefulSet", "DaemonSet", "Job")
+    ]
+    manifest = read_manifest(json.dumps(a_list(*items)), snapshot)
+    assert len(manifest.workloads) == len(snapshot.workloads)
+    assert all(one.before == one.after for one in manifest.workloads)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "it is empty"),
+        ("---\n---\n", "it is empty"),
+        ("a: [", "isn't YAML"),
+        ('{"kind": ', "isn't JSON"),
+        ("- 1", "isn't a Kubernetes object"),
+        ("hello", "isn't a Kubernetes object"),
+        ("metadata: {name: a}", "no kind"),
+        (yaml.safe_dump(plain(replicas=-1)), "spec.replicas"),
+        (yaml.safe_dump(plain(replicas="x")), "spec.replicas"),
+        (yaml.safe_dump(plain() | {"metadata": {}}), "no metadata.name"),
+        (yaml.safe_dump_all([plain(), plain()]), "twice"),
+        (yaml.safe_dump(plain(selector={"matchLabels": {"app": "other"}})), "spec.selector can't be changed"),
+        (yaml.safe_dump(workload(name="new", template=template("other"))), "doesn't select its own pod template"),
+        (yaml.safe_dump(workload(name="new", template={})), "doesn't select"),
+        (
+            yaml.safe_dump(workload(name="new", strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}})),
+            "both 0",
+        ),
+        (yaml.safe_dump(named("ResourceQuota", spec={"hard": {"cpu": "1K"}})), "not a Kubernetes quantity"),
+        (yaml.safe_dump(named("ResourceQuota", spec=3)), "spec: expected"),
+    ],
+)
+def test_manifests_that_are_refused(text: str, what: str) -> None:
+    with pytest.raises(ChangeError, match=what) as refused:
+        read_manifest(text, SNAPSHOT)
+    assert refused.value.where.startswith(("manifest", "Deployment"))
