@@ -77,7 +77,7 @@ def loops(report: RestartReport, snapshot: Snapshot) -> None:
             "Restarts": loop.restarts,
             "Pods": f"{len(loop.pods)} of {loop.pods_in_all}",
             "Since": words.moment(loop.since) if loop.since is not None else "unknown",
-            "Last, before the snapshot": _ago(loop, snapshot),
+            "Last": _ago(loop, snapshot),
         }
         for loop in report.loops
     ]
@@ -87,7 +87,7 @@ def loops(report: RestartReport, snapshot: Snapshot) -> None:
 def _ago(loop: Loop, snapshot: Snapshot) -> str:
     if loop.last_restart_at is None:
         return "never" if not loop.restarts else "unknown"
-    return words.duration(max(0.0, snapshot.taken_at - loop.last_restart_at))
+    return f"{words.duration(max(0.0, snapshot.taken_at - loop.last_restart_at))} ago"
 
 
 def memory(report: RestartReport) -> None:

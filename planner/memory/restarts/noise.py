@@ -7,7 +7,7 @@ prints its start-up warnings more often.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 
 from planner.memory.restarts.model import LineVerdict, LogLine
@@ -25,19 +25,20 @@ def judge(failing: Sequence[Case], population: Population) -> tuple[LogLine, ...
     if not logged:
         return ()
     peers = [peer for peer in population.peers(failing[0]) if peer.digest]
-    known = {id(case) for case in (*failing, *peers)}
-    others = [case for case in population.cases if case.digest and case.works and id(case) not in known]
-    elsewhere: defaultdict[str, int] = defaultdict(int)
-    for case in others:
-        for text in case.digest.alarming if case.digest else ():
-            elsewhere[text] += 1
+    mine = Counter(
+        text
+        for case in {id(one): one for one in (*failing, *peers)}.values()
+        if case.works and case.digest
+        for text in case.digest.alarming
+    )
+    elsewhere = {text: number - mine[text] for text, number in population.printed_by_working.items()}
     templates: dict[str, int] = {}
     for case in logged:
         for text, lines in case.digest.alarming.items() if case.digest else ():
             templates[text] = templates.get(text, 0) + lines
     ranked = sorted(templates, key=lambda text: (-templates[text], text))
     signs = {hit.template for case in logged for hit in case.signs.hits}
-    judged = [_judge(text, logged, peers, elsewhere[text], is_sign=text in signs) for text in ranked]
+    judged = [_judge(text, logged, peers, elsewhere.get(text, 0), is_sign=text in signs) for text in ranked]
     order = (LineVerdict.ONLY_FAILING, LineVerdict.UNSURE, LineVerdict.NOISE)
     chosen = [line for verdict in order for line in judged if line.verdict is verdict]
     noise = [line for line in chosen if line.verdict is LineVerdict.NOISE][:MOST_LINES]

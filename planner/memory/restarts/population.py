@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -177,24 +177,45 @@ def is_same_program(one: Container, other: Container) -> bool:
 
 
 class Population:
-    """All cases, with a way to the working peers of one of them."""
+    """All cases, with a way to the working peers and the siblings of one of them.
+
+    What is asked again and again (who works, who is whose peer, how many working pods print a line) is worked out once.
+    """
 
     def __init__(self, all_cases: Sequence[Case]) -> None:
         self.cases = tuple(all_cases)
-        self._by_image: defaultdict[str, list[Case]] = defaultdict(list)
+        self._working: defaultdict[str, list[Case]] = defaultdict(list)  # by the image's last part
+        self._siblings: defaultdict[tuple[str, str], list[Case]] = defaultdict(list)
+        self._peers: dict[tuple[str, str], tuple[Case, ...]] = {}
+        self._summaries: dict[tuple[str, str], Peers | None] = {}
+        self.printed_by_working: Counter[str] = Counter()  # alarming template → working pods that print it
         for case in self.cases:
-            self._by_image[_last_part(case.container)].append(case)
+            self._siblings[case.key].append(case)
+            if case.works:
+                self._working[_last_part(case.container)].append(case)
+                self.printed_by_working.update(case.digest.alarming.keys() if case.digest else ())
+
+    def siblings(self, case: Case) -> Sequence[Case]:
+        """The same container in every pod of its workload, `case` too."""
+        return self._siblings[case.key]
 
     def peers(self, case: Case) -> tuple[Case, ...]:
-        """Working containers that run the same program, in any namespace, this one left out."""
-        return tuple(
-            other
-            for other in self._by_image[_last_part(case.container)]
-            if other is not case and other.works and is_same_program(case.container, other.container)
-        )
+        """Working containers that run the same program, in any namespace, `case` left out."""
+        if case.key not in self._peers:
+            alike = self._working[_last_part(case.container)]
+            self._peers[case.key] = tuple(one for one in alike if is_same_program(case.container, one.container))
+        found = self._peers[case.key]
+        return tuple(one for one in found if one is not case) if case.works else found
 
     def summary(self, case: Case) -> Peers | None:
-        """What the program is given and uses where it works; None where it works nowhere."""
+        """What the program is given and uses where it works; None where it works nowhere else."""
+        if case.works:
+            return self._summary(case)
+        if case.key not in self._summaries:
+            self._summaries[case.key] = self._summary(case)
+        return self._summaries[case.key]
+
+    def _summary(self, case: Case) -> Peers | None:
         peers = self.peers(case)
         if not peers:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from planner.inventory.model import Finding, Presence, Severity, Snapshot
@@ -39,7 +39,7 @@ def restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> Resta
     population = Population(cases(snapshot, usages))
     diagnosed = _diagnosed(population)
     groups = _groups(diagnosed)
-    measured = tuple(usage_now(snapshot) if usages is None else usages)
+    measured = _by_container(usage_now(snapshot) if usages is None else usages)
     loops = [_loop(group, population, measured) for group in groups]
     loops.sort(key=lambda loop: (_ORDER.index(loop.activity), -loop.restarts, loop.workload, loop.container))
     return RestartReport(
@@ -89,13 +89,13 @@ def _groups(diagnosed: Iterable[Diagnosed]) -> list[list[Diagnosed]]:
     return groups
 
 
-def _loop(group: list[Diagnosed], population: Population, measured: Sequence[Usage]) -> Loop:
+def _loop(group: list[Diagnosed], population: Population, measured: Measured) -> Loop:
     group.sort(key=lambda one: one[0].pod.name)
     spokesman, diagnosis = max(
         group, key=lambda one: (one[1].cause not in VAGUE, _RANK[one[1].confidence], len(one[1].evidence))
     )
     failing = [case for case, _ in group]
-    siblings = [case for case in population.cases if case.key == spokesman.key]
+    siblings = population.siblings(spokesman)
     peers = population.summary(spokesman)
     ends = [end for case in failing if (end := _last_end(case)) is not None]
     restarted = sum(case.state.restart_count for case in failing)
@@ -127,15 +127,12 @@ def _loop(group: list[Diagnosed], population: Population, measured: Sequence[Usa
 
 
 def _suggestion(
-    case: Case, diagnosis: Diagnosis, siblings: Sequence[Case], population: Population, measured: Sequence[Usage]
+    case: Case, diagnosis: Diagnosis, siblings: Sequence[Case], population: Population, measured: Measured
 ) -> Suggestion | None:
     if not (diagnosis.wants_memory or diagnosis.wants_cpu):
         return None
-    by_container = {(usage.namespace, usage.pod, usage.container): usage for usage in measured}
-    of = [by_container.get((one.pod.namespace, one.pod.name, one.container.name)) for one in siblings]
-    of_peers = [
-        by_container.get((one.pod.namespace, one.pod.name, one.container.name)) for one in population.peers(case)
-    ]
+    of = [measured.get(_place(one)) for one in siblings]
+    of_peers = [measured.get(_place(one)) for one in population.peers(case)]
     return suggest(
         case.container,
         [usage for usage in of if usage],
@@ -143,6 +140,17 @@ def _suggestion(
         was_oom_killed=diagnosis.cause is Cause.OOM_OWN_LIMIT,
         with_cpu=diagnosis.wants_cpu,
     )
+
+
+Measured = Mapping[tuple[str, str, str], Usage]
+
+
+def _by_container(usages: Sequence[Usage]) -> Measured:
+    return {(usage.namespace, usage.pod, usage.container): usage for usage in usages}
+
+
+def _place(case: Case) -> tuple[str, str, str]:
+    return case.pod.namespace, case.pod.name, case.container.name
 
 
 def _last_end(case: Case) -> float | None:

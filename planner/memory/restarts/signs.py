@@ -96,13 +96,15 @@ _PATTERNS: tuple[tuple[Sign, str, str], ...] = (
     (Sign.CRASH, "", r"[Ss]egmentation fault|SIGSEGV|core dumped|^panic: |^fatal error: |stack smashing detected"),
 )  # fmt: skip
 _SIGNS = tuple((sign, program, re.compile(pattern)) for sign, program, pattern in _PATTERNS)
-# cheap first look: most lines of a log hold none of these words, and then no pattern needs to be tried
-_HINT = re.compile(
-    r"worker|child|pid|kill|signal|memory|heap|alloc|harakiri|limit|cannot|could not|couldn|can't|not found|find|error|"
-    r"refused|unknown|not known|timed? ?out|missing|required|not set|oom|fault|core|panic|fatal|smashing|died|connect|"
-    r"translate|resolution|enotfound|eai_again|configured|such",
-    re.IGNORECASE,
-)
+# cheap first look: most lines hold none of these, and then no pattern needs to be tried (looking for plain texts takes
+# a twentieth of the time of one expression that holds them all)
+_HINTS = (
+    "worker", "child", "pid", "kill", "signal", "memory", "heap", "alloc", "harakiri", "time limit", "timelimit",
+    "could not", "couldn", "not found", "cannot find", "can't open", "format error", "keyerror", "bus error",
+    "cudaerror", "no module", "shm", "find or load", "refused", "not known", "no such", "timeout", "timed out",
+    "missing", "required", "not set", "oom", "fault", "core dumped", "panic:", "fatal error", "smashing", "died",
+    "connect", "econn", "translate host", "resolution", "enotfound", "eai_again", "configur", "config", "sigsegv",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +162,8 @@ def read(lines: Sequence[str]) -> Signs:
     hits: list[Hit] = []
     for line in lines:
         head = line[:1_000]
-        if _HINT.search(head) is None:
+        lowered = head.lower()
+        if not any(hint in lowered for hint in _HINTS):
             continue
         for sign, program, pattern in _SIGNS:
             match = pattern.search(head)
