@@ -61,13 +61,16 @@ class Simulation:
                     item["metadata"]["revision"] = "revision-2"
             item["metadata"]["generation"] = item["metadata"].get("generation", 1) + 1
 
+    def round(self) -> bool:
+        """About the time of one request: each controller writes once, the scheduler empties its queue."""
+        changed = sync_all(self.cluster)
+        return self.scheduler.run() or changed
+
     def settle(self) -> None:
         """Until controllers and scheduler have nothing left to do."""
         for _ in range(MOST_ROUNDS):
-            changed = sync_all(self.cluster)
-            if self.scheduler.run() or changed:
-                continue
-            return
+            if not self.round():
+                return
         raise RuntimeError("the cluster does not settle")
 
     def can_become_ready(self, pod: Object) -> bool:
@@ -75,7 +78,7 @@ class Simulation:
         return not (young and any(all(labels(pod).get(n) == v for n, v in s.items()) for s in self.never_ready))
 
     def advance(self) -> bool:
-        """One tick; False when there is nothing for it to do."""
+        """One tick; False when there is nothing for it to do. The recorder, too, makes one request after another."""
         starting = [
             pod
             for pod in self.cluster.of("Pod")
@@ -90,9 +93,10 @@ class Simulation:
             pod["status"]["startTime"] = f"tick {self.cluster.tick:06d}"
             pod["metadata"]["ready"] = (self.cluster.tick, self.cluster.now())
             set_condition(pod, {"type": "Ready", "status": "True"})
-        for pod in ending:  # one request each: the scheduler sees them one by one
+            self.round()
+        for pod in ending:
             self.cluster.remove(pod)
-            self.scheduler.run()
+            self.round()
         return True
 
     # --- what is seen --------------------------------------------------------------------------------------------
