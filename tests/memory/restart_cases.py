@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,7 +29,7 @@ from planner.inventory.model import (
 )
 from planner.memory.restarts import restarts
 from planner.memory.restarts.model import Loop
-from planner.quantity import parse
+from planner.quantity import format_amount, parse
 
 NOW = 1_795_165_370.0
 GIB, MIB = 2**30, 2**20
@@ -61,6 +62,22 @@ def crashed(
         last_finished_at=NOW - 60,
         **fields,
     )
+
+
+def _manifest(labels: Labels, spec: PodSpec) -> bytes:
+    """What a patch is merged into: the template's JSON with what these tests set."""
+    containers = [
+        {
+            "name": one.name,
+            "image": one.image,
+            "resources": {
+                kind: {name: format_amount(amount, name) for name, amount in given.items()}
+                for kind, given in (("requests", one.requests), ("limits", one.limits))
+            },
+        }
+        for one in spec.containers
+    ]
+    return json.dumps({"metadata": {"labels": dict(labels)}, "spec": {"containers": containers}}).encode()
 
 
 @dataclass
@@ -107,7 +124,7 @@ class Cluster:
             uid=f"{kind}-{namespace}-{name}",
             replicas=replicas,
             selector=LabelSelector(match_labels=template_labels),
-            template=Template(labels=template_labels, spec=spec),
+            template=Template(labels=template_labels, spec=spec, manifest=_manifest(template_labels, spec)),
             strategy=fields.pop("strategy", Strategy(max_surge="25%", max_unavailable="25%")),
             **fields,
         )
