@@ -12,7 +12,7 @@ from math import ceil, inf, sqrt
 import numpy as np
 
 from planner.spot.assumptions import Assumptions, Work
-from planner.spot.interruption import Floats, Lives
+from planner.spot.interruption import NEVER_PER_HOUR, Floats, Lives
 
 _NEGLIGIBLE = 1e-12
 
@@ -114,7 +114,7 @@ def _pieces_survived(lives: Lives, hazard: float, bulk: float, restart: float, p
     """The sum over k ≥ 1 of P(life > R + k × piece)."""
     total = hazard + bulk
     if lives.table is None and np.isinf(lives.cap_hours):
-        return float(np.exp(-total * (restart + piece)) / -np.expm1(-total * piece)) if total else inf
+        return float(np.exp(-total * (restart + piece)) / -np.expm1(-total * piece)) if total >= NEVER_PER_HOUR else inf
     longest = min(lives.cap_hours, float(lives.table[-1]) if lives.table is not None else inf)
     count = int(min(max(0.0, longest - restart) / piece, 2_000_000)) + 1
     ends: Floats = np.asarray(restart + piece * np.arange(1, count + 1), dtype=np.float64)

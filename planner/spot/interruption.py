@@ -19,6 +19,7 @@ from planner.spot.assumptions import PREEMPTIBLE_HOURS, Assumptions, Capacity, L
 
 Floats = NDArray[np.float64]
 
+NEVER_PER_HOUR = 1e-12  # a rate below that is none: one loss in a hundred million years
 _TABLE_SIZE = 4096  # equally likely lives the observed distribution is reduced to
 
 
@@ -38,7 +39,7 @@ class Lives:
         count = hazard_per_hour.size
         if self.table is not None:
             return np.minimum(self.table[rng.integers(0, self.table.size, count)], self.cap_hours)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return np.minimum(rng.standard_exponential(count) / hazard_per_hour, self.cap_hours)
 
     def draw_remaining(self, rng: np.random.Generator, hazard_per_hour: Floats) -> Floats:
@@ -55,7 +56,7 @@ class Lives:
         if np.isinf(self.cap_hours):
             return self.draw(rng, hazard_per_hour)
         reached = -np.expm1(-hazard_per_hour * self.cap_hours)  # P(life < cap)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             cut = -np.log1p(-rng.random(count) * reached) / hazard_per_hour
         return np.where(hazard_per_hour * self.cap_hours > 1e-9, cut, rng.random(count) * self.cap_hours)
 
@@ -74,7 +75,9 @@ class Lives:
             lives = np.minimum(self.table, until)
             return float(np.mean(lives if not bulk_per_hour else -np.expm1(-bulk_per_hour * lives) / bulk_per_hour))
         total = hazard_per_hour + bulk_per_hour
-        return float(-np.expm1(-total * until) / total) if total else until
+        if total < NEVER_PER_HOUR:
+            return float(until)
+        return float(-np.expm1(-total * until) / total)
 
 
 def lives_of(assumptions: Assumptions) -> Lives:

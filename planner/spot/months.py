@@ -169,7 +169,7 @@ class _Chunk:
         hazard, mean_out = self.state.hazard, self.stock_outs.mean_hours
         left = self.lives.draw_remaining(self.rng, hazard)
         if mean_out:
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 lost_per_hour = hazard if self.lives.table is None else 1 / self.lives.mean(0.0)
                 alive = 1 / (1 + mean_out * (lost_per_hour + self.assumptions.zone_hazard_per_hour))
             gone = self.stock_outs.begins_out & (self.rng.random(left.size) >= np.nan_to_num(alive))
@@ -197,7 +197,7 @@ class _Chunk:
         state.lost_hours += lost
         state.restart_hours += restart
         state.down_hours += np.where(state.is_covered, 0.0, restart)
-        state.interruptions += interrupted
+        state.interruptions += interrupted & (life > 0)  # nodes that were gone when the month began were not lost in it
         state.now = end
         self._replace(interrupted)
         self._give_up()
