@@ -62,9 +62,11 @@ class Simulation:
             item["metadata"]["generation"] = item["metadata"].get("generation", 1) + 1
 
     def round(self) -> bool:
-        """About the time of one request: each controller writes once, the scheduler empties its queue."""
+        """About the time of one request: each controller writes once; the scheduler, quicker than they, empties its
+        queue before and after."""
+        tried = self.scheduler.run()
         changed = sync_all(self.cluster)
-        return self.scheduler.run() or changed
+        return self.scheduler.run() or changed or tried
 
     def settle(self) -> None:
         """Until controllers and scheduler have nothing left to do."""
