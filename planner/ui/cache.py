@@ -28,7 +28,9 @@ def answer(
     `asked` holds frozen records, texts and numbers; `question` is a function of a module (`plan.rollout`).
     """
     name = f"{question.__module__}.{question.__qualname__}"
-    return cast("Answer", _kept(name, snapshot.digest, asked, tuple(sorted(more.items())), question, snapshot))
+    # The digest stands for the objects; two readings of the same objects may still differ in these.
+    reading = (snapshot.digest, snapshot.source, snapshot.taken_at, snapshot.presence, snapshot.problems)
+    return cast("Answer", _kept(name, reading, asked, tuple(sorted(more.items())), question, snapshot))
 
 
 @st.cache_data(
@@ -38,8 +40,8 @@ def answer(
     hash_funcs={FrozenMap: lambda items: sorted(items.items())},
 )
 def _kept(
-    name: str,  # noqa: ARG001 - hashed, with the digest it is what the answer is kept by
-    digest: str,  # noqa: ARG001
+    name: str,  # noqa: ARG001 - hashed, with `reading` it is what the answer is kept by
+    reading: tuple[Any, ...],  # noqa: ARG001
     asked: tuple[Any, ...],
     more: tuple[tuple[str, Any], ...],
     _question: Callable[..., Any],

@@ -31,7 +31,8 @@ def story(overview: ClusterOverview) -> None:
         )  # fmt: skip
     else:
         st.error(
-            f"{words.literal(troubled[0].workload)} is {words.literal(troubled[0].sentence)}.", icon=":material/block:",
+            f"**{words.literal(troubled[0].workload)}**: "
+            f"{words.literal(verdict.why(troubled[0].verdict, troubled[0].sentence))}", icon=":material/block:",
             title=f"✗ {len(troubled):,} of {words.count(total, 'workload')} could not be rolled out now",
         )  # fmt: skip
 
@@ -61,7 +62,7 @@ def troubled_lines(overview: ClusterOverview) -> None:
                     query_params={"workload": line.workload},
                 )  # fmt: skip
                 verdict.badge(line.verdict, line.reason)
-            st.markdown(words.literal(line.sentence))
+            st.markdown(words.literal(verdict.why(line.verdict, line.sentence)))
     if (more := len(trouble(overview)) - _SHOWN) > 0:
         st.caption(f"and {more:,} more, in the table below")
 

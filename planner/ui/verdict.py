@@ -58,13 +58,20 @@ def words(verdict: Verdict, reason: Reason = Reason.NONE) -> str:
     return f"{GLYPH[verdict]} {WORD[verdict]}" + (f": {REASON[reason]}" if REASON[reason] else "")
 
 
+def why(verdict: Verdict, sentence: str) -> str:
+    """The sentence without the verdict it may begin with, for where a title or a badge has said that."""
+    head, colon, rest = sentence.partition(": ")
+    if colon and head == verdict.value.replace("_", " "):
+        sentence = f"{rest[:1].upper()}{rest[1:]}"
+    return f"{sentence.rstrip('.')}."
+
+
 def show(verdict: Verdict, reason: Reason, sentence: str) -> None:
     """The verdict's box: a box's colour, its icon and its title say the same."""
     box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error, Verdict.NEEDS_GROWTH: st.warning}.get(
         verdict, st.info
     )
-    said = sentence.removeprefix(f"{verdict.value.replace('_', ' ')}: ")
-    box(literal(f"{said[:1].upper()}{said[1:]}".rstrip(".") + "."), title=words(verdict, reason), icon=_ICON[verdict])
+    box(literal(why(verdict, sentence)), title=words(verdict, reason), icon=_ICON[verdict])
 
 
 def badge(verdict: Verdict, reason: Reason = Reason.NONE) -> None:

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import gzip
+import json
+
+from streamlit.testing.v1 import AppTest
+
+from planner.inventory.model import FrozenMap, Presence, Snapshot
+from tests.pages.clusters import node, worker
+from tests.pages.visiting import said, visit
+
+GOOD = json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("node-0", 1), *worker(1)]}).encode()
+
+
+def upload(data: bytes, name: str = "mine.json") -> AppTest:
+    return visit("inventory").file_uploader[0].upload(name, data).run()
+
+
+def test_the_demo_says_what_was_read() -> None:
+    app = visit("inventory")
+    kinds = app.dataframe[0].value.set_index("kind")
+    assert kinds.loc["Node", "objects"] == 24
+    assert kinds.loc["Node", "state"] == "✓ read"
+    assert kinds.loc["LimitRange", "state"] == "– not in the input"
+    assert "kubectl get nodes" in said(app)
+
+
+def test_an_upload_is_looked_at_from_then_on() -> None:
+    app = upload(gzip.compress(GOOD), "mine.json.gz")
+    assert "✓ Read 1 node and 1 pod." in said(app)
+    assert app.selectbox(key="cluster").value == "mine.json.gz"
+    app.switch_page("overview.py").run()
+    assert "could not be rolled out now" in app.error[0].proto.title
+    app.selectbox(key="cluster").select("demo").run()
+    assert len(app.dataframe[-1].value) > 10
+
+
+def test_an_upload_that_cannot_be_read_keeps_what_was_there() -> None:
+    for data in (b"not a cluster", b"\x1f\x8b broken", b"", b"[1, 2"):
+        app = upload(data)
+        assert app.error[0].proto.title == "✗ This can't be answered"
+        assert "Still looking at demo" in said(app)
+        assert app.selectbox(key="cluster").value == "demo"
+
+
+def test_a_damaged_part_is_used_but_not_silently() -> None:
+    broken = node("node-1", 1)
+    broken["status"]["allocatable"]["cpu"] = "NaN"
+    items = [node("node-0", 1), broken, *worker(1)]
+    app = upload(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode())
+    assert "see the findings" in said(app)
+    assert any("NaN" in str(cell) for cell in app.dataframe[1].value["what"])
+
+
+def test_refused_is_not_empty() -> None:
+    given = Snapshot(
+        taken_at=1.0, source="live", digest="0", presence=FrozenMap({"Node": Presence.REFUSED, "Pod": Presence.PRESENT})
+    )
+    kinds = visit("inventory", given).dataframe[0].value.set_index("kind")
+    assert "refused (403)" in str(kinds.loc["Node", "state"])
+    assert kinds["objects"].isna()["Node"]
+
+
+def test_an_old_snapshot_of_ones_own_is_told_to_be_old() -> None:
+    given = Snapshot(taken_at=1_700_000_000.0, source="old.json", digest="0")
+    assert "days old: the cluster may look different now" in said(visit("inventory", given))

@@ -1,0 +1,36 @@
+from tests.pages.clusters import WORKER, full, node, snapshot, worker
+from tests.pages.visiting import said, visit
+
+
+def test_the_demo_tells_its_story_at_once() -> None:
+    app = visit("overview")
+    assert "could not be rolled out now" in app.error[0].proto.title
+    assert "nvidia.com/gpu" in app.error[0].value
+    assert {one.label for one in app.metric} >= {"Could be rolled out", "GPUs free", "Pods waiting"}
+    assert "taken 2026-" in said(app)
+
+
+def test_a_cluster_with_room_is_good_news() -> None:
+    app = visit("overview", full(unavailable=1))
+    assert app.success[0].proto.title == "✓ All 1 workload could be rolled out now"
+    assert not app.error
+
+
+def test_trouble_is_told_with_a_link_to_its_rollout() -> None:
+    app = visit("overview", full())
+    assert app.error[0].proto.title == "✗ 1 of 1 workload could not be rolled out now"
+    links = [link.proto for link in app.get("page_link")]
+    assert any(WORKER in link.label for link in links)
+    assert any("workload=Deployment" in link.query_string for link in links)
+
+
+def test_an_empty_cluster_says_so() -> None:
+    app = visit("overview", snapshot(node("node-0", 0)))
+    assert "Nothing to roll out" in said(app)
+    assert "no GPUs" in {one.value for one in app.metric}
+
+
+def test_names_out_of_a_cluster_stay_names() -> None:
+    given = snapshot(node("node-0", 0), *worker(1), source="[a](http://elsewhere.example) <b>")
+    app = visit("overview", given)
+    assert not [text.value for text in app.caption if "[a](http" in text.value]

@@ -1,0 +1,31 @@
+"""A visit to a page without a browser: through the router, as a user comes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from planner.inventory.model import Snapshot
+
+ROUTER = Path(__file__).parents[2] / "pages" / "_router.py"
+
+
+def visit(page: str, given: Snapshot | None = None, **query: str) -> AppTest:
+    """The page `page` (``rollout``) after its first run, with `given` as the user's own cluster and `query` in the URL."""
+    app = AppTest.from_file(ROUTER, default_timeout=120)
+    app.switch_page(f"{page}.py")
+    if given is not None:
+        app.session_state["_cluster"] = given
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def said(app: AppTest) -> str:
+    """Every word of the page in boxes, lines and code, as a reader sees it."""
+    kinds = (app.title, app.error, app.warning, app.success, app.info, app.markdown, app.caption, app.code)
+    boxes = [f"{box.proto.title}\n" for kind in (app.error, app.warning, app.success, app.info) for box in kind]
+    return "\n".join([*boxes, *(str(one.value) for kind in kinds for one in kind)]).replace("\\", "")
