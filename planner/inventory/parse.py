@@ -226,16 +226,18 @@ _TWICE = "is in the input more than once, with different content; the first one 
 _ONE_STATE = "Give one state of one cluster: don't join dumps of different times or clusters, or edited copies"
 
 
-def kind_of(item: Item, part: Part) -> tuple[str, str]:
+def kind_of(item: object, part: Part) -> tuple[str, str]:
     """(kind, API version) of an item; kubectl writes them first, and then only these two are looked at.
 
     Raises
     ------
     InputError
-        When neither the item nor `part` says what kind it is.
+        When it isn't an object, or neither it nor `part` says what kind it is.
     """
     if isinstance(item, dict):
         kind, api_version = item.get("kind"), item.get("apiVersion")
+    elif not isinstance(item, msgspec.Raw | bytes | memoryview):
+        raise InputError("it isn't an object")
     elif (head := _HEAD.match(item)) is not None:
         return head[2].decode(), head[1].decode()
     else:
