@@ -91,13 +91,16 @@ def memory_what_if(
 
 
 def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> tuple[str, RolloutResult | None]:
-    """The command, and the engine's answer to it; none for a pod that no workload would make anew."""
+    """The command, and the engine's answer to it; none for a pod that no workload would make anew.
+
+    One placement is tried: how far luck decides is the Rollout page's question.
+    """
     workload = snapshot.workload(change.workload)
     if workload is None or workload.kind == "Job":
         return "", None
     container, is_init = _container(workload, change.container)
     text = json.dumps(patch(container, change, is_init=is_init))
-    scenario = Scenario(changes=(WorkloadChange(workload=workload.key, patch=text),), with_remedies=False)
+    scenario = Scenario(changes=(WorkloadChange(workload=workload.key, patch=text),), with_remedies=False, runs=1)
     command = f"kubectl -n {workload.namespace} patch {workload.kind.lower()} {workload.name} -p '{text}'"
     return command, plan.rollout(snapshot, scenario)
 
