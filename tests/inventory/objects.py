@@ -20,7 +20,7 @@ def node(name: str = "gpu-0", labels: Object | None = None, **allocatable: str |
     }
 
 
-def gpu_node(name: str = "gpu-0", gpus: int = 1, **labels: str) -> Object:
+def gpu_node(name: str = "gpu-0", gpus: int = 1, labels: Object | None = None) -> Object:
     one = node(name, labels)
     for amounts in ("allocatable", "capacity"):
         one["status"][amounts] = one["status"][amounts] | {"nvidia.com/gpu": str(gpus)}
