@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from planner.inventory.model import (
+    CommandForm,
+    Container,
+    FrozenMap,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PriorityClass,
+    Snapshot,
+    Taint,
+    Toleration,
+    Volume,
+    Workload,
+)
+from planner.sources import demo
+from planner.spot.assumptions import Capacity, Work
+from planner.spot.checks import CHECKS, Check, CheckResult, Status, start_seconds
+from planner.spot.suitability import Fitness, check_all, check_workload, guess_work
+from tests.spot import clusters
+from tests.spot.clusters import PROBE, budget, cluster, container, node, pod, spec, workload
+
+SPOT = {"cloud.google.com/gke-spot": "true"}
+
+
+def check(of: Workload, which: Check, snapshot: Snapshot | None = None, **more: Any) -> CheckResult:
+    found = check_workload(snapshot or cluster(of), of, **more)
+    return next(result for result in found.checks if result.check is which)
+
+
+def test_the_checklist_has_every_point_once() -> None:
+    found = check_workload(cluster(workload()), workload())
+    assert [result.check for result in found.checks] == list(Check)
+    assert len(CHECKS) == len(Check)
+
+
+# ── SIGTERM ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("form", "program", "status", "words"),
+    [
+        (CommandForm.SHELL, "python", Status.CHANGE, "keeps SIGTERM to itself"),
+        (CommandForm.SHELL, "", Status.CHANGE, "keeps SIGTERM to itself"),
+        (CommandForm.SHELL_EXEC, "celery", Status.OK, "celery gets SIGTERM (sh -c exec): warm shutdown"),
+        (CommandForm.EXEC, "gunicorn", Status.OK, "graceful_timeout"),
+        (CommandForm.EXEC, "python3.11", Status.UNSEEN, "no handler of its own"),
+        (CommandForm.EXEC, "tini", Status.UNSEEN, "passes SIGTERM on"),
+        (CommandForm.EXEC, "npm", Status.CHANGE, "doesn't hear of SIGTERM"),
+        (CommandForm.EXEC, "uwsgi", Status.CHANGE, "reloads on SIGTERM"),
+        (CommandForm.EXEC, "nginx", Status.CHANGE, "SIGQUIT is the graceful one"),
+        (CommandForm.EXEC, "entrypoint.sh", Status.CHANGE, "shell script as process 1"),
+        (CommandForm.EXEC, "mine", Status.UNSEEN, "whether it has a handler can't be seen"),
+        (CommandForm.IMAGE, "", Status.UNSEEN, "the image's own entrypoint"),
+    ],
+)
+def test_how_the_process_is_started_decides(form: CommandForm, program: str, status: Status, words: str) -> None:
+    found = check(workload(spec(container(form, program))), Check.SIGTERM)
+    assert found.status is status
+    assert words in found.evidence
+
+
+def test_shell_form_is_cured_by_exec() -> None:
+    found = check(workload(spec(container(CommandForm.SHELL, "python"))), Check.SIGTERM)
+    assert "exec python" in found.by_hand
+    assert not found.yaml, "the command's arguments are not known: it can't be a patch"
+
+
+def test_the_worst_container_decides_and_sidecars_count() -> None:
+    good, bad = container(), Container(name="side", command_form=CommandForm.SHELL, restart_policy="Always")
+    pair = workload(spec(good).__class__(containers=(good,), init_containers=(bad,)))
+    found = check(pair, Check.SIGTERM)
+    assert found.status is Status.CHANGE
+    assert "main: celery" in found.evidence
+    assert "side: a shell" in found.evidence
+    setup = Container(name="setup", command_form=CommandForm.SHELL)
+    assert check(workload(spec(good, init_containers=(setup,))), Check.SIGTERM).status is Status.OK
+
+
+# ── the other checks ─────────────────────────────────────────────────────────────────────────────────────────────────
+def test_grace_period_against_the_window() -> None:
+    assert check(workload(spec(termination_grace_period_seconds=15)), Check.GRACE_PERIOD).status is Status.OK
+    long = check(workload(spec(termination_grace_period_seconds=30)), Check.GRACE_PERIOD)
+    assert long.status is Status.CHANGE
+    assert yaml.safe_load(long.yaml)["spec"]["template"]["spec"] == {"terminationGracePeriodSeconds": 15}
+    assert "up to 120 s" in long.cure
+    too_long = check(workload(spec(termination_grace_period_seconds=300)), Check.GRACE_PERIOD)
+    assert "120" not in too_long.cure
+    preemptible = check(
+        workload(spec(termination_grace_period_seconds=30)), Check.GRACE_PERIOD, capacity=Capacity.PREEMPTIBLE
+    )
+    assert "120" not in preemptible.cure
+
+
+@pytest.mark.parametrize(
+    ("replicas", "kind", "status"),
+    [(1, "Deployment", Status.CHANGE), (2, "Deployment", Status.OK), (1, "Job", Status.OK)],
+)
+def test_one_replica_is_too_few(replicas: int, kind: str, status: Status) -> None:
+    found = check(workload(kind=kind, replicas=replicas), Check.REPLICAS)
+    assert found.status is status
+    assert bool(found.yaml) == (status is Status.CHANGE)
+
+
+def test_budget_missing_blocking_and_good() -> None:
+    of = workload()
+    missing = check(of, Check.BUDGET, cluster(of, pod_disruption_budgets=()))
+    assert missing.status is Status.CHANGE
+    assert missing.is_whole_object
+    made = yaml.safe_load(missing.yaml)
+    assert made["spec"] == {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "worker"}}}
+    for limits in ({"max_unavailable": 0}, {"min_available": 3}, {"min_available": "100%"}):
+        blocking = check(of, Check.BUDGET, cluster(of, pod_disruption_budgets=(budget(**limits),)))
+        assert blocking.status is Status.CHANGE
+        assert "no disruption at all" in blocking.evidence
+    assert check(of, Check.BUDGET).status is Status.OK
+
+
+def test_daemon_sets_and_system_pods_are_unsuitable() -> None:
+    assert check(workload(kind="DaemonSet"), Check.CONTROLLER).status is Status.UNSUITABLE
+    assert check(workload(kind="StatefulSet"), Check.CONTROLLER).status is Status.MIND
+    system = workload(spec(priority_class_name="system-cluster-critical"))
+    classes = (PriorityClass(name="system-cluster-critical", value=2_000_000_000), PriorityClass(name="high", value=10))
+    assert check(system, Check.PRIORITY, cluster(system, priority_classes=classes)).status is Status.UNSUITABLE
+    high = workload(spec(priority_class_name="high"))
+    assert check(high, Check.PRIORITY, cluster(high, priority_classes=classes)).status is Status.MIND
+    assert check(workload(), Check.PRIORITY, cluster(workload(), priority_classes=classes)).status is Status.OK
+
+
+def test_pre_stop_takes_time_off_the_notice() -> None:
+    assert check(workload(spec(container(has_pre_stop=True))), Check.PRE_STOP).status is Status.UNSEEN
+    assert check(workload(), Check.PRE_STOP).status is Status.OK
+
+
+def test_start_up_is_learnt_and_a_server_needs_a_readiness_probe() -> None:
+    of = workload()
+    assert "20 s (median of its pods)" in check(of, Check.START_UP).evidence
+    slow = cluster(of, pods=(pod(of, "node-1", seconds=900.0),))
+    assert check(of, Check.START_UP, slow).status is Status.MIND
+    unseen = cluster(of, pods=(pod(of, "node-1", seconds=None),))
+    assert "no time seen" in check(of, Check.START_UP, unseen).evidence.lower()
+    web = workload(spec(container(program="gunicorn")), name="web")
+    assert check(web, Check.START_UP).status is Status.CHANGE
+    probed = workload(spec(container(program="gunicorn", readiness_probe=PROBE)), name="web")
+    assert check(probed, Check.START_UP).status is Status.OK
+
+
+def test_start_seconds_is_the_median_of_ready_pods() -> None:
+    of = workload()
+    pods = tuple(pod(of, "n", name=f"p{seconds}", seconds=seconds) for seconds in (10.0, 30.0, 500.0))
+    assert start_seconds(pods) == 30
+    assert start_seconds(()) is None
+
+
+@pytest.mark.parametrize(
+    ("volume", "status"),
+    [
+        (Volume(name="v", kind="hostPath"), Status.UNSUITABLE),
+        (Volume(name="v", kind="persistentVolumeClaim", claim_name="local"), Status.UNSUITABLE),
+        (Volume(name="v", kind="persistentVolumeClaim", claim_name="disk"), Status.MIND),
+        (Volume(name="v", kind="emptyDir"), Status.UNSEEN),
+        (Volume(name="v", kind="emptyDir", medium="Memory"), Status.OK),
+        (Volume(name="v", kind="configMap"), Status.OK),
+    ],
+)
+def test_what_a_lost_node_takes_along(volume: Volume, status: Status) -> None:
+    of = workload(spec(volumes=(volume,)))
+    snapshot = cluster(
+        of,
+        persistent_volumes=(PersistentVolume(name="pv-local", is_local=True), PersistentVolume(name="pv-disk")),
+        persistent_volume_claims=(
+            PersistentVolumeClaim(namespace="ml", name="local", volume_name="pv-local"),
+            PersistentVolumeClaim(namespace="ml", name="disk", volume_name="pv-disk"),
+        ),
+    )
+    assert check(of, Check.STORAGE, snapshot).status is status
+
+
+def test_length_of_jobs_against_notice_and_lifetime() -> None:
+    of = workload()
+    assert check(of, Check.JOB_LENGTH).status is Status.UNSEEN
+    assert check(of, Check.JOB_LENGTH, job_minutes=0.2).status is Status.OK
+    assert check(of, Check.JOB_LENGTH, job_minutes=5.0).status is Status.MIND
+    longer = check(of, Check.JOB_LENGTH, job_minutes=24 * 60.0, capacity=Capacity.PREEMPTIBLE)
+    assert longer.status is Status.CHANGE
+    assert "24 h at most" in longer.evidence
+
+
+def test_jobs_should_not_count_preemptions_as_failures() -> None:
+    found = check(workload(kind="Job", backoff_limit=2), Check.RETRIES)
+    assert found.status is Status.CHANGE
+    assert "backoffLimit 2" in found.evidence
+    assert yaml.safe_load(found.by_hand)["podFailurePolicy"]["rules"][0]["action"] == "Ignore"
+
+
+def test_placement_lacks_selector_and_toleration_and_a_pool() -> None:
+    gpu = Toleration(key="nvidia.com/gpu", operator="Exists", effect="NoSchedule")
+    pinned = FrozenMap({"cloud.google.com/gke-nodepool": "gpu-t4", "disk": "ssd"})
+    of = workload(spec(node_selector=pinned, tolerations=(gpu,)))
+    found = check(of, Check.PLACEMENT)
+    assert found.status is Status.CHANGE
+    assert "add a pool first" in found.evidence
+    assert "gcloud container node-pools create gpu-t4-spot" in found.by_hand
+    patch = yaml.safe_load(found.yaml)["spec"]["template"]["spec"]
+    assert patch["nodeSelector"] == {"cloud.google.com/gke-spot": "true", "cloud.google.com/gke-nodepool": None}
+    assert [one["key"] for one in patch["tolerations"]] == ["cloud.google.com/gke-spot", "nvidia.com/gpu"]
+
+    ready = workload(
+        spec(
+            node_selector=FrozenMap(SPOT),
+            tolerations=(Toleration(key="cloud.google.com/gke-spot", operator="Exists"),),
+        )
+    )
+    with_pool = cluster(ready, node(), node("spot-1", SPOT, taints=(Taint(key="x", value="", effect="NoSchedule"),)))
+    assert check(ready, Check.PLACEMENT, with_pool).status is Status.OK
+
+
+@pytest.mark.parametrize(
+    ("labels", "selector"),
+    [
+        ({"eks.amazonaws.com/nodegroup": "g"}, "eks.amazonaws.com/capacityType"),
+        ({"kubernetes.azure.com/agentpool": "g"}, "kubernetes.azure.com/scalesetpriority"),
+    ],
+)
+def test_other_clouds_have_their_own_labels(
+    labels: dict[str, str], selector: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "GKE", {})
+    of = workload()
+    found = check(of, Check.PLACEMENT, cluster(of, node(labels=labels)))
+    assert selector in yaml.safe_load(found.yaml)["spec"]["template"]["spec"]["nodeSelector"]
+    assert not found.by_hand
+
+
+# ── the verdict ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def runs_on_spot(**more: Any) -> tuple[Workload, Snapshot]:
+    of = workload(**more)
+    return of, cluster(of, node(labels=SPOT))
+
+
+def test_ready() -> None:
+    of, snapshot = runs_on_spot()
+    found = check_workload(snapshot, of, job_minutes=0.1)
+    assert found.fitness is Fitness.READY
+    assert found.sentence == "ml/worker runs on spot and is ready for it, as far as a manifest can tell."
+    assert found.patch_yaml == ""
+    assert found.objects_yaml == ""
+
+
+def test_needs_changes_has_one_patch_of_all_cures() -> None:
+    of = workload(spec(termination_grace_period_seconds=60), replicas=1)
+    found = check_workload(cluster(of), of)
+    assert found.fitness is Fitness.NEEDS_CHANGES
+    assert "replicas, grace period, selectors and tolerations" in found.sentence
+    patch = yaml.safe_load(found.patch_yaml)["spec"]
+    assert patch["replicas"] == 2
+    assert patch["template"]["spec"].keys() == {"terminationGracePeriodSeconds", "nodeSelector", "tolerations"}
+
+
+def test_unsuitable_says_why() -> None:
+    of, snapshot = runs_on_spot(pod=spec(volumes=(Volume(name="data", kind="hostPath"),)))
+    found = check_workload(snapshot, of)
+    assert found.fitness is Fitness.UNSUITABLE
+    assert "data: data on the node's own disk is gone" in found.sentence
+
+
+def test_annotation_opts_out() -> None:
+    of, snapshot = runs_on_spot(annotations=FrozenMap({"headroom.dev/spot": "never"}))
+    found = check_workload(snapshot, of)
+    assert found.fitness is Fitness.OPTED_OUT
+    assert "headroom.dev/spot" in found.sentence
+
+
+def test_commands_name_a_real_pod_and_its_node() -> None:
+    of, snapshot = runs_on_spot()
+    commands = [one.command for one in check_workload(snapshot, of).commands]
+    assert "kubectl delete pod -n ml worker-a --grace-period=15" in commands
+    assert "gcloud compute instances simulate-maintenance-event node-1 --zone zone-a" in commands
+    assert any("/proc/1/status" in command for command in commands)
+
+
+def test_advice_is_for_what_the_workload_does() -> None:
+    of, snapshot = runs_on_spot()
+    assert "take no new job" in check_workload(snapshot, of).advice[0]
+    web, around = runs_on_spot(pod=spec(container(program="gunicorn")), name="web")
+    assert "readiness probe" in check_workload(around, web).advice[0]
+
+
+@pytest.mark.parametrize(
+    ("of", "work"),
+    [
+        (workload(kind="Job"), Work.JOBS),
+        (workload(spec(container(program="vllm")), name="llm-worker"), Work.SERVING),
+        (workload(spec(container(program="python")), name="trainer"), Work.JOBS),
+        (workload(spec(container(program="python", readiness_probe=PROBE)), name="api"), Work.SERVING),
+        (workload(spec(container(program="python")), name="thing"), Work.JOBS),
+    ],
+)
+def test_what_a_workload_does_is_guessed(of: Workload, work: Work) -> None:
+    assert guess_work(of)[0] is work
+
+
+def test_the_demo_tells_its_story() -> None:
+    snapshot = demo.read()
+    found = {one.workload: one for one in check_all(snapshot)}
+    worker = found["Deployment/prod/ml-worker"]
+    assert worker.fitness is Fitness.NEEDS_CHANGES
+    changes = [one.check for one in worker.checks if one.status is Status.CHANGE]
+    assert changes == [Check.GRACE_PERIOD, Check.SIGTERM, Check.PLACEMENT]
+    runner = found["Deployment/batch/labs-runner"]
+    assert runner.sentence.startswith("batch/labs-runner runs on spot, and should be changed for it: disruption budget")
+    assert not any("kube-system" in key for key in found)
