@@ -1,0 +1,421 @@
+"""How many more pods of a shape fit: placed one after another by the real scheduler's rules until one can't be.
+
+The number is that of kubernetes-sigs/cluster-capacity: pods that wait stay out of it, admission (quotas, limit ranges)
+stays out of it, and counting stops at the first pod that can't be bound at once (one that would have to preempt others
+included). Where nodes can be judged one by one, the number is a sum of floors and needs no scheduler.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.capacity.pod_shapes import PodShape
+from planner.inventory.model import Amounts, Container, PodSpec
+from planner.inventory.node_labels import node_pool, zone
+from planner.rollout.admission import quota_covers, usage
+from planner.rollout.simulation import Simulation
+from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
+from planner.scheduling.filters import REASONS, Fails, fails
+from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.requests import pod_requests
+from planner.scheduling.scheduler import Scheduler
+from planner.scheduling.shape import Shape, Static, Term, compile_shape
+from planner.scheduling.state import State
+from planner.vocabulary import HOSTNAME, PODS, is_gpu_resource
+
+MOST_PLACED = 2_000  # pods placed one by one; beyond that the number is "at least"
+_UNLIMITED = np.iinfo(np.int64).max
+_ONE_NODE = {"lack": "lacks", "are": "is", "have": "has", "aren't": "isn't"}
+_NOT_MATCHING = {
+    Static.PASSES: "match",
+    Static.CORDONED: "are cordoned",
+    Static.TAINT: "have a taint it doesn't tolerate",
+    Static.NODE_AFFINITY: "are ruled out by its node selector or affinity",
+    Static.NOT_NAMED: "aren't named in its affinity",
+    Static.OTHER_NODE_NAME: "aren't the node it names",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """How many more pods of one shape fit, what stops the next one, and where they go.
+
+    Attributes
+    ----------
+    is_at_least : counting was stopped at `MOST_PLACED`; more fit
+    message : kube-scheduler's words for the next one
+    obstacles : (how many nodes, reason), the commonest first; of the nodes that match the shape where there are any
+    by_place : (pool, zone, pods), most pods first
+    by_node : (node, pods); only where it was asked for
+    quota_limit : pods that the namespace's quotas let in, None where no quota speaks of them
+    """
+
+    shape: str
+    requests: Amounts
+    count: int
+    is_at_least: bool
+    sentence: str
+    obstacles: tuple[tuple[int, str], ...]
+    by_place: tuple[tuple[str, str, int], ...]
+    message: str = ""
+    by_node: tuple[tuple[str, int], ...] = ()
+    quota_limit: int | None = None
+    quota: str = ""
+
+
+# ── questions ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PLACED) -> Fit:
+    """One shape, with kube-scheduler's words for the first pod that doesn't fit, and the nodes.
+
+    Parameters
+    ----------
+    seed : int
+        Breaks the scheduler's ties where pods are placed one by one.
+    most : int
+        Pods placed one by one at most.
+    """
+    shape = compile_shape(cluster, asked.namespace, asked.labels, asked.spec, default_selector=asked.default_selector)
+    state = State(cluster)
+    placed = _count(state, shape)
+    if placed is None:
+        placed = _one_by_one(state, shape, seed, most)
+    else:
+        _fill(state, shape, placed.counts)
+        placed.message = _attempt(state, shape, seed, number=0)[1]
+    found = _described(cluster, asked.name, shape, placed)
+    by_node = tuple((cluster.node_names[n], int(placed.counts[n])) for n in np.flatnonzero(placed.counts).tolist())
+    return _with_quota(cluster, asked, replace(found, message=placed.message, by_node=by_node))
+
+
+def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED) -> tuple[Fit, ...]:
+    """Many shapes, each by itself against the cluster as it is; what is alike to the scheduler is worked out once."""
+    known: dict[object, Fit] = {}
+    answers = []
+    shared = State(cluster)
+    for one in asked:
+        spec = _bare(one.spec)
+        key = _likeness(shared, one, spec)
+        if key not in known:
+            shape = compile_shape(cluster, one.namespace, one.labels, spec)
+            placed = _count(shared, shape)
+            if placed is None:
+                shape = compile_shape(cluster, one.namespace, one.labels, spec, default_selector=one.default_selector)
+                placed = _one_by_one(State(cluster), shape, 0, most)
+            known[key] = _described(cluster, one.name, shape, placed)
+        answers.append(_with_quota(cluster, one, replace(known[key], shape=one.name)))
+    return tuple(answers)
+
+
+# ── likeness ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _bare(spec: PodSpec) -> PodSpec:
+    """`spec` without what doesn't decide whether a node takes the pod, so that more of them are equal."""
+    affinity = spec.node_affinity
+    return PodSpec(
+        containers=tuple(_bare_container(c) for c in spec.containers),
+        init_containers=tuple(_bare_container(c) for c in spec.init_containers),
+        overhead=spec.overhead,
+        pod_requests=spec.pod_requests,
+        node_selector=spec.node_selector,
+        node_affinity=replace(affinity, preferred=()) if affinity.preferred else affinity,
+        pod_affinity=tuple(t for t in spec.pod_affinity if not t.weight),
+        pod_anti_affinity=tuple(t for t in spec.pod_anti_affinity if not t.weight),
+        topology_spread=tuple(c for c in spec.topology_spread if c.when_unsatisfiable != "ScheduleAnyway"),
+        tolerations=spec.tolerations,
+        node_name=spec.node_name,
+        priority_class_name=spec.priority_class_name,
+        priority=spec.priority,
+        preemption_policy=spec.preemption_policy,
+        volumes=tuple(v for v in spec.volumes if v.claim_name or v.disk_id or v.kind == "ephemeral"),
+        resource_claims=spec.resource_claims,
+    )
+
+
+def _bare_container(container: Container) -> Container:
+    return Container(
+        name="",
+        requests=container.requests,
+        host_ports=container.host_ports,
+        restart_policy=container.restart_policy,
+        resource_claims=container.resource_claims,
+    )
+
+
+def _likeness(state: State, asked: PodShape, spec: PodSpec) -> object:
+    """Equal for shapes that the filters can't tell apart."""
+    by_labels = spec.pod_affinity or spec.pod_anti_affinity or spec.topology_spread
+    by_namespace = by_labels or spec.volumes or spec.resource_claims
+    refused_by = _terms_about(state, asked)
+    return (
+        spec,
+        asked.namespace if by_namespace else "",
+        asked.labels if by_labels else None,
+        refused_by,
+    )
+
+
+def _terms_about(state: State, asked: PodShape) -> tuple[Term, ...]:
+    """Anti-affinity terms of pods that are there and speak of such pods."""
+    cluster = state.cluster
+
+    def by_namespace() -> tuple[dict[str, list[Term]], list[Term]]:
+        named: dict[str, list[Term]] = {}
+        selected = [t for t in state.anti if t.namespace_selector is not None]
+        for term in state.anti:
+            if term.namespace_selector is None:
+                for namespace in term.namespaces:
+                    named.setdefault(namespace, []).append(term)
+        return named, selected
+
+    named, selected = cluster.remember("anti-by-namespace", by_namespace)
+    candidates = named.get(asked.namespace, []) + selected
+    return tuple(t for t in candidates if t.matches(cluster, asked.namespace, asked.labels))
+
+
+# ── counting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(slots=True, eq=False)
+class _Placed:
+    """Where pods of a shape go, and what refused the next one on each node (`filters.Fails`)."""
+
+    counts: IntArray  # int64[node]
+    codes: NDArray[np.uint8]  # uint8[node]
+    short: Counter[str]  # resources that are short → nodes
+    is_at_least: bool = False
+    message: str = ""
+
+
+def _most_a_node(state: State, shape: Shape) -> int | None:
+    """How many pods of the shape one node may hold apart from resources, where nodes don't depend on each other.
+
+    None where a pod on one node decides about other nodes, so that pods have to be placed one by one.
+    """
+    spec = shape.spec
+    if shape.affinity or shape.hard_spread or spec.resource_claims:
+        return None
+    if shape.storage.exclusive_claims or shape.storage.disks:
+        return None
+    most = 1 if shape.host_ports else int(_UNLIMITED)
+    for term in shape.anti_affinity:
+        if term.matches(state.cluster, shape.namespace, shape.labels):
+            if term.topology_key != HOSTNAME or not _has_own_hostnames(state.cluster):
+                return None
+            most = 1
+    return most
+
+
+def _has_own_hostnames(cluster: Cluster) -> bool:
+    domains = cluster.domains(HOSTNAME)
+    return len(domains.values) == cluster.node_count
+
+
+def _count(state: State, shape: Shape) -> _Placed | None:
+    """Sum of floors over the nodes that take the first pod; None where nodes depend on each other."""
+    if shape.blocked:
+        codes = np.full(state.cluster.node_count, Fails.STORAGE, dtype=np.uint8)
+        return _Placed(np.zeros(len(codes), dtype=np.int64), codes, Counter())
+    most = _most_a_node(state, shape)
+    if most is None:
+        return None
+    codes = fails(state, shape)
+    open_nodes = np.flatnonzero(codes == Fails.NOTHING)
+    room = state.free[PODS_ROW, open_nodes].copy()
+    for row, amount in shape.asks:
+        np.minimum(room, state.free[row, open_nodes] // amount, out=room)
+    counts = np.zeros(len(codes), dtype=np.int64)
+    counts[open_nodes] = np.minimum(room, most)
+    return _Placed(counts, codes, _shortages(state, shape, counts, codes))
+
+
+def _shortages(state: State, shape: Shape, counts: IntArray, codes: NDArray[np.uint8]) -> Counter[str]:
+    """What the next pod lacks, on the nodes where nothing but resources refuses it."""
+    judged = np.flatnonzero((codes == Fails.NOTHING) | (codes == Fails.RESOURCES))
+    more = counts[judged]
+    found: Counter[str] = Counter({name: len(judged) for name in shape.absent})
+    full = state.free[PODS_ROW, judged] - more < 1
+    if full.any():
+        found[PODS] = int(full.sum())
+    for row, amount in shape.asks:
+        number = int((state.free[row, judged] - more * amount < amount).sum())
+        if number:
+            found[state.cluster.resources[row]] = number
+    return found
+
+
+def _fill(state: State, shape: Shape, counts: IntArray) -> None:
+    """Put the counted pods into a fresh state."""
+    if shape.host_ports or shape.anti_affinity:
+        for node in np.flatnonzero(counts).tolist():
+            for _ in range(int(counts[node])):
+                state.add(shape, node)
+        return
+    for row, amount in (*shape.asks, (PODS_ROW, 1)):
+        state.used[row] += counts * amount
+        state.free[row] -= counts * amount
+    state.scored[0] += counts * shape.scored[0]
+    state.scored[1] += counts * shape.scored[1]
+    state.views.clear()
+
+
+def _scheduler(state: State, seed: int) -> Scheduler:
+    """kube-scheduler over `state`; pods that may be preempted are brought to life only when it comes to that."""
+    kept: list[Simulation] = []
+
+    def world() -> Simulation:
+        if not kept:
+            kept.append(Simulation(state.cluster))
+        return kept[0]
+
+    return Scheduler(state, seed, lambda node: world().pods_on(node), lambda: world().budgets())
+
+
+def _attempt(state: State, shape: Shape, seed: int, number: int) -> tuple[int, str]:
+    attempt = _scheduler(state, seed).attempt(_pod(shape, number))
+    return attempt.node, attempt.message
+
+
+def _pod(shape: Shape, number: int) -> LivePod:
+    return LivePod(
+        shape=shape, namespace=shape.namespace, name=f"more-{number}", uid=f"more-{number}", owner="", number=number,
+        created_at=0.0,
+    )  # fmt: skip
+
+
+def _one_by_one(state: State, shape: Shape, seed: int, most: int) -> _Placed:
+    """The scheduler itself, pod after pod."""
+    scheduler = _scheduler(state, seed)
+    counts = np.zeros(state.cluster.node_count, dtype=np.int64)
+    message, is_at_least = "", True
+    for number in range(most):
+        pod = _pod(shape, number)
+        attempt = scheduler.attempt(pod)
+        if attempt.node == NOWHERE:
+            message, is_at_least = attempt.message, False
+            break
+        scheduler.bind(pod, attempt.node)
+        counts[attempt.node] += 1
+    codes = fails(state, shape)
+    none = np.zeros_like(counts)
+    return _Placed(counts, codes, _shortages(state, shape, none, codes), is_at_least, message)
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _described(cluster: Cluster, name: str, shape: Shape, placed: _Placed) -> Fit:
+    count = int(placed.counts.sum())
+    obstacles = _obstacles(shape, placed)
+    by_place = _by_place(cluster, placed.counts)
+    return Fit(
+        shape=name,
+        requests=pod_requests(shape.spec),
+        count=count,
+        is_at_least=placed.is_at_least,
+        sentence=_sentence(count, placed.is_at_least, obstacles, by_place, shape.blocked),
+        obstacles=obstacles,
+        by_place=by_place,
+    )
+
+
+def _obstacles(shape: Shape, placed: _Placed) -> tuple[tuple[int, str], ...]:
+    """What stands in the way of the next pod, over the nodes that match it; over all where none does."""
+    matching = shape.static == Static.PASSES
+    found: Counter[str] = Counter()
+    if not matching.any():
+        for code, number in Counter(shape.static.tolist()).items():
+            found[_NOT_MATCHING[Static(code)]] += number
+    for resource, number in placed.short.items():
+        found["are at their pod limit" if resource == PODS else f"lack {resource}"] += number
+    for code, number in Counter(placed.codes[matching].tolist()).items():
+        if code not in (Fails.NOTHING, Fails.RESOURCES) and code in REASONS:
+            found[REASONS[code].removeprefix("node(s) ")] += number
+    alone = int(((placed.codes == Fails.NOTHING) & (placed.counts > 0)).sum())
+    if shape.host_ports and alone:
+        found["have the host port taken then"] += alone
+    elif shape.anti_affinity and alone and not placed.is_at_least:
+        found["may hold one such pod (anti-affinity)"] += alone
+
+    def order(item: tuple[str, int]) -> tuple[int, bool, str]:
+        return -item[1], not any(is_gpu_resource(word) for word in item[0].split()), item[0]
+
+    return tuple((number, reason) for reason, number in sorted(found.items(), key=order))
+
+
+def _by_place(cluster: Cluster, counts: IntArray) -> tuple[tuple[str, str, int], ...]:
+    codes, places = cluster.remember("places", lambda: _places(cluster))
+    sums = np.bincount(codes, weights=counts, minlength=len(places)).astype(np.int64) if len(codes) else counts
+    found = [(*places[i], int(sums[i])) for i in np.flatnonzero(sums).tolist()]
+    return tuple(sorted(found, key=lambda place: (-place[2], place[0], place[1])))
+
+
+def _places(cluster: Cluster) -> tuple[NDArray[np.int64], list[tuple[str, str]]]:
+    numbers: dict[tuple[str, str], int] = {}
+    codes = [numbers.setdefault((node_pool(n), zone(n)), len(numbers)) for n in cluster.nodes]
+    return np.array(codes, dtype=np.int64), list(numbers)
+
+
+def _sentence(
+    count: int,
+    is_at_least: bool,
+    obstacles: Sequence[tuple[int, str]],
+    by_place: Sequence[tuple[str, str, int]],
+    blocked: str,
+) -> str:
+    """``12 more fit, in gpu-t4 (8) and gpu-l4 (4); then 6 nodes lack nvidia.com/gpu and 2 lack cpu``."""
+    if blocked:
+        return f"none fits: {blocked}"
+    if is_at_least:
+        return f"at least {count:,} more fit{_where(by_place)}"
+    why = _listed(obstacles)
+    if count == 0:
+        return f"none fits: {why or 'the cluster has no nodes'}"
+    return f"{count:,} more fit{_where(by_place)}; then {why}"
+
+
+def _listed(obstacles: Sequence[tuple[int, str]]) -> str:
+    """``6 nodes lack nvidia.com/gpu, 2 lack cpu``."""
+    if not obstacles:
+        return ""
+    (number, reason), *others = obstacles[:3]
+    first = f"1 node {_singular(reason)}" if number == 1 else f"{number:,} nodes {reason}"
+    return ", ".join([first, *(f"{n:,} {r}" for n, r in others)])
+
+
+def _singular(reason: str) -> str:
+    """``lack cpu`` → ``lacks cpu``, as one node does."""
+    verb, _, rest = reason.partition(" ")
+    return f"{_ONE_NODE.get(verb, verb)} {rest}"
+
+
+def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
+    pools: dict[str, int] = {}
+    for pool, _, number in by_place:
+        pools[pool] = pools.get(pool, 0) + number
+    if not any(pools):
+        return ""
+    named = [f"{pool or 'no pool'} ({number:,})" for pool, number in pools.items()]
+    more = f" and {len(named) - 3} more pools" if len(named) > 3 else ""
+    return f", in {', '.join(named[:3])}{more}"
+
+
+def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
+    """The quotas of the shape's namespace beside what the nodes would take: they refuse pods before any scheduling."""
+    limit: int | None = None
+    name = ""
+    for quota in cluster.snapshot.resource_quotas:
+        if quota.namespace != asked.namespace or not quota.used:
+            continue
+        if not quota_covers(quota, asked.spec, asked.spec.priority_class_name):
+            continue
+        for key, amount in usage(asked.spec).items():
+            if amount and key in quota.hard:
+                left = max(0, quota.hard[key] - quota.used.get(key, 0)) // amount
+                if limit is None or left < limit:
+                    limit, name = left, quota.name
+    if limit is None:
+        return found
+    sentence = found.sentence
+    if limit < found.count:
+        sentence += f"; the ResourceQuota {name} of {asked.namespace} lets in {limit:,}"
+    return replace(found, quota_limit=limit, quota=name, sentence=sentence)

@@ -1,0 +1,185 @@
+"""The pods that headroom is counted in: every workload's own, standard ones, and one typed in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+
+from planner.errors import InputError
+from planner.inventory.model import (
+    EMPTY,
+    Amounts,
+    Container,
+    FrozenMap,
+    Labels,
+    LabelSelector,
+    PodSpec,
+    Toleration,
+)
+from planner.quantity import format_roughly, parse
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.requests import pod_requests
+from planner.vocabulary import CPU, GPU_RESOURCES, MEMORY, NODE_POOL_LABELS, NVIDIA_GPU, is_extended_resource
+
+STANDARD_GPUS = (1, 2, 4, 8)
+# Used where no pod of the cluster asks for GPUs: the host's share of a GPU in the smallest common machines
+# (n1-standard-8 with one T4, g2-standard-8: 8 vCPU and 30 to 32 GB a GPU; cloud.google.com/compute/docs/gpus, 2026-07).
+DEFAULT_MILLICORES_A_GPU = 8_000
+DEFAULT_BYTES_A_GPU = 32 * 2**30
+
+
+class ShapeOrigin(StrEnum):
+    WORKLOAD = "workload"
+    STANDARD = "standard"
+    TYPED = "typed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodShape:
+    """One kind of pod to be counted.
+
+    Attributes
+    ----------
+    name : a workload's key, or what it asks for: "1 GPU, 8 cpu, 32Gi"
+    default_selector : selector of the controller that owns such pods, for default spreading
+    """
+
+    name: str
+    origin: ShapeOrigin
+    spec: PodSpec
+    namespace: str = "default"
+    labels: Labels = EMPTY
+    default_selector: LabelSelector | None = None
+
+    @property
+    def requests(self) -> Amounts:
+        """What one such pod asks for."""
+        return pod_requests(self.spec)
+
+
+def workload_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
+    """One shape a Deployment, StatefulSet and unfinished Job; daemons come with nodes and are left out."""
+    return tuple(
+        PodShape(
+            name=workload.key,
+            origin=ShapeOrigin.WORKLOAD,
+            spec=workload.template.spec,
+            namespace=workload.namespace,
+            labels=workload.template.labels,
+            default_selector=workload.selector if workload.kind in ("Deployment", "StatefulSet") else None,
+        )
+        for workload in cluster.snapshot.workloads
+        if workload.kind != "DaemonSet" and not workload.is_finished
+    )
+
+
+def gpu_resource(cluster: Cluster) -> str:
+    """The resource that counts whole GPUs here: the commonest on nodes, ``nvidia.com/gpu`` where there are none."""
+    held = {name: int(cluster.allocatable[cluster.row[name]].sum()) for name in GPU_RESOURCES if name in cluster.row}
+    return max(held, key=lambda name: held[name], default=NVIDIA_GPU)
+
+
+def usual_share(cluster: Cluster) -> tuple[int, int, str]:
+    """(millicores, bytes, basis): what pods of this cluster ask for beside one GPU, the median of its GPU pods."""
+    resource = gpu_resource(cluster)
+    millicores: list[float] = []
+    size: list[float] = []
+    for pod in cluster.snapshot.pods:
+        if pod.is_terminal:
+            continue
+        asked = _requests_of(cluster, pod.spec)
+        gpus = asked.get(resource, 0)
+        if gpus:
+            millicores.append(asked.get(CPU, 0) / gpus)
+            size.append(asked.get(MEMORY, 0) / gpus)
+    if not millicores:
+        return DEFAULT_MILLICORES_A_GPU, DEFAULT_BYTES_A_GPU, "default: no pod of this cluster asks for GPUs"
+    basis = f"the median of what {len(millicores):,} GPU pods of this cluster ask for beside each GPU"
+    return _rounded(median(millicores), 100), _rounded(median(size), 2**28), basis
+
+
+def _requests_of(cluster: Cluster, spec: PodSpec) -> Amounts:
+    return cluster.remember(("requests", id(spec)), lambda: pod_requests(spec))
+
+
+def _rounded(value: float, step: int) -> int:
+    return max(step, round(value / step) * step)
+
+
+def standard_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
+    """Pods of 1, 2, 4 and 8 GPUs with the CPU and memory usual in this cluster (`usual_share`)."""
+    resource = gpu_resource(cluster)
+    millicores, size, _ = usual_share(cluster)
+    return tuple(
+        shape_of({resource: gpus, CPU: millicores * gpus, MEMORY: size * gpus}, origin=ShapeOrigin.STANDARD)
+        for gpus in STANDARD_GPUS
+    )
+
+
+def shape_of(
+    requests: dict[str, int], *, origin: ShapeOrigin, node_pool: str = "", tolerates_all: bool = False
+) -> PodShape:
+    """A pod of one container with these requests.
+
+    It tolerates taints named after the extended resources it asks for, as the ExtendedResourceToleration admission
+    plugin adds them on GKE (kubernetes `plugin/pkg/admission/extendedresourcetoleration/admission.go`).
+    """
+    asked = {name: amount for name, amount in requests.items() if amount}
+    tolerations = tuple(Toleration(key=name, operator="Exists") for name in sorted(asked) if is_extended_resource(name))
+    if tolerates_all:
+        tolerations = (Toleration(operator="Exists"),)
+    name = shape_name(asked)
+    extras = [f"in {node_pool}"] if node_pool else []
+    extras += ["tolerates every taint"] if tolerates_all else []
+    return PodShape(
+        name=", ".join([name, *extras]),
+        origin=origin,
+        spec=PodSpec(
+            containers=(Container(name="main", requests=FrozenMap(asked), limits=FrozenMap(asked)),),
+            tolerations=tolerations,
+            node_selector=FrozenMap({NODE_POOL_LABELS[0]: node_pool}) if node_pool else EMPTY,
+        ),
+    )
+
+
+def shape_name(requests: dict[str, int] | Amounts) -> str:
+    """``2 GPU, 16 cpu, 64Gi memory``."""
+    order = sorted(requests, key=lambda name: (not is_extended_resource(name), name not in (CPU,), name))
+    words = []
+    for name in order:
+        noun = "GPU" if name in GPU_RESOURCES else name
+        words.append(f"{format_roughly(requests[name], name)} {noun}")
+    return ", ".join(words) or "a pod that asks for nothing"
+
+
+def parse_shape(text: str, cluster: Cluster) -> PodShape:
+    """``gpu=2,cpu=8,memory=64Gi``: amounts by resource; ``pool=NAME`` and ``tolerate=all`` may be added.
+
+    Raises
+    ------
+    InputError
+        For a part that isn't ``name=value``, or an amount that isn't a quantity.
+    """
+    requests: dict[str, int] = {}
+    pool, tolerates_all = "", False
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not name or not value:
+            raise InputError(
+                f'"{part[:60]}" is not an amount of a resource',
+                where="shape",
+                mend="Write it like gpu=2,cpu=8,memory=64Gi",
+            )
+        if name == "pool":
+            pool = value
+        elif name == "tolerate":
+            if value != "all":
+                raise InputError(f'"{value[:60]}" is not known', where="tolerate", mend="Write tolerate=all")
+            tolerates_all = True
+        else:
+            resource = gpu_resource(cluster) if name == "gpu" else name
+            requests[resource] = parse(value, resource)
+    if not any(requests.values()):
+        raise InputError("the shape asks for nothing", where="shape", mend="Write it like gpu=2,cpu=8,memory=64Gi")
+    return shape_of(requests, origin=ShapeOrigin.TYPED, node_pool=pool, tolerates_all=tolerates_all)

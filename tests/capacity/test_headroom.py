@@ -1,0 +1,183 @@
+"""How many more pods fit: sums of floors, the scheduler where nodes depend on each other, quotas beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from planner.capacity import headroom
+from planner.capacity.headroom import fit, fits
+from planner.capacity.pod_shapes import (
+    PodShape,
+    ShapeOrigin,
+    gpu_resource,
+    parse_shape,
+    shape_of,
+    standard_shapes,
+    usual_share,
+    workload_shapes,
+)
+from planner.errors import InputError
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import compile_shape
+from planner.scheduling.state import State
+from planner.sources import demo, kubectl
+from tests.capacity.clusters import deployment, node, pod_spec, snapshot
+from tests.conformance import headroom_cases
+from tests.reference.random_clusters import random_case
+
+RECORDED = Path(__file__).parents[1] / "conformance" / "headroom"
+
+
+def test_every_recorded_count_message_and_node_agrees() -> None:
+    found = list(headroom_cases.compare(RECORDED))
+    assert len({c.case for c in found}) == 288
+    assert [(c.case, c.field, c.expected, c.got) for c in found if not c.agrees] == []
+
+
+@pytest.fixture(scope="module")
+def openb() -> Cluster:
+    return Cluster(demo.read_large())
+
+
+def test_openb_has_two_thousand_free_gpus_and_no_room_for_eight(openb: Cluster) -> None:
+    row = openb.row["nvidia.com/gpu"]
+    assert int(openb.allocatable[row].sum()) == 6_212
+    assert int((openb.allocatable - openb.requested)[row].sum()) == 2_221
+    assert fit(openb, parse_shape("gpu=8,cpu=1,memory=1Gi", openb)).count == 0
+
+
+def test_openb_takes_as_many_as_cluster_capacity_says(openb: Cluster) -> None:
+    found = fit(openb, parse_shape("gpu=1,cpu=8,memory=32Gi", openb))
+    assert found.count == 1_719
+    assert sum(number for _, number in found.by_node) == 1_719
+    assert sum(number for _, _, number in found.by_place) == 1_719
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sum_of_floors_is_what_the_scheduler_places(seed: int) -> None:
+    cluster = Cluster(kubectl.read_items(random_case(seed).items))
+    for asked in workload_shapes(cluster):
+        shape = compile_shape(cluster, asked.namespace, asked.labels, asked.spec)
+        counted = headroom._count(State(cluster), shape)
+        placed = headroom._one_by_one(State(cluster), shape, seed, 10_000)
+        assert counted is None or np.array_equal(counted.counts, placed.counts)
+        assert fits(cluster, [asked])[0].count == int(placed.counts.sum())
+
+
+def test_alike_shapes_are_told_apart_by_what_refuses_them() -> None:
+    apart = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"app": "b"}}, "topologyKey": "kubernetes.io/hostname"}
+            ]
+        }
+    }
+    cluster = Cluster(
+        snapshot(
+            node("n0", cpu="4"),
+            node("n1", cpu="4"),
+            deployment("a", ["n0"], pod_spec(affinity=apart)),
+            deployment("b", [], pod_spec(), replicas=1),
+            deployment("c", [], pod_spec(), replicas=1),
+        )
+    )
+    counts = {found.shape: found.count for found in fits(cluster, workload_shapes(cluster))}
+    assert counts == {"Deployment/ml/a": 7, "Deployment/ml/b": 4, "Deployment/ml/c": 7}
+
+
+def test_spread_is_placed_one_by_one_and_stops_where_told() -> None:
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "topology.kubernetes.io/zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "a"}},
+    }
+    cluster = Cluster(
+        snapshot(
+            node("n0", cpu="2", zone="a"),
+            node("n1", cpu="8", zone="b"),
+            deployment("a", [], pod_spec(topologySpreadConstraints=[constraint]), replicas=1),
+        )
+    )
+    (asked,) = workload_shapes(cluster)
+    assert fit(cluster, asked).count == 5
+    cut = fit(cluster, asked, most=2)
+    assert (cut.count, cut.is_at_least, cut.message) == (2, True, "")
+    assert cut.sentence.startswith("at least 2 more fit")
+
+
+def test_the_sentence_says_number_place_and_obstacle() -> None:
+    cluster = Cluster(snapshot(node("n0", pool="t4", gpus=2), node("n1", pool="t4", gpus=1), node("n2", pool="web")))
+    found = fit(cluster, parse_shape("gpu=1,cpu=1", cluster))
+    assert found.sentence == "3 more fit, in t4 (3); then 3 nodes lack nvidia.com/gpu"
+    none = fit(cluster, parse_shape("gpu=1,pool=web", cluster))
+    assert none.sentence == "none fits: 1 node lack nvidia.com/gpu".replace("1 node lack", "1 node lacks")
+
+
+def test_quota_is_said_beside_what_the_nodes_would_take() -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "gpus", "namespace": "ml"},
+        "spec": {"hard": {"requests.nvidia.com/gpu": "2"}},
+        "status": {"hard": {"requests.nvidia.com/gpu": "2"}, "used": {"requests.nvidia.com/gpu": "1"}},
+    }
+    cluster = Cluster(snapshot(node("n0", gpus=4), deployment("a", ["n0"], pod_spec(gpus=1)), quota))
+    (found,) = fits(cluster, workload_shapes(cluster))
+    assert (found.count, found.quota_limit, found.quota) == (3, 1, "gpus")
+    assert found.sentence.endswith("the ResourceQuota gpus of ml lets in 1")
+
+
+def test_waiting_pods_stay_out_of_it() -> None:
+    waiting = deployment("a", ["", ""], pod_spec(gpus=1))
+    cluster = Cluster(snapshot(node("n0", gpus=1), waiting))
+    assert fit(cluster, parse_shape("gpu=1", cluster)).count == 1
+
+
+def test_counting_stops_where_others_would_have_to_be_preempted() -> None:
+    low = deployment("low", ["n0"], pod_spec(gpus=1, priority=-5))
+    cluster = Cluster(snapshot(node("n0", gpus=1), low))
+    shape = parse_shape("gpu=1", cluster)
+    found = fit(cluster, replace(shape, spec=replace(shape.spec, priority=0)))
+    assert (found.count, found.message) == (0, "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
+
+
+def test_standard_shapes_take_their_share_from_the_clusters_own_pods() -> None:
+    cluster = Cluster(
+        snapshot(node("n0", gpus=4, cpu="32"), deployment("a", ["n0"], pod_spec(gpus=2, cpu="6", memory="8Gi")))
+    )
+    assert usual_share(cluster)[:2] == (3_000, 4 * 2**30)
+    shapes = standard_shapes(cluster)
+    assert [dict(one.requests)["nvidia.com/gpu"] for one in shapes] == [1, 2, 4, 8]
+    assert dict(shapes[1].requests) == {"nvidia.com/gpu": 2, "cpu": 6_000, "memory": 8 * 2**30}
+    assert "default" in usual_share(Cluster(snapshot(node("n0"))))[2]
+
+
+def test_a_shape_tolerates_taints_named_after_what_it_asks_for() -> None:
+    cluster = Cluster(
+        snapshot(
+            node("n0", gpus=1, taints=(("nvidia.com/gpu", "NoSchedule"),)), node("n1", taints=(("spot", "NoSchedule"),))
+        )
+    )
+    assert fit(cluster, parse_shape("gpu=1", cluster)).count == 1
+    assert fit(cluster, parse_shape("cpu=1", cluster)).count == 0
+    assert fit(cluster, parse_shape("cpu=1,tolerate=all", cluster)).count == 16
+
+
+@pytest.mark.parametrize("text", ["gpu", "gpu=", "=1", "gpu=x", "gpu=-1", "", "gpu=0", "tolerate=some,gpu=1", "cpu=1K"])
+def test_what_is_no_shape_is_said_so(text: str) -> None:
+    with pytest.raises(InputError):
+        parse_shape(text, Cluster(snapshot(node("n0", gpus=1))))
+
+
+def test_no_nodes_is_an_answer() -> None:
+    cluster = Cluster(snapshot(deployment("a", [], pod_spec(gpus=1), replicas=1)))
+    assert gpu_resource(cluster) == "nvidia.com/gpu"
+    found = fit(
+        cluster, PodShape(name="x", origin=ShapeOrigin.TYPED, spec=shape_of({"cpu": 1}, origin=ShapeOrigin.TYPED).spec)
+    )
+    assert found.sentence == "none fits: the cluster has no nodes"
