@@ -1,0 +1,80 @@
+"""The Restarts and Drift pages in a real browser: the demo's two stories, and links that show the same to others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import Visitor
+
+API = "restarts?loop=dev/api: workers killed by timeout"
+
+
+def test_from_the_list_to_the_cause_the_noise_and_the_cure(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.open("restarts")
+    page = visitor.page
+    expect(page.get_by_text("dev/celery was killed at its own memory limit (512Mi)")).to_be_visible()
+    page.get_by_role("combobox", name="Look at").click()
+    page.get_by_role("option", name="dev/api: workers killed by timeout").click()
+    visitor.answered()
+    expect(page.get_by_text(re.compile("gunicorn's own timeout after 31 s"))).to_be_visible()
+    expect(page.get_by_text(re.compile("Only here: none of 4 working pods")).first).to_be_visible()
+    expect(page.get_by_text(re.compile("Noise: 4 of 4 working pods")).first).to_be_visible()
+    expect(page.get_by_text(re.compile("Its 2 nodes have the room"))).to_be_visible()
+    expect(page.get_by_text("completes in 3 steps")).to_be_visible()
+    assert "loop=dev" in page.url
+    other = visit()
+    other.open(page.url.removeprefix(other.url).lstrip("/"))
+    expect(other.page.get_by_text(re.compile("gunicorn's own timeout after 31 s"))).to_be_visible()
+
+
+def test_drift_shows_dev_api_against_prod_api_and_the_link_to_it(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.open("drift")
+    page = visitor.page
+    page.get_by_role("combobox", name="Service", exact=True).click()
+    page.get_by_role("option", name="api", exact=True).click()
+    visitor.answered()
+    sentence = re.compile(
+        r"dev has 1/8 of prod's memory request \(256Mi of 2Gi\).* 18 restarts of dev/api; prod has none"
+    )
+    expect(page.get_by_text(sentence).first).to_be_visible()
+    figure = page.get_by_role("figure", name=re.compile("Memory of api in 2 environments"))
+    expect(figure.get_by_text("2 GiB", exact=True)).to_be_visible()
+    other = visit()
+    other.open(page.url.removeprefix(other.url).lstrip("/"))
+    expect(other.page.get_by_text(sentence).first).to_be_visible()
+
+
+def test_the_rule_is_edited_and_a_wrong_one_explained(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.open("drift")
+    visitor.page.get_by_text("Which workloads are the same service").click()
+    visitor.fill("The same by hand", "nonsense")
+    expect(visitor.page.get_by_text(re.compile("is not a pair"))).to_be_visible()
+    visitor.fill("The same by hand", "trainer=api")
+    expect(visitor.page.get_by_text(re.compile("services that run in several environments differ"))).to_be_visible()
+    assert "same=trainer" in visitor.page.url
+
+
+@pytest.mark.parametrize("path", [API, "drift?service=api"], ids=["restarts", "drift"])
+def test_fits_a_phone(visit: Callable[..., Visitor], path: str) -> None:
+    visitor = visit(width=390, height=844)
+    visitor.open(path)
+    expect(visitor.page.get_by_text(re.compile("dev")).first).to_be_visible()
+    visitor.is_within_width()
+
+
+def test_a_dead_prometheus_is_a_sentence(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.open("restarts")
+    visitor.page.get_by_text("Use over time, from Prometheus").click()
+    visitor.page.get_by_label("Address", exact=True).fill("http://127.0.0.1:9")
+    visitor.page.get_by_role("button", name="Read", exact=True).click()
+    visitor.answered()
+    expect(visitor.page.get_by_text(re.compile("can't be reached"))).to_be_visible()
+    assert "127.0.0.1:9" not in visitor.page.url  # an address is never part of a link

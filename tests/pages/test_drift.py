@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from planner.inventory.model import Snapshot
+from planner.sources import demo
+from tests.memory.restart_cases import Cluster
+from tests.memory.test_drift import dev_and_prod
+
+PAGE = Path(__file__).parents[2] / "pages" / "drift.py"
+
+
+def page(given: Snapshot | None = None, others: tuple[Snapshot, ...] = (), **query: str) -> AppTest:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    if given is not None:
+        app.session_state["_cluster"] = given
+    if others:
+        app.session_state["_other_clusters"] = others
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    return app
+
+
+def shown(app: AppTest) -> str:
+    assert not app.exception
+    kinds = (app.success, app.info, app.warning, app.error, app.markdown, app.caption, app.code)
+    return "\n".join(str(one.value) for kind in kinds for one in kind).replace("\\", "")
+
+
+def test_the_demo() -> None:
+    app = page()
+    assert app.title[0].value == "Drift"
+    assert "celery in dev and api in dev" in shown(app)
+    assert list(app.dataframe[0].value["Service"]) == ["celery", "api", "inference-api", "web"]
+    assert app.dataframe[0].value["dev"][1] == "256Mi, ✗ 18 restarts"
+
+
+def test_dev_api_against_prod_api_differences_only_then_everything() -> None:
+    app = page(service="api")
+    assert "1/8 of prod's memory request (256Mi of 2Gi)" in shown(app)
+    matrix = app.dataframe[1].value
+    assert list(matrix.columns) == ["What", "prod", "dev"]
+    assert "grace period" not in list(matrix["What"])
+    app.toggle(key="everything").set_value(True).run()
+    assert "grace period" in list(app.dataframe[1].value["What"])
+
+
+def test_suggestions_come_with_their_rollout() -> None:
+    words = shown(page(service="api"))
+    assert "Suggested: memory request 1920Mi" in words
+    assert "completes in" in words
+    assert "memory: 1920Mi" in words
+
+
+def test_the_rule_is_in_the_link() -> None:
+    app = page(match="image", reference="dev", service="web")
+    assert list(app.dataframe[1].value.columns) == ["What", "dev", "prod"]
+    assert app.selectbox(key="match").value == "image"
+
+
+def test_a_second_cluster() -> None:
+    other = replace(demo.read(), source="west.json", digest="other")
+    app = page(None, (other,))
+    assert "west/prod" in list(app.dataframe[0].value.columns)
+    assert "west.json" in shown(app)
+
+
+@pytest.mark.parametrize("cluster", [Cluster(), dev_and_prod()], ids=["empty", "two"])
+def test_small_clusters(cluster: Cluster) -> None:
+    assert "environment" in shown(page(replace(cluster.snapshot(), digest=f"small-{len(cluster.pods)}")))
+
+
+def test_an_empty_cluster_says_what_to_do() -> None:
+    assert "upload another cluster below, or edit the rule" in shown(page(replace(Cluster().snapshot(), digest="none")))

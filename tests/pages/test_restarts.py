@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from planner.inventory.model import PodSpec, Snapshot
+from planner.sources.pod_logs import read_text
+from tests.memory.restart_cases import RUNNING, Cluster, amounts, container, crashed, single
+
+PAGE = Path(__file__).parents[2] / "pages" / "restarts.py"
+API = "dev/api: workers killed by timeout"
+
+
+def page(given: Snapshot | None = None, **query: str) -> AppTest:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    if given is not None:
+        app.session_state["_cluster"] = given
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def shown(app: AppTest) -> str:
+    kinds = (app.success, app.info, app.warning, app.error, app.markdown, app.caption, app.code)
+    return "\n".join(str(one.value) for kind in kinds for one in kind).replace("\\", "")
+
+
+def test_the_demo() -> None:
+    app = page()
+    assert app.title[0].value == "Restarts"
+    assert "2 workloads restart" in app.error[0].value
+    assert {one.label: one.value for one in app.metric} == {
+        "In trouble": "2 workloads",
+        "Restarts": "59",
+        "Log lines that are noise": "2",
+        "Pods with a log": "27 of 133",
+    }
+    assert "its own memory limit (512Mi)" in shown(app)
+    assert "numpy" in shown(app)
+    assert "Noise: 3 of 3 working pods of the same program" in shown(app)
+
+
+def test_a_link_shows_one_loop() -> None:
+    app = page(loop=API)
+    assert app.selectbox(key="loop").value == API
+    words = shown(app)
+    assert "gunicorn's own timeout after 31 s" in words
+    assert "readiness probe fails" in words
+    assert "Only here: none of 4 working pods" in words
+    assert "completes in" in words
+    assert "kubectl --namespace dev patch deployment api" in words
+
+
+def test_a_link_to_a_loop_that_is_gone_shows_the_worst() -> None:
+    app = page(loop="dev/moon: crash")
+    assert "The link asks for loop" in shown(app)
+    assert str(app.selectbox(key="loop").value).startswith("dev/celery")
+
+
+def test_nothing_restarts() -> None:
+    cluster, _ = single(RUNNING)
+    app = page(cluster.snapshot())
+    assert "No container restarts" in app.success[0].value
+    assert "There are no logs" in shown(app)
+    assert not app.get("plotly_chart")
+
+
+def test_an_empty_cluster() -> None:
+    assert "No container restarts" in page(Cluster().snapshot()).success[0].value
+
+
+def test_uploaded_logs_change_the_answer() -> None:
+    snapshot = single(RUNNING)[0].snapshot()
+    app = page(snapshot)
+    assert "No container restarts" in app.success[0].value
+    text = "\n".join(f"WORKER TIMEOUT (pid:{n})" for n in range(3))
+    log = read_text(text, namespace="dev", pod="api-0", container="api")
+    app.session_state["_uploaded_logs"] = (snapshot.digest, (log,))
+    app.run()
+    assert "hidden: the pod shows nothing" in shown(app)
+
+
+def test_names_out_of_a_cluster_are_not_markup() -> None:
+    spec = PodSpec(containers=(container(limits=amounts(memory="256Mi")),))
+    cluster = Cluster()
+    cluster.node()
+    cluster.pod(cluster.workload("api", "dev", spec), crashed(1), previous_log="ERROR **bold** <b>x</b> :red[y] `code`")
+    snapshot = replace(cluster.snapshot(), digest="markup")
+    app = page(snapshot)
+    assert any(r"\*\*bold\*\*" in one.value for one in app.markdown)
