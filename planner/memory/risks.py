@@ -118,24 +118,29 @@ def _cold_without_swap(group: _Found, settings: KubeletSettings) -> Finding | No
         (pod, one)
         for pod, one in group
         if not pod.is_critical
-        and (one.working_set_bytes or 0) >= COLD_BYTES
+        and _held(one) >= COLD_BYTES
         and one.cpu_millicores is not None
         and one.cpu_millicores <= COLD_MILLICORES
     ]
     if not hit:
         return None
-    pod, one = max(hit, key=lambda pair: pair[1].working_set_bytes or 0)
+    pod, one = max(hit, key=lambda pair: _held(pair[1]))
     gets_swap = pod.qos is QosClass.BURSTABLE and one.request_bytes != (one.limit_bytes or 0)
     also = "" if gets_swap else ", and make the request smaller than the limit: only such containers are given swap"
     return Finding(
         severity=Severity.INFO,
         code="memory-cold-without-swap",
         object=pod.workload,
-        what=f"{_which(hit, group)} of container {one.name} hold up to {measured_bytes(one.working_set_bytes or 0)} at "
+        what=f"{_which(hit, group)} of container {one.name} hold up to {measured_bytes(_held(one))} at "
         f"{one.cpu_millicores}m CPU or less: much of it is likely cold, and without swap it stays in memory (estimate "
         "from one moment's CPU use)",
         mend=f"Give the node pool swap and swapBehavior LimitedSwap{also}; or let it be evicted first",
     )
+
+
+def _held(container: ContainerMemory) -> int:
+    """Memory that only swap can take from the container: anonymous where it is known, else at most the working set."""
+    return (container.working_set_bytes if container.anonymous_bytes is None else container.anonymous_bytes) or 0
 
 
 _Rule = Callable[[_Found, KubeletSettings], Finding | None]

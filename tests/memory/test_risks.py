@@ -1,3 +1,4 @@
+from planner.inventory.cadvisor import ContainerMemoryStats, NodeMemoryStats
 from planner.inventory.model import Finding, Pod, PodMetrics, Severity
 from planner.memory.kubelet import KubeletSettings, SwapBehavior
 from planner.memory.nodes import cluster_memory
@@ -110,3 +111,15 @@ def test_the_worst_comes_first() -> None:
     severities = [one.severity for one in risks(cluster)]
     assert severities == sorted(severities, key=[Severity.ERROR, Severity.WARNING, Severity.INFO].index)
     assert severities[0] is Severity.WARNING
+
+
+def test_file_cache_is_not_cold_memory() -> None:
+    one = pod("a", container("main", "2Gi", "4Gi"))
+    stats = NodeMemoryStats(
+        working_set_bytes=None,
+        containers=(
+            ContainerMemoryStats(namespace="dev", pod="a", container="main", anonymous_bytes=100, cache_bytes=GIB),
+        ),
+    )
+    cluster = cluster_memory(snapshot([node()], [one], [metrics(one, main=("1Gi", 2))]), KubeletSettings(), (stats,))
+    assert risks(cluster) == ()
