@@ -70,7 +70,9 @@ def memory_what_if(
         When the workload or container isn't there, or the API server would refuse the values.
     """
     before = cluster_memory(snapshot, settings, stats)
-    after = cluster_memory(apply(snapshot, change) if change else snapshot, changed_settings, stats)
+    after = before
+    if change is not None or changed_settings != settings:
+        after = cluster_memory(apply(snapshot, change) if change else snapshot, changed_settings, stats)
     every = differences(before, after)
     mine = {pod.key for pod in before.pods if change is None or pod.workload.lower() == change.workload.lower()}
     moved = {one.object for one in every if one.object not in mine and one.field == "eviction rank"}
