@@ -1,0 +1,30 @@
+"""A cluster of one's own, uploaded in a real browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import Visitor
+from tests.pages.clusters import node, worker
+
+
+def test_an_upload_is_answered_on_every_page_and_a_damaged_one_changes_nothing(
+    visit: Callable[..., Visitor], tmp_path: Path
+) -> None:
+    good, bad = tmp_path / "mine.json", tmp_path / "bad.json"
+    good.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("node-0", 1), *worker(1)]}))
+    bad.write_text("no cluster at all")
+    visitor = visit()
+    visitor.open("inventory")
+    chooser = visitor.page.get_by_test_id("stFileUploaderDropzoneInput")
+    chooser.set_input_files(bad)
+    expect(visitor.main().get_by_text("This can't be answered")).to_be_visible()
+    expect(visitor.main().get_by_text("Still looking at demo")).to_be_visible()
+    chooser.set_input_files([good])
+    expect(visitor.page.get_by_test_id("stSidebar").get_by_text("1 node, 1 pod")).to_be_visible()
+    visitor.page.get_by_test_id("stSidebarNavLink").filter(has_text="Overview").click()
+    expect(visitor.main().get_by_text("1 of 1 workload could not be rolled out now")).to_be_visible()
