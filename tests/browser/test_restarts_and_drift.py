@@ -42,12 +42,12 @@ def test_drift_shows_dev_api_against_prod_api_and_the_link_to_it(visit: Callable
     sentence = re.compile(
         r"dev has 1/8 of prod's memory request \(256Mi of 2Gi\).* 18 restarts of dev/api; prod has none"
     )
-    expect(page.get_by_text(sentence).first).to_be_visible()
+    expect(page.get_by_test_id("stAlert").get_by_text(sentence)).to_be_visible()
     figure = page.get_by_role("figure", name=re.compile("Memory of api in 2 environments"))
     expect(figure.get_by_text("2 GiB", exact=True)).to_be_visible()
     other = visit()
     other.open(page.url.removeprefix(other.url).lstrip("/"))
-    expect(other.page.get_by_text(sentence).first).to_be_visible()
+    expect(other.page.get_by_test_id("stAlert").get_by_text(sentence)).to_be_visible()
 
 
 def test_the_rule_is_edited_and_a_wrong_one_explained(visit: Callable[..., Visitor]) -> None:
