@@ -101,8 +101,9 @@ GKE_DEFAULTS: Final = ThresholdDefaults(
     name="GKE",
     hard=DEFAULT_HARD,
     soft=None,
-    source="https://cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes (read 2026-11-20): 100 MiB of every "
-    "node are kept for eviction; a soft threshold is off unless the node system configuration sets evictionSoft",
+    source="the reference of a node pool's kubeletConfig.evictionSoft, which names 100Mi as GKE's default hard threshold "
+    "(https://pub.dev/documentation/pulumi_gcp/latest/container/ClusterNodePoolNodeConfigKubeletConfigEvictionSoft-class.html, "
+    "read 2026-11-20); no soft threshold unless evictionSoft is set",
 )
 THRESHOLD_DEFAULTS: Final = (KUBELET_DEFAULTS, GKE_DEFAULTS)
 
