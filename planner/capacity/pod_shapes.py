@@ -145,7 +145,7 @@ def shape_of(
 
 def shape_name(requests: dict[str, int] | Amounts) -> str:
     """``2 GPU, 16 cpu, 64Gi memory``."""
-    order = sorted(requests, key=lambda name: (not is_extended_resource(name), name not in (CPU,), name))
+    order = sorted(requests, key=lambda name: (not is_extended_resource(name), name != CPU, name))
     words = []
     for name in order:
         noun = "GPU" if name in GPU_RESOURCES else name

@@ -110,7 +110,7 @@ def simulate(
     """
     failing = {r.after.key for r in revisions if r.never_ready}
     simulation = Simulation(cluster, seed=seed, never_ready=never_ready or (lambda pod: False))
-    simulation.replacement = lambda pod: _owner_of(simulation, pod)
+    simulation.replacement = lambda pod: owning_controller(simulation, pod)
     controllers = {r.after.key: controller_for(simulation, r) for r in revisions}
     if failing and never_ready is None:
         simulation.never_ready = lambda pod: pod.is_new and _workload_of(controllers, pod) in failing
@@ -181,7 +181,7 @@ def _workload_of(controllers: dict[str, RolloutController], pod: LivePod) -> str
     return ""
 
 
-def _owner_of(simulation: Simulation, pod: LivePod) -> Controller | None:
+def owning_controller(simulation: Simulation, pod: LivePod) -> Controller | None:
     """The controller that replaces a preempted pod, if the snapshot holds it and it isn't running yet."""
     if not pod.owner or pod.owner in simulation.controllers:
         return None

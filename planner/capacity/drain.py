@@ -1,0 +1,371 @@
+"""Emptying nodes as ``kubectl drain --ignore-daemonsets`` does: cordon, then evictions that disruption budgets may refuse.
+
+Evictions are asked for in the order of namespace and name, and again each tick while anything moves; controllers make
+new pods meanwhile. Sources: kubernetes `pkg/registry/core/pod/storage/eviction.go`,
+`pkg/controller/disruption/disruption.go`, `staging/src/k8s.io/kubectl/pkg/drain`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from planner.capacity.altered import with_nodes
+from planner.errors import ChangeError
+from planner.inventory.model import Finding, Node, PodDisruptionBudget, Severity, Snapshot, Taint
+from planner.inventory.node_labels import node_pool
+from planner.inventory.owners import workload_keys
+from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.run import owning_controller
+from planner.rollout.simulation import Controller, Simulation
+from planner.rollout.strategy import scaled_value
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.pod import LivePod
+from planner.scheduling.selectors import is_empty, labels_match
+from planner.vocabulary import TAINT_UNSCHEDULABLE
+
+_MOST_TICKS = 20_000  # beyond any drain: a pod a tick of the largest cluster Kubernetes supports
+
+
+@dataclass(slots=True)
+class _Budget:
+    """A PodDisruptionBudget's status in motion."""
+
+    spec: PodDisruptionBudget
+    allowed: int = 0
+    healthy: int = 0
+    desired: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class DrainRun:
+    """A drain played to its end.
+
+    Attributes
+    ----------
+    evicted : evictions the API server accepted
+    ticks : until nothing moved any more
+    left : pods still on the nodes, with why each is kept ("" where the reason is gone)
+    lost : pods without a controller: nothing makes them anew
+    moved, made : pods evicted, and pods that controllers made in their place
+    """
+
+    simulation: Simulation
+    evicted: int
+    ticks: int
+    left: tuple[tuple[LivePod, str, str], ...]  # pod, name of the budget, why
+    lost: tuple[LivePod, ...]
+    moved: tuple[LivePod, ...]
+    made: tuple[LivePod, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldBack:
+    """A pod that could not be evicted: which budget keeps it, and the API server's reason."""
+
+    pod: str  # namespace/name
+    workload: str
+    node: str
+    budget: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Homeless:
+    """Pods that wait at the end, by workload and kube-scheduler's words; `before` of them waited already."""
+
+    workload: str
+    count: int
+    before: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainResult:
+    """What draining some nodes comes to."""
+
+    nodes: tuple[str, ...]
+    drained: bool
+    sentence: str
+    evicted: int
+    ticks: int
+    held_back: tuple[HeldBack, ...]
+    homeless: tuple[Homeless, ...]
+    moved_to: tuple[tuple[str, int], ...]  # (pool, pods that were made anew and are placed there)
+    findings: tuple[Finding, ...]
+
+
+# ── the cluster before the first eviction ────────────────────────────────────────────────────────────────────────────
+def cordoned(node: Node) -> Node:
+    """`node` as ``kubectl cordon`` and the node lifecycle controller leave it."""
+    taint = Taint(key=TAINT_UNSCHEDULABLE, value="", effect="NoSchedule")
+    taints = node.taints if any(t.key == TAINT_UNSCHEDULABLE for t in node.taints) else (*node.taints, taint)
+    return replace(node, is_cordoned=True, taints=taints)
+
+
+def _known(cluster: Cluster, names: Sequence[str]) -> list[int]:
+    for name in names:
+        if name not in cluster.node_index:
+            raise ChangeError(f"there is no node {name}", mend="Name nodes of the snapshot")
+    if not names:
+        raise ChangeError("no node is named", mend="Name the nodes to drain")
+    return [cluster.node_index[name] for name in names]
+
+
+# ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainRun:
+    """Cordon the nodes and evict what is on them until nothing moves.
+
+    Raises
+    ------
+    ChangeError
+        When a name is no node of the cluster.
+    """
+    drained = set(_known(cluster, names))
+    nodes = tuple(cordoned(node) if i in drained else node for i, node in enumerate(cluster.nodes))
+    simulation = Simulation(with_nodes(cluster, nodes), seed=seed)
+    simulation.tick_number = 0
+    simulation.replacement = lambda pod: _controller_of(simulation, pod)
+    budgets = _budgets_about(simulation, drained)
+    scales = _scales(simulation.snapshot)
+    evicted: list[LivePod] = []
+    while True:
+        simulation.settle()
+        _look(simulation, budgets, scales)
+        for pod in _on(simulation, drained):
+            if not _refusal(budgets, pod)[1]:
+                _evict(simulation, budgets, pod)
+                evicted.append(pod)
+        simulation.settle()
+        if not simulation.is_moving or simulation.tick_number >= _MOST_TICKS:
+            break
+        simulation.tick()
+    _look(simulation, budgets, scales)
+    return DrainRun(
+        simulation=simulation,
+        evicted=len(evicted),
+        ticks=simulation.tick_number,
+        left=tuple((pod, *_refusal(budgets, pod)) for pod in _on(simulation, drained)),
+        lost=tuple(pod for pod in evicted if not pod.owner),
+        moved=tuple(evicted),
+        made=tuple(pod for pod in simulation.ever_waiting if pod.number > 0),
+    )
+
+
+def _on(simulation: Simulation, nodes: set[int]) -> list[LivePod]:
+    """The pods to be moved, in the order they are asked for: not those of DaemonSets, nor static ones."""
+    pods = [
+        pod
+        for node in nodes
+        for pod in simulation.pods_on(node)
+        if not pod.is_terminating and pod.owner.split("/", 1)[0] not in ("DaemonSet", "Node")
+    ]
+    return sorted(pods, key=lambda pod: (pod.namespace, pod.name))
+
+
+def _budgets_about(simulation: Simulation, nodes: set[int]) -> list[_Budget]:
+    """The budgets that cover a pod on the nodes."""
+    pods = _on(simulation, nodes)
+    budgets = [_Budget(spec) for spec in simulation.snapshot.pod_disruption_budgets]
+    return [budget for budget in budgets if any(_matching([budget], pod) for pod in pods)]
+
+
+_Scales = dict[str, tuple[str, int]]  # owner's key → (the controller whose scale counts, its scale)
+
+
+def _scales(snapshot: Snapshot) -> _Scales:
+    """What the disruption controller's finders give: a Deployment's replicas for the pods of its ReplicaSets."""
+    found = {w.key: (w.key, w.replicas) for w in snapshot.workloads if w.kind in ("Deployment", "StatefulSet")}
+    for one in snapshot.replica_sets:
+        key = f"ReplicaSet/{one.namespace}/{one.name}"
+        above = f"{one.owner.kind}/{one.namespace}/{one.owner.name}" if one.owner else ""
+        found[key] = found.get(above, (key, one.replicas))
+    return found
+
+
+def _look(simulation: Simulation, budgets: list[_Budget], scales: _Scales) -> None:
+    """The disruption controller's turn: `updatePdbStatus`; `failSafe` where a pod's controller has no scale."""
+    for budget in budgets:
+        covered = [
+            pod for pod in simulation._all_pods(budget.spec.namespace)
+            if labels_match(budget.spec.selector, pod.shape.labels)
+        ]  # fmt: skip
+        budget.healthy = sum(1 for pod in covered if pod.is_ready and not pod.is_terminating)
+        desired, expected = _desired(budget.spec, covered, scales)
+        budget.desired = budget.desired if desired is None else desired
+        is_met = desired is not None and expected > 0
+        budget.allowed = max(0, budget.healthy - budget.desired) if is_met else 0
+
+
+def _desired(spec: PodDisruptionBudget, covered: list[LivePod], scales: _Scales) -> tuple[int | None, int]:
+    """(desired healthy, expected): `getExpectedPodCount`; None where the scale of a pod's controller isn't known."""
+    if spec.max_unavailable is None and isinstance(spec.min_available, int):
+        return spec.min_available, len(covered)
+    owners = {pod.owner for pod in covered if pod.owner}
+    if any(owner not in scales for owner in owners):
+        return None, 0
+    expected = sum(dict(scales[owner] for owner in owners).values())
+    if spec.max_unavailable is not None:
+        return max(0, expected - scaled_value(spec.max_unavailable, expected, round_up=True)), expected
+    return scaled_value(spec.min_available, expected, round_up=True), expected
+
+
+def _matching(budgets: list[_Budget], pod: LivePod) -> list[_Budget]:
+    return [
+        budget
+        for budget in budgets
+        if budget.spec.namespace == pod.namespace
+        and not is_empty(budget.spec.selector)
+        and labels_match(budget.spec.selector, pod.shape.labels)
+    ]
+
+
+def _refusal(budgets: list[_Budget], pod: LivePod) -> tuple[str, str]:
+    """(budget, why) when the API server refuses to evict `pod`, else ("", "")."""
+    if not pod.is_running:
+        return "", ""  # canIgnorePDB: its phase is Pending
+    found = _matching(budgets, pod)
+    if len(found) > 1:
+        return found[0].spec.name, "the pod has more than one PodDisruptionBudget, which eviction does not support"
+    for budget in found:
+        if not pod.is_ready and (_always(budget) or budget.healthy >= budget.desired > 0):
+            continue
+        if budget.allowed < 1:
+            needs = f"the disruption budget {budget.spec.name} needs {budget.desired} healthy pods"
+            return budget.spec.name, f"{needs} and has {budget.healthy} currently"
+    return "", ""
+
+
+def _always(budget: _Budget) -> bool:
+    return budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow"
+
+
+def _evict(simulation: Simulation, budgets: list[_Budget], pod: LivePod) -> None:
+    """Delete the pod; a healthy one takes one of its budget's disruptions at once."""
+    if pod.is_running:
+        for budget in _matching(budgets, pod):
+            if pod.is_ready or not (_always(budget) or budget.healthy >= budget.desired > 0):
+                budget.allowed -= 1
+    simulation.delete(pod)
+    controller = simulation.replacement(pod)
+    if controller is not None:
+        simulation.controllers.setdefault(controller.key, controller)
+
+
+def _controller_of(simulation: Simulation, pod: LivePod) -> Controller | None:
+    """What makes the pod anew; a Job's pods are counted as they are."""
+    kind, _, rest = pod.owner.partition("/")
+    if kind != "Job" or pod.owner in simulation.controllers:
+        return owning_controller(simulation, pod)
+    job = simulation.snapshot.workload(pod.owner)
+    if job is None or job.is_finished:
+        return None
+    namespace, name = rest.split("/", 1)
+    active = sum(1 for p in simulation.pods_of(pod.owner, job.uid) if not p.is_terminating)
+    controller = ReplicaSetController(
+        namespace=namespace, name=name, uid=job.uid, labels=job.template.labels, spec=job.template.spec,
+        selector=job.selector, replicas=active + 1, created_at=job.created_at or 0.0, is_new=False,
+    )  # fmt: skip
+    controller.key = pod.owner
+    return controller
+
+
+# ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def drain(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainResult:
+    """What ``kubectl drain --ignore-daemonsets`` of these nodes, all at once, would come to.
+
+    Raises
+    ------
+    ChangeError
+        When a name is no node of the cluster.
+    """
+    run = play(cluster, names, seed=seed)
+    keys = workload_keys(cluster.snapshot)
+    by_owner = {**_keys_by_owner(cluster.snapshot, keys)}
+    held = tuple(
+        HeldBack(
+            pod=f"{pod.namespace}/{pod.name}",
+            workload=keys.get(pod.uid, by_owner.get(pod.owner, pod.owner)),
+            node=cluster.node_names[pod.node],
+            budget=budget,
+            why=why or "it was not asked for again",
+        )
+        for pod, budget, why in run.left
+    )
+    homeless = _homeless(run, keys, by_owner)
+    placed = Counter(node_pool(cluster.nodes[p.node]) for p in run.made if p.is_bound and not p.is_gone)
+    result = DrainResult(
+        nodes=tuple(names),
+        drained=not run.left,
+        sentence="",
+        evicted=run.evicted,
+        ticks=run.ticks,
+        held_back=held,
+        homeless=homeless,
+        moved_to=tuple(sorted(placed.items(), key=lambda item: (-item[1], item[0]))),
+        findings=_findings(run),
+    )
+    return replace(result, sentence=_sentence(result, run))
+
+
+def _keys_by_owner(snapshot: Snapshot, keys: dict[str, str]) -> dict[str, str]:
+    return {f"{pod.owner.kind}/{pod.namespace}/{pod.owner.name}": keys[pod.uid] for pod in snapshot.pods if pod.owner}
+
+
+def _homeless(run: DrainRun, keys: dict[str, str], by_owner: dict[str, str]) -> tuple[Homeless, ...]:
+    groups: Counter[tuple[str, str]] = Counter()
+    before: Counter[tuple[str, str]] = Counter()
+    for pod in run.simulation.queue:
+        group = (keys.get(pod.uid, by_owner.get(pod.owner, pod.owner)), pod.message or "never tried")
+        groups[group] += 1
+        before[group] += pod.number < 0
+    return tuple(
+        Homeless(workload=workload, count=count, before=before[workload, message], message=message)
+        for (workload, message), count in groups.most_common()
+    )
+
+
+def _findings(run: DrainRun) -> tuple[Finding, ...]:
+    """What kubectl would ask for on the way."""
+    found = []
+    if run.lost:
+        names = ", ".join(f"{pod.namespace}/{pod.name}" for pod in run.lost[:5])
+        found.append(
+            Finding(
+                severity=Severity.WARNING,
+                code="drain-loses-pods",
+                object="",
+                what=f"{len(run.lost)} pods have no controller and will not come back ({names})",
+                mend="kubectl drain refuses until --force is given: move or delete them first",
+            )
+        )
+    local = [pod for pod in run.moved if any(v.kind == "emptyDir" for v in pod.shape.spec.volumes)]
+    if local:
+        found.append(
+            Finding(
+                severity=Severity.INFO,
+                code="drain-deletes-local-data",
+                object="",
+                what=f"{len(local)} pods have emptyDir volumes, whose data goes with them",
+                mend="kubectl drain refuses until --delete-emptydir-data is given",
+            )
+        )
+    return tuple(found)
+
+
+def _sentence(result: DrainResult, run: DrainRun) -> str:
+    """``drained: 3 pods evicted; 2 of them find no node``."""
+    what = result.nodes[0] if len(result.nodes) == 1 else f"{len(result.nodes):,} nodes"
+    fewer = sum(one.count - one.before for one in result.homeless)
+    moved = f"{result.evicted:,} {'pod' if result.evicted == 1 else 'pods'} evicted"
+    where = (
+        f"; {fewer:,} of the new ones find no node" if fewer else "; all find another node" if result.evicted else ""
+    )
+    if result.drained:
+        return f"{what} can be drained: {moved}{where}"
+    budgets = sorted({one.budget for one in result.held_back if one.budget})
+    by = f" by the disruption budget{'s' if len(budgets) > 1 else ''} {', '.join(budgets)}" if budgets else ""
+    number = len(result.held_back)
+    held = f"{number:,} {'pod is' if number == 1 else 'pods are'} held back{by}"
+    return f"{what} can't be drained: {held}; {moved}{where}"
