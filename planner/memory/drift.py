@@ -16,8 +16,9 @@ from planner.errors import InputError
 from planner.inventory.model import Container, Finding, Node, Pod, Probe, Severity, Snapshot, Workload
 from planner.inventory.owners import workload_keys
 from planner.inventory.usage import Usage, usage_now
+from planner.memory.pod_names import pod_name_pattern
 from planner.memory.restarts import restarts
-from planner.memory.restarts.model import Activity, Cause, Loop
+from planner.memory.restarts.model import Cause, Loop
 from planner.memory.restarts.population import image_repository
 from planner.memory.suggestion import Suggestion, suggest
 from planner.memory.wording import count, listing, measured_bytes, ratio, short_name, written
@@ -200,7 +201,7 @@ class _Member:
     @property
     def is_quiet(self) -> bool:
         """No loop that is still alive."""
-        return all(loop.activity is Activity.SETTLED for loop in self.loops)
+        return not any(loop.is_live for loop in self.loops)
 
 
 def drift(
@@ -346,23 +347,6 @@ def _usages_of(
         if usage.namespace == workload.namespace and usage.pod not in names and pattern.fullmatch(usage.pod)
     ]
     return (*current, *gone)
-
-
-# the 27 letters and digits of names Kubernetes makes up: apimachinery `pkg/util/rand/rand.go`
-_MADE_UP = "[bcdfghjklmnpqrstvwxz2456789]"
-
-
-def pod_name_pattern(workload: Workload) -> re.Pattern[str]:
-    """What the names of `workload`'s pods look like. Source: apimachinery `pkg/util/rand` (SafeEncodeString), the
-    Deployment controller's template hash (up to 10 letters), the StatefulSet controller's ordinals."""
-    name = re.escape(workload.name)
-    match workload.kind:
-        case "Deployment":
-            return re.compile(rf"{name}-{_MADE_UP}{{1,10}}-{_MADE_UP}{{5}}")
-        case "StatefulSet":
-            return re.compile(rf"{name}-\d+")
-        case _:
-            return re.compile(rf"{name}(?:-\d+)?-{_MADE_UP}{{5}}")
 
 
 def environment_names(snapshots: Sequence[Snapshot]) -> tuple[str, ...]:
@@ -606,7 +590,7 @@ _PROBE_CAUSES = frozenset({Cause.STARTUP_PROBE, Cause.LIVENESS_PROBE})
 def _explanation(member: _Member, reference: _Member) -> Explanation | None:
     """``dev has 1/8 of prod's memory request (256Mi of 2Gi) and 18 restarts; prod has none``: only where the trouble's
     cause is one that the difference can explain, and the reference has it better and is quiet."""
-    alive = [loop for loop in member.loops if loop.activity is not Activity.SETTLED]
+    alive = [loop for loop in member.loops if loop.is_live]
     if not alive or not reference.is_quiet:
         return None
     loop = alive[0]

@@ -52,7 +52,7 @@ _LINE: Final = {LineVerdict.NOISE: "✓", LineVerdict.ONLY_FAILING: "✗", LineV
 
 def headline(report: RestartReport) -> None:
     """The answer in a sentence, then four figures, then what could not be looked at."""
-    live = [loop for loop in report.loops if loop.activity is not Activity.SETTLED]
+    live = [loop for loop in report.loops if loop.is_live]
     box, title = (st.error, "✗ Something keeps restarting") if live else (st.success, "✓ Nothing restarts")
     box(words.literal(report.sentence), title=title)
     noise = {line.template for loop in report.loops for line in loop.noise}
@@ -132,6 +132,9 @@ def cure(loop: Loop, found: Cure | None) -> None:
 
 def lines(loop: Loop) -> None:
     """Alarming log lines, noise apart."""
+    if not loop.container:
+        st.caption("These pods have gone, and their logs with them.")
+        return
     if not loop.has_log:
         st.info(
             "No log of these pods was read: add one below, or make the snapshot with kubectl cluster-info dump.",

@@ -19,9 +19,9 @@ from planner.memory.drift import (
     findings,
     image_version,
     parse_same_as,
-    pod_name_pattern,
 )
 from planner.memory.drift_rows import flat_rows, matrix_rows, suggestion_rows
+from planner.memory.pod_names import pod_name_pattern
 from planner.memory.wording import ratio
 from tests.memory.restart_cases import GIB, MIB, NOW, Cluster, amounts, container, crashed
 

@@ -486,3 +486,35 @@ def test_renaming_changes_nothing_but_names() -> None:
         return [loop.diagnosis.cause for loop in restarts(cluster.snapshot()).loops]
 
     assert causes("api", "dev") == causes("zebra", "quux")
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "cause"),
+    [
+        ("TaintManagerEviction", "Marking for deletion Pod dev/api-6c6bb8f8c6-kzqs6", Cause.NODE_LOST),
+        ("NodeNotReady", "Node is not ready", Cause.NODE_LOST),
+        ("Evicted", "The node was low on resource: memory.", Cause.EVICTED),
+        ("Preempted", "Preempted by pod 123 on node node-1", Cause.PREEMPTED),
+    ],
+)
+def test_pods_that_have_gone_are_told_by_their_events(reason: str, message: str, cause: Cause) -> None:
+    cluster, pod = single(RUNNING)
+    for name in ("api-6c6bb8f8c6-kzqs6", "api-6c6bb8f8c6-rz4vz"):
+        cluster.event(replace(pod, name=name, uid=name), reason, message)
+    loop = one_loop(cluster)
+    assert (loop.workload, loop.diagnosis.cause, loop.activity) == ("Deployment/dev/api", cause, Activity.GONE)
+    assert "2 pods that the snapshot no longer holds" in loop.sentence
+    assert "1 workload lost pods" in restarts(cluster.snapshot()).sentence
+
+
+def test_an_eviction_that_was_called_off_is_none() -> None:
+    cluster, pod = single(RUNNING)
+    cluster.event(replace(pod, name="x"), "TaintManagerEviction", "Cancelling deletion of Pod dev/x")
+    assert restarts(cluster.snapshot()).loops == ()
+
+
+def test_of_two_workloads_the_longer_name_made_the_pod() -> None:
+    cluster, pod = single(RUNNING)
+    cluster.workload("api-worker", "dev", SMALL)
+    cluster.event(replace(pod, name="api-worker-6c6bb8f8c6-kzqs6", uid="u"), "Evicted", "low on memory")
+    assert one_loop(cluster).workload == "Deployment/dev/api-worker"

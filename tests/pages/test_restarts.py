@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from planner.inventory.model import PodSpec, Snapshot
 from planner.sources.pod_logs import read_text
 from tests.memory.restart_cases import RUNNING, Cluster, amounts, container, crashed, single
+from tests.sources.prometheus_server import running
 
 PAGE = Path(__file__).parents[2] / "pages" / "restarts.py"
 API = "dev/api: workers killed by timeout"
@@ -92,3 +93,25 @@ def test_names_out_of_a_cluster_are_not_markup() -> None:
     snapshot = replace(cluster.snapshot(), digest="markup")
     app = page(snapshot)
     assert any(r"\*\*bold\*\*" in one.value for one in app.markdown)
+
+
+def test_a_history_from_a_real_prometheus_replaces_the_one_moment(tmp_path: Path) -> None:
+    """The server of the tests knows a spike of 900 MiB of the demo's pod dev/api-6c6bb8f8c6-kzqs6."""
+    with running(tmp_path) as address:
+        app = page(loop=API)
+        app.text_input(key="_prometheus_url").set_value(address)
+        app.selectbox(key="_prometheus_days").set_value(3)
+        next(one for one in app.button if one.label == "Read").click().run()
+        assert not app.exception
+    words = shown(app)
+    assert f"over 3 days from {address}" in words
+    assert "900 MiB of 256Mi" in words
+    assert f"Prometheus at {address}" in words
+
+
+def test_a_server_that_is_not_there_changes_nothing() -> None:
+    app = page(loop=API)
+    app.text_input(key="_prometheus_url").set_value("http://127.0.0.1:9")
+    next(one for one in app.button if one.label == "Read").click().run()
+    assert "can't be reached" in shown(app)
+    assert "one moment only" in shown(app)

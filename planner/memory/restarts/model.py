@@ -146,6 +146,11 @@ class Loop:
     sentence: str
 
     @property
+    def is_live(self) -> bool:
+        """Whether it goes on: neither long past nor about pods that have gone."""
+        return self.activity not in (Activity.SETTLED, Activity.GONE)
+
+    @property
     def noise(self) -> tuple[LogLine, ...]:
         return tuple(line for line in self.lines if line.verdict is LineVerdict.NOISE)
 

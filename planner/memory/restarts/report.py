@@ -10,6 +10,7 @@ from planner.inventory.model import Finding, Presence, Severity, Snapshot
 from planner.inventory.usage import Usage, usage_now
 from planner.memory.restarts import noise
 from planner.memory.restarts.causes import IMAGE_REASONS, Question, diagnose
+from planner.memory.restarts.gone import gone
 from planner.memory.restarts.model import Activity, Cause, Confidence, Diagnosis, Loop, RestartReport
 from planner.memory.restarts.population import Case, Population, cases
 from planner.memory.restarts.pressure import pressure
@@ -40,7 +41,7 @@ def restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> Resta
     diagnosed = _diagnosed(population)
     groups = _groups(diagnosed)
     measured = _by_container(usage_now(snapshot) if usages is None else usages)
-    loops = [_loop(group, population, measured) for group in groups]
+    loops = [*(_loop(group, population, measured) for group in groups), *gone(snapshot)]
     loops.sort(key=lambda loop: (_ORDER.index(loop.activity), -loop.restarts, loop.workload, loop.container))
     return RestartReport(
         loops=tuple(loops),
@@ -226,11 +227,14 @@ def _how_often(loop: Loop, taken_at: float, failing: int) -> str:
 
 
 def _report_sentence(loops: Sequence[Loop], population: Population) -> str:
-    live = [loop for loop in loops if loop.activity is not Activity.SETTLED]
+    live = [loop for loop in loops if loop.is_live]
     watched = count(len(population.cases), "container")
     if not live:
-        settled = f"; {count(len(loops), 'old restart')} long past" if loops else ""
-        return f"No container restarts or fails to start, of {watched} looked at{settled}."
+        lost = sum(loop.activity is Activity.GONE for loop in loops)
+        past = len(loops) - lost
+        more = f"; {count(past, 'old restart')} long past" if past else ""
+        more += f"; {count(lost, 'workload')} lost pods to their nodes or to others" if lost else ""
+        return f"No container restarts or fails to start, of {watched} looked at{more}."
     names = listing([short_name(loop.workload) for loop in live])
     return f"{count(len(live), 'workload restarts or fails', 'workloads restart or fail')} to start, of {watched}: {names}."
 
