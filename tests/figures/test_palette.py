@@ -1,0 +1,64 @@
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from planner.figures import palette
+from planner.results import PodState, Verdict
+
+THEME = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+
+
+def luminance(colour: str) -> float:
+    """WCAG 2.2's relative luminance."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_theme_has_the_palette(scheme: str) -> None:
+    assert tuple(THEME[scheme]["chartCategoricalColors"]) == palette.CATEGORICAL
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["textColor", "linkColor", "greenTextColor", "redTextColor", "orangeTextColor"])
+def test_words_stand_out(scheme: str, name: str) -> None:
+    assert contrast(THEME[scheme][name], THEME[scheme]["backgroundColor"]) >= 4.5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["green", "red", "orange", "blue"])
+def test_words_stand_out_on_their_box(scheme: str, name: str) -> None:
+    assert contrast(THEME[scheme][f"{name}TextColor"], THEME[scheme][f"{name}BackgroundColor"]) >= 4.5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_marks_of_axes_stand_out(scheme: str) -> None:
+    assert contrast(palette.LINE, THEME[scheme]["backgroundColor"]) >= 2.9
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_a_verdict_has_a_glyph_and_a_colour_words_can_be_read_on(verdict: Verdict) -> None:
+    assert palette.VERDICT_GLYPH[verdict]
+    assert contrast(palette.INK, palette.VERDICT[verdict]) >= 4.5
+
+
+def test_states_differ_in_colour_and_neighbours_in_pattern_too() -> None:
+    assert len(set(palette.POD_STATE.values())) == len(PodState)
+    unsettled = [PodState.NEW_STARTING, PodState.PENDING, PodState.TERMINATING, PodState.OLD_NOT_READY]
+    assert len({palette.POD_STATE_PATTERN[state] for state in unsettled}) == len(unsettled)
+
+
+def test_steps_give_each_whole_number_its_colour() -> None:
+    assert palette.steps(["#000000", "#FFFFFF"]) == [
+        (0.0, "#000000"),
+        (0.5, "#000000"),
+        (0.5, "#FFFFFF"),
+        (1.0, "#FFFFFF"),
+    ]

@@ -1,0 +1,47 @@
+import pytest
+
+from planner.figures import palette, strategy_grid
+from planner.results import Verdict
+from tests.figures import answers
+
+
+def test_every_valid_cell_can_be_clicked_and_says_which_it_is() -> None:
+    grid = answers.grid()
+    drawn = strategy_grid.figure(grid).to_dict()
+    squares = drawn["data"][1]
+    pairs = [tuple(pair) for pair in squares["customdata"]]
+    assert len(pairs) == 7 * 7 - 1
+    assert (0, 0) not in pairs
+    assert [(int(y), int(x)) for x, y in zip(squares["x"], squares["y"], strict=True)] == pairs
+    assert squares["marker"]["color"] == palette.CLEAR
+
+
+def test_a_cell_has_glyph_and_number_and_its_verdicts_colour() -> None:
+    drawn = strategy_grid.figure(answers.grid()).to_dict()
+    heat = drawn["data"][0]
+    assert heat["text"][2][0] == "✗ 6"
+    assert heat["text"][0][1] == "✓ 6"
+    assert heat["text"][0][0] == "–"
+    scale = heat["colorscale"]
+    place = (heat["z"][2][0] - heat["zmin"]) / (heat["zmax"] - heat["zmin"])
+    assert next(colour for edge, colour in reversed(scale) if edge <= place) == palette.VERDICT[Verdict.STUCK]
+
+
+@pytest.mark.parametrize(("replicas", "text"), [(6, "✓ 6"), (20, "✓"), (32, "")])
+def test_a_cell_says_less_where_there_is_less_room(replicas: int, text: str) -> None:
+    assert strategy_grid.figure(answers.grid(replicas)).to_dict()["data"][0]["text"][1][1] == text
+
+
+def test_axes_are_categories_with_kubernetes_names() -> None:
+    layout = strategy_grid.figure(answers.grid()).to_dict()["layout"]
+    assert (layout["xaxis"]["type"], layout["yaxis"]["type"]) == ("category", "category")
+    assert (layout["xaxis"]["title"]["text"], layout["yaxis"]["title"]["text"]) == ("maxUnavailable", "maxSurge")
+
+
+def test_todays_strategy_is_outlined() -> None:
+    outline = strategy_grid.figure(answers.grid()).to_dict()["data"][2]
+    assert (list(outline["x"]), list(outline["y"])) == (["0"], ["2"])
+
+
+def test_words_count_what_completes() -> None:
+    assert strategy_grid.alt(answers.grid()).startswith("42 of 48 pairs")
