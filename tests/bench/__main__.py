@@ -20,17 +20,21 @@ from typing import Any
 import click
 
 from planner import plan
+from planner.capacity.headroom import fit, fits
+from planner.capacity.pod_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
 from planner.inventory.model import Snapshot
 from planner.scenario import Scenario, WorkloadChange
 from planner.sources import demo
 from planner.spot import economics, months
 from planner.spot.assumptions import Assumptions
+from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU
 from tests.bench import clusters
 from tests.bench.table import Figure, best, header, once
 from tests.reference.simulation import simulate
 
 SIZES = (100, 1_000, 5_000, 65_000)
 LARGEST_AS_JSON = 5_000  # nodes; 65,000 would have 8 GB
+CLUSTER_CAPACITY_SECONDS = 5.0  # kubernetes-sigs/cluster-capacity on this cluster and shape, measured elsewhere
 LARGEST_FOR_REFERENCE = 100  # nodes; the reference works object by object, half a minute for one verdict here
 
 
@@ -169,6 +173,29 @@ def openb(_: int) -> Iterator[Figure]:
     )
 
 
+# ── capacity ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def capacity(_: int) -> Iterator[Figure]:
+    """How many more pods of a shape fit."""
+    cluster = plan.compiled(demo.read_large())
+    shape = shape_of({NVIDIA_GPU: 1, CPU: 8000, MEMORY: 32 * 2**30}, origin=ShapeOrigin.TYPED)
+    yield Figure(
+        figure=f"one shape: {fit(cluster, shape).count:,} more fit",
+        cluster="openb",
+        seconds=best(lambda _: fit(cluster, shape), runs=9),
+        beside="cluster-capacity",
+        beside_seconds=CLUSTER_CAPACITY_SECONDS,
+        at_most_seconds=0.005,
+    )
+    large = plan.compiled(made(5_000))
+    shapes = (*workload_shapes(large), *standard_shapes(large))
+    yield Figure(
+        figure=f"all shapes ({len(shapes):,})",
+        cluster=_cluster(5_000),
+        seconds=best(lambda _: fits(large, shapes), runs=5),
+        at_most_seconds=0.300,
+    )
+
+
 # ── spot ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def spot(_: int) -> Iterator[Figure]:
     """Ten thousand months of 30 days of one pool, and what is told from them."""
@@ -213,7 +240,7 @@ def _cluster(nodes: int) -> str:
     return f"{nodes:,} nodes"
 
 
-MEASURES = {"load": load, "rollout": rollout, "openb": openb, "spot": spot}
+MEASURES = {"load": load, "rollout": rollout, "openb": openb, "capacity": capacity, "spot": spot}
 OF_GENERATED_CLUSTERS: dict[Callable[[int], Iterator[Figure]], int] = {
     load: LARGEST_AS_JSON,
     rollout: max(SIZES),
