@@ -105,7 +105,9 @@ def choose_base(point: list[int]) -> None:
 
 
 def _group(name: str, *, expanded: bool) -> Any:
-    return st.expander(name, icon=f":material/{_ICON[name]}:", expanded=expanded)
+    """Open where the link says something about it, so that nothing given is hidden."""
+    given = any(setting.name in st.query_params for setting in SETTINGS if setting.group == name)
+    return st.expander(name, icon=f":material/{_ICON[name]}:", expanded=expanded or given)
 
 
 def _fields(group: str, derived: Derived, values: dict[str, Any], hidden: frozenset[str]) -> None:

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.cli import main
+from planner.spot.assumptions import SETTINGS
+
+WORKER = ("--workload", "deployment/prod/ml-worker", "--runs", "300")
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(["savings", "demo", *arguments])
+    return int(str(caught.value.code or 0))
+
+
+def test_all_workloads_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--runs", "100") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["workload", "fit", "nodes"]
+    assert any(line.startswith("Deployment/prod/ml-worker") and "needs changes" in line for line in lines)
+
+
+def test_one_workload_says_saving_fitness_steps_and_assumptions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*WORKER, "--job-minutes", "5") == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("6 of 6 nodes on spot: saves $")
+    assert "prod/ml-worker needs changes before it runs on spot: grace period, SIGTERM arrives" in shown
+    for step in ("Spot discount", "Lost work", "Restarts", "Fallback", "Net"):
+        assert f"\n{step} " in shown
+    assert "[change] SIGTERM arrives" in shown
+    assert "kubectl delete pod -n prod" in shown
+    for setting in SETTINGS:
+        assert setting.label in shown
+
+
+def test_json_is_a_versioned_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*WORKER, "--output", "json", "--base-nodes", "2", "--fallback", "wait") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["format"] == "headroom.savings/v1"
+    assumed = {row["name"]: row for row in document["assumptions"]}
+    assert (assumed["base_nodes"]["value"], assumed["base_nodes"]["source"]) == (2, "given")
+    assert assumed["fallback"]["value"] == "wait"
+    assert document["suitability"]["fitness"] == "needs_changes"
+    assert len(document["mix"]["points"]) == 7
+
+
+def test_csv_has_numbers_and_assumptions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*WORKER, "-o", "csv") == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["kind"] for row in rows} == {"step", "mix", "result", "assumption"}
+    net = next(row for row in rows if row["name"] == "Net")
+    assert float(net["p5"]) <= float(net["p50"]) <= float(net["p95"])
+
+
+def test_observed_lifetimes_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lives = tmp_path / "lives.csv"
+    lives.write_text("hours,ended\n2,yes\n30,yes\n100,no\n", encoding="utf-8")
+    assert run(*WORKER, "--lives", str(lives)) == 0
+    assert "Lives are drawn from 3 observed ones (2 ended)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--workload", "deployment/prod/none"), "there is no workload"),
+        ((*WORKER, "--availability", "2"), "Give 0 to 1"),
+        ((*WORKER, "--committed-nodes", "2"), "nobody says at which price"),
+        ((*WORKER, "--lives", "no-such-file.csv"), "can't be read as text"),
+        ((*WORKER, "--hazard-low-per-hour", "1"), "not in order"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*arguments) == 1
+    assert words in capsys.readouterr().err

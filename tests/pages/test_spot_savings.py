@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from planner.inventory.model import FrozenMap, Snapshot
+from planner.sources import demo
+from tests.pages.visiting import said, visit
+
+
+def page(given: Snapshot | None = None, **query: str) -> AppTest:
+    return visit("spot_savings", given, **query)
+
+
+WORKER = {"workload": "Deployment/prod/ml-worker", "runs": "500"}
+
+
+def test_the_demo_says_what_is_saved_and_what_has_to_change() -> None:
+    app = page(None, **WORKER)
+    words = said(app)
+    assert "✓ Spot saves" in words
+    assert "6 of 6 nodes on spot: saves $" in words
+    assert "△ Needs changes for spot" in words
+    assert "keeps SIGTERM to itself" in words
+    assert "kubectl delete pod -n prod" in words
+    assert "Notice: 15 s" in words
+    assert len(app.get("plotly_chart")) == 5
+    assert {one.label for one in app.metric} == {
+        "Saved a month",
+        "Useful GPU-hour",
+        "Interruptions",
+        "Jobs late",
+        "Shortfall",
+    }
+    assert {getattr(one, "label", "") for one in app.get("download_button")} == {"Download JSON", "Download CSV"}
+
+
+def test_a_link_holds_the_assumptions() -> None:
+    app = page(None, **WORKER, base_nodes="2", job_minutes="5", fallback="wait", availability="0.5")
+    assert app.number_input(key="base_nodes").value == 2
+    words = said(app)
+    assert "4 of 6 nodes on spot" in words
+    assert "Chosen now: 4 spot, 2 on demand" in words
+    assert "Jobs of 5 min (as given)" in words
+
+
+def test_serving_asks_for_requests_not_for_jobs() -> None:
+    app = page(None, workload="Deployment/prod/inference-api", runs="500")
+    keys = {one.key for one in app.number_input}
+    assert "request_seconds" in keys
+    assert "job_minutes" not in keys
+    assert "Jobs late" not in {one.label for one in app.metric}
+    assert "Keep a base on demand" in said(app)
+
+
+def test_spot_that_does_not_pay_is_said_aloud() -> None:
+    words = said(page(None, **WORKER, spot_usd_per_hour="0.9"))
+    assert "✗ Spot doesn't pay" in words
+    assert "No share of spot is cheaper" in words
+
+
+def test_a_pool_without_gpus_has_no_price_per_gpu() -> None:
+    app = page(None, workload="Deployment/prod/web", runs="500")
+    assert "Useful GPU-hour" not in {one.label for one in app.metric}
+    assert "Net cost a month" in {one.label for one in app.metric}
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"base_nodes": "7"}, "7 of 6 nodes"),
+        ({"committed_nodes": "1"}, "nobody says at which price"),
+        ({"hazard_low_per_hour": "0.5"}, "not in order"),
+        ({"availability": "lots"}, "The link asks for availability"),
+        ({"work": "leisure"}, "The link asks for work"),
+    ],
+)
+def test_impossible_assumptions_get_a_sentence(query: dict[str, str], words: str) -> None:
+    assert words in said(page(None, **WORKER, **query))
+
+
+def test_without_prices_the_page_asks_for_them() -> None:
+    def elsewhere(snapshot: Snapshot) -> Snapshot:
+        away = {"topology.kubernetes.io/region": "mars", "topology.kubernetes.io/zone": "mars-a"}
+        nodes = tuple(replace(node, labels=FrozenMap({**node.labels, **away})) for node in snapshot.nodes)
+        return replace(snapshot, nodes=nodes, digest="mars")
+
+    words = said(page(elsewhere(demo.read()), **WORKER))
+    assert "no price" in words
+    priced = said(page(elsewhere(demo.read()), **WORKER, on_demand_usd_per_hour="1", spot_usd_per_hour="0.4"))
+    assert "saves $" in priced
+
+
+def test_an_empty_cluster_is_a_sentence() -> None:
+    empty = Snapshot(taken_at=0.0, source="empty", digest="empty")
+    assert "no Deployment, StatefulSet or Job" in said(page(empty))
