@@ -35,6 +35,8 @@ CAUSE = {
     Cause.NODE_LOST: "node lost",
     Cause.EVICTED: "evicted",
     Cause.PREEMPTED: "preempted",
+    Cause.REJECTED: "refused by its node",
+    Cause.DEADLINE: "out of time",
     Cause.COMPLETED: "ends by itself",
     Cause.CRASH: "crash",
     Cause.ERROR_EXIT: "error exit",

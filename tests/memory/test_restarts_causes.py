@@ -169,6 +169,50 @@ def test_children_killed_while_memory_is_full_were_killed_for_memory() -> None:
     assert "memory is full" in loop.sentence
 
 
+UVICORN = "\n".join(f"INFO:     Child process [{n}] died" for n in (8, 9, 10))
+
+
+def test_uvicorns_children_that_die() -> None:
+    loop = one_loop(single(RUNNING, log=UVICORN)[0])
+    assert (loop.diagnosis.cause, loop.diagnosis.confidence) == (Cause.CHILD_KILLED, Confidence.POSSIBLE)
+    assert loop.activity is Activity.SILENT
+    starved = one_loop(single(RUNNING, spec=SMALL, log=UVICORN, working_set=255 * MIB)[0])
+    assert starved.diagnosis.confidence is Confidence.LIKELY
+    assert starved.suggestion is not None
+
+
+def test_a_data_loader_that_exits_unexpectedly_ends_the_container() -> None:
+    log = "RuntimeError: DataLoader worker (pid(s) 33, 34) exited unexpectedly"
+    loop = one_loop(single(crashed(1), previous_log=log)[0])
+    assert loop.diagnosis.cause is Cause.CHILD_KILLED
+    assert "Kubernetes only shows exit code 1" in loop.sentence
+
+
+def test_a_shells_killed_child_that_takes_the_container_along() -> None:
+    loop = one_loop(single(crashed(137), spec=SMALL, previous_log="Killed", working_set=250 * MIB)[0])
+    assert loop.diagnosis.cause is Cause.CHILD_KILLED
+    assert "Kubernetes only shows exit code 137" in loop.sentence
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("UnexpectedAdmissionError", Cause.REJECTED),
+        ("OutOfnvidia.com/gpu", Cause.REJECTED),
+        ("OutOfcpu", Cause.REJECTED),
+        ("DeadlineExceeded", Cause.DEADLINE),
+    ],
+)
+def test_pods_their_node_refused_and_pods_out_of_time(reason: str, cause: Cause) -> None:
+    cluster, _ = single(ContainerState(name=""), phase="Failed", reason=reason)
+    assert one_loop(cluster).diagnosis.cause is cause
+
+
+def test_a_task_as_long_as_a_probes_patience_ends_by_itself() -> None:
+    loop = one_loop(single(crashed(0, "Completed", ran=45), spec=with_probe(liveness_probe=PROBE))[0])
+    assert loop.diagnosis.cause is Cause.COMPLETED
+
+
 def test_one_late_worker_is_no_story() -> None:
     log = "[2026-11-20 08:50:31 +0000] [1] [CRITICAL] WORKER TIMEOUT (pid:7)"
     assert restarts(single(RUNNING, log=log)[0].snapshot()).loops == ()

@@ -14,7 +14,7 @@ from planner import vocabulary
 from planner.inventory.model import Event, Probe
 from planner.memory.restarts.lines import last_words, template
 from planner.memory.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource, Peers
-from planner.memory.restarts.population import Case, troubled_signs
+from planner.memory.restarts.population import FEW_CHILD_KILLS, Case, troubled_signs
 from planner.memory.restarts.pressure import Pressure, names
 from planner.memory.restarts.signs import Hit, Sign
 from planner.memory.wording import count, duration, measured_bytes
@@ -334,6 +334,29 @@ def _node_lost(question: Question) -> Diagnosis | None:
     )
 
 
+def _refused(question: Question) -> Diagnosis | None:
+    reason = question.case.pod.reason
+    if reason == "DeadlineExceeded":
+        return Diagnosis(
+            cause=Cause.DEADLINE,
+            confidence=Confidence.CERTAIN,
+            what="was stopped because its time was up (activeDeadlineSeconds)",
+            evidence=(_status("pod: DeadlineExceeded"),),
+            cure="Give it more time, or make the work shorter",
+        )
+    if reason != "UnexpectedAdmissionError" and not reason.startswith("OutOf"):
+        return None
+    told = question.events(reason)
+    return Diagnosis(
+        cause=Cause.REJECTED,
+        confidence=Confidence.CERTAIN,
+        what=f"was refused by its node after the scheduler had placed it there ({reason})",
+        evidence=(_status(f"pod: {reason}"), *[_event(event) for event in told[-1:]]),
+        cure="Its owner makes another pod; delete the failed one. Where it comes again, see the node's device plugin and what "
+        "the node can really give",
+    )
+
+
 def _near(question: Question, event: Event) -> bool:
     ended = question.ended_at
     return ended is None or event.last_seen_at is None or abs(event.last_seen_at - ended) <= _SAME_MOMENT_SECONDS
@@ -403,10 +426,7 @@ def _late_children(question: Question, late: tuple[Hit, ...]) -> Diagnosis:
             )
         )
     evidence += _probe_evidence(question)
-    if question.exit_code is not None:
-        evidence.append(_status(_ending(question)))
-    elif case.state.state == "running":
-        evidence.append(_status("the container itself runs: its status shows nothing of this"))
+    evidence += _how_it_stands(question)
     after = f" after {duration(life)}" if life is not None else ""
     short = question.pressure
     return Diagnosis(
@@ -414,11 +434,7 @@ def _late_children(question: Question, late: tuple[Hit, ...]) -> Diagnosis:
         confidence=Confidence.LIKELY,
         what=f"has its workers killed by {program}'s own timeout{after}"
         + (" and its readiness probe fails" if question.events("Unhealthy", having="Readiness") else "")
-        + (
-            f"; Kubernetes only shows exit code {question.exit_code}"
-            if question.exit_code is not None
-            else ", inside a container that runs on: Kubernetes shows nothing"
-        ),
+        + _and_then(question),
         evidence=(*evidence, *short.evidence),
         cure=(
             f"Give it the resources it has where it works; raising {program}'s timeout only hides that it is starved"
@@ -437,8 +453,7 @@ def _shot_children(question: Question, others: tuple[Hit, ...]) -> Diagnosis:
     node_says = tuple(event for event in case.node_events if event.reason in ("OOMKilling", "SystemOOM"))
     evidence = [_counted(others), *([_counted(kernel)] if kernel else []), *[_event(event) for event in node_says[:1]]]
     evidence += _probe_evidence(question)
-    if question.exit_code is None and case.state.state == "running":
-        evidence.append(_status("the container itself runs: its status shows nothing of this"))
+    evidence += _how_it_stands(question)
     version = case.node.kubelet_version if case.node else ""
     evidence.append(
         _spec(
@@ -451,13 +466,49 @@ def _shot_children(question: Question, others: tuple[Hit, ...]) -> Diagnosis:
     return Diagnosis(
         cause=Cause.CHILD_KILLED,
         confidence=Confidence.LIKELY if is_memory else Confidence.POSSIBLE,
-        what="has child processes killed (SIGKILL) inside a container that runs on"
-        + (", most likely for memory" if is_memory else ""),
+        what="has child processes killed (SIGKILL)"
+        + (", most likely for memory" if is_memory else "")
+        + _and_then(question),
         evidence=(*evidence, *question.pressure.evidence),
         cure="Raise the memory limit, or start fewer children: each holds memory of its own",
         root=question.pressure.memory,
         wants_memory=True,
     )
+
+
+def _dying_children(question: Question) -> Diagnosis | None:
+    """uvicorn's "Child process [12] died", a data loader that "exited unexpectedly": dead, and the log doesn't say of
+    what. gunicorn's workers that exit by themselves tell more in their own last words."""
+    died = question.case.signs.of(Sign.CHILD_DIED)
+    if question.exit_code is not None:
+        died = tuple(hit for hit in died if hit.program != "gunicorn")
+    if not died or (question.exit_code is None and len(died) < FEW_CHILD_KILLS):
+        return None
+    short = question.pressure
+    return Diagnosis(
+        cause=Cause.CHILD_KILLED,
+        confidence=Confidence.LIKELY if short.memory else Confidence.POSSIBLE,
+        what=f"loses child processes that die without a word{_and_then(question)}",
+        evidence=(_counted(died), *_probe_evidence(question), *_how_it_stands(question), *short.evidence),
+        cure="See whether memory is short (each child holds its own) or the children are too busy to answer their supervisor",
+        root=short.root,
+        wants_memory=bool(short.memory),
+        wants_cpu=bool(short.cpu),
+    )
+
+
+def _and_then(question: Question) -> str:
+    if question.exit_code is not None:
+        return f"; Kubernetes only shows exit code {question.exit_code}"
+    return ", inside a container that runs on: Kubernetes shows nothing"
+
+
+def _how_it_stands(question: Question) -> list[Evidence]:
+    if question.exit_code is not None:
+        return [_status(_ending(question))]
+    if question.case.state.state == "running":
+        return [_status("the container itself runs: its status shows nothing of this")]
+    return []
 
 
 def _task_limit(question: Question) -> Diagnosis | None:
@@ -486,9 +537,9 @@ def _probes(question: Question) -> Diagnosis | None:
         ended_by_kubelet = question.exit_code in (137, 143, 0)
         fits = (
             probe is not None
-            and ended_by_kubelet
-            and _run_fits(question, probe)
+            and question.exit_code in (137, 143)  # with 0 it may have ended by itself: only an event can tell
             and question.case.state.restart_count > 1
+            and _run_fits(question, probe)
         )
         if not killing and not (unhealthy and ended_by_kubelet) and not fits:
             continue
@@ -675,11 +726,13 @@ RULES: tuple[Callable[[Question], Diagnosis | None], ...] = (
     _image,
     _config,
     _out_of_memory,
+    _refused,
     _node_lost,
     _bad_command,
     _runtime_memory,
     _killed_children,
     _task_limit,
+    _dying_children,
     _probes,
     _crash,
     _completed,

@@ -29,6 +29,8 @@ class Cause(StrEnum):
     NODE_LOST = "node_lost"  # node gone, shut down or rebooted: spot and preemptible nodes
     EVICTED = "evicted"  # by the kubelet, under pressure
     PREEMPTED = "preempted"  # by the scheduler, for a pod of higher priority
+    REJECTED = "rejected"  # the kubelet refused it: no device, no room, after the scheduler had placed it
+    DEADLINE = "deadline"  # activeDeadlineSeconds
     COMPLETED = "completed"  # it ends with 0 and restartPolicy starts it again
     CRASH = "crash"  # SIGSEGV, SIGABRT, SIGILL, SIGBUS, SIGFPE
     ERROR_EXIT = "error_exit"

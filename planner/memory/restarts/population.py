@@ -243,5 +243,5 @@ def troubled_signs(case: Case) -> bool:
     """Whether the log alone tells of trouble that the pod's status doesn't show."""
     return (
         case.child_kills >= FEW_CHILD_KILLS
-        or len(case.signs.of(Sign.KERNEL_OOM, Sign.TASK_TIME_LIMIT)) >= FEW_CHILD_KILLS
+        or len(case.signs.of(Sign.KERNEL_OOM, Sign.TASK_TIME_LIMIT, Sign.CHILD_DIED)) >= FEW_CHILD_KILLS
     )
