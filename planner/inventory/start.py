@@ -13,6 +13,7 @@ from planner.inventory.model import CommandForm
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh", "ksh"})
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,62}\Z")
+_WRITTEN = re.compile(rf"(?:{'|'.join(CommandForm)})(?: [A-Za-z0-9_][A-Za-z0-9._+-]{{0,62}})?\Z")
 _SEPARATORS = re.compile(r"&&|\|\||[;\n]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SET_UP = frozenset({"set", "cd", "export", "source", ".", "ulimit", "umask", "echo", "sleep", "mkdir", "true", ":"})
@@ -34,6 +35,19 @@ def start_of(command: Sequence[str], args: Sequence[str]) -> tuple[CommandForm, 
     if not command:
         return CommandForm.IMAGE, ""
     return _start_of((*command, *args))
+
+
+def written_start(form: CommandForm, program: str) -> str:
+    """Form and program as one text, ``"shell python"``: how a kept pod template holds them."""
+    return f"{form} {program}".rstrip()
+
+
+def read_start(text: str | None) -> tuple[CommandForm, str]:
+    """The opposite of `written_start`; what isn't such a text (or None) says nothing about the start."""
+    if text is None or not _WRITTEN.match(text):
+        return CommandForm.IMAGE, ""
+    form, _, program = text.partition(" ")
+    return CommandForm(form), program
 
 
 @lru_cache(maxsize=4096)

@@ -114,7 +114,9 @@ def test_a_gzip_bomb_is_refused_before_it_is_unpacked() -> None:
         read(bomb)
 
 
-@pytest.mark.parametrize("data", [b"3", b"hello", b'"text"', b"[1, 2]", b"- 1", b"- x", b"-", b"true", b'{"kind": "List", "items": {}}'])
+@pytest.mark.parametrize(
+    "data", [b"3", b"hello", b'"text"', b"[1, 2]", b"- 1", b"- x", b"-", b"true", b'{"kind": "List", "items": {}}']
+)
 def test_what_holds_no_object_is_told(data: bytes) -> None:
     snapshot = read(data)
     assert names(snapshot) == []

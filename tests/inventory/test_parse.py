@@ -83,7 +83,11 @@ def test_environment_arguments_mounts_and_other_annotations_are_dropped() -> Non
         lifecycle={"preStop": {"exec": {"command": [SECRET]}}},
         workingDir=SECRET,
     )
-    objects: list[Object] = [pod(containers=[secret], hostname=SECRET), workload(template=template("app", secret))]
+    forged = container("forged") | {wire.START: f"exec {SECRET} {SECRET}"}
+    objects: list[Object] = [
+        pod(containers=[secret], hostname=SECRET),
+        workload(template=template("app", secret, forged)),
+    ]
     for one in objects:
         one["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": SECRET}
     terminated = {"exitCode": 1, "message": SECRET}

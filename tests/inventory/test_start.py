@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.inventory.model import CommandForm
-from planner.inventory.start import start_of
+from planner.inventory.start import read_start, start_of, written_start
 
 IMAGE, EXEC, SHELL, SHELL_EXEC = CommandForm.IMAGE, CommandForm.EXEC, CommandForm.SHELL, CommandForm.SHELL_EXEC
 
@@ -46,3 +46,14 @@ def test_start_of(command: list[str], args: list[str], form: CommandForm, progra
 def test_the_program_is_a_name_and_nothing_else(command: list[str], args: list[str]) -> None:
     _, program = start_of(command, args)
     assert program == "" or (len(program) <= 63 and not set(program) & set(" =/$\"'\n"))
+
+
+@pytest.mark.parametrize("form", CommandForm)
+@pytest.mark.parametrize("program", ["", "python", "entrypoint.sh"])
+def test_a_start_is_written_and_read_back(form: CommandForm, program: str) -> None:
+    assert read_start(written_start(form, program)) == (form, program)
+
+
+@pytest.mark.parametrize("text", [None, "", "magic python", "exec python --password x", "exec  python", "exec a/b"])
+def test_what_is_no_start_says_nothing(text: str | None) -> None:
+    assert read_start(text) == (IMAGE, "")

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from planner.inventory import model, wire
-from planner.inventory.model import EMPTY, Amounts, CommandForm, FrozenMap
+from planner.inventory.model import EMPTY, Amounts, FrozenMap
 from planner.inventory.records.selectors import (
     read_selector,
     read_term,
@@ -15,7 +15,7 @@ from planner.inventory.records.selectors import (
     read_tolerations,
 )
 from planner.inventory.records.shared import Shared, amount, annotations_of, given, metadata_of, read_owner, seconds_of
-from planner.inventory.start import start_of
+from planner.inventory.start import read_start, start_of, written_start
 from planner.vocabulary import CPU, MEMORY
 
 DEFAULT_GRACE_SECONDS = 30
@@ -24,7 +24,6 @@ _NO_STATE = ("", "", "", None, None, None, None)
 _NO_AFFINITY = wire.Affinity()
 _NO_RESOURCES = wire.Resources()
 _NO_NODE_AFFINITY = model.NodeAffinity()
-_FORMS = frozenset(form.value for form in CommandForm)
 _SOURCES: dict[str, str] = {
     info.name: info.encode_name for info in msgspec.structs.fields(wire.Volume) if info.name != "name"
 }
@@ -126,8 +125,9 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
     for containers in (spec.containers, spec.init_containers):
         for container in containers or ():
             if container.command:
-                form, program = start_of(container.command, container.args or ())
-                container.start = f"{form} {program}".rstrip()
+                container.start = written_start(*start_of(container.command, container.args or ()))
+            elif container.start is not None:  # a template kept before, or an object that only looks like one
+                container.start = written_start(*read_start(container.start))
             container.command = container.args = None
     if spec.volumes:
         spec.volumes = [v for v in spec.volumes if not v.name.startswith(_MOUNTED_BY_ADMISSION)] or None
@@ -184,7 +184,7 @@ def _container(shared: Shared, container: wire.Container, host_network: bool) ->
     requests = shared.amounts(resources.requests)
     if any(name not in requests for name in limits):  # SetDefaults_Pod: a request left out is the limit
         requests = FrozenMap({**limits, **requests})
-    form, _, program = (container.start or CommandForm.IMAGE).partition(" ")
+    form, program = read_start(container.start)
     return model.Container(
         name=container.name,
         image=container.image or "",
@@ -192,7 +192,7 @@ def _container(shared: Shared, container: wire.Container, host_network: bool) ->
         limits=limits,
         host_ports=_host_ports(container.ports, host_network),
         restart_policy=container.restart_policy,
-        command_form=CommandForm(form) if form in _FORMS else CommandForm.IMAGE,
+        command_form=form,
         program=program,
         startup_probe=_probe(container.startup_probe),
         readiness_probe=_probe(container.readiness_probe),
