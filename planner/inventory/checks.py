@@ -76,7 +76,8 @@ _NEEDED_FOR_DEVICES = {
 
 def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
     """Kinds that were not in the input or were refused, and which answer that weakens."""
-    specs = {pod.spec for pod in snapshot.pods} | {one.template.spec for one in snapshot.workloads}
+    every = [*(pod.spec for pod in snapshot.pods), *(one.template.spec for one in snapshot.workloads)]
+    specs = {id(spec): spec for spec in every}.values()
     needed = dict(_NEEDED)
     if any(volume.kind == "persistentVolumeClaim" for spec in specs for volume in spec.volumes):
         needed |= {kind: (Severity.WARNING, what) for kind, what in _NEEDED_FOR_CLAIMS.items()}
@@ -376,15 +377,16 @@ def _asked_resources(spec: PodSpec) -> set[str]:
 def _held_by_node(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     """Node name → resource → what its bound pods ask for; their number as ``pods``."""
     held: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    asked: dict[PodSpec, dict[str, int]] = {}
+    asked: dict[int, dict[str, int]] = {}  # by the spec's identity: one object a template, and costly to hash
     for pod in snapshot.pods:
         if not pod.node_name or pod.is_terminal:
             continue
-        if pod.spec not in asked:
-            asked[pod.spec] = {name: requested(pod.spec, name) for name in _asked_resources(pod.spec)}
+        spec = id(pod.spec)
+        if spec not in asked:
+            asked[spec] = {name: requested(pod.spec, name) for name in _asked_resources(pod.spec)}
         total = held[pod.node_name]
         total[PODS] += 1
-        for name, amount in asked[pod.spec].items():
+        for name, amount in asked[spec].items():
             total[name] += amount
     return held
 
