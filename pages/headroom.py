@@ -6,7 +6,6 @@ from planner.ui import cache, seats_view, session
 st.title("Headroom")
 snapshot = session.cluster()
 nodes = cache.answer(plan.seats, snapshot)
-workloads = cache.answer(plan.overview, snapshot).workloads
 
 seats_view.figures(nodes)
 
@@ -16,4 +15,4 @@ seats_view.seats(seats_view.chosen(nodes))
 
 st.subheader("Where the next pod fits")
 st.caption("One more pod of each workload, as it is now, with everything else as it is.")
-seats_view.next_pods(nodes, workloads)
+seats_view.next_pods(nodes, snapshot)

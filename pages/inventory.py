@@ -18,4 +18,6 @@ with what:
 st.subheader("Findings")
 found = findings.of(snapshot)
 st.caption(findings.summary(found))
-findings.table(found)
+findings.show(found, at_most=40)
+with st.expander("As a table", icon=":material/table:"):
+    findings.table(found)

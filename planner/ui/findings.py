@@ -49,6 +49,8 @@ def show(findings: Sequence[Finding], *, at_most: int | None = None) -> None:
         what = f"**{words.literal(finding.object)}**: {words.literal(finding.what)}" if finding.object else finding.what
         mend = f"  \n:gray[{words.literal(finding.mend)}]" if finding.mend else ""
         st.markdown(f"{GLYPH[finding.severity]} {what}{mend}")
+    if at_most is not None and len(findings) > at_most:
+        st.caption(f"and {len(findings) - at_most:,} more")
 
 
 def table(findings: Sequence[Finding]) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 from planner.figures import gpu_bars
 from planner.results import ClusterOverview, Verdict, WorkloadOverview
 from planner.ui import charts, rollout_inputs, tables, verdict, words
+from planner.vocabulary import NVIDIA_GPU
 
 _SHOWN = 6  # workloads in trouble that are told one by one; the table has all
 
@@ -72,10 +73,9 @@ def gpus(overview: ClusterOverview) -> None:
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
     rows = [
         {
-            "model": line.model or "unknown",
-            "resource": line.resource,
+            "model": (line.model or "unknown") if line.resource == NVIDIA_GPU else f"{line.model} {line.resource}",
             "nodes": line.node_count,
-            "allocatable": line.allocatable,
+            "there are": line.allocatable,
             "held": line.requested,
             "free": line.free,
             "waited for": line.pending,

@@ -16,12 +16,12 @@ def answer(result: RolloutResult) -> None:
     """The verdict first, Kubernetes' own words under it, what chance has to do with it, then the key figures."""
     verdict.show(result.verdict, result.reason, result.sentence)
     for message in dict.fromkeys(filter(None, (w.scheduler_message or w.quota_message for w in result.workloads))):
-        st.caption("What kubectl describe would show (FailedScheduling or FailedCreate)")
+        st.caption("In Kubernetes' own words, as kubectl describe would show them")
         st.code(message, language=None, wrap_lines=True)
     if result.growth:
         st.caption(f":material/trending_up: {words.literal(result.growth)}")
     if result.luck is not None:
-        st.caption(f":material/casino: Placement: {words.literal(result.luck.sentence)}")
+        st.caption(f":material/casino: This rollout {words.literal(result.luck.sentence)}.")
     if result.preempted:
         victims = words.literal(", ".join(result.preempted))
         st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")
@@ -37,7 +37,8 @@ def _figures(result: RolloutResult) -> None:
         st.metric("Most pods at once", f"{first.peak_pods:,}", border=True, height="stretch")
         for name in gpus:
             held = f"{result.peak_held.get(name, 0):,} of {result.capacity[name]:,}"
-            st.metric(f"Peak {name} held", held, border=True, height="stretch", help="By the whole cluster.")
+            label = "Peak GPUs held" if len(gpus) == 1 else f"Peak {name}"
+            st.metric(label, held, border=True, height="stretch", help=f"{name}, by the whole cluster.")
         st.metric("Duration, estimate", _duration(first), border=True, height="stretch", help=_basis(first))
         waiting = sum(pods.count for pods in result.pending)
         st.metric("Pods left waiting", f"{waiting:,}", border=True, height="stretch", help="In the whole cluster.")
@@ -81,7 +82,7 @@ def remedies(result: RolloutResult) -> None:
 
 def _remedy(remedy: Remedy, place: int) -> None:
     st.markdown(f"**{words.literal(remedy.title)}**")
-    st.markdown(words.literal(remedy.sentence))
+    st.markdown(words.literal(words.sentence(remedy.sentence)))
     with st.container(horizontal=True):
         st.badge(f"lowest Ready {remedy.lowest_ready} of {remedy.replicas}", color="blue")
         st.badge(f"~ {words.duration(remedy.seconds)}", icon=":material/timer:", color="blue")
@@ -125,6 +126,7 @@ def document(result: RolloutResult, scenario: Scenario, snapshot: Snapshot) -> d
 
 def pending(result: RolloutResult) -> None:
     """Pods that wait at the end, in the whole cluster."""
+    st.subheader("Pods left waiting")
     rows = [
         {
             "namespace": pods.namespace,
@@ -144,10 +146,10 @@ def timeline_rows(rollout: WorkloadRollout) -> list[dict[str, object]]:
         {
             "step": row.tick,
             "seconds": row.seconds,
+            "event": row.event,
             **{state.value: row.counts.get(state.value, 0) for state in PodState},
             "ready": row.ready,
             **{f"held {name}": row.held.get(name, 0) for name in held},
-            "event": row.event,
         }
         for row in rollout.timeline
     ]

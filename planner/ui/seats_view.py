@@ -8,8 +8,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from planner.figures import node_seats, pool_seats
-from planner.results import NodeSeats, WorkloadOverview
+from planner.inventory.checks import requested
+from planner.inventory.model import Snapshot, Workload
+from planner.results import NodeSeats
 from planner.ui import charts, link, tables, words
+from planner.vocabulary import is_gpu_resource
 
 _ALL = "all"
 _NAMED = 12  # nodes named in a line before "and n more"
@@ -62,7 +65,7 @@ def _open(place: list[str]) -> None:
     st.session_state["pool"], st.session_state["zone"] = place[0], place[1]
 
 
-def next_pods(nodes: Sequence[NodeSeats], workloads: Sequence[WorkloadOverview]) -> None:
+def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
     """For each workload: on how many nodes one more of its pods fits now, and where."""
     fits = defaultdict(list)
     for node in nodes:
@@ -70,15 +73,24 @@ def next_pods(nodes: Sequence[NodeSeats], workloads: Sequence[WorkloadOverview])
             fits[workload].append(node.node)
     rows = [
         {
-            "workload": line.workload,
-            "fits now": "✓ yes" if fits[line.workload] else "✗ nowhere",
-            "on nodes": len(fits[line.workload]),
-            "GPUs a pod": line.gpus // line.replicas if line.replicas else None,
-            "where": _named(fits[line.workload]),
+            "workload": key,
+            "asks for": f"{gpus} GPU" if gpus else "no GPU",
+            "fits now": "✓ yes" if fits[key] else "✗ nowhere",
+            "on nodes": len(fits[key]),
+            "where": _named(fits[key]),
         }
-        for line in sorted(workloads, key=lambda line: (bool(fits[line.workload]), -line.gpus, line.workload))
+        for gpus, key in sorted(
+            ((_gpus(workload), workload.key) for workload in snapshot.workloads if not workload.is_finished),
+            key=lambda line: (-line[0], bool(fits[line[1]]), line[1]),
+        )
     ]
     tables.show(rows, alt=f"Where the next pod of each of {len(rows)} workloads fits", empty="No workload.")
+
+
+def _gpus(workload: Workload) -> int:
+    spec = workload.template.spec
+    names = {name for container in (*spec.containers, *spec.init_containers) for name in container.requests}
+    return sum(requested(spec, name) for name in names if is_gpu_resource(name))
 
 
 def _named(nodes: Sequence[str]) -> str:

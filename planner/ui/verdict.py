@@ -9,6 +9,7 @@ import streamlit as st
 from planner.figures import palette
 from planner.results import Reason, Verdict
 from planner.ui.words import literal
+from planner.ui.words import sentence as as_sentence
 
 GLYPH = palette.VERDICT_GLYPH
 WORD = {
@@ -61,9 +62,7 @@ def words(verdict: Verdict, reason: Reason = Reason.NONE) -> str:
 def why(verdict: Verdict, sentence: str) -> str:
     """The sentence without the verdict it may begin with, for where a title or a badge has said that."""
     head, colon, rest = sentence.partition(": ")
-    if colon and head == verdict.value.replace("_", " "):
-        sentence = f"{rest[:1].upper()}{rest[1:]}"
-    return f"{sentence.rstrip('.')}."
+    return as_sentence(rest if colon and head == verdict.value.replace("_", " ") else sentence)
 
 
 def show(verdict: Verdict, reason: Reason, sentence: str) -> None:

@@ -15,6 +15,13 @@ def literal(text: str) -> str:
     return _MARKDOWN.sub(r"\\\g<0>", text)
 
 
+def sentence(text: str) -> str:
+    """`text` with a capital letter and a full stop, unless it begins with a name (``prod/api needs …``)."""
+    first = text.partition(" ")[0]
+    is_name = any(sign in first for sign in "/.-_") or any(letter.isupper() for letter in first)
+    return f"{text if is_name else text[:1].upper() + text[1:]}".rstrip(".") + "."
+
+
 def count(number: int, noun: str, plural: str = "") -> str:
     """``1 pod``, ``2 pods``, ``1,523 nodes``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
