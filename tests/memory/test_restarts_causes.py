@@ -8,7 +8,7 @@ import pytest
 
 from planner.inventory.model import ContainerState, FrozenMap, PodSpec, Probe, Volume
 from planner.memory.restarts import restarts
-from planner.memory.restarts.causes import patience_seconds
+from planner.memory.restarts.causes_probes import patience_seconds
 from planner.memory.restarts.model import Activity, Cause, Confidence, EvidenceSource
 from tests.memory.restart_cases import (
     GIB,

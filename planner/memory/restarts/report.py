@@ -9,11 +9,13 @@ from dataclasses import replace
 from planner.inventory.model import Finding, Presence, Severity, Snapshot
 from planner.inventory.usage import Usage, usage_now
 from planner.memory.restarts import noise
-from planner.memory.restarts.causes import IMAGE_REASONS, Question, diagnose
+from planner.memory.restarts.causes import diagnose
+from planner.memory.restarts.causes_start import IMAGE_REASONS
 from planner.memory.restarts.gone import gone
 from planner.memory.restarts.model import Activity, Cause, Confidence, Diagnosis, Loop, RestartReport
 from planner.memory.restarts.population import Case, Population, cases
 from planner.memory.restarts.pressure import pressure
+from planner.memory.restarts.question import Question
 from planner.memory.suggestion import Suggestion, suggest
 from planner.memory.wording import count, duration, listing, short_name
 from planner.vocabulary import MEMORY
