@@ -29,6 +29,8 @@ from planner.results import (
     WorkloadRollout,
 )
 from planner.rollout import grid as grids
+from planner.rollout.certain import Course, certain_course
+from planner.rollout.controllers.deployment import sets_by_owner
 from planner.rollout.luck import sample
 from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate
@@ -129,12 +131,7 @@ def _similar(snapshot: Snapshot, key: str) -> str:
 
 
 def _pace(cluster: Cluster, revision: Revision, change: WorkloadChange) -> Pace:
-    snapshot, owners = cluster.snapshot, pods_by_owner(cluster)
-    workload = revision.before or revision.after
-    uids = [workload.uid] if workload.uid else []
-    if workload.kind == "Deployment":
-        uids = [r.uid for r in snapshot.replica_sets if r.owner is not None and r.owner.uid == workload.uid]
-    pods = (snapshot.pods[i] for uid in uids for i in owners.get(uid, ()))
+    pods = (cluster.snapshot.pods[i] for i in _pods_of(cluster, revision.before or revision.after))
     return learn_pace(
         revision.after, pods, startup_seconds=change.startup_seconds, termination_seconds=change.termination_seconds
     )
@@ -400,29 +397,49 @@ def overview(snapshot: Snapshot) -> ClusterOverview:
 
 
 def _overview_line(cluster: Cluster, workload: Workload) -> WorkloadOverview:
-    revision = Revision(before=workload, after=workload, has_new_template=True)
-    run = simulate(cluster, [revision])
-    done = run.done[workload.key]
-    why: Explanation | None = None if done else explain(run, revision)
-    unknown = unknowns(run, revision) if done else ()
-    moments = run.moments[workload.key]
-    pods = run.pods[workload.key]
-    nodes = {p.node for p in pods if p.is_bound}
+    """One workload's line; counted where its course is certain, simulated where it isn't."""
+    indices = _pods_of(cluster, workload)
+    pods = [cluster.snapshot.pods[i] for i in indices]
+    nodes = {cluster.node_index[p.node_name] for p in pods if p.node_name in cluster.node_index}
     gpus = sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
-    replicas = workload.replicas or run.status[workload.key].get("desiredNumberScheduled", 0)
-    lowest = min(m.ready for m in moments[1:])
-    sentence = why.sentence if why else f"completes in {run.ticks} steps; at worst {lowest} of {replicas} Ready"
+    replicas = len(nodes) if workload.kind == "DaemonSet" else workload.replicas
+    course = certain_course(cluster, workload)
+    why: Explanation | None = None
+    unknown: tuple[str, ...] = ()
+    if course is None or not course.completes:
+        revision = Revision(before=workload, after=workload, has_new_template=True)
+        run = simulate(cluster, [revision])
+        why = None if run.done[workload.key] else explain(run, revision)
+        unknown = () if why else unknowns(run, revision)
+        lowest = min(m.ready for m in run.moments[workload.key][1:])
+        course = Course(completes=why is None, ticks=run.ticks, lowest_ready=lowest, peak_pods=0)
+    if why:
+        sentence = why.sentence
+    elif unknown:
+        sentence = f"not known: {unknown[0]}"
+    else:
+        steps = f"{course.ticks} step" + ("" if course.ticks == 1 else "s")
+        sentence = f"completes in {steps}; at worst {course.lowest_ready} of {replicas} Ready"
     return WorkloadOverview(
         workload=workload.key,
         verdict=Verdict.STUCK if why else Verdict.UNKNOWN if unknown else Verdict.COMPLETES,
         reason=why.reason if why else Reason.UNKNOWN if unknown else Reason.NONE,
-        sentence=f"not known: {unknown[0]}" if unknown else sentence,
+        sentence=sentence,
         replicas=replicas,
-        ready=moments[0].ready,
+        ready=sum(p.is_ready and p.deleted_at is None for p in pods),
         gpus=gpus * replicas,
         gpu_model=", ".join(sorted({gpu_model(cluster.nodes[n]) for n in nodes} - {""})) if gpus else "",
         node_pools=tuple(sorted({node_pool(cluster.nodes[n]) for n in nodes} - {""})),
     )
+
+
+def _pods_of(cluster: Cluster, workload: Workload) -> list[int]:
+    """Indices of the workload's pods in the snapshot, those of all its ReplicaSets for a Deployment."""
+    owners = pods_by_owner(cluster)
+    uids = [workload.uid]
+    if workload.kind == "Deployment":
+        uids = [r.uid for r in sets_by_owner(cluster).get(workload.uid, ())]
+    return [i for uid in uids for i in owners.get(uid, ())]
 
 
 def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:

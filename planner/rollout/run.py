@@ -11,7 +11,7 @@ from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.statefulset import StatefulSetController
-from planner.rollout.simulation import Controller, Moment, Simulation
+from planner.rollout.simulation import Controller, Moment, Simulation, Tally
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
@@ -115,10 +115,11 @@ def simulate(
     if failing and never_ready is None:
         simulation.never_ready = lambda pod: pod.is_new and _workload_of(controllers, pod) in failing
     moments: dict[str, list[Moment]] = {key: [] for key in controllers}
+    tallies = {key: _tally(simulation, controllers, key) for key in controllers}
 
     def look() -> None:
-        for key, controller in controllers.items():
-            moments[key].append(simulation.moment(controller.all_pods(simulation)))
+        for key, tally in tallies.items():
+            moments[key].append(tally.moment(simulation))
 
     look()
     simulation.tick_number = 0
@@ -156,6 +157,13 @@ def simulate(
     )
 
 
+def _tally(simulation: Simulation, controllers: dict[str, RolloutController], key: str) -> Tally:
+    def owns(pod: LivePod) -> bool:
+        return _workload_of(controllers, pod) == key
+
+    return Tally(simulation, controllers[key].all_pods(simulation), owns)
+
+
 def _made_by(simulation: Simulation, controllers: dict[str, RolloutController]) -> dict[str, list[LivePod]]:
     made: dict[str, list[LivePod]] = {key: [] for key in controllers}
     for pod in simulation.ever_waiting:
@@ -166,9 +174,8 @@ def _made_by(simulation: Simulation, controllers: dict[str, RolloutController]) 
 
 
 def _is_done(simulation: Simulation, controller: RolloutController) -> bool:
-    return controller.is_complete(simulation) and not any(
-        p.is_terminating for p in controller.all_pods(simulation)
-    )
+    """Complete, and the last old pod is gone."""
+    return controller.is_complete(simulation) and not controller.is_terminating(simulation)
 
 
 def _workload_of(controllers: dict[str, RolloutController], pod: LivePod) -> str:

@@ -7,6 +7,7 @@ and scheduler work until they have nothing left to do. Start-up and termination 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
@@ -18,7 +19,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand, device_table
 from planner.scheduling.filters import Fails
 from planner.scheduling.pod import NOWHERE, LivePod
-from planner.scheduling.scheduler import Budget, Scheduler
+from planner.scheduling.scheduler import Attempt, Budget, Scheduler
 from planner.scheduling.selectors import labels_match
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State, carried_terms
@@ -91,6 +92,73 @@ class Event:
 _FREED_BY_REMOVAL = frozenset((Fails.RESOURCES, Fails.DEVICES, Fails.EXCLUSIVE_CLAIM, Fails.DISK))
 
 
+class Tally:
+    """Counts of one workload's pods, kept up to date from the simulation's news.
+
+    Parameters
+    ----------
+    pods : the workload's pods at the start
+    owns : Callable[[LivePod], bool]
+        Whether a pod made later is the workload's.
+    """
+
+    def __init__(self, simulation: Simulation, pods: Iterable[LivePod], owns: Callable[[LivePod], bool]) -> None:
+        self._owns = owns
+        self._states: dict[int, tuple[str, bool]] = {}  # pod's number → its state, and whether it is bound
+        self._counts: Counter[str] = Counter()
+        self._held: Counter[str] = Counter()
+        self._bound = 0
+        self._read = len(simulation.news)
+        for pod in pods:
+            self._take(simulation, pod)
+
+    def _take(self, simulation: Simulation, pod: LivePod) -> None:
+        before = self._states.pop(pod.number, None)
+        if before is not None:
+            self._counts[before[0]] -= 1
+            self._hold(simulation, pod, -1 if before[1] else 0)
+        if pod.is_gone:
+            return
+        if pod.is_terminating:
+            state = "terminating"
+        elif not pod.is_bound:
+            state = "pending"
+        else:
+            state = ("new_" if pod.is_new else "old_") + ("ready" if pod.is_ready else "waits")
+        self._states[pod.number] = (state, pod.is_bound)
+        self._counts[state] += 1
+        self._hold(simulation, pod, 1 if pod.is_bound else 0)
+
+    def _hold(self, simulation: Simulation, pod: LivePod, sign: int) -> None:
+        self._bound += sign
+        if sign:
+            for name, amount in simulation.extended(pod.shape):
+                self._held[name] += sign * amount
+
+    def moment(self, simulation: Simulation) -> Moment:
+        """The counts at this moment."""
+        news = simulation.news
+        for pod in dict.fromkeys(news[self._read :]):
+            if pod.number in self._states or self._owns(pod):
+                self._take(simulation, pod)
+        self._read = len(news)
+        counts = self._counts
+        return Moment(
+            tick=simulation.tick_number,
+            pods=len(self._states),
+            bound=self._bound,
+            ready=counts["old_ready"] + counts["new_ready"],
+            pending=counts["pending"],
+            terminating=counts["terminating"],
+            old_ready=counts["old_ready"],
+            old_not_ready=counts["old_waits"],
+            new_ready=counts["new_ready"],
+            new_starting=counts["new_waits"],
+            held=simulation.held(),
+            held_by_workload=dict(+self._held),
+        )
+
+
 def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
     """uid of an owner → indices of its pods that aren't Succeeded or Failed; made once a cluster."""
 
@@ -149,6 +217,7 @@ class Simulation:
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound
         self.ever_waiting: list[LivePod] = []
+        self.news: list[LivePod] = []  # pods in the order in which something happened to them
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
         self._taken_up: set[str] = set()  # uids of owners all of whose pods are in motion
         self._live: dict[int, LivePod] = {}  # index in the snapshot → the pod in motion
@@ -156,6 +225,8 @@ class Simulation:
         self._made = 0
         self._clock = 0  # order in the scheduling queue
         self._events: list[Event] = []  # what may make a waiting pod fit, in order
+        self._version = 0  # changes of what the scheduler sees
+        self._failed: dict[int, tuple[int, Attempt]] = {}  # id of a shape → version and attempt of its last failure
         self._woken: dict[tuple[int, frozenset[int], int], bool] = {}  # (shape, refusals, event) → whether it wakes
         self.replacement: Callable[[LivePod], Controller | None] = lambda pod: None
         self._take_up_unfinished()
@@ -207,6 +278,7 @@ class Simulation:
         )
         self._live[index] = live
         self.pods.setdefault(live.owner, []).append(live)
+        self.news.append(live)
         if live.is_bound:
             self._on_node.setdefault(live.node, {})[live.number] = live
             if live.is_terminating:
@@ -325,6 +397,7 @@ class Simulation:
         pod.is_gated = bool(shape.spec.scheduling_gates) or bool(self._missing(shape))
         pod.never_ready = self.never_ready(pod)
         self.pods.setdefault(owner, []).append(pod)
+        self.news.append(pod)
         self._enqueue(pod)
         return pod
 
@@ -348,13 +421,17 @@ class Simulation:
         if not pod.is_bound:
             self._forget(pod)
             return
+        self._version += 1
         pod.is_terminating = True
+        self.news.append(pod)
         self.touched.append(pod)
         self.state.terminate(pod.shape, pod.node)
         self.terminating.append(pod)
 
     def _forget(self, pod: LivePod) -> None:
+        self._version += 1
         pod.is_gone = True
+        self.news.append(pod)
         self.pods[pod.owner].remove(pod)
         self.admission.charge(pod.namespace, pod.shape.spec, -1)
         if pod.nominated != NOWHERE:
@@ -380,17 +457,27 @@ class Simulation:
         (`SchedulerPopFromBackoffQ`). Source: kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go`.
         """
         did_something = False
-        while True:
-            ready = [p for p in self.queue if not p.is_gone and not p.is_bound and not p.is_gated and self._is_woken(p)]
-            if not ready:
-                break
-            pod = min(ready, key=lambda p: (p.failed_tick >= self.tick_number - 1, -p.priority, p.queued_at))
-            did_something |= self._try(pod)
+        ready = self._ready_to_try()
+        while ready:
+            version = self._version
+            did_something |= self._try(ready.pop())
+            if self._version != version:
+                ready = self._ready_to_try()
         self.queue = [p for p in self.queue if not p.is_gone and not p.is_bound]
         return did_something
 
+    def _ready_to_try(self) -> list[LivePod]:
+        """Waiting pods to try now, the first of them last."""
+        ready = [p for p in self.queue if not p.is_gone and not p.is_bound and not p.is_gated and self._is_woken(p)]
+        ready.sort(key=lambda p: (p.failed_tick >= self.tick_number - 1, -p.priority, p.queued_at), reverse=True)
+        return ready
+
     def _try(self, pod: LivePod) -> bool:
-        attempt = self.scheduler.attempt(pod)
+        failed = self._failed.get(id(pod.shape))
+        if failed is not None and failed[0] == self._version and pod.nominated == NOWHERE:
+            attempt = failed[1]  # nothing changed since one like it failed
+        else:
+            attempt = self.scheduler.attempt(pod)
         if attempt.node != NOWHERE:
             self._bind(pod, attempt.node)
             return True
@@ -402,6 +489,8 @@ class Simulation:
         pod.seen_events = len(self._events)
         if attempt.nominated != NOWHERE:
             return self._preempt(pod, attempt.nominated, attempt.victims)
+        if pod.nominated == NOWHERE:
+            self._failed[id(pod.shape)] = (self._version, attempt)
         return False
 
     def _is_woken(self, pod: LivePod) -> bool:
@@ -420,20 +509,24 @@ class Simulation:
 
     def _release_nomination(self, pod: LivePod) -> None:
         """A nomination given up makes room for everyone who had to leave it."""
+        self._version += 1
         self.scheduler.clear_nomination(pod)
         self._events.append(Event(pod.shape, is_removal=True))
 
     def _bind(self, pod: LivePod, node: int) -> None:
+        self._version += 1
         self.scheduler.bind(pod, node)
         self._events.append(Event(pod.shape, is_removal=False))
         pod.started_at = self.now
         pod.message = None
+        self.news.append(pod)
         self._on_node.setdefault(node, {})[pod.number] = pod
         if not pod.never_ready:
             self.starting.append(pod)
 
     def _preempt(self, pod: LivePod, node: int, victims: Iterable[LivePod]) -> bool:
         was = pod.nominated
+        self._version += 1
         self.scheduler.nominate(pod, node)
         for rival in [p for p in self.scheduler.nominations if p.nominated == node and p.priority < pod.priority]:
             self._release_nomination(rival)
@@ -486,6 +579,7 @@ class Simulation:
                 pod.is_ready = pod.is_running = True
                 pod.ready_at = self.now
                 pod.ready_tick = self.tick_number
+                self.news.append(pod)
         gone, self.terminating = self.terminating, []
         for pod in gone:
             self._forget(pod)
@@ -503,44 +597,7 @@ class Simulation:
             "extended-rows", lambda: [(n, row) for n, row in self.cluster.row.items() if is_extended_resource(n)]
         )
 
-    def moment(self, pods: Iterable[LivePod]) -> Moment:
-        """Counts of `pods` at this moment."""
-        bound = ready = pending = terminating = old_ready = old_not_ready = new_ready = new_starting = total = 0
-        by_workload: dict[str, int] = {}
-        for pod in pods:
-            total += 1
-            if pod.is_bound:
-                bound += 1
-                for name, amount in self._extended(pod.shape):
-                    by_workload[name] = by_workload.get(name, 0) + amount
-            if pod.is_terminating:
-                terminating += 1
-                continue
-            if not pod.is_bound:
-                pending += 1
-            elif pod.is_new:
-                new_ready += pod.is_ready
-                new_starting += not pod.is_ready
-            else:
-                old_ready += pod.is_ready
-                old_not_ready += not pod.is_ready
-            ready += pod.is_ready
-        return Moment(
-            tick=self.tick_number,
-            pods=total,
-            bound=bound,
-            ready=ready,
-            pending=pending,
-            terminating=terminating,
-            old_ready=old_ready,
-            old_not_ready=old_not_ready,
-            new_ready=new_ready,
-            new_starting=new_starting,
-            held=self.held(),
-            held_by_workload=by_workload,
-        )
-
-    def _extended(self, shape: Shape) -> list[tuple[str, int]]:
+    def extended(self, shape: Shape) -> list[tuple[str, int]]:
         def ask() -> list[tuple[str, int]]:
             names = self.cluster.resources
             return [

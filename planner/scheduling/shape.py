@@ -5,6 +5,7 @@ Pods of one template are one shape. Sources: kubernetes `pkg/scheduler/framework
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
@@ -258,16 +259,18 @@ def _disliked(cluster: Cluster, spec: PodSpec) -> IntArray | None:
 _MIN_IMAGE_BYTES, _MAX_IMAGE_BYTES = 23 * 1024 * 1024, 1000 * 1024 * 1024
 
 
+def _image_nodes(cluster: Cluster) -> Counter[str]:
+    return Counter(image for node in cluster.nodes for image in node.images)
+
+
 def _image_score(cluster: Cluster, spec: PodSpec) -> IntArray | None:
     """ImageLocality: bytes of the pod's images already on a node, scaled by how many nodes have them.
 
     Source: plugins/imagelocality `sumImageScores`, `calculatePriority`.
     """
     containers = spec.init_containers + spec.containers
-    spread: dict[str, int] = {}
-    for container in containers:
-        if container.image and container.image not in spread:
-            spread[container.image] = sum(1 for node in cluster.nodes if container.image in node.images)
+    known = cluster.remember("image-nodes", lambda: _image_nodes(cluster))
+    spread = {c.image: known.get(c.image, 0) for c in containers}
     if not any(spread.values()):
         return None
     largest = _MAX_IMAGE_BYTES * len(containers)

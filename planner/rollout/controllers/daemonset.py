@@ -6,10 +6,13 @@ Source: kubernetes `pkg/controller/daemon/{daemon_controller,update}.go` of 1.36
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import Enum
+from itertools import islice
 
 from planner.inventory.model import FrozenMap, Node, NodeAffinity, NodeSelectorTerm, PodSpec, Requirement, Toleration, Workload  # fmt: skip
 from planner.rollout.simulation import Simulation
 from planner.rollout.strategy import scaled_value
+from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.selectors import node_affinity_matches, tolerates, tolerates_taints
 from planner.vocabulary import CONTROLLER_REVISION_HASH, TAINT_NOT_READY, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE
@@ -24,6 +27,19 @@ _ALWAYS_TOLERATED = (
     Toleration(key="node.kubernetes.io/pid-pressure", operator="Exists", effect="NoSchedule"),
     Toleration(key=TAINT_UNSCHEDULABLE, operator="Exists", effect="NoSchedule"),
 )
+
+
+class NodeState(Enum):
+    """What a node has of the DaemonSet's pods; terminating ones count only for LEAVING."""
+
+    EMPTY = "empty"
+    LEAVING = "leaving"  # only terminating ones
+    NEW_READY = "new ready"
+    NEW_WAITS = "new waits"
+    OLD_READY = "old ready"
+    OLD_WAITS = "old waits"
+    SURGING = "surging"  # a new one not Ready beside an old one that is
+    REPLACED = "replaced"  # two, of which the old one can go
 
 
 class DaemonSetController:
@@ -41,13 +57,23 @@ class DaemonSetController:
             )
         self.spec = replace(spec, tolerations=spec.tolerations + extra)
         self._targets: tuple[int, ...] | None = None
+        self._target_set: frozenset[int] = frozenset()
+        self._pods: dict[int, list[LivePod]] = {}
+        self._state: dict[int, NodeState] = {}
+        self._nodes: dict[NodeState, set[int]] = {state: set() for state in NodeState}
+        self._order: list[int] = []
+        self._rank: dict[int, int] = {}
+        self._next = 0  # in the order, before which no Ready old pod is left
+        self._read = -1  # how much of the simulation's news is in; −1: nothing yet
 
     def targets(self, simulation: Simulation) -> tuple[int, ...]:
         """Nodes it should run on (`nodeShouldRunDaemonPod`: affinity and taints, not resources)."""
         if self._targets is None:
-            nodes = simulation.cluster.nodes
-            self._targets = tuple(i for i, node in enumerate(nodes) if self._should_run(node))
+            self._targets = self.find_targets(simulation.cluster)
         return self._targets
+
+    def find_targets(self, cluster: Cluster) -> tuple[int, ...]:
+        return tuple(i for i, node in enumerate(cluster.nodes) if self._should_run(node))
 
     def _should_run(self, node: Node) -> bool:
         if self.spec.node_name and self.spec.node_name != node.name:
@@ -69,23 +95,82 @@ class DaemonSetController:
         unavailable = scaled_value(strategy.max_unavailable, count, round_up=True)
         return surge, unavailable if surge or unavailable else 1
 
-    def _by_node(self, simulation: Simulation) -> dict[int, list[LivePod]]:
-        """Pods by the node they are on or meant for, terminating ones included."""
-        found: dict[int, list[LivePod]] = {}
-        for pod in self.all_pods(simulation):
-            node = pod.node if pod.is_bound else pod.ordinal  # a waiting daemon pod's affinity names its node
-            found.setdefault(node, []).append(pod)
-        return found
+    # ── nodes by what is on them, kept up to date from the simulation's news ────────────────────────────────────────
+    def _refresh(self, simulation: Simulation) -> None:
+        if self._read < 0:
+            self._pods = {}
+            for pod in self.all_pods(simulation):
+                self._pods.setdefault(_node_of(pod), []).append(pod)
+            self._read = len(simulation.news)
+            self._order = list(self.targets(simulation))
+            simulation.random.shuffle(self._order)  # the controller ranges over a map
+            dirty = set(self._pods).union(self._order)
+        else:
+            news = [p for p in simulation.news[self._read :] if p.owner == self.key]
+            self._read = len(simulation.news)
+            dirty = set()
+            for pod in news:
+                node = _node_of(pod)
+                dirty.add(node)
+                here = self._pods.setdefault(node, [])
+                if pod.is_gone and pod in here:
+                    here.remove(pod)
+                elif not pod.is_gone and pod not in here:
+                    here.append(pod)
+        for node in dirty:
+            before, after = self._state.get(node), self._judge(self._pods.get(node, []))
+            if before is not after:
+                if before is not None:
+                    self._nodes[before].discard(node)
+                self._state[node] = after
+                self._nodes[after].add(node)
+
+    def _judge(self, pods: list[LivePod]) -> NodeState:
+        new, old = self._pair(pods)
+        if new is None and old is None:
+            return NodeState.LEAVING if pods else NodeState.EMPTY
+        if new is not None and old is not None:
+            if new.is_ready or not old.is_ready:
+                return NodeState.REPLACED
+            return NodeState.SURGING
+        if new is not None:
+            return NodeState.NEW_READY if new.is_ready else NodeState.NEW_WAITS
+        assert old is not None
+        return NodeState.OLD_READY if old.is_ready else NodeState.OLD_WAITS
+
+    def _pair(self, pods: list[LivePod]) -> tuple[LivePod | None, LivePod | None]:
+        """The standing pods of the new and of the old revision (`findUpdatedPodsOnNode`)."""
+        new = old = None
+        for pod in pods:
+            if not pod.is_terminating:
+                if self._is_updated(pod):
+                    new = new or pod
+                else:
+                    old = old or pod
+        return new, old
+
+    def _in(self, *states: NodeState) -> list[int]:
+        """Target nodes in one of the states, in the controller's (arbitrary) order."""
+        targets = self._target_set
+        found = [n for state in states for n in self._nodes[state] if n in targets]
+        return sorted(found, key=self._rank.__getitem__)
+
+    def _count(self, *states: NodeState) -> int:
+        return sum(len(self._nodes[state] & self._target_set) for state in states)
+
+    # ── status ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    def is_terminating(self, simulation: Simulation) -> bool:
+        return any(p.is_terminating for p in self.all_pods(simulation))
 
     def status(self, simulation: Simulation) -> dict[str, int]:
-        by_node = self._by_node(simulation)
+        self._begin(simulation)
         targets = self.targets(simulation)
         updated = ready = current = 0
         for node in targets:
-            pods = [p for p in by_node.get(node, ()) if not p.is_terminating]
-            current += bool(by_node.get(node))
-            ready += any(p.is_ready for p in pods)
-            oldest = min(by_node.get(node, ()), key=lambda p: (not p.is_ready, p.number), default=None)
+            here = self._pods.get(node, [])
+            current += bool(here)
+            ready += any(p.is_ready and not p.is_terminating for p in here)
+            oldest = min(here, key=lambda p: (not p.is_ready, p.number), default=None)
             updated += oldest is not None and self._is_updated(oldest)
         return {
             "desiredNumberScheduled": len(targets),
@@ -94,44 +179,51 @@ class DaemonSetController:
             "numberReady": ready,
             "numberAvailable": ready,
             "numberUnavailable": len(targets) - ready,
-            "numberMisscheduled": sum(1 for node in by_node if node not in targets),
+            "numberMisscheduled": sum(1 for n, pods in self._pods.items() if pods and n not in self._target_set),
         }
 
     def is_complete(self, simulation: Simulation) -> bool:
-        by_node = self._by_node(simulation)
         if self.workload.strategy.kind == "OnDelete" and self.has_new_template:
             return False
-        for node in self.targets(simulation):
-            pods = by_node.get(node, [])
-            if not any(p.is_ready and not p.is_terminating and self._is_updated(p) for p in pods):
-                return False
-            if any(not self._is_updated(p) and not p.is_terminating for p in pods):
-                return False
-        return True
+        self._begin(simulation)
+        return len(self._nodes[NodeState.NEW_READY] & self._target_set) == len(self._target_set)
 
+    def _begin(self, simulation: Simulation) -> None:
+        if self._read < 0:
+            self._target_set = frozenset(self.targets(simulation))
+        self._refresh(simulation)
+        if not self._rank:
+            self._rank = {node: i for i, node in enumerate(self._order)}
+
+    # ── doing ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def sync(self, simulation: Simulation) -> bool:
+        self._begin(simulation)
         busy = self._manage(simulation)
         if self.workload.strategy.kind != "OnDelete":
+            self._refresh(simulation)
             busy |= self._roll(simulation)
         return busy
 
     def _manage(self, simulation: Simulation) -> bool:
         """`podsShouldBeOnNode`: one pod a node; where pods are still terminating and it doesn't surge, wait."""
-        by_node = self._by_node(simulation)
         surge, _ = self.limits(simulation)
-        targets = set(self.targets(simulation))
         busy = False
-        for node in sorted(targets):
-            pods = by_node.get(node, [])
-            standing = [p for p in pods if not p.is_terminating]
-            if not pods or (surge and not standing):
-                busy |= self._create(simulation, node)
-            elif surge and len(standing) > 1:
-                busy |= self._prune(simulation, standing)
-        for node, pods in by_node.items():
-            if node not in targets:
-                for pod in pods:
-                    if not pod.is_terminating and not self._may_stay(simulation, node):
+        for node in self._in(NodeState.EMPTY, *([NodeState.LEAVING] if surge else [])):
+            busy |= self._create(simulation, node)
+        for node in self._in(NodeState.REPLACED) if surge else []:
+            _, old = self._pair(self._pods[node])
+            if old is not None:
+                simulation.delete(old)
+                busy = True
+        return busy | self._leave(simulation)
+
+    def _leave(self, simulation: Simulation) -> bool:
+        """Pods on nodes it should not be on (any more)."""
+        busy = False
+        for state in (NodeState.NEW_READY, NodeState.NEW_WAITS, NodeState.OLD_READY, NodeState.OLD_WAITS):
+            for node in self._nodes[state] - self._target_set:
+                if not self._may_stay(simulation, node):
+                    for pod in [p for p in self._pods[node] if not p.is_terminating]:
                         simulation.delete(pod)
                         busy = True
         return busy
@@ -146,88 +238,36 @@ class DaemonSetController:
             any(tolerates(t, taint) for t in self.spec.tolerations) for taint in executing
         )
 
-    def _prune(self, simulation: Simulation, standing: list[LivePod]) -> bool:
-        """Two pods on a node are kept only while the new one isn't Ready and the old one is."""
-        new = [p for p in standing if self._is_updated(p)]
-        old = [p for p in standing if not self._is_updated(p)]
-        doomed = new[1:] + old[1:]
-        if new and old and (new[0].is_ready or not old[0].is_ready):
-            doomed.append(old[0])
-        for pod in doomed:
-            simulation.delete(pod)
-        return bool(doomed)
-
     def _roll(self, simulation: Simulation) -> bool:
-        """`rollingUpdate`."""
+        """`rollingUpdate`: within maxUnavailable by deleting old pods, or within maxSurge by adding new ones."""
         surge, unavailable = self.limits(simulation)
-        by_node = {node: list(pods) for node, pods in self._by_node(simulation).items()}
-        for node in self.targets(simulation):
-            by_node.setdefault(node, [])
-        order = sorted(by_node)
-        simulation.random.shuffle(order)  # the controller ranges over a map
         if surge == 0:
-            return self._replace(simulation, by_node, order, unavailable)
-        return self._surge(simulation, by_node, order, surge)
-
-    def _pair(self, pods: list[LivePod]) -> tuple[LivePod | None, LivePod | None]:
-        standing = [p for p in pods if not p.is_terminating]
-        new = next((p for p in standing if self._is_updated(p)), None)
-        old = next((p for p in standing if not self._is_updated(p)), None)
-        return new, old
-
-    def _replace(
-        self, simulation: Simulation, by_node: dict[int, list[LivePod]], order: list[int], unavailable: int
-    ) -> bool:
-        missing = 0
-        replaceable: list[LivePod] = []
-        candidates: list[LivePod] = []
-        for node in order:
-            new, old = self._pair(by_node[node])
-            if (old is None) == (new is None):
-                missing += 1
-            elif new is not None:
-                missing += not new.is_ready
-            elif old is not None and not old.is_ready:
-                replaceable.append(old)
-                missing += 1
-            elif old is not None and missing < unavailable:
-                candidates.append(old)
-        room = max(0, unavailable - missing)
-        simulation.choices += 0 < room < len(candidates)
-        doomed = replaceable + candidates[:room]
-        for pod in doomed:
-            simulation.delete(pod)
-        return bool(doomed)
-
-    def _surge(self, simulation: Simulation, by_node: dict[int, list[LivePod]], order: list[int], surge: int) -> bool:
-        surging = 0
-        allowed: list[int] = []
-        candidates: list[int] = []
-        doomed: list[LivePod] = []
-        targets = set(self.targets(simulation))
-        for node in order:
-            new, old = self._pair(by_node[node])
-            if old is None:
-                continue
-            if new is None:
-                if node not in targets:
-                    doomed.append(old) if not old.is_ready else None
-                elif not old.is_ready:
-                    allowed.append(node)
-                elif surging < surge:
-                    candidates.append(node)
-            elif not new.is_ready:
-                surging += 1
-            else:
-                doomed.append(old)
-        for pod in doomed:
-            simulation.delete(pod)
-        busy = bool(doomed)
-        room = max(0, surge - surging)
-        simulation.choices += 0 < room < len(candidates)
-        for node in allowed + candidates[:room]:
+            missing = self._count(
+                NodeState.EMPTY, NodeState.LEAVING, NodeState.REPLACED, NodeState.SURGING, NodeState.NEW_WAITS,
+                NodeState.OLD_WAITS,
+            )  # fmt: skip
+            doomed = self._in(NodeState.OLD_WAITS) + self._some(simulation, unavailable - missing)
+            for node in doomed:
+                _, old = self._pair(self._pods[node])
+                if old is not None:
+                    simulation.delete(old)
+            return bool(doomed)
+        surging = self._count(NodeState.SURGING)
+        busy = False
+        for node in self._in(NodeState.OLD_WAITS) + self._some(simulation, surge - surging):
             busy |= self._create(simulation, node)
         return busy
+
+    def _some(self, simulation: Simulation, count: int) -> list[int]:
+        """Up to `count` nodes with a Ready old pod."""
+        if count <= 0:
+            return []
+        while self._next < len(self._order) and self._order[self._next] not in self._nodes[NodeState.OLD_READY]:
+            self._next += 1
+        rest = (n for n in islice(self._order, self._next, None) if n in self._nodes[NodeState.OLD_READY])
+        found = list(islice(rest, count + 1))
+        simulation.choices += len(found) > count
+        return found[:count]
 
     def _create(self, simulation: Simulation, node: int) -> bool:
         pod = simulation.create(
@@ -241,6 +281,11 @@ class DaemonSetController:
             ordinal=node,
         )
         return pod is not None
+
+
+def _node_of(pod: LivePod) -> int:
+    """The node a daemon pod is on or meant for: its affinity names it."""
+    return pod.node if pod.is_bound else pod.ordinal
 
 
 def pinned(spec: PodSpec, node_name: str) -> PodSpec:

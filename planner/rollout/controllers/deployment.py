@@ -9,6 +9,7 @@ from planner.inventory.model import FrozenMap, ReplicaSet, Workload
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.simulation import Simulation
 from planner.rollout.strategy import fenceposts
+from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, POD_TEMPLATE_HASH, REVISION
 
@@ -33,7 +34,7 @@ class DeploymentController:
         self.strategy = workload.strategy
         self.old: list[ReplicaSetController] = []
         self.new: ReplicaSetController | None = None
-        known = replica_sets_of(simulation, workload)
+        known = sets_by_owner(simulation.cluster).get(workload.uid, [])
         newest = max(known, key=_revision, default=None)
         for replica_set in known:
             is_new = replica_set is newest and not has_new_template
@@ -75,6 +76,9 @@ class DeploymentController:
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, terminating ones included."""
         return [p for s in self.all_sets() for p in s.pods(simulation)]
+
+    def is_terminating(self, simulation: Simulation) -> bool:
+        return any(p.is_terminating for p in self.all_pods(simulation))
 
     def status(self, simulation: Simulation) -> dict[str, int]:
         """The numbers of ``status``, as `calculateStatus` gives them."""
@@ -278,17 +282,17 @@ class DeploymentController:
         return self._set(self.new, self.replicas)
 
 
-def replica_sets_of(simulation: Simulation, workload: Workload) -> list[ReplicaSet]:
-    """The Deployment's ReplicaSets, by owner."""
+def sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
+    """uid of a Deployment → its ReplicaSets; made once a cluster."""
 
     def group() -> dict[str, list[ReplicaSet]]:
         found: dict[str, list[ReplicaSet]] = {}
-        for one in simulation.snapshot.replica_sets:
+        for one in cluster.snapshot.replica_sets:
             if one.owner is not None:
                 found.setdefault(one.owner.uid, []).append(one)
         return found
 
-    return simulation.cluster.remember("sets-by-owner", group).get(workload.uid, [])
+    return cluster.remember("sets-by-owner", group)
 
 
 def _revision(replica_set: ReplicaSet) -> tuple[int, float]:

@@ -35,6 +35,9 @@ class StatefulSetController:
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         return simulation.pods_of(self.key, self.workload.uid)
 
+    def is_terminating(self, simulation: Simulation) -> bool:
+        return any(p.is_terminating for p in self.all_pods(simulation))
+
     def status(self, simulation: Simulation) -> dict[str, int]:
         pods = self.all_pods(simulation)
         standing = [p for p in pods if not p.is_terminating]

@@ -1,0 +1,212 @@
+"""Rollouts whose course is certain without simulating every pod: interchangeable pods, counted instead of placed.
+
+Holds for a new revision of the same size as the old one, of a shape that only static filters and resources judge, with
+nobody else waiting for the same nodes: every pod then takes exactly one seat wherever it goes (see
+`planner.rollout.luck`), so numbers are enough. What isn't of that kind gets None, and is simulated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.inventory.model import FrozenMap, Pod, Workload
+from planner.rollout.controllers.daemonset import DaemonSetController
+from planner.rollout.controllers.deployment import NEW_HASH, sets_by_owner
+from planner.rollout.simulation import pods_by_owner
+from planner.rollout.strategy import rolling_limits, scaled_value
+from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
+from planner.scheduling.requests import pod_requests
+from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.state import carried_terms
+from planner.vocabulary import POD_TEMPLATE_HASH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """How a rollout goes: whether it completes, in how many ticks, and its extremes after the change."""
+
+    completes: bool
+    ticks: int
+    lowest_ready: int
+    peak_pods: int
+
+
+def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
+    """The course of ``kubectl rollout restart`` of `workload`, where it is certain; None where it has to be simulated."""
+    if workload.is_paused or workload.min_ready_seconds or workload.namespace in _namespaces_with_rules(cluster):
+        return None
+    if workload.strategy.kind == "OnDelete" or workload.template.spec.scheduling_gates:
+        return None
+    pods = _old_pods(cluster, workload)
+    if pods is None:
+        return None
+    if workload.kind == "DaemonSet":
+        return _daemon_set(cluster, workload, pods)
+    if len(pods) != workload.replicas:
+        return None
+    shape = _shape(cluster, workload)
+    if not _is_countable(cluster, shape, pods):
+        return None
+    if workload.kind == "StatefulSet":
+        return _stateful_set(workload)
+    if workload.strategy.kind == "Recreate":
+        count = workload.replicas
+        return Course(completes=True, ticks=2 if count else 0, lowest_ready=0, peak_pods=count)
+    return _deployment(cluster, workload, shape)
+
+
+# ── conditions ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _namespaces_with_rules(cluster: Cluster) -> frozenset[str]:
+    snapshot = cluster.snapshot
+    return cluster.remember(
+        "namespaces-with-rules",
+        lambda: frozenset(o.namespace for o in (*snapshot.resource_quotas, *snapshot.limit_ranges)),
+    )
+
+
+def _old_pods(cluster: Cluster, workload: Workload) -> list[Pod] | None:
+    """The workload's pods, if all are bound, Ready and stay, and of one ReplicaSet; else None."""
+    owners = [workload.uid]
+    if workload.kind == "Deployment":
+        owners = [r.uid for r in sets_by_owner(cluster).get(workload.uid, ()) if r.replicas]
+        if len(owners) > 1:
+            return None
+    found = [cluster.snapshot.pods[i] for uid in owners for i in pods_by_owner(cluster).get(uid, ())]
+    if any(not p.is_ready or p.deleted_at is not None or p.node_name not in cluster.node_index for p in found):
+        return None
+    return found
+
+
+def _shape(cluster: Cluster, workload: Workload) -> Shape:
+    """The new revision's pods without default spreading, which only scores."""
+    labels = FrozenMap({**workload.template.labels, POD_TEMPLATE_HASH: NEW_HASH})
+    return compile_shape(cluster, workload.namespace, labels, workload.template.spec)
+
+
+def _is_countable(cluster: Cluster, shape: Shape, pods: list[Pod]) -> bool:
+    if not shape.is_simple or shape.absent or shape.blocked or shape.has_affinity or _is_kept_away(cluster, shape):
+        return False
+    own = {id(p.spec): p.spec for p in pods}
+    asks = dict(shape.asks)
+    for spec in own.values():
+        old = compile_shape(cluster, shape.namespace, shape.labels, spec)
+        if dict(old.asks) != asks or not np.array_equal(old.candidates, shape.candidates):
+            return False
+    places = {cluster.node_index[p.node_name] for p in pods}
+    candidates = set(shape.candidates.tolist())
+    return places <= candidates and not _is_contested(cluster, shape)
+
+
+def _is_kept_away(cluster: Cluster, shape: Shape) -> bool:
+    """Whether some pod's required anti-affinity speaks of the shape's pods: then nodes can't be judged one by one."""
+    terms = cluster.remember(
+        "anti-terms",
+        lambda: {t for g in cluster.groups for t in carried_terms(g.namespace, g.labels, g.spec)[0]},
+    )
+    return any(t.matches(cluster, shape.namespace, shape.labels) for t in terms)
+
+
+def _is_contested(cluster: Cluster, shape: Shape) -> bool:
+    """Whether a pod that waits, starts or ends could meet the shape's pods, or one of lower priority be preempted."""
+    restless = cluster.remember("restless", lambda: _restless_nodes(cluster))
+    if restless[shape.candidates].any():
+        return True
+    return bool(shape.may_preempt and cluster.requested_below(shape.priority)[PODS_ROW, shape.candidates].any())
+
+
+def _restless_nodes(cluster: Cluster) -> IntArray:
+    """Nodes that waiting pods could take, or on which pods are starting or terminating: int64[node], 0 or 1."""
+    marks = np.zeros(cluster.node_count, dtype=np.int64)
+    for i in cluster.waiting:
+        pod = cluster.snapshot.pods[i]
+        marks[compile_shape(cluster, pod.namespace, pod.labels, pod.spec).candidates] = 1
+    for group in cluster.groups:
+        for node, i in zip(group.nodes.tolist(), group.pods, strict=True):
+            if group.is_terminating or not cluster.snapshot.pods[i].is_ready:
+                marks[node] = 1
+    return marks
+
+
+def seats(cluster: Cluster, shape: Shape) -> IntArray:
+    """How many more pods of a simple shape fit on each of its candidates: int64[candidate]."""
+    free = cluster.allocatable - cluster.requested
+    count = np.maximum(free[PODS_ROW, shape.candidates], 0)
+    for row, amount in shape.asks:
+        count = np.minimum(count, np.maximum(free[row, shape.candidates], 0) // amount)
+    return count
+
+
+# ── courses ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> Course | None:
+    """Surge 0: each new pod takes the place its predecessor left, `unavailable` at a time, two ticks a turn."""
+    controller = DaemonSetController(workload, has_new_template=True)
+    targets = controller.find_targets(cluster)
+    places = sorted(cluster.node_index[p.node_name] for p in pods)
+    if places != sorted(targets) or scaled_value(workload.strategy.max_surge, len(targets), round_up=True):
+        return None
+    shape = compile_shape(cluster, workload.namespace, workload.template.labels, controller.spec)
+    if not _is_daemon_countable(cluster, shape, pods, targets):
+        return None
+    unavailable = max(1, scaled_value(workload.strategy.max_unavailable, len(targets), round_up=True))
+    return Course(
+        completes=True,
+        ticks=2 * -(-len(targets) // unavailable),
+        lowest_ready=max(0, len(targets) - unavailable),
+        peak_pods=len(targets),
+    )
+
+
+def _is_daemon_countable(cluster: Cluster, shape: Shape, pods: list[Pod], targets: tuple[int, ...]) -> bool:
+    if not shape.is_simple or shape.absent or shape.blocked or shape.has_affinity or _is_kept_away(cluster, shape):
+        return False
+    wanted = pod_requests(shape.spec)
+    if any(pod_requests(spec) != wanted for spec in {id(p.spec): p.spec for p in pods}.values()):
+        return False
+    restless = cluster.remember("restless", lambda: _restless_nodes(cluster))
+    return not restless[list(targets)].any()
+
+
+def _stateful_set(workload: Workload) -> Course | None:
+    """One pod at a time, from the highest ordinal: its successor takes its place."""
+    if workload.strategy.max_unavailable is not None or workload.claim_templates:
+        return None
+    count = max(0, workload.replicas - workload.strategy.partition)
+    lowest = workload.replicas - (1 if count else 0)
+    return Course(completes=True, ticks=2 * count, lowest_ready=lowest, peak_pods=workload.replicas)
+
+
+def _deployment(cluster: Cluster, workload: Workload, shape: Shape) -> Course:
+    """`rolloutRolling` on numbers: old and new ReplicaSets' sizes, pods in each state, free seats."""
+    replicas = workload.replicas
+    surge, unavailable = rolling_limits(workload)
+    free = int(seats(cluster, shape).sum())
+    old = old_spec = replicas  # Ready pods, and what the old ReplicaSet asks for
+    new_spec = ready = starting = waiting = ending = 0
+    lowest, peak = replicas, replicas
+    for tick in range(4 * replicas + 4):
+        while True:  # controllers and scheduler until nothing changes
+            room = min(replicas - new_spec, replicas + surge - old_spec - new_spec)
+            if room > 0:
+                new_spec += room
+                waiting += room
+                continue
+            most = old_spec + new_spec - (replicas - unavailable) - (new_spec - ready)
+            spare = min(most, old_spec, old + ready - (replicas - unavailable))
+            if old_spec and most > 0 and spare > 0:
+                old_spec -= spare
+                old -= spare
+                ending += spare
+                continue
+            break
+        placed = min(waiting, free)
+        waiting, starting, free = waiting - placed, starting + placed, free - placed
+        lowest = min(lowest, old + ready)
+        peak = max(peak, old + ready + starting + waiting + ending)
+        if ready == replicas and not (old or ending):
+            return Course(completes=True, ticks=tick, lowest_ready=lowest, peak_pods=peak)
+        if not (starting or ending):
+            return Course(completes=False, ticks=tick, lowest_ready=lowest, peak_pods=peak)
+        ready, starting, free, ending = ready + starting, 0, free + ending, 0
+    raise AssertionError("a rollout of interchangeable pods never comes to an end")
