@@ -18,7 +18,7 @@ _ALL = "all"
 _NAMED = 12  # nodes named in a line before "and n more"
 
 
-def figures(nodes: Sequence[NodeSeats]) -> None:
+def figures(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
     """Seats held and free, and the largest hole: what a pod that needs several GPUs on one node has to fit in."""
     seated = [node for node in nodes if node.seats]
     total, free = sum(len(node.seats) for node in seated), sum(_free(node) for node in seated)
@@ -29,7 +29,7 @@ def figures(nodes: Sequence[NodeSeats]) -> None:
         st.metric("Held", f"{total - free:,}", border=True, height="stretch", help="By bound pods, as requested.")
         st.metric("Free", f"{free:,}", border=True, height="stretch", help=f"{cordoned:,} of them on cordoned nodes.")
         st.metric("Most free on one node", f"{hole:,}", border=True, height="stretch")
-        st.metric("Nodes with GPUs", f"{len(seated):,} of {len(nodes):,}", border=True, height="stretch")
+        st.metric("Nodes with GPUs", f"{len(seated):,} of {len(snapshot.nodes):,}", border=True, height="stretch")
 
 
 def chosen(nodes: Sequence[NodeSeats]) -> list[NodeSeats]:
@@ -66,7 +66,7 @@ def _open(place: list[str]) -> None:
 
 
 def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
-    """For each workload: on how many nodes one more of its pods fits now, and where."""
+    """For each workload that asks for GPUs: on how many nodes one more of its pods fits now, and where."""
     fits = defaultdict(list)
     for node in nodes:
         for workload in node.could_take:
@@ -74,17 +74,20 @@ def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
     rows = [
         {
             "workload": key,
-            "asks for": f"{gpus} GPU" if gpus else "no GPU",
+            "asks for": words.count(gpus, "GPU"),
             "fits now": "✓ yes" if fits[key] else "✗ nowhere",
             "on nodes": len(fits[key]),
             "where": _named(fits[key]),
         }
         for gpus, key in sorted(
             ((_gpus(workload), workload.key) for workload in snapshot.workloads if not workload.is_finished),
-            key=lambda line: (-line[0], bool(fits[line[1]]), line[1]),
+            key=lambda line: (bool(fits[line[1]]), -line[0], line[1]),
         )
+        if gpus
     ]
-    tables.show(rows, alt=f"Where the next pod of each of {len(rows)} workloads fits", empty="No workload.")
+    tables.show(
+        rows, alt=f"Where the next pod of each of {len(rows)} workloads fits", empty="No workload asks for GPUs."
+    )
 
 
 def _gpus(workload: Workload) -> int:
