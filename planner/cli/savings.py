@@ -58,7 +58,14 @@ def _assumption_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--discount", "discounts", multiple=True, metavar="CATEGORY=SHARE",
               help="Negotiated discount, such as Standard=0.15; repeatable.")  # fmt: skip
-@click.option("--output", "-o", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="How it is printed.",
+)
 def command(
     cluster: str,
     workload: str | None,

@@ -22,25 +22,47 @@ def _enough(mean: float) -> int:
     return ceil(mean + 6 * sqrt(mean) + 4)
 
 
-class BulkLosses:
-    """Moments at which all spot nodes of a zone are taken: Poisson, per run and zone.
+class Moments:
+    """Each lane's way along a row of ascending moments (the last is inf), never back.
 
-    `row_of`: int64[lane], the row (run × zone) whose losses the lane sees. Moments asked for never go back.
+    `row_of`: int64[lane], the row each lane follows. `upcoming`: float64[lane], the first moment after the last one
+    asked for.
     """
+
+    def __init__(self, moments: Floats, row_of: Ints) -> None:
+        self._moments = moments
+        self.row, self.place = row_of, np.zeros(row_of.size, dtype=np.int64)
+        self.upcoming: Floats = moments[row_of, 0]
+
+    def pass_over(self, now: Floats) -> Ints:
+        """Move on to the first moment after `now`; the lanes that had to."""
+        behind = moved = np.flatnonzero(self.upcoming <= now)
+        while behind.size:
+            self.place[behind] += 1
+            self.upcoming[behind] = self._moments[self.row[behind], self.place[behind]]
+            behind = behind[self.upcoming[behind] <= now[behind]]
+        return moved
+
+    def keep(self, lanes: Booleans) -> None:
+        self.row, self.place, self.upcoming = self.row[lanes], self.place[lanes], self.upcoming[lanes]
+
+
+class BulkLosses:
+    """Moments at which all spot nodes of a zone are taken: Poisson, per run and zone (a row each)."""
 
     def __init__(self, rng: np.random.Generator, rows: int, per_hour: float, until: float, row_of: Ints) -> None:
         count = _enough(per_hour * until) if per_hour else 0
         gaps = rng.standard_exponential((rows, count)) / (per_hour or 1.0)
-        self._moments: Floats = np.concatenate([np.cumsum(gaps, axis=1), np.full((rows, 1), inf)], axis=1)
-        self._row, self._next = row_of, np.zeros(row_of.size, dtype=np.int64)
+        never = np.full((rows, 1), inf)
+        self._losses = Moments(np.concatenate([np.cumsum(gaps, axis=1), never], axis=1), row_of)
 
     def next_after(self, now: Floats) -> Floats:
         """The first loss after each lane's `now`; inf when there is none any more."""
-        _catch_up(self._moments, self._row, self._next, now)
-        return self._moments[self._row, self._next]
+        self._losses.pass_over(now)
+        return self._losses.upcoming
 
     def keep(self, lanes: Booleans) -> None:
-        self._row, self._next = self._row[lanes], self._next[lanes]
+        self._losses.keep(lanes)
 
 
 class StockOuts:
@@ -65,32 +87,25 @@ class StockOuts:
             gaps[out_first, 0] = 0.0
         never = np.full((runs, 1), inf)
         ends = np.cumsum(gaps + lengths, axis=1)
-        self._ends: Floats = np.concatenate([ends, never], axis=1)
-        self._starts: Floats = np.concatenate([np.cumsum(gaps, axis=1) + _shifted(lengths), never], axis=1)
-        self._row, self._next = row_of, np.zeros(row_of.size, dtype=np.int64)
+        self._begins: Floats = np.concatenate([np.cumsum(gaps, axis=1) + _shifted(lengths), never], axis=1)
+        self._ends = Moments(np.concatenate([ends, never], axis=1), row_of)
+        self._begin: Floats = self._begins[row_of, 0]  # of the stock-out whose end comes next
         self.begins_out: Booleans = out_first[row_of]
 
     def wait_at(self, now: Floats) -> Floats:
         """Hours until a node can be had again; 0 while there is no stock-out."""
-        _catch_up(self._ends, self._row, self._next, now)
-        started = self._starts[self._row, self._next] <= now
-        wait = np.where(started, self._ends[self._row, self._next] - now, 0.0)
-        if (beyond := self._next == self._count).any() and self._count == _MOST_EVENTS:
+        moved = self._ends.pass_over(now)
+        self._begin[moved] = self._begins[self._ends.row[moved], self._ends.place[moved]]
+        wait = np.where(self._begin <= now, self._ends.upcoming - now, 0.0)
+        if self._count == _MOST_EVENTS and (beyond := self._ends.place == self._count).any():
             is_out = self._rng.random(now.size) < self._out_share
             alone = self._rng.standard_exponential(now.size) * self.mean_hours
             wait = np.where(beyond, np.where(is_out, alone, 0.0), wait)
         return wait
 
     def keep(self, lanes: Booleans) -> None:
-        self._row, self._next = self._row[lanes], self._next[lanes]
-
-
-def _catch_up(moments: Floats, row: Ints, following: Ints, now: Floats) -> None:
-    """Move each lane's place in its row of `moments` on to the first that is after `now`."""
-    behind = np.flatnonzero(moments[row, following] <= now)
-    while behind.size:
-        following[behind] += 1
-        behind = behind[moments[row[behind], following[behind]] <= now[behind]]
+        self._ends.keep(lanes)
+        self._begin = self._begin[lanes]
 
 
 def _shifted(lengths: Floats) -> Floats:

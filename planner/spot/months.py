@@ -76,7 +76,9 @@ class _Lanes:
     hazard: Floats
     lane: Ints  # the lane's number in its chunk
     ready: Booleans  # [lane, instant]
-    instants: Floats  # [lane, instant]
+    instants: Floats  # [lane, instant], inf behind the last
+    instant: Ints  # the first that hasn't been looked at
+    moment: Floats  # when that is
 
     def keep(self, lanes: Booleans) -> None:
         for field in fields(self):
@@ -129,6 +131,7 @@ class _Chunk:
         )
         self.stock_outs = StockOuts(rng, runs, assumptions, self.limit, run_of)
         hazard = _rates(rng, assumptions, runs)[run_of]
+        never = np.full((runs, 1), inf)
         instants = (np.arange(INSTANTS) + rng.random((runs, 1))) * (assumptions.hours_per_month / INSTANTS)
         self.state = _Lanes(
             **{name: np.zeros(lane.size) for name in _TALLIES},
@@ -141,7 +144,9 @@ class _Chunk:
             hazard=hazard,
             lane=lane,
             ready=np.zeros((lane.size, INSTANTS), dtype=bool),
-            instants=instants[run_of],
+            instants=np.concatenate([instants, never], axis=1)[run_of],
+            instant=np.zeros(lane.size, dtype=np.int64),
+            moment=instants[run_of, 0],
         )
         self.tallies: Floats = np.zeros((len(_TALLIES), lane.size))
         self.ready: Booleans = np.zeros((lane.size, INSTANTS), dtype=bool)
@@ -190,7 +195,7 @@ class _Chunk:
         worked = np.where(interrupted, life - restart, to_do)
         begin = state.now + restart
         end = begin + worked
-        self._mark_ready(begin, np.where(interrupted, end, inf))
+        self._mark_ready(begin, np.where(interrupted, end, inf), np.arange(begin.size))
         self._advance(worked, begin)
         lost = self._lose(worked, interrupted)
         state.spot_hours += worked - lost
@@ -202,9 +207,17 @@ class _Chunk:
         self._replace(interrupted)
         self._give_up()
 
-    def _mark_ready(self, begin: Floats, end: Floats) -> None:
-        instants = self.state.instants
-        self.state.ready |= (instants >= begin[:, None]) & (instants < end[:, None])
+    def _mark_ready(self, begin: Floats, end: Floats, at: Ints) -> None:
+        """The lanes `at` have a ready node from `begin` to `end`, and had none since their last ready moment."""
+        state = self.state
+        while True:
+            reached = np.flatnonzero(state.moment[at] < end)
+            if not reached.size:
+                return
+            at, begin, end = at[reached], begin[reached], end[reached]
+            state.ready[at, state.instant[at]] = state.moment[at] >= begin
+            state.instant[at] += 1
+            state.moment[at] = state.instants[at, state.instant[at]]
 
     def _advance(self, worked: Floats, begin: Floats, at: Ints | slice = slice(None)) -> None:
         """Take the lanes `at` through `worked` hours of their jobs from `begin`; see which interrupted jobs end late."""
@@ -265,8 +278,7 @@ class _Chunk:
         worked = np.minimum(wait[at], self._to_do()[at])
         begin = state.now[at] + self.assumptions.restart_hours
         self._advance(worked, begin, at)
-        instants = state.instants[at]
-        state.ready[at] |= (instants >= begin[:, None]) & (instants < (begin + wait[at])[:, None])
+        self._mark_ready(begin, begin + wait[at], at)
         state.on_demand_hours[at] += worked
         state.on_demand_start_hours[at] += self.assumptions.restart_hours
         state.down_hours[at] += self.assumptions.restart_hours
@@ -293,7 +305,7 @@ class _Chunk:
         more = np.maximum(0.0, more)
         rest = np.maximum(0.0, to_do - finished * more)
         up = self.rng.random(state.ready.shape) < np.clip(1 - state.down_hours / now, 0, 1)[:, None]
-        state.ready |= (to_do > 0)[:, None] & (state.instants > now[:, None]) & up
+        state.ready |= (to_do > 0)[:, None] & (state.instants[:, :INSTANTS] > now[:, None]) & up
         for name in _TALLIES:
             setattr(state, name, getattr(state, name) * (1 + more))
         state.unfinished_hours += rest
