@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from planner import plan
 from planner.errors import HeadroomError
 from planner.inventory.model import Snapshot
-from planner.memory.drift import EnvironmentSuggestion
+from planner.memory.drift_model import EnvironmentSuggestion
 from planner.plan_restarts import patch_yaml
 from planner.results import RolloutResult
 from planner.scenario import Scenario, WorkloadChange

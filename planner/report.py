@@ -11,7 +11,7 @@ from planner.results import RolloutResult
 from planner.scenario import Scenario
 
 if TYPE_CHECKING:  # rooms that a rollout's document doesn't need stay unloaded
-    from planner.memory.drift import DriftReport
+    from planner.memory.drift_model import DriftReport
     from planner.plan_restarts import RestartPlan
     from planner.plan_savings import AssumptionRow, Derived, SavingsAnswer
     from planner.spot.suitability import Suitability

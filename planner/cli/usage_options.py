@@ -13,7 +13,7 @@ import click
 from planner.errors import InputError
 from planner.inventory.model import Snapshot
 from planner.inventory.usage import Usage
-from planner.memory.drift import SYSTEM_NAMESPACES
+from planner.memory.drift_model import SYSTEM_NAMESPACES
 from planner.sources.prometheus import Prometheus, container_usage
 
 _DAY = 86_400

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.labels import plain
-from planner.memory.drift import Aspect, ServiceDrift
+from planner.memory.drift_model import Aspect, ServiceDrift
 from planner.memory.wording import count, measured_bytes
 
 _GIB = 2**30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from planner.memory.drift import DriftReport, Row, ServiceDrift
+from planner.memory.drift_model import DriftReport, Row, ServiceDrift
 
 TableRow = Mapping[str, object]
 

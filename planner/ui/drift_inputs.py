@@ -8,7 +8,7 @@ import streamlit as st
 
 from planner.errors import HeadroomError, InputError
 from planner.inventory.model import Snapshot
-from planner.memory.drift import ENVIRONMENT_WORDS, DriftReport, MatchBy, Rule, ServiceDrift, parse_same_as
+from planner.memory.drift_model import ENVIRONMENT_WORDS, DriftReport, MatchBy, Rule, ServiceDrift, parse_same_as
 from planner.sources import kubectl
 from planner.ui import errors, link, words
 

