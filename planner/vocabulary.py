@@ -44,6 +44,7 @@ AKS_AGENT_POOL: Final = "kubernetes.azure.com/agentpool"
 AKS_SCALE_SET_PRIORITY: Final = "kubernetes.azure.com/scalesetpriority"
 AKS_ACCELERATOR: Final = "kubernetes.azure.com/accelerator"
 NVIDIA_GPU_PRODUCT: Final = "nvidia.com/gpu.product"
+NVIDIA_GPU_COUNT: Final = "nvidia.com/gpu.count"  # physical, by GPU feature discovery
 NVIDIA_GPU_REPLICAS: Final = "nvidia.com/gpu.replicas"
 
 NODE_POOL_LABELS: Final = (GKE_NODE_POOL, KARPENTER_NODE_POOL, EKS_NODE_GROUP, AKS_AGENT_POOL)

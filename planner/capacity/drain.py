@@ -306,7 +306,7 @@ def drain(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainResu
         moved_to=tuple(sorted(placed.items(), key=lambda item: (-item[1], item[0]))),
         findings=_findings(run),
     )
-    return replace(result, sentence=_sentence(result, run))
+    return replace(result, sentence=_sentence(result))
 
 
 def _keys_by_owner(snapshot: Snapshot, keys: dict[str, str]) -> dict[str, str]:
@@ -354,7 +354,7 @@ def _findings(run: DrainRun) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _sentence(result: DrainResult, run: DrainRun) -> str:
+def _sentence(result: DrainResult) -> str:
     """``drained: 3 pods evicted; 2 of them find no node``."""
     what = result.nodes[0] if len(result.nodes) == 1 else f"{len(result.nodes):,} nodes"
     fewer = sum(one.count - one.before for one in result.homeless)

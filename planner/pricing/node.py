@@ -9,33 +9,21 @@ from __future__ import annotations
 from typing import Final
 
 from planner.inventory.model import Node
+from planner.inventory.node_labels import physical_gpus, provisioning_model
 from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
 from planner.pricing.model import NodePrice, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.strategy_cost import SpareTerms
 from planner.vocabulary import (
     ACCELERATOR_LABELS,
     AKS_AGENT_POOL,
-    AKS_SCALE_SET_PRIORITY,
     CPU,
-    EKS_CAPACITY_TYPE,
     EKS_NODE_GROUP,
     GKE_ACCELERATOR_COUNT,
-    GKE_FLEX_START,
-    GKE_GPU_PARTITION_SIZE,
-    GKE_MAX_SHARED_CLIENTS,
-    GKE_PREEMPTIBLE,
-    GKE_PROVISIONING,
-    GKE_SPOT,
     INSTANCE_TYPE,
-    KARPENTER_CAPACITY_TYPE,
     MEMORY,
     NODE_POOL_LABELS,
-    NVIDIA_GPU,
-    NVIDIA_GPU_REPLICAS,
-    NVIDIA_MIG_PREFIX,
     REGION,
     ZONE,
-    is_gpu_resource,
 )
 
 AUTOPILOT_PREFIX: Final = "gk3-"  # what GKE Autopilot names its nodes; nodes of Standard clusters begin with gke-
@@ -55,22 +43,7 @@ def read_provisioning(node: Node) -> Provisioning:
 
     A commitment or a reservation is an agreement of the billing account, not of the node: no label tells it.
     """
-    labels = node.labels
-    stated = labels.get(GKE_PROVISIONING, "")
-    if labels.get(GKE_FLEX_START) == "true" or stated == "flex-start":
-        return Provisioning.FLEX_START
-    if labels.get(GKE_PREEMPTIBLE) == "true" or stated == "preemptible":
-        return Provisioning.PREEMPTIBLE
-    if labels.get(GKE_SPOT) == "true" or stated == "spot":
-        return Provisioning.SPOT
-    others = (
-        labels.get(EKS_CAPACITY_TYPE, ""),
-        labels.get(KARPENTER_CAPACITY_TYPE, ""),
-        labels.get(AKS_SCALE_SET_PRIORITY, ""),
-    )
-    if any(other.lower() == "spot" for other in others):
-        return Provisioning.SPOT
-    return Provisioning.ON_DEMAND
+    return Provisioning(provisioning_model(node))
 
 
 def read_region(node: Node) -> str:
@@ -89,19 +62,7 @@ def count_physical_gpus(node: Node) -> int | None:
 
     The capacity counts shares: time-sharing and MPS multiply it, MIG replaces it by slices.
     """
-    stated = node.labels.get(GKE_ACCELERATOR_COUNT, "")
-    if stated.isdecimal():
-        return int(stated)
-    amounts = {name: amount for name, amount in node.capacity.items() if amount and is_gpu_resource(name)}
-    if not amounts:
-        return 0
-    if GKE_GPU_PARTITION_SIZE in node.labels or any(name.startswith(NVIDIA_MIG_PREFIX) for name in amounts):
-        return None
-    shares = node.labels.get(GKE_MAX_SHARED_CLIENTS) or node.labels.get(NVIDIA_GPU_REPLICAS) or "1"
-    count = amounts.get(NVIDIA_GPU, sum(amounts.values()))
-    if not shares.isdecimal() or int(shares) < 1 or count % int(shares):
-        return None
-    return int(count // int(shares))
+    return physical_gpus(node)
 
 
 def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = None) -> NodePrice:

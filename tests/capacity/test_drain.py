@@ -47,8 +47,8 @@ def test_what_finds_no_node_is_named_with_the_schedulers_words() -> None:
 
 
 def test_a_budget_holds_pods_back_while_their_successors_find_no_node() -> None:
-    items = [two_nodes(), deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1)), budget("a", minAvailable=3)]
-    found = drained(*items)
+    full = deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1))
+    found = drained(two_nodes(), full, budget("a", minAvailable=3))
     assert not found.drained
     assert found.evicted == 1
     (held,) = found.held_back

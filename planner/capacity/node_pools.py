@@ -1,0 +1,250 @@
+"""Node pools: what their nodes have in common, and how far they may grow, with who says so.
+
+A pool is what GKE calls a node pool, EKS a node group, Karpenter a NodePool, AKS an agent pool; nodes without such a
+label are grouped by machine type and GPU model.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.inventory.model import EMPTY, Amounts, FrozenMap, Node, Taint
+from planner.inventory.node_labels import gpu_count, gpu_model, node_pool, provisioning_model, zone
+from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings
+from planner.scheduling.cluster import Cluster
+from planner.vocabulary import (
+    AKS_AGENT_POOL,
+    EKS_NODE_GROUP,
+    GKE_NODE_POOL,
+    INSTANCE_TYPE,
+    KARPENTER_NODE_POOL,
+    NODE_POOL_LABELS,
+)
+
+_KINDS = {
+    GKE_NODE_POOL: "GKE node pool",
+    KARPENTER_NODE_POOL: "Karpenter NodePool",
+    EKS_NODE_GROUP: "EKS node group",
+    AKS_AGENT_POOL: "AKS agent pool",
+}
+UNLABELLED = "nodes alike"
+# Above the statements of a cloud stands what a person typed; the autoscaler's status comes last: it is a moment's copy.
+_TRUST = (
+    LimitSource.TYPED,
+    LimitSource.GKE_API,
+    LimitSource.GCLOUD,
+    LimitSource.KARPENTER,
+    LimitSource.AUTOSCALER_STATUS,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePool:
+    """One pool.
+
+    Attributes
+    ----------
+    nodes : names, in the order of the cluster; empty for a pool that is known by its limits only
+    minimum, maximum : nodes in all; None where nobody says
+    maximum_per_zone : where each zone has a limit of its own
+    is_autoscaled : False for a pool that only a person resizes, None where nobody says
+    resource_limits : sums over the pool's nodes that Karpenter keeps under
+    amounts : allocatable of one node, the pool's smallest; empty without nodes
+    """
+
+    name: str
+    kind: str
+    nodes: tuple[str, ...]
+    machine_types: tuple[str, ...]
+    accelerator: str
+    gpus_a_node: int
+    provisioning: tuple[str, ...]
+    zones: tuple[tuple[str, int], ...]
+    taints: tuple[Taint, ...]
+    cordoned: int = 0
+    amounts: Amounts = EMPTY
+    minimum: int | None = None
+    maximum: int | None = None
+    maximum_per_zone: int | None = None
+    is_autoscaled: bool | None = None
+    source: LimitSource = LimitSource.UNKNOWN
+    reservation: str = ""
+    upgrade: UpgradeSettings | None = None
+    resource_limits: Amounts = EMPTY
+
+    @property
+    def node_count(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def limit_text(self) -> str:
+        """``2 to 8 nodes (gcloud node-pools list)``, ``fixed size (…)``, ``unknown``."""
+        if self.source is LimitSource.UNKNOWN:
+            return "unknown"
+        if self.is_autoscaled is False:
+            return f"fixed size ({self.source})"
+        parts = []
+        if self.maximum is not None:
+            parts.append(f"{self.minimum or 0} to {self.maximum} nodes")
+            if self.maximum_per_zone is not None and len(self.zones) > 1:
+                parts.append(f"at most {self.maximum_per_zone} a zone")
+        if self.resource_limits:
+            parts.append("limits on " + ", ".join(sorted(self.resource_limits)))
+        return f"{', '.join(parts) or 'no limit'} ({self.source})"
+
+    def room(self, used: Amounts = EMPTY) -> int | None:
+        """Nodes it may still grow by; None where nobody says.
+
+        Parameters
+        ----------
+        used : Amounts
+            Capacity of its nodes summed, for limits on resources.
+        """
+        if self.source is LimitSource.UNKNOWN:
+            return None
+        if self.is_autoscaled is False:
+            return 0
+        rooms = [] if self.maximum is None else [max(0, self.maximum - self.node_count)]
+        for name, limit in self.resource_limits.items():
+            a_node = self.amounts.get(name, 0)
+            if a_node:
+                rooms.append(max(0, limit - used.get(name, 0)) // a_node)
+        return min(rooms, default=None)
+
+
+def pool_key(node: Node) -> str:
+    """The pool's name, or what tells unlabelled nodes apart: machine type and GPU model."""
+    name = node_pool(node)
+    if name:
+        return name
+    machine = node.labels.get(INSTANCE_TYPE, "")
+    model = gpu_model(node) or (f"{gpu_count(node)} GPUs" if gpu_count(node) else "")
+    return " ".join(filter(None, (machine, model))) or "no pool"
+
+
+def pools(cluster: Cluster, limits: Sequence[PoolLimits] = ()) -> tuple[NodePool, ...]:
+    """The cluster's pools by name, each with the limits of whoever is trusted most; pools without nodes included."""
+    members: dict[str, list[Node]] = {}
+    for node in cluster.nodes:
+        members.setdefault(pool_key(node), []).append(node)
+    known = _by_pool(members, limits)
+    found = [_described(name, nodes, known.get(name, ())) for name, nodes in members.items()]
+    found += [_described(name, [], stated) for name, stated in known.items() if name not in members]
+    return tuple(sorted(found, key=lambda pool: pool.name))
+
+
+def unmatched(cluster: Cluster, limits: Iterable[PoolLimits]) -> tuple[str, ...]:
+    """Groups of the cluster autoscaler that no pool could be found for."""
+    members: dict[str, list[Node]] = {}
+    for node in cluster.nodes:
+        members.setdefault(pool_key(node), []).append(node)
+    return tuple(one.name for one in limits if one.group_names and not _owner(one, members))
+
+
+# ── limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _by_pool(members: dict[str, list[Node]], limits: Sequence[PoolLimits]) -> dict[str, list[PoolLimits]]:
+    found: dict[str, list[PoolLimits]] = {}
+    groups: dict[str, list[PoolLimits]] = {}
+    for one in limits:
+        if one.group_names:
+            owner = _owner(one, members)
+            if owner:
+                groups.setdefault(owner, []).append(one)
+        else:
+            found.setdefault(one.name, []).append(one)
+    for name, own in groups.items():  # one group a zone: a pool's limits are their sums
+        found.setdefault(name, []).append(
+            replace(
+                own[0],
+                name=name,
+                minimum=sum(one.minimum or 0 for one in own),
+                maximum=sum(one.maximum or 0 for one in own),
+                group_names=tuple(one.name for one in own),
+            )
+        )
+    return found
+
+
+def _owner(one: PoolLimits, members: dict[str, list[Node]]) -> str:
+    """The pool a group of nodes belongs to.
+
+    GKE names a group ``<prefix>-grp`` and its nodes ``<prefix>-xxxx``; EKS ``eks-<node group>-<uuid>``; AKS
+    ``aks-<pool>-<number>-vmss``; others are asked to be called as the pool is.
+    """
+    group = one.group_names[0]
+    if group in members:
+        return group
+    prefix = group.removesuffix("-grp") + "-"
+    for name, nodes in members.items():
+        if group.endswith("-grp") and any(node.name.startswith(prefix) for node in nodes):
+            return name
+    candidates = [
+        name for name in members if group.startswith((f"eks-{name}-", f"aks-{name}-")) or f"-{name}-" in f"-{group}-"
+    ]
+    return max(candidates, key=len, default="")
+
+
+def _described(name: str, nodes: list[Node], stated: Sequence[PoolLimits]) -> NodePool:
+    ranked = sorted(stated, key=lambda one: _TRUST.index(one.source))
+    told = next(iter(ranked), None)
+    cloud = next((one for one in ranked if one.source is not LimitSource.TYPED), None)
+    label = next((key for node in nodes[:1] for key in NODE_POOL_LABELS if key in node.labels), "")
+    zones = Counter(zone(node) for node in nodes)
+    for one in cloud.zones if cloud else ():
+        zones.setdefault(one, 0)
+    machines = sorted({node.labels.get(INSTANCE_TYPE, "") for node in nodes} - {""})
+    models = sorted({gpu_model(node) for node in nodes} - {""})
+    return NodePool(
+        name=name,
+        kind=_KINDS.get(label, UNLABELLED if nodes else "no nodes yet"),
+        nodes=tuple(node.name for node in nodes),
+        machine_types=tuple(machines) or _told(cloud.machine_type if cloud else ""),
+        accelerator=", ".join(models) or (cloud.accelerator if cloud else ""),
+        gpus_a_node=max((gpu_count(node) for node in nodes), default=cloud.gpus_a_node if cloud else 0),
+        provisioning=tuple(sorted({provisioning_model(node) for node in nodes}))
+        or _told(cloud.provisioning if cloud else ""),
+        zones=tuple(sorted(zones.items())),
+        taints=_shared_taints(nodes) or (cloud.taints if cloud and not nodes else ()),
+        cordoned=sum(node.is_cordoned for node in nodes),
+        amounts=_smallest(nodes),
+        minimum=told.minimum if told else None,
+        maximum=told.maximum if told else None,
+        maximum_per_zone=told.maximum_per_zone if told else None,
+        is_autoscaled=told.is_autoscaled if told else None,
+        source=told.source if told else LimitSource.UNKNOWN,
+        reservation=cloud.reservation if cloud else "",
+        upgrade=cloud.upgrade if cloud else None,
+        resource_limits=told.resource_limits if told else EMPTY,
+    )
+
+
+def _told(text: str) -> tuple[str, ...]:
+    return (text,) if text else ()
+
+
+def _shared_taints(nodes: list[Node]) -> tuple[Taint, ...]:
+    """Taints that all of the pool's nodes have: a cordon of one of them isn't the pool's."""
+    if not nodes:
+        return ()
+    return tuple(taint for taint in nodes[0].taints if all(taint in node.taints for node in nodes))
+
+
+def _smallest(nodes: list[Node]) -> Amounts:
+    names = {name for node in nodes for name in node.allocatable}
+    return FrozenMap({name: min(node.allocatable.get(name, 0) for node in nodes) for name in sorted(names)})
+
+
+def held_by(cluster: Cluster, pool: NodePool) -> tuple[Amounts, Amounts]:
+    """(allocatable, requested) summed over the pool's nodes; requests of bound pods only."""
+    places = np.array([cluster.node_index[name] for name in pool.nodes], dtype=np.intp)
+    allocatable = cluster.allocatable[:, places].sum(axis=1)
+    requested = cluster.requested[:, places].sum(axis=1)
+    rows = [(name, row) for name, row in cluster.row.items() if allocatable[row] or requested[row]]
+    return (
+        FrozenMap({name: int(allocatable[row]) for name, row in rows}),
+        FrozenMap({name: int(requested[row]) for name, row in rows}),
+    )

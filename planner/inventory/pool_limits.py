@@ -1,0 +1,102 @@
+"""What is known of node pools beside their nodes: how far they may grow, how they are upgraded, what they reserve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.errors import InputError
+from planner.inventory.model import EMPTY, Amounts, Labels, Taint
+
+
+class LimitSource(StrEnum):
+    """Who says how far a pool may grow."""
+
+    GCLOUD = "gcloud node-pools list"
+    GKE_API = "GKE API"
+    KARPENTER = "Karpenter NodePool"
+    AUTOSCALER_STATUS = "cluster-autoscaler-status"
+    TYPED = "typed"
+    UNKNOWN = "unknown"
+
+
+class UpgradeStrategy(StrEnum):
+    SURGE = "surge"
+    BLUE_GREEN = "blue-green"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradeSettings:
+    """How a pool's nodes are replaced. GKE's defaults: surge, maxSurge 1, maxUnavailable 0.
+
+    Source: cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies (2026-07).
+    """
+
+    strategy: UpgradeStrategy = UpgradeStrategy.SURGE
+    max_surge: int = 1
+    max_unavailable: int = 0
+    batch_nodes: int | None = None  # blue-green: nodes drained at once
+    soak_seconds: float | None = None  # blue-green: how long both sets of nodes are kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolLimits:
+    """One node pool as something other than its nodes describes it.
+
+    Attributes
+    ----------
+    minimum, maximum : nodes in all, None where nobody says
+    is_autoscaled : False for a pool of fixed size, None where nobody says
+    maximum_per_zone : where the limit holds for each zone by itself
+    resource_limits : Karpenter's ``spec.limits``: sums over the nodes of the pool
+    group_names : what the cluster autoscaler calls the pool's groups of nodes (`LimitSource.AUTOSCALER_STATUS`)
+    """
+
+    name: str
+    source: LimitSource
+    minimum: int | None = None
+    maximum: int | None = None
+    is_autoscaled: bool | None = None
+    maximum_per_zone: int | None = None
+    zones: tuple[str, ...] = ()
+    machine_type: str = ""
+    accelerator: str = ""
+    gpus_a_node: int = 0
+    provisioning: str = ""
+    reservation: str = ""
+    upgrade: UpgradeSettings | None = None
+    resource_limits: Amounts = EMPTY
+    labels: Labels = EMPTY
+    taints: tuple[Taint, ...] = ()
+    group_names: tuple[str, ...] = ()
+
+
+def parse_typed_limits(text: str) -> tuple[PoolLimits, ...]:
+    """``gpu-t4=8, web=2-12``: a pool's maximum, or its minimum and maximum.
+
+    Raises
+    ------
+    InputError
+        For a part that isn't ``pool=maximum`` or ``pool=minimum-maximum``.
+    """
+    found = []
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, equals, value = (piece.strip() for piece in part.rpartition("="))
+        low, dash, high = (piece.strip() for piece in value.rpartition("-"))
+        if not equals or not name or not high.isascii() or not high.isdecimal() or len(high) > 6:
+            raise _no_limit(part)
+        if dash and not (low.isascii() and low.isdecimal() and int(low) <= int(high)):
+            raise _no_limit(part)
+        found.append(
+            PoolLimits(
+                name=name, source=LimitSource.TYPED, minimum=int(low) if dash else None, maximum=int(high),
+                is_autoscaled=True,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _no_limit(part: str) -> InputError:
+    return InputError(
+        f'"{part[:60]}" is not a limit of a pool', where="limits", mend="Write it like gpu-t4=8 or gpu-t4=2-8"
+    )

@@ -1,0 +1,148 @@
+"""Files that say how far node pools may grow: gcloud's JSON, Karpenter NodePools, the cluster autoscaler's status.
+
+Which of them a file is shows in what it holds; several can be given together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from planner.errors import InputError
+from planner.inventory.documents import objects_of, values_of
+from planner.inventory.model import FrozenMap, Taint
+from planner.inventory.pool_limits import LimitSource, PoolLimits
+from planner.quantity import parse
+from planner.sources import gcloud
+
+LARGEST_BYTES: Final = 64 * 2**20  # of one file: a thousand pools have less than one MiB
+_STATUS_NAME: Final = "cluster-autoscaler-status"
+_MEND: Final = (
+    "Give gcloud container node-pools list --format=json, kubectl get nodepools.karpenter.sh -o json, "
+    "or kubectl get configmap cluster-autoscaler-status -n kube-system -o json"
+)
+# Before 1.30 the status was text: "Name: ng1", then "(minSize=1, maxSize=7)". Source: kubernetes/autoscaler#6375.
+_TEXT_GROUP: Final = re.compile(
+    r"^\s*Name:\s+(\S+)\s*$(?:(?!^\s*Name:).)*?\(min(?:Size)?=(\d+), max(?:Size)?=(\d+)\)", re.MULTILINE | re.DOTALL
+)
+
+
+def read(path: str | Path) -> tuple[PoolLimits, ...]:
+    """The pools a file speaks of.
+
+    Raises
+    ------
+    InputError
+        When the file can't be read or holds none of what it may.
+    """
+    place = Path(path)
+    try:
+        data = place.read_bytes()
+    except OSError as error:
+        raise InputError(f"can't be read: {error.strerror}", where=str(path), mend="Check the path") from None
+    return read_bytes(data, name=place.name)
+
+
+def read_bytes(data: bytes, *, name: str) -> tuple[PoolLimits, ...]:
+    """The same from an upload's bytes."""
+    if len(data) > LARGEST_BYTES:
+        raise InputError("it is larger than any list of node pools", where=name, mend=_MEND)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("it isn't text", where=name, mend=_MEND) from None
+    try:
+        return _read_text(text, name)
+    except InputError as error:
+        where = name if not error.where or error.where == name else f"{name}, {error.where}"
+        raise InputError(error.what, where=where, mend=error.mend or _MEND) from None
+
+
+def _read_text(text: str, name: str) -> tuple[PoolLimits, ...]:
+    found: list[PoolLimits] = []
+    for one in objects_of(text, name):
+        if isinstance(one.get("nodePools"), list):
+            found.extend(gcloud.pool_limits(one))
+        elif one.get("kind") == "NodePool" and str(one.get("apiVersion", "")).startswith("karpenter.sh/"):
+            found.append(_karpenter(one))
+        elif one.get("kind") == "ConfigMap" and _mapping(one.get("metadata")).get("name") == _STATUS_NAME:
+            found.extend(_autoscaler_status(str(_mapping(one.get("data")).get("status", ""))))
+        elif "config" in one and "name" in one:
+            found.extend(gcloud.pool_limits([one]))
+    if not found:
+        raise InputError("it speaks of no node pool", where=name, mend=_MEND)
+    return tuple(found)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _sequence(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+
+
+# ── Karpenter ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _karpenter(one: Mapping[str, Any]) -> PoolLimits:
+    """Source: karpenter.sh/docs/concepts/nodepools (v1): ``spec.limits``, ``spec.template``."""
+    name = str(_mapping(one.get("metadata")).get("name", ""))
+    spec = _mapping(one.get("spec"))
+    template = _mapping(spec.get("template"))
+    node = _mapping(template.get("spec"))
+    wanted = {
+        str(r.get("key")): _sequence(r.get("values"))
+        for r in _sequence(node.get("requirements"))
+        if isinstance(r, Mapping)
+    }
+    limits = {str(key): parse(value, str(key)) for key, value in _mapping(spec.get("limits")).items()}
+    nodes = limits.pop("nodes", None)
+    capacity = [str(value) for value in wanted.get("karpenter.sh/capacity-type", ())]
+    labels = _mapping(_mapping(template.get("metadata")).get("labels"))
+    return PoolLimits(
+        name=name,
+        source=LimitSource.KARPENTER,
+        maximum=nodes,
+        is_autoscaled=True,
+        zones=tuple(str(zone) for zone in wanted.get("topology.kubernetes.io/zone", ())),
+        machine_type=", ".join(str(v) for v in wanted.get("node.kubernetes.io/instance-type", ())),
+        provisioning=", ".join(capacity),
+        resource_limits=FrozenMap(limits),
+        labels=FrozenMap({str(k): str(v) for k, v in labels.items()}),
+        taints=tuple(
+            Taint(key=str(t.get("key", "")), value=str(t.get("value") or ""), effect=str(t.get("effect", "NoSchedule")))
+            for t in _sequence(node.get("taints"))
+            if isinstance(t, Mapping)
+        ),
+    )
+
+
+# ── cluster autoscaler ───────────────────────────────────────────────────────────────────────────────────────────────
+def _autoscaler_status(text: str) -> Iterable[PoolLimits]:
+    """One entry a group of nodes, under the cloud's name of it; `planner.capacity.node_pools` finds the pool.
+
+    YAML since 1.30, text before. Source: kubernetes/autoscaler `cluster-autoscaler/clusterstate/api/types.go`.
+    """
+    groups = _status_groups(text)
+    if not groups:
+        raise InputError("the status names no group of nodes", where=_STATUS_NAME, mend=_MEND)
+    for name, low, high in groups:
+        short = name.rstrip("/").rsplit("/", 1)[-1]
+        yield PoolLimits(
+            name=short, source=LimitSource.AUTOSCALER_STATUS, minimum=low, maximum=high, is_autoscaled=True,
+            group_names=(short,),
+        )  # fmt: skip
+
+
+def _status_groups(text: str) -> list[tuple[str, int, int]]:
+    if "nodeGroups:" in text:
+        status = _mapping(next(iter(values_of(text, _STATUS_NAME)), None))
+        found = []
+        for group in _sequence(status.get("nodeGroups")):
+            health = _mapping(_mapping(group).get("health"))
+            low, high = health.get("minSize"), health.get("maxSize")
+            if isinstance(low, int) and isinstance(high, int):
+                found.append((str(_mapping(group).get("name", "")), low, high))
+        return found
+    return [(match[1], int(match[2]), int(match[3])) for match in _TEXT_GROUP.finditer(text)]

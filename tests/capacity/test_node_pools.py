@@ -1,0 +1,124 @@
+"""Node pools: from labels of five kinds, with limits from whoever states them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner.capacity.node_pools import NodePool, held_by, pools, unmatched
+from planner.inventory.model import FrozenMap
+from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
+from planner.scheduling.cluster import Cluster
+from planner.sources import demo, node_pools
+from tests.capacity.clusters import deployment, node, pod_spec, snapshot
+
+
+def by_name(cluster: Cluster, *limits: PoolLimits) -> dict[str, NodePool]:
+    return {pool.name: pool for pool in pools(cluster, limits)}
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind", "name", "provisioning"),
+    [
+        ({"cloud.google.com/gke-nodepool": "p", "cloud.google.com/gke-spot": "true"}, "GKE node pool", "p", "spot"),
+        ({"cloud.google.com/gke-nodepool": "p", "cloud.google.com/gke-preemptible": "true"}, "GKE node pool", "p", "preemptible"),
+        ({"cloud.google.com/gke-nodepool": "p", "cloud.google.com/gke-flex-start": "true"}, "GKE node pool", "p", "flex-start"),
+        ({"eks.amazonaws.com/nodegroup": "p", "eks.amazonaws.com/capacityType": "SPOT"}, "EKS node group", "p", "spot"),
+        ({"karpenter.sh/nodepool": "p", "karpenter.sh/capacity-type": "on-demand"}, "Karpenter NodePool", "p", "on-demand"),
+        ({"kubernetes.azure.com/agentpool": "p", "kubernetes.azure.com/scalesetpriority": "spot"}, "AKS agent pool", "p", "spot"),
+        ({"node.kubernetes.io/instance-type": "m5.large"}, "nodes alike", "m5.large", "on-demand"),
+        ({}, "nodes alike", "no pool", "on-demand"),
+    ],
+)  # fmt: skip
+def test_a_pool_of_every_kind(labels: dict[str, str], kind: str, name: str, provisioning: str) -> None:
+    (pool,) = pools(Cluster(snapshot(node("n0", labels=labels))))
+    assert (pool.kind, pool.name, pool.provisioning) == (kind, name, (provisioning,))
+    assert (pool.limit_text, pool.room()) == ("unknown", None)
+
+
+def test_the_demos_pools_with_their_limits() -> None:
+    cluster = Cluster(demo.read())
+    found = by_name(cluster, *node_pools.read(demo.node_pools_file()))
+    t4 = found["gpu-t4"]
+    assert (t4.node_count, t4.accelerator, t4.gpus_a_node) == (6, "nvidia-tesla-t4", 1)
+    assert dict(t4.zones) == {"asia-northeast3-b": 3, "asia-northeast3-c": 3}
+    assert [taint.key for taint in t4.taints] == ["nvidia.com/gpu"]
+    assert (t4.limit_text, t4.room()) == ("fixed size (gcloud node-pools list)", 0)
+    assert (found["gpu-l4"].limit_text, found["gpu-l4"].room()) == ("2 to 5 nodes (gcloud node-pools list)", 1)
+    assert found["gpu-a100"].room() == 0
+    assert found["default"].limit_text == "3 to 9 nodes, at most 3 a zone (gcloud node-pools list)"
+    allocatable, requested = held_by(cluster, t4)
+    assert (allocatable["nvidia.com/gpu"], requested["nvidia.com/gpu"]) == (6, 6)
+
+
+def test_what_a_person_types_stands_above_what_the_cloud_says() -> None:
+    cluster = Cluster(demo.read())
+    found = by_name(cluster, *node_pools.read(demo.node_pools_file()), *parse_typed_limits("gpu-t4=8"))["gpu-t4"]
+    assert (found.source, found.maximum, found.room()) == (LimitSource.TYPED, 8, 2)
+    assert found.upgrade is not None
+
+
+def test_a_pool_without_nodes_is_known_by_its_limits() -> None:
+    empty = PoolLimits(name="later", source=LimitSource.GCLOUD, maximum=4, is_autoscaled=True, zones=("a",))
+    found = by_name(Cluster(snapshot(node("n0", pool="now"))), empty)["later"]
+    assert (found.node_count, found.kind, found.room(), found.zones) == (0, "no nodes yet", 4, (("a", 0),))
+
+
+def group(name: str, low: int, high: int) -> PoolLimits:
+    return PoolLimits(
+        name=name,
+        source=LimitSource.AUTOSCALER_STATUS,
+        minimum=low,
+        maximum=high,
+        is_autoscaled=True,
+        group_names=(name,),
+    )
+
+
+def test_groups_of_the_autoscaler_find_their_pools_and_are_summed_over_zones() -> None:
+    cluster = Cluster(
+        snapshot(
+            node("gke-demo-gpu-40ce0341-aaaa", pool="gpu", zone="a"),
+            node("gke-demo-gpu-51df1452-bbbb", pool="gpu", zone="b"),
+            node("ip-1", labels={"eks.amazonaws.com/nodegroup": "workers"}),
+            node("aks-x", labels={"kubernetes.azure.com/agentpool": "cpunp"}),
+        )
+    )
+    groups = [
+        group("gke-demo-gpu-40ce0341-grp", 1, 3),
+        group("gke-demo-gpu-51df1452-grp", 0, 4),
+        group("eks-workers-c0ffee00-1111", 1, 9),
+        group("aks-cpunp-38371103-vmss", 2, 5),
+        group("elsewhere", 0, 1),
+    ]
+    found = by_name(cluster, *groups)
+    assert (found["gpu"].minimum, found["gpu"].maximum) == (1, 7)
+    assert found["workers"].maximum == 9
+    assert found["cpunp"].maximum == 5
+    assert unmatched(cluster, groups) == ("elsewhere",)
+
+
+def test_karpenter_room_is_by_resources() -> None:
+    labels = {"karpenter.sh/nodepool": "gpu"}
+    cluster = Cluster(snapshot(node("n0", gpus=2, labels=labels), node("n1", gpus=2, labels=labels)))
+    limits = PoolLimits(
+        name="gpu", source=LimitSource.KARPENTER, is_autoscaled=True, resource_limits=FrozenMap({"nvidia.com/gpu": 9})
+    )
+    pool = by_name(cluster, limits)["gpu"]
+    assert pool.limit_text == "limits on nvidia.com/gpu (Karpenter NodePool)"
+    assert pool.room(held_by(cluster, pool)[0]) == 2
+    assert replace(pool, resource_limits=FrozenMap({})).room() is None
+
+
+def test_a_cordon_is_not_the_pools_taint() -> None:
+    taints = (("gpu", "NoSchedule"),)
+    cluster = Cluster(
+        snapshot(
+            node("n0", pool="p", taints=taints),
+            node("n1", pool="p", taints=(*taints, ("node.kubernetes.io/unschedulable", "NoSchedule")), cordoned=True),
+            deployment("a", ["n0"], pod_spec()),
+        )
+    )
+    (pool,) = pools(cluster)
+    assert ([taint.key for taint in pool.taints], pool.cordoned) == (["gpu"], 1)
