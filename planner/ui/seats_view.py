@@ -29,7 +29,8 @@ def figures(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
         st.metric("Held", f"{total - free:,}", border=True, height="stretch", help="By bound pods, as requested.")
         st.metric("Free", f"{free:,}", border=True, height="stretch", help=f"{cordoned:,} of them on cordoned nodes.")
         st.metric("Most free on one node", f"{hole:,}", border=True, height="stretch")
-        st.metric("Nodes with GPUs", f"{len(seated):,} of {len(snapshot.nodes):,}", border=True, height="stretch")
+        of_all = f"Of {words.count(len(snapshot.nodes), 'node')}."
+        st.metric("Nodes with GPUs", f"{len(seated):,}", border=True, height="stretch", help=of_all)
 
 
 def chosen(nodes: Sequence[NodeSeats]) -> list[NodeSeats]:
