@@ -13,12 +13,14 @@ Listener = Callable[[str, Object], None]
 
 
 class Cluster:
-    """Objects by kind and key. ``clock`` orders what happens; ``seconds`` is the coarse time that timestamps show."""
+    """Objects by kind and key. ``clock`` orders what happens; ``tick`` is the coarse time that timestamps show;
+    ``milliseconds`` is for those who wait."""
 
     def __init__(self, items: list[Object], seed: int) -> None:
         self.random = random.Random(seed)
         self.clock = 0
         self.tick = -1
+        self.milliseconds = 0.0
         self.listeners: list[Listener] = []
         self.kinds: dict[str, dict[Key, Object]] = {}
         for item in items:

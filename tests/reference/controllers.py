@@ -26,6 +26,7 @@ HASH = "pod-template-hash"
 REVISION = "controller-revision-hash"
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 MAX = "deployment.kubernetes.io/max-replicas"
+FIRST_RETRY_MS = 5.0  # client-go/util/workqueue: ItemExponentialFailureRateLimiter(5 ms, 1000 s)
 
 
 def owned_pods(cluster: Cluster, owner: Object) -> list[Object]:
@@ -313,7 +314,7 @@ def sync_replica_set(cluster: Cluster, rs: Object) -> bool:
 
     A creation once begun creates what it set out to, whatever becomes of ``spec.replicas`` meanwhile.
     """
-    work = rs["metadata"].setdefault("work", {"left": 0, "batch": 1, "seen": None, "refused_since": None})
+    work = rs["metadata"].setdefault("work", {"left": 0, "batch": 1, "seen": None, "failures": 0, "due": None})
     active = [pod for pod in owned_pods(cluster, rs) if is_active(pod)]
     if work["left"]:
         return create_batch(cluster, rs, work)
@@ -354,27 +355,37 @@ def create_batch(cluster: Cluster, rs: Object, work: Object) -> bool:
             continue
         cluster.create(pod)
         changed = True
-    if refused:
-        work.update(left=0, refused_since=cluster.tick if work["refused_since"] is None else work["refused_since"])
+    if refused:  # AddRateLimited: the earliest of the retries asked for counts
+        due = cluster.milliseconds + FIRST_RETRY_MS * 2 ** work["failures"]
+        if work["due"] is not None and work["due"] > cluster.milliseconds:
+            due = min(due, work["due"])
+        work.update(left=0, failures=work["failures"] + 1, due=due)
     elif not work["left"]:
-        work["refused_since"] = None
+        work.update(failures=0, due=None)  # Forget
     work["seen"] = own_state(cluster, rs)
     return changed
 
 
 def own_state(cluster: Cluster, rs: Object) -> list[Any]:
-    """What makes a ReplicaSet look again: its size and its own pods."""
-    pods = owned_pods(cluster, rs)
-    return [rs["spec"]["replicas"], [(key(pod), is_ready(pod), is_terminating(pod)) for pod in pods]]
+    """What makes a ReplicaSet look again: its size, its pods, its status."""
+    pods = [(key(pod), is_bound(pod), is_ready(pod), is_terminating(pod)) for pod in owned_pods(cluster, rs)]
+    status = [(rs.get("status") or {}).get(name) for name in ("replicas", "readyReplicas", "terminatingReplicas")]
+    return [rs["spec"]["replicas"], pods, status]
 
 
 def may_try(cluster: Cluster, rs: Object, work: Object) -> bool:
-    """After a refusal (quota) the work queue's rate limiter decides: 5 ms, doubled at each failure. The tick after the
-    first refusal still sees a retry; later ones come too late for the recorder, so that only an event of the
-    ReplicaSet's own makes it look again."""
-    if work["refused_since"] is None:
+    """After a refusal (quota) a ReplicaSet tries again at an event of its own, each such failure doubling the delay,
+    or when the delay is over (client-go/util/workqueue/default_rate_limiters.go)."""
+    if not work["failures"]:
         return True
-    return bool(own_state(cluster, rs) != work["seen"] or cluster.tick == work["refused_since"] + 1)
+    return bool(own_state(cluster, rs) != work["seen"] or work["due"] <= cluster.milliseconds)
+
+
+def next_retry(cluster: Cluster) -> float | None:
+    """When the next delayed retry is due, if any is waiting."""
+    works = [rs["metadata"].get("work") or {} for rs in cluster.of("ReplicaSet")]
+    dues = [float(work["due"]) for work in works if work.get("due") is not None]
+    return min((due for due in dues if due > cluster.milliseconds), default=None)
 
 
 def ranked_for_deletion(cluster: Cluster, rs: Object, pods: list[Object]) -> list[Object]:

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from tests.reference.cluster import Cluster
-from tests.reference.controllers import REVISION, owned_pods, owned_replica_sets, sync_all
+from tests.reference.controllers import REVISION, next_retry, owned_pods, owned_replica_sets, sync_all
 from tests.reference.objects import (
     Object,
     is_bound,
@@ -21,6 +21,11 @@ from tests.reference.scheduler import Scheduler, set_condition
 
 MOST_ROUNDS = 10_000
 MOST_TICKS = 1_000
+# The recorder's times, fitted to its recordings (only delayed retries after a refused quota depend on them): one write,
+# the quiet it waits for, and the longer quiet before it says "stuck". A wide range around each gives the same outcomes.
+ROUND_MS = 6.0
+QUIET_MS = 900.0
+STUCK_MS = 5400.0
 NATIVE = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
@@ -64,15 +69,23 @@ class Simulation:
     def round(self) -> bool:
         """About the time of one request: each controller writes once; the scheduler, quicker than they, empties its
         queue before and after."""
+        self.cluster.milliseconds += ROUND_MS
         tried = self.scheduler.run()
         changed = sync_all(self.cluster)
         return self.scheduler.run() or changed or tried
 
-    def settle(self) -> None:
-        """Until controllers and scheduler have nothing left to do."""
+    def settle(self, quiet_ms: float = QUIET_MS) -> None:
+        """Until nobody has done anything for ``quiet_ms``; delayed retries that fall into it are made."""
+        since = self.cluster.milliseconds
         for _ in range(MOST_ROUNDS):
-            if not self.round():
+            if self.round():
+                since = self.cluster.milliseconds
+                continue
+            retry = next_retry(self.cluster)
+            if retry is None or retry > since + quiet_ms:
+                self.cluster.milliseconds = max(self.cluster.milliseconds, since + quiet_ms)
                 return
+            self.cluster.milliseconds = retry
         raise RuntimeError("the cluster does not settle")
 
     def can_become_ready(self, pod: Object) -> bool:
@@ -201,6 +214,8 @@ def simulate(
         if all(simulation.is_complete(workload) for workload in simulation.workloads):
             return simulation.outcome("complete")
         if not simulation.advance():
-            simulation.record()
-            return simulation.outcome("stuck")
+            simulation.settle(STUCK_MS)
+            if not simulation.advance():
+                simulation.record()
+                return simulation.outcome("stuck")
     raise RuntimeError("the rollout does not end")
