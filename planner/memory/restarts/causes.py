@@ -31,10 +31,8 @@ from planner.memory.wording import count
 SIGNAL_NAMES = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEGV"}
 
 
-def diagnose(question: Question) -> Diagnosis | None:
-    """The first rule's answer that fits; None where the container is in no trouble."""
-    if not is_troubled(question.case):
-        return None
+def diagnose(question: Question) -> Diagnosis:
+    """The first rule's answer that fits, for a container in trouble (`is_troubled`)."""
     for rule in RULES:
         found = rule(question)
         if found is not None:

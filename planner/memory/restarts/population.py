@@ -49,6 +49,8 @@ class Case:
 
     @property
     def child_kills(self) -> int:
+        if not self.signs.hits:
+            return 0
         return len(self.signs.killed_by_supervisor()) + len(self.signs.killed_by_others())
 
     @property
@@ -241,7 +243,7 @@ def _last_part(container: Container) -> str:
 
 def troubled_signs(case: Case) -> bool:
     """Whether the log alone tells of trouble that the pod's status doesn't show."""
-    return (
+    return bool(case.signs.hits) and (
         case.child_kills >= FEW_CHILD_KILLS
         or len(case.signs.of(Sign.KERNEL_OOM, Sign.TASK_TIME_LIMIT, Sign.CHILD_DIED)) >= FEW_CHILD_KILLS
     )

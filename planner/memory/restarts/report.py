@@ -9,7 +9,7 @@ from dataclasses import replace
 from planner.inventory.model import Finding, Presence, Severity, Snapshot
 from planner.inventory.usage import Usage, usage_now
 from planner.memory.restarts import noise
-from planner.memory.restarts.causes import diagnose
+from planner.memory.restarts.causes import diagnose, is_troubled
 from planner.memory.restarts.causes_start import IMAGE_REASONS
 from planner.memory.restarts.gone import gone
 from planner.memory.restarts.model import Activity, Cause, Confidence, Diagnosis, Loop, RestartReport
@@ -61,16 +61,11 @@ Diagnosed = tuple[Case, Diagnosis]
 def _diagnosed(population: Population) -> list[Diagnosed]:
     found: list[Diagnosed] = []
     for case in population.cases:
-        peers = population.summary(case) if _is_worth_asking(case) else None
-        diagnosis = diagnose(Question(case=case, peers=peers, pressure=pressure(case, peers)))
-        if diagnosis is not None:
-            found.append((case, diagnosis))
+        if not is_troubled(case):
+            continue
+        peers = population.summary(case)
+        found.append((case, diagnose(Question(case=case, peers=peers, pressure=pressure(case, peers)))))
     return found
-
-
-def _is_worth_asking(case: Case) -> bool:
-    """Cheap: peers are only gathered for containers that may be in trouble."""
-    return not case.works or case.state.restart_count > 0
 
 
 def _groups(diagnosed: Iterable[Diagnosed]) -> list[list[Diagnosed]]:
