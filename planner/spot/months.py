@@ -21,7 +21,9 @@ from planner.spot.interruption import Floats, lives_of
 
 LARGEST_POOL: Final = 16  # lanes per run; nodes of a larger pool are simulated in this many groups that move together
 INSTANTS: Final = 8  # moments of each month at which ready nodes are counted
-OVERRUN: Final = 2.0  # work that isn't done after this many months is finished on demand
+OVERRUN: Final = (
+    2.0  # work that isn't done when the last life that began within this many months ends is finished on demand
+)
 _CHUNK_LANES: Final = 12_000  # lanes worked on at once: their state stays in the processor's cache
 _LIVES_BUDGET: Final = (
     4_000_000  # lives simulated in all; beyond its share a lane goes on at the pace it had until then

@@ -50,8 +50,10 @@ def test_lives_agree_with_minutes(case: str) -> None:
     assert fast.ready_share == pytest.approx(slow.ready_share, abs=0.003)
     for name in ("interruptions", "restart_hours", "lost_hours", "failed_jobs"):
         assert getattr(fast, name) == pytest.approx(getattr(slow, name), rel=0.06, abs=0.02), name
-    for name in ("on_demand_hours", "down_hours", "late_jobs", "unfinished_hours"):  # few and long: the noisiest
+    for name in ("on_demand_hours", "down_hours", "late_jobs"):  # few and long: the noisiest
         assert getattr(fast, name) == pytest.approx(getattr(slow, name), rel=0.12, abs=0.04), name
+    # a life that goes past the limit is lived to its end by one, and cut off by the other
+    assert fast.unfinished_hours == pytest.approx(slow.unfinished_hours, rel=0.06, abs=0.1)
 
 
 def _means(months: Months) -> Replayed:
