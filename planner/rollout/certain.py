@@ -47,10 +47,10 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     if len(pods) != workload.replicas:
         return None
     shape = _shape(cluster, workload)
+    if workload.kind == "StatefulSet":
+        return _stateful_set(cluster, workload, shape, pods)
     if not _is_countable(cluster, shape, pods):
         return None
-    if workload.kind == "StatefulSet":
-        return _stateful_set(workload)
     if workload.strategy.kind == "Recreate":
         count = workload.replicas
         return Course(completes=True, ticks=2 if count else 0, lowest_ready=0, peak_pods=count)
@@ -86,7 +86,7 @@ def _shape(cluster: Cluster, workload: Workload) -> Shape:
 
 
 def _is_countable(cluster: Cluster, shape: Shape, pods: list[Pod]) -> bool:
-    if not shape.is_simple or shape.absent or shape.blocked or shape.has_affinity or _is_kept_away(cluster, shape):
+    if not shape.is_simple or shape.absent or shape.blocked or _is_kept_away(cluster, shape):
         return False
     own = {id(p.spec): p.spec for p in pods}
     asks = dict(shape.asks)
@@ -147,7 +147,7 @@ def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> Course
     if places != sorted(targets) or scaled_value(workload.strategy.max_surge, len(targets), round_up=True):
         return None
     shape = compile_shape(cluster, workload.namespace, workload.template.labels, controller.spec)
-    if not _is_daemon_countable(cluster, shape, pods, targets):
+    if not _takes_its_place(cluster, shape, pods, targets):
         return None
     unavailable = max(1, scaled_value(workload.strategy.max_unavailable, len(targets), round_up=True))
     return Course(
@@ -158,19 +158,23 @@ def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> Course
     )
 
 
-def _is_daemon_countable(cluster: Cluster, shape: Shape, pods: list[Pod], targets: tuple[int, ...]) -> bool:
-    if not shape.is_simple or shape.absent or shape.blocked or shape.has_affinity or _is_kept_away(cluster, shape):
+def _takes_its_place(cluster: Cluster, shape: Shape, pods: list[Pod], nodes: tuple[int, ...]) -> bool:
+    """Whether a new pod surely fits where an old one on `nodes` was, once that is gone."""
+    if not shape.is_simple or shape.absent or shape.blocked or _is_kept_away(cluster, shape):
         return False
     wanted = pod_requests(shape.spec)
     if any(pod_requests(spec) != wanted for spec in {id(p.spec): p.spec for p in pods}.values()):
         return False
     restless = cluster.remember("restless", lambda: _restless_nodes(cluster))
-    return not restless[list(targets)].any()
+    return not restless[list(nodes)].any()
 
 
-def _stateful_set(workload: Workload) -> Course | None:
-    """One pod at a time, from the highest ordinal: its successor takes its place."""
-    if workload.strategy.max_unavailable is not None or workload.claim_templates:
+def _stateful_set(cluster: Cluster, workload: Workload, shape: Shape, pods: list[Pod]) -> Course | None:
+    """One pod at a time, from the highest ordinal: its successor can take its place, if nowhere else."""
+    places = tuple(cluster.node_index[p.node_name] for p in pods)
+    if rolling_limits(workload)[1] != 1 or not set(places) <= set(shape.candidates.tolist()):
+        return None
+    if not _takes_its_place(cluster, shape, pods, places):
         return None
     count = max(0, workload.replicas - workload.strategy.partition)
     lowest = workload.replicas - (1 if count else 0)

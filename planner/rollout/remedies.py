@@ -19,9 +19,9 @@ from planner.rollout.strategy import rolling_limits
 from planner.rollout.timing import Pace, seconds_at
 from planner.rollout.verdict import Explanation
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.requests import pod_requests
-from planner.scheduling.selectors import node_affinity_matches, tolerates_taints
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import is_extended_resource, is_gpu_resource
 
@@ -339,22 +339,6 @@ def _templates(cluster: Cluster, shape: Shape) -> list[Node]:
         if large_enough:
             found.setdefault(node_pool(node) or node.name, node)
     return list(found.values())[:3]
-
-
-def empty_copy(cluster: Cluster, template: Node, number: int) -> Node:
-    """A new node like `template`, with what its DaemonSets will take already set aside."""
-    name = f"{template.name}-new-{number + 1}"
-    taken: dict[str, int] = {}
-    for workload in cluster.snapshot.workloads:
-        if workload.kind == "DaemonSet":
-            spec = workload.template.spec
-            if node_affinity_matches(spec, template.labels, template.name) and tolerates_taints(spec.tolerations, template.taints):  # fmt: skip
-                for resource, amount in pod_requests(spec).items():
-                    taken[resource] = taken.get(resource, 0) + amount
-                taken["pods"] = taken.get("pods", 0) + 1
-    left = {n: max(0, a - taken.get(n, 0)) for n, a in template.allocatable.items()}
-    labels = FrozenMap({**template.labels, "kubernetes.io/hostname": name})
-    return replace(template, name=name, uid="", labels=labels, allocatable=FrozenMap(left), is_cordoned=False)
 
 
 def _at_worst(case: _Case, run: Run) -> str:

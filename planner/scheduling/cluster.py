@@ -235,6 +235,24 @@ class Cluster:
                 answer[i] = ask(node)
         return answer
 
+    def label_groups(self, namespace: str | None = None) -> list[tuple[str, Labels, bool, CodeArray]]:
+        """Bound pods by (namespace, labels, terminating) with the nodes they are on, for matching selectors.
+
+        `namespace` leaves out the others'.
+        """
+        return self.remember("label-groups", self._label_groups).get(namespace, [])
+
+    def _label_groups(self) -> dict[str | None, list[tuple[str, Labels, bool, CodeArray]]]:
+        nodes: dict[tuple[str, Labels, bool], list[CodeArray]] = {}
+        for group in self.groups:
+            nodes.setdefault((group.namespace, group.labels, group.is_terminating), []).append(group.nodes)
+        found: dict[str | None, list[tuple[str, Labels, bool, CodeArray]]] = {None: []}
+        for (namespace, labels, ending), parts in nodes.items():
+            entry = (namespace, labels, ending, np.concatenate(parts))
+            found[None].append(entry)
+            found.setdefault(namespace, []).append(entry)
+        return found
+
     def priority_of(self, spec: PodSpec) -> int:
         """As admitted, else of the named or the global default class (`plugin/pkg/admission/priority`)."""
         if spec.priority is not None:

@@ -169,10 +169,12 @@ class State:
         self.views: dict[int, object] = {}  # per shape, kept by planner.scheduling.filters
 
     # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _count(self, key: object, matches: Callable[[str, Labels], bool], skips_terminating: bool) -> Count:
+    def _count(
+        self, key: object, matches: Callable[[str, Labels], bool], skips_terminating: bool, namespace: str | None
+    ) -> Count:
         found = self._counts.get(key)
         if found is None:
-            by_node = self._initial(key, matches, skips_terminating).copy()
+            by_node = self._initial(key, matches, skips_terminating, namespace).copy()
             found = self._counts[key] = Count(matches, skips_terminating, by_node)
             for shape, counts in self._by_shape.values():
                 if found.knows(shape):
@@ -180,12 +182,14 @@ class State:
             self._replay(found)
         return found
 
-    def _initial(self, key: object, matches: Callable[[str, Labels], bool], skips_terminating: bool) -> IntArray:
+    def _initial(
+        self, key: object, matches: Callable[[str, Labels], bool], skips_terminating: bool, namespace: str | None
+    ) -> IntArray:
         def scan() -> IntArray:
             by_node = np.zeros(self.cluster.node_count, dtype=np.int64)
-            for group in self.cluster.groups:
-                if not (skips_terminating and group.is_terminating) and matches(group.namespace, group.labels):
-                    by_node += np.bincount(group.nodes, minlength=self.cluster.node_count)
+            for owner, labels, is_terminating, nodes in self.cluster.label_groups(namespace):
+                if not (skips_terminating and is_terminating) and matches(owner, labels):
+                    by_node += np.bincount(nodes, minlength=self.cluster.node_count)
             return by_node
 
         return self.cluster.remember(("count", key), scan)
@@ -208,7 +212,8 @@ class State:
             found = self._count(
                 ("selected", namespace, selector),
                 lambda ns, labels: not nothing and ns == namespace and labels_match(selector, labels),
-                True,
+                skips_terminating=True,
+                namespace=namespace,
             )
             self._selected[key] = found
         return found
@@ -216,8 +221,13 @@ class State:
     def matching_all(self, terms: tuple[Term, ...]) -> Count:
         """Pods that match every one of `terms`, terminating ones included (pod affinity)."""
         cluster = self.cluster
+        first = terms[0]
+        only = next(iter(first.namespaces)) if len(first.namespaces) == 1 and first.namespace_selector is None else None
         return self._count(
-            ("all", terms), lambda ns, labels: all(t.matches(cluster, ns, labels) for t in terms), False
+            ("all", terms),
+            lambda ns, labels: all(t.matches(cluster, ns, labels) for t in terms),
+            skips_terminating=False,
+            namespace=only,
         )
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────

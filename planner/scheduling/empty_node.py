@@ -1,0 +1,47 @@
+"""A node that isn't there yet: like one of its pool, empty but for what DaemonSets will take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.inventory.model import FrozenMap, Node
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.requests import pod_requests
+from planner.scheduling.selectors import node_affinity_matches, tolerates_taints
+from planner.vocabulary import HOSTNAME, PODS, TAINT_UNSCHEDULABLE
+
+
+def daemon_overhead(cluster: Cluster, template: Node) -> dict[str, int]:
+    """What the DaemonSets that run on a node like `template` ask for, number of pods included."""
+    taken: dict[str, int] = {}
+    for workload in cluster.snapshot.workloads:
+        if workload.kind != "DaemonSet":
+            continue
+        spec = workload.template.spec
+        if node_affinity_matches(spec, template.labels, template.name) and tolerates_taints(
+            spec.tolerations, template.taints
+        ):
+            for resource, amount in pod_requests(spec).items():
+                taken[resource] = taken.get(resource, 0) + amount
+            taken[PODS] = taken.get(PODS, 0) + 1
+    return taken
+
+
+def bare_copy(template: Node, name: str) -> Node:
+    """A node called `name` like `template`, not cordoned, nothing set aside."""
+    return replace(
+        template,
+        name=name,
+        uid="",
+        labels=FrozenMap({**template.labels, HOSTNAME: name}),
+        taints=tuple(taint for taint in template.taints if taint.key != TAINT_UNSCHEDULABLE),
+        is_cordoned=False,
+    )
+
+
+def empty_copy(cluster: Cluster, template: Node, number: int) -> Node:
+    """A new node like `template`, with what its DaemonSets will take already set aside."""
+    node = bare_copy(template, f"{template.name}-new-{number + 1}")
+    taken = daemon_overhead(cluster, node)
+    left = {name: max(0, amount - taken.get(name, 0)) for name, amount in template.allocatable.items()}
+    return replace(node, allocatable=FrozenMap(left))
