@@ -9,7 +9,7 @@ from math import ceil
 from typing import Any
 
 from planner.errors import InputError
-from planner.inventory.model import FrozenMap, Node, PodDisruptionBudget, Snapshot, Workload
+from planner.inventory.model import FrozenMap, Node, Pod, PodDisruptionBudget, Snapshot, Workload
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import count_physical_gpus, price_node, read_node_pool, read_provisioning
 from planner.scheduling.requests import pod_requests
@@ -93,9 +93,15 @@ def find(snapshot: Snapshot, key: str) -> Workload:
     return workload
 
 
-def suitability(snapshot: Snapshot, key: str, capacity: Capacity, job_minutes: float | None) -> Suitability:
-    """The spot checklist of one workload."""
-    return check_workload(snapshot, find(snapshot, key), capacity=capacity, job_minutes=job_minutes)
+def suitability(
+    snapshot: Snapshot,
+    key: str,
+    capacity: Capacity,
+    job_minutes: float | None,
+    pods: tuple[Pod, ...] | None = None,
+) -> Suitability:
+    """The spot checklist of one workload; `pods` are its own, where they are at hand."""
+    return check_workload(snapshot, find(snapshot, key), capacity=capacity, job_minutes=job_minutes, pods=pods)
 
 
 def answer(_snapshot: Snapshot, assumptions: Assumptions) -> SavingsAnswer:
@@ -104,12 +110,12 @@ def answer(_snapshot: Snapshot, assumptions: Assumptions) -> SavingsAnswer:
     return SavingsAnswer(savings=savings(assumptions, months), mix=mix(assumptions, months))
 
 
-def derive(snapshot: Snapshot, book: PriceBook, key: str) -> Derived:
-    """What can be known of a workload's settings without asking anybody."""
+def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] | None = None) -> Derived:
+    """What can be known of a workload's settings without asking anybody; `pods` are its own, where they are at hand."""
     workload = find(snapshot, key)
-    node = _node_of(snapshot, workload)
+    pods = pods_of(snapshot, workload) if pods is None else pods
+    node = _node_of(snapshot, workload, pods)
     work, why = guess_work(workload)
-    pods = pods_of(snapshot, workload)
     names = {pod.node_name for pod in pods}
     window = window_of([one for one in snapshot.nodes if one.name in names] or snapshot.nodes)
     start = start_seconds(pods)
@@ -219,15 +225,13 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
     return tuple(rows)
 
 
-def _node_of(snapshot: Snapshot, workload: Workload) -> Node | None:
+def _node_of(snapshot: Snapshot, workload: Workload, pods: tuple[Pod, ...]) -> Node | None:
     """A node of the kind the workload runs on, or would."""
     nodes = {node.name: node for node in snapshot.nodes}
-    pools = Counter(
-        read_node_pool(nodes[pod.node_name]) for pod in pods_of(snapshot, workload) if pod.node_name in nodes
-    )
+    pools = Counter(read_node_pool(nodes[pod.node_name]) for pod in pods if pod.node_name in nodes)
     if pools:
         pool = pools.most_common(1)[0][0]
-        names = {pod.node_name for pod in pods_of(snapshot, workload)}
+        names = {pod.node_name for pod in pods}
         return next(node for node in snapshot.nodes if node.name in names and read_node_pool(node) == pool)
     spec = workload.template.spec
     asked = pod_requests(spec)

@@ -23,7 +23,7 @@ from planner.spot.assumptions import SETTINGS, Capacity, Fallback, Life, Work
 from planner.spot.checks import CHECK_NAME, Status
 from planner.spot.economics import duration, usd
 from planner.spot.interruption import parse_lives
-from planner.spot.suitability import Suitability
+from planner.spot.suitability import Suitability, pods_by_workload
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _LIST_RUNS = 1000  # simulated months a workload when all are listed
@@ -121,9 +121,11 @@ def _lives(path: Path | None) -> tuple[Life, ...] | None:
 def _list(snapshot: Snapshot, book: PriceBook, asked: dict[str, Any], output: str) -> None:
     """One line a workload: fitness, and what spot would save."""
     rows: list[dict[str, object]] = []
+    pods_by_key = pods_by_workload(snapshot)
     for workload in plan_savings.workloads(snapshot):
-        derived = plan_savings.derive(snapshot, book, workload.key)
-        fitness = plan_savings.suitability(snapshot, workload.key, derived.capacity, asked["job_minutes"])
+        pods = pods_by_key.get(workload.key, ())
+        derived = plan_savings.derive(snapshot, book, workload.key, pods)
+        fitness = plan_savings.suitability(snapshot, workload.key, derived.capacity, asked["job_minutes"], pods)
         row: dict[str, object] = {"workload": workload.key, "fit": fitness.fitness.value.replace("_", " ")}
         try:
             assumptions = plan_savings.assume(derived, {"runs": _LIST_RUNS} | _given(asked))

@@ -12,7 +12,6 @@ import yaml
 
 from planner import vocabulary
 from planner.inventory.model import CommandForm, Container, Node, Pod, PodDisruptionBudget, Snapshot, Taint, Workload
-from planner.inventory.owners import workload_keys
 from planner.scheduling.selectors import tolerates_taints
 from planner.spot import programs
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
@@ -425,11 +424,11 @@ def _seen_hours(case: Case) -> float | None:
     """The longest run of a finished container of a Job; its pods are not among `case.pods` any more."""
     if case.workload.kind != "Job":
         return None
-    keys = workload_keys(case.snapshot)
     runs = [
         (state.finished_at - state.started_at) / 3600
         for pod in case.snapshot.pods
-        if keys[pod.uid] == case.workload.key
+        if pod.owner is not None
+        and (pod.owner.kind, pod.namespace, pod.owner.name) == ("Job", case.workload.namespace, case.workload.name)
         for state in pod.containers
         if state.started_at is not None and state.finished_at is not None
     ]

@@ -76,9 +76,18 @@ def check_workload(
     *,
     capacity: Capacity = Capacity.SPOT,
     job_minutes: float | None = None,
+    pods: tuple[Pod, ...] | None = None,
 ) -> Suitability:
-    """The checklist for one workload. `job_minutes`: how long its jobs are, None where nobody said."""
-    case = _case(snapshot, workload, capacity, job_minutes)
+    """The checklist for one workload.
+
+    Parameters
+    ----------
+    job_minutes : float, optional
+        How long its jobs are, None where nobody said.
+    pods : tuple of Pod, optional
+        The workload's pods, where they are at hand (`pods_by_workload`).
+    """
+    case = _case(snapshot, workload, capacity, job_minutes, pods_of(snapshot, workload) if pods is None else pods)
     checks = tuple(check(case) for check in CHECKS)
     fitness = _fitness(workload, checks)
     patches = [check.yaml for check in checks if check.yaml and not check.is_whole_object]
@@ -102,17 +111,27 @@ def check_workload(
 
 def check_all(snapshot: Snapshot, *, capacity: Capacity = Capacity.SPOT) -> tuple[Suitability, ...]:
     """The checklist for every workload outside kube-system that runs pods, in the snapshot's order."""
+    pods = pods_by_workload(snapshot)
     return tuple(
-        check_workload(snapshot, workload, capacity=capacity)
+        check_workload(snapshot, workload, capacity=capacity, pods=pods.get(workload.key, ()))
         for workload in snapshot.workloads
         if workload.namespace != "kube-system" and not workload.is_finished
     )
 
 
+def pods_by_workload(snapshot: Snapshot) -> dict[str, tuple[Pod, ...]]:
+    """Workload key → its pods that aren't finished."""
+    keys = workload_keys(snapshot)
+    found: dict[str, list[Pod]] = {}
+    for pod in snapshot.pods:
+        if not pod.is_terminal:
+            found.setdefault(keys[pod.uid], []).append(pod)
+    return {key: tuple(pods) for key, pods in found.items()}
+
+
 def pods_of(snapshot: Snapshot, workload: Workload) -> tuple[Pod, ...]:
     """The workload's pods that aren't finished."""
-    keys = workload_keys(snapshot)
-    return tuple(pod for pod in snapshot.pods if keys[pod.uid] == workload.key and not pod.is_terminal)
+    return pods_by_workload(snapshot).get(workload.key, ())
 
 
 def guess_work(workload: Workload) -> tuple[Work, str]:
@@ -130,8 +149,9 @@ def guess_work(workload: Workload) -> tuple[Work, str]:
     return Work.JOBS, "nothing says that it serves users"
 
 
-def _case(snapshot: Snapshot, workload: Workload, capacity: Capacity, job_minutes: float | None) -> Case:
-    pods = pods_of(snapshot, workload)
+def _case(
+    snapshot: Snapshot, workload: Workload, capacity: Capacity, job_minutes: float | None, pods: tuple[Pod, ...]
+) -> Case:
     names = {pod.node_name for pod in pods if pod.node_name}
     nodes = tuple(node for node in snapshot.nodes if node.name in names)
     work, evidence = guess_work(workload)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import yaml
 from planner.inventory.model import (
     CommandForm,
     Container,
+    ContainerState,
     FrozenMap,
     PersistentVolume,
     PersistentVolumeClaim,
@@ -187,6 +189,15 @@ def test_length_of_jobs_against_notice_and_lifetime() -> None:
     longer = check(of, Check.JOB_LENGTH, job_minutes=24 * 60.0, capacity=Capacity.PREEMPTIBLE)
     assert longer.status is Status.CHANGE
     assert "24 h at most" in longer.evidence
+
+
+def test_length_of_a_job_is_learnt_from_its_finished_pods() -> None:
+    of = workload(kind="Job")
+    ran = ContainerState(name="main", started_at=0.0, finished_at=7200.0)
+    finished = replace(pod(of, "node-1", name="done"), phase="Succeeded", containers=(ran,))
+    found = check(of, Check.JOB_LENGTH, cluster(of, pods=(finished,)))
+    assert found.status is Status.MIND
+    assert "Jobs of 2 h (the longest pod seen)" in found.evidence
 
 
 def test_jobs_should_not_count_preemptions_as_failures() -> None:
