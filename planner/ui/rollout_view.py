@@ -6,7 +6,7 @@ import streamlit as st
 
 from planner.inventory.model import Snapshot
 from planner.report import rollout_document
-from planner.results import PodState, Remedy, RolloutResult, StrategyGrid, WorkloadRollout
+from planner.results import PodState, Remedy, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.scenario import Scenario
 from planner.ui import findings, link, rollout_inputs, tables, verdict, words
 from planner.vocabulary import is_gpu_resource
@@ -50,7 +50,7 @@ def _figures(result: RolloutResult) -> None:
 
 
 def _duration(rollout: WorkloadRollout) -> str:
-    return f"~ {words.duration(rollout.seconds)}" if rollout.verdict == "completes" else "never"
+    return f"~ {words.duration(rollout.seconds)}" if rollout.verdict is Verdict.COMPLETES else "never"
 
 
 def _basis(rollout: WorkloadRollout) -> str:
@@ -115,7 +115,8 @@ def under_grid(grid: StrategyGrid) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Recreate** (all old pods go first):")
         verdict.badge(recreate.verdict, recreate.reason)
-        st.markdown(f"lowest Ready {recreate.lowest_ready}, ~ {words.duration(recreate.seconds)}")
+        if recreate.verdict is Verdict.COMPLETES:
+            st.markdown(f"lowest Ready {recreate.lowest_ready}, ~ {words.duration(recreate.seconds)}")
         st.button("Try Recreate", key="try-recreate", on_click=rollout_inputs.adopt_recreate)
 
 

@@ -19,7 +19,8 @@ from urllib.request import urlopen
 from playwright.sync_api import Locator, Page, expect
 
 ROOT = Path(__file__).parents[2]
-SCREENSHOTS = ROOT / "docs" / "screenshots"
+SCREENSHOTS = ROOT / "docs" / "screenshots"  # what the documents show
+OUTPUT = Path(__file__).parent / "output"  # for a person to look at, not kept
 SCREENSHOTS_ASKED = "HEADROOM_SCREENSHOTS"
 _WAIT_SECONDS = 60
 _ANSWER_MS = 30_000
@@ -138,13 +139,13 @@ class Visitor:
         assert self.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         assert self.main().evaluate("main => main.scrollWidth <= main.clientWidth")
 
-    def screenshot(self, name: str) -> None:
-        """docs/screenshots/`name`.png of the whole page, when it is asked for (``make screenshots``)."""
+    def screenshot(self, name: str, folder: Path = SCREENSHOTS) -> None:
+        """`name`.png of the whole page, when it is asked for (``make screenshots``)."""
         if os.environ.get(SCREENSHOTS_ASKED):
             size = self.page.viewport_size or {"width": 1360, "height": 900}
             height = self.main().evaluate("main => main.scrollHeight")
             self.page.set_viewport_size({"width": size["width"], "height": min(height + 16, 4000)})
             self.page.wait_for_timeout(700)  # charts are drawn anew at the new size
-            SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-            self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
+            folder.mkdir(parents=True, exist_ok=True)
+            self.page.screenshot(path=folder / f"{name}.png")
             self.page.set_viewport_size(size)

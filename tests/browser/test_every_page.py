@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from tests.browser.dashboard import Visitor, pages, serving
+from tests.browser.dashboard import OUTPUT, Visitor, pages, serving
 
 PAGES = pages()
 PHONE = ViewportSize(width=390, height=844)
@@ -32,12 +32,12 @@ def test_page_by_deep_link_then_dark_then_on_a_phone_screenshot(
 
         visitor.page.emulate_media(color_scheme="dark")
         expect(visitor.page.get_by_test_id("stApp")).to_have_css("background-color", DARK)
-        visitor.screenshot(f"{path or 'overview'}-dark")
+        visitor.screenshot(f"{path or 'overview'}-dark", OUTPUT)
 
         visitor.page.set_viewport_size(PHONE)
         visitor.settle()
         visitor.is_within_width()
-        visitor.screenshot(f"{path or 'overview'}-phone")
+        visitor.screenshot(f"{path or 'overview'}-phone", OUTPUT)
         visitor.is_healthy()
         visitor.page.goto("about:blank")  # before the server goes
     log = (tmp_path / "server.log").read_text(encoding="utf-8").lower()

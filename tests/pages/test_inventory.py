@@ -2,11 +2,16 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator
 
+import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from planner.errors import SourceError
 from planner.inventory.model import FrozenMap, Presence, Snapshot
-from tests.pages.clusters import node, worker
+from planner.sources import cluster, kubernetes_api
+from tests.pages.clusters import full, node, worker
 from tests.pages.visiting import said, visit
 
 GOOD = json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("node-0", 1), *worker(1)]}).encode()
@@ -50,6 +55,33 @@ def test_a_damaged_part_is_used_but_not_silently() -> None:
     app = upload(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode())
     assert "see the findings" in said(app)
     assert any("NaN" in str(cell) for cell in app.dataframe[1].value["what"])
+
+
+@pytest.fixture
+def one_context(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    st.cache_data.clear()  # the list of contexts is kept for a minute
+    monkeypatch.setattr(kubernetes_api, "contexts", lambda: ("prod-cluster",))
+    yield monkeypatch
+    st.cache_data.clear()
+
+
+def test_a_context_that_does_not_answer_keeps_what_was_there(one_context: pytest.MonkeyPatch) -> None:
+    def refuse(spec: str) -> Snapshot:
+        raise SourceError("the API server doesn't answer", where=spec, mend="Check the VPN")
+
+    one_context.setattr(cluster, "read_cluster", refuse)
+    app = visit("inventory")
+    next(button for button in app.button if button.label == "Read it").click().run()
+    assert "the API server doesn't answer" in said(app)
+    assert "context:prod-cluster" in said(app)
+    assert "Still looking at demo" in said(app)
+
+
+def test_a_context_is_read_and_looked_at(one_context: pytest.MonkeyPatch) -> None:
+    one_context.setattr(cluster, "read_cluster", lambda spec: full())
+    app = visit("inventory")
+    next(button for button in app.button if button.label == "Read it").click().run()
+    assert app.selectbox(key="cluster").value == "small.json"
 
 
 def test_refused_is_not_empty() -> None:
