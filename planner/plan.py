@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import numpy as np
 
+from planner.capacity.growth import GROWING_REASONS, Growth, grow, waiting_shape
+from planner.capacity.node_pools import NodePool
 from planner.errors import ChangeError
 from planner.inventory.change import apply_change
 from planner.inventory.manifest import read_manifest
@@ -20,6 +22,7 @@ from planner.results import (
     NodeSeats,
     PodState,
     Reason,
+    Remedy,
     RolloutResult,
     Seat,
     StrategyGrid,
@@ -138,8 +141,20 @@ def _pace(cluster: Cluster, revision: Revision, change: WorkloadChange) -> Pace:
 
 
 # ── rollout ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def rollout(snapshot: Snapshot, scenario: Scenario) -> RolloutResult:
+def rollout(
+    snapshot: Snapshot,
+    scenario: Scenario,
+    pools: tuple[NodePool, ...] = (),
+    arrival_seconds: float | None = None,
+) -> RolloutResult:
     """Will these changes finish, why not, and what would help.
+
+    Parameters
+    ----------
+    pools : tuple of NodePool
+        Pools that may grow within their limits; without any, the cluster stays as it is.
+    arrival_seconds : float, optional
+        Until a new node takes pods; else `planner.capacity.growth`'s stated default.
 
     Raises
     ------
@@ -156,7 +171,7 @@ def rollout(snapshot: Snapshot, scenario: Scenario) -> RolloutResult:
         for revision, pace in zip(prepared.revisions, prepared.paces, strict=True)
     )
     stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
-    remedies = ()
+    remedies: tuple[Remedy, ...] = ()
     if stuck is not None and scenario.with_remedies:
         place = parts.index(stuck)
         why = explain(run, prepared.revisions[place])
@@ -168,7 +183,7 @@ def rollout(snapshot: Snapshot, scenario: Scenario) -> RolloutResult:
     verdict, sentence = told.verdict, told.sentence
     if unknown and verdict is Verdict.COMPLETES:
         verdict, sentence = Verdict.UNKNOWN, f"not known: {unknown[0]}. Without that, it {told.sentence}"
-    return RolloutResult(
+    result = RolloutResult(
         verdict=verdict,
         reason=told.reason,
         sentence=sentence if len(parts) == 1 else _joint_sentence(parts, sentence),
@@ -185,6 +200,58 @@ def rollout(snapshot: Snapshot, scenario: Scenario) -> RolloutResult:
         findings=prepared.findings + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown),
         preempted=tuple(f"{p.namespace}/{p.name}" for p in run.preempted),
     )
+    if stuck is None or not pools or stuck.reason not in GROWING_REASONS:
+        return result
+    answer = grow(
+        cluster, prepared.revisions, run, waiting_shape(run, stuck.workload), pools,
+        seed=scenario.seed, arrival_seconds=arrival_seconds,
+    )  # fmt: skip
+    if answer.growth is None:
+        more = f"; {answer.sentence}" if answer.sentence else ""
+        return replace(result, growth=answer.sentence, sentence=result.sentence + more)
+    return _needs_growth(result, prepared, answer.growth, keys)
+
+
+def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str]) -> RolloutResult:
+    """The stuck result turned into what the rollout is once the pool has grown; why it is stuck today stays."""
+    run, wait = growth.run, growth.arrival_seconds
+    parts = []
+    for today, revision, pace in zip(result.workloads, prepared.revisions, prepared.paces, strict=True):
+        grown = _workload_rollout(run, revision, pace, keys)
+        if today.verdict is Verdict.COMPLETES:
+            parts.append(today)
+            continue
+        seconds = grown.seconds + wait
+        parts.append(
+            replace(
+                grown,
+                verdict=Verdict.NEEDS_GROWTH,
+                reason=today.reason,
+                sentence=f"{growth.sentence}; about {_duration(seconds)}, {_duration(wait)} of it until nodes arrive. "
+                f"Today it is {today.sentence}",
+                seconds=seconds,
+                exceeds_deadline=grown.exceeds_deadline or wait > (grown.progress_deadline_seconds or float("inf")),
+                timeline=tuple(replace(r, seconds=r.seconds + wait) if r.tick > 0 else r for r in grown.timeline),
+                wait_for=today.wait_for,
+                scheduler_message=today.scheduler_message,
+            )
+        )
+    told = next(p for p in parts if p.verdict is Verdict.NEEDS_GROWTH)
+    return replace(
+        result,
+        verdict=Verdict.NEEDS_GROWTH,
+        sentence=told.sentence if len(parts) == 1 else _joint_sentence(parts, told.sentence),
+        workloads=tuple(parts),
+        ticks=run.ticks,
+        seconds=max(p.seconds for p in parts),
+        peak_held=_peak_held(run),
+        capacity=_capacity(run.simulation.cluster),
+        pending=pending_pods(run, keys),
+        timeline=parts[0].timeline,
+        placement=_placement(run),
+        luck=None,
+        growth=growth.sentence,
+    )
 
 
 def _unknown_finding(workload: Workload, what: str) -> Finding:
@@ -199,7 +266,8 @@ def _joint_sentence(parts: Sequence[WorkloadRollout], sentence: str) -> str:
     if done == len(parts):
         return f"completes: all {len(parts)} rollouts finish together"
     stuck = next(p for p in parts if p.verdict is not Verdict.COMPLETES)
-    return f"{done} of {len(parts)} rollouts finish; {stuck.workload} is {sentence}"
+    verb = "" if stuck.verdict is Verdict.NEEDS_GROWTH else "is "
+    return f"{done} of {len(parts)} rollouts finish; {stuck.workload} {verb}{sentence}"
 
 
 def workload_keys_by_owner(run: Run, prepared: Prepared) -> dict[str, str]:

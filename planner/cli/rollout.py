@@ -9,11 +9,14 @@ from pathlib import Path
 import click
 
 from planner import plan
+from planner.capacity.node_pools import pools
 from planner.errors import ChangeError, InputError
 from planner.inventory.model import Snapshot
+from planner.inventory.pool_limits import parse_typed_limits
 from planner.report import rollout_document
 from planner.results import RolloutResult, Verdict
 from planner.scenario import Scenario, WorkloadChange
+from planner.sources import node_pools
 from planner.sources.cluster import read_cluster
 
 EXIT_STATUS = {Verdict.COMPLETES: 0, Verdict.STUCK: 2, Verdict.NEEDS_GROWTH: 3, Verdict.UNKNOWN: 2}
@@ -36,6 +39,17 @@ def _number_or_share(text: str | None) -> int | str | None:
 @click.option("--startup-seconds", type=click.FloatRange(min=0), help="From scheduled to Ready; else learnt.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Breaks the scheduler's ties.")
 @click.option("--runs", type=click.IntRange(1, 1000), default=50, show_default=True, help="Placements tried at most.")
+@click.option(
+    "--node-pools", "pool_files", multiple=True, metavar="FILE",
+    help="How far node pools may grow: gcloud container node-pools list --format=json, Karpenter NodePools, or the "
+    "cluster-autoscaler-status ConfigMap; repeatable.",
+)  # fmt: skip
+@click.option("--limits", default="", metavar="TEXT", help="Limits by hand: gpu-t4=8,web=2-12.")
+@click.option(
+    "--node-arrival-seconds",
+    type=click.FloatRange(min=0),
+    help="Until a new node takes pods; else 300 with GPUs, 150 without.",
+)
 @click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     cluster: str,
@@ -50,6 +64,9 @@ def command(
     startup_seconds: float | None,
     seed: int,
     runs: int,
+    pool_files: tuple[str, ...],
+    limits: str,
+    node_arrival_seconds: float | None,
     output: str,
 ) -> int:
     """Will this rollout finish?
@@ -76,7 +93,9 @@ def command(
     )
     manifest = "\n---\n".join(_read(name) for name in manifest_files)
     scenario = Scenario(changes=changes, manifest=manifest, seed=seed, runs=runs)
-    result = plan.rollout(snapshot, scenario)
+    known = tuple(one for name in pool_files for one in node_pools.read(name)) + parse_typed_limits(limits)
+    growing = pools(plan.compiled(snapshot), known) if known else ()
+    result = plan.rollout(snapshot, scenario, growing, node_arrival_seconds)
     if output == "json":
         document = rollout_document(result, scenario=scenario, digest=snapshot.digest, source=snapshot.source)
         click.echo(json.dumps(document, indent=2))

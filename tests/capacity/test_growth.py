@@ -1,0 +1,158 @@
+"""The third verdict: what a pool's growth would bring, and where it ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner import plan
+from planner.capacity.growth import GPU_NODE_ARRIVAL_SECONDS, NODE_ARRIVAL_SECONDS, new_nodes
+from planner.capacity.node_pools import pools
+from planner.inventory.model import FrozenMap, Snapshot
+from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
+from planner.results import Reason, RolloutResult, Verdict
+from planner.scenario import Scenario, WorkloadChange
+from planner.scheduling.cluster import Cluster
+from planner.sources import demo, node_pools
+from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+
+SURGE_ONLY: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+
+
+def asked(
+    cluster: Snapshot, *limits: PoolLimits, workload: str = "Deployment/ml/a", seconds: float | None = None
+) -> RolloutResult:
+    scenario = Scenario(changes=(WorkloadChange(workload=workload),), runs=1, with_remedies=False)
+    return plan.rollout(cluster, scenario, pools(plan.compiled(cluster), limits), seconds)
+
+
+def full(*more: Item | list[Item]) -> Snapshot:
+    nodes = [node(f"n{i}", pool="t4", gpus=1, zone="ab"[i % 2]) for i in range(2)]
+    return snapshot(nodes, deployment("a", ["n0", "n1"], pod_spec(gpus=1), **SURGE_ONLY), *more)
+
+
+def test_a_pool_with_room_makes_the_stuck_rollout_one_that_needs_growth() -> None:
+    found = asked(full(), *parse_typed_limits("t4=5"))
+    assert (found.verdict, found.reason) == (Verdict.NEEDS_GROWTH, Reason.HOLD_AND_WAIT)
+    assert found.growth == "completes if pool t4 grows by 1 node (2 → 3, max 5)"
+    assert "Today it is stuck: the new pod needs 1 nvidia.com/gpu" in found.sentence
+    assert found.capacity["nvidia.com/gpu"] == 3
+    assert found.workloads[0].final["updatedReplicas"] == 2
+
+
+def test_without_pools_nothing_is_different() -> None:
+    scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
+    found = plan.rollout(full(), scenario)
+    assert (found.verdict, found.growth) == (Verdict.STUCK, "")
+
+
+def test_at_its_maximum_the_limit_is_named() -> None:
+    found = asked(full(), *parse_typed_limits("t4=2"))
+    assert found.verdict is Verdict.STUCK
+    assert found.growth == "pool t4 would have to grow by 1 node (2 → 3), past its maximum of 2 (typed)"
+    assert found.sentence.endswith(found.growth)
+
+
+def test_an_unknown_maximum_is_said_so() -> None:
+    found = asked(full())
+    assert found.verdict is Verdict.NEEDS_GROWTH
+    assert found.growth == "completes if pool t4 grows by 1 node (2 → 3, its maximum is unknown)"
+
+
+def test_a_fixed_size_is_a_limit() -> None:
+    fixed = PoolLimits(name="t4", source=LimitSource.GCLOUD, is_autoscaled=False)
+    assert asked(full(), fixed).growth.endswith("but has a fixed size (gcloud node-pools list)")
+
+
+def test_karpenters_limit_on_gpus_ends_the_growth() -> None:
+    limit = PoolLimits(
+        name="t4", source=LimitSource.KARPENTER, is_autoscaled=True, resource_limits=FrozenMap({"nvidia.com/gpu": 2})
+    )
+    assert "past its limits on nvidia.com/gpu (Karpenter NodePool)" in asked(full(), limit).growth
+    more = replace(limit, resource_limits=FrozenMap({"nvidia.com/gpu": 3}))
+    assert asked(full(), more).verdict is Verdict.NEEDS_GROWTH
+
+
+def test_as_few_nodes_as_do() -> None:
+    """Three pods wait already and are served first; so four nodes are the fewest."""
+    waiting = deployment("b", ["", "", ""], pod_spec(gpus=1))
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}
+    for pod in waiting[2:]:
+        pod["spec"] = {**pod["spec"], "priority": 9, "priorityClassName": "high", "preemptionPolicy": "Never"}
+    found = asked(full(high, waiting), *parse_typed_limits("t4=20"))
+    assert found.growth == "completes if pool t4 grows by 4 nodes (2 → 6, max 20)"
+
+
+def test_the_pool_that_needs_fewest_and_is_known_to_have_room_is_chosen() -> None:
+    other = deployment("b", ["big", "big"], pod_spec(gpus=1))
+    found = asked(full(node("big", pool="other", gpus=2), other), *parse_typed_limits("other=3"))
+    assert found.growth == "completes if pool other grows by 1 node (1 → 2, max 3)"
+
+
+def test_a_pool_that_would_not_take_the_pod_is_left_alone() -> None:
+    found = asked(full(node("c0", pool="cpu")), *parse_typed_limits("t4=2,cpu=50"))
+    assert found.verdict is Verdict.STUCK
+
+
+def test_waiting_for_the_node_is_in_the_duration() -> None:
+    found = asked(full(), *parse_typed_limits("t4=5"))
+    with_gpu = found.workloads[0].seconds
+    assert with_gpu == pytest.approx(
+        asked(full(), *parse_typed_limits("t4=5"), seconds=0).seconds + GPU_NODE_ARRIVAL_SECONDS
+    )
+    assert found.timeline[-1].seconds == with_gpu
+    assert GPU_NODE_ARRIVAL_SECONDS > NODE_ARRIVAL_SECONDS
+
+
+def test_quota_is_nothing_growth_can_mend() -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "ml"},
+        "spec": {"hard": {"requests.nvidia.com/gpu": "2"}},
+        "status": {"hard": {"requests.nvidia.com/gpu": "2"}, "used": {"requests.nvidia.com/gpu": "2"}},
+    }
+    assert asked(full(quota), *parse_typed_limits("t4=5")).verdict is Verdict.STUCK
+
+
+def test_new_nodes_balance_zones_and_keep_a_zones_limit() -> None:
+    cluster = Cluster(
+        snapshot(node("n0", pool="p", zone="a"), node("n1", pool="p", zone="a"), node("n2", pool="p", zone="b"))
+    )
+    (pool,) = pools(cluster)
+    made = [n.labels["topology.kubernetes.io/zone"] for n in new_nodes(cluster, pool, 3)]
+    assert made == ["b", "a", "b"]
+    capped = replace(pool, maximum_per_zone=2)
+    assert [n.labels["topology.kubernetes.io/zone"] for n in new_nodes(cluster, capped, 2)] == ["b", "a"]
+
+
+def test_a_new_nodes_daemons_are_set_aside() -> None:
+    daemon: Item = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agent", "namespace": "ml", "uid": "agent"},
+        "spec": {"selector": {}, "template": {"metadata": {}, "spec": pod_spec(cpu="500m")}},
+    }
+    cluster = Cluster(snapshot(node("n0", pool="p"), daemon))
+    (made,) = new_nodes(cluster, pools(cluster)[0], 1)
+    assert (made.allocatable["cpu"], made.allocatable["pods"]) == (7_500, 109)
+
+
+def test_the_demos_a100_pool_is_at_its_maximum() -> None:
+    limits = node_pools.read(demo.node_pools_file())
+    found = asked(demo.read(), *limits, workload="Deployment/prod/llm-serve")
+    assert found.verdict is Verdict.STUCK
+    assert "past its maximum of 2 (gcloud node-pools list)" in found.sentence
+
+
+def test_a_joint_rollout_says_which_part_needs_growth() -> None:
+    cluster = full(node("c0"), deployment("web", ["c0"], pod_spec()))
+    scenario = Scenario(
+        changes=(WorkloadChange(workload="Deployment/ml/web"), WorkloadChange(workload="Deployment/ml/a")),
+        runs=1,
+        with_remedies=False,
+    )
+    found = plan.rollout(cluster, scenario, pools(plan.compiled(cluster), parse_typed_limits("t4=5")))
+    assert [part.verdict for part in found.workloads] == [Verdict.COMPLETES, Verdict.NEEDS_GROWTH]
+    assert found.sentence.startswith("1 of 2 rollouts finish; Deployment/ml/a completes if")
