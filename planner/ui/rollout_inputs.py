@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any, TypeVar
 
 import streamlit as st
 
-from planner.errors import ChangeError
+from planner import quantity
+from planner.errors import ChangeError, HeadroomError
 from planner.inventory.model import EMPTY, Amounts, FrozenMap, Labels, Snapshot, Workload
-from planner.quantity import format_amount, parse
+from planner.quantity import format_amount
 from planner.results import Verdict, WorkloadOverview
 from planner.scenario import Scenario, WorkloadChange
 from planner.ui import link
 from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU, is_gpu_resource
+
+T = TypeVar("T")
 
 _KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 _STRATEGIES = {
@@ -87,29 +91,32 @@ def _of_manifest() -> Scenario:
 
 
 def _change(workload: Workload) -> WorkloadChange:
+    """All widgets are drawn before the first text that can't be read is told: they must not vanish."""
     strategy = workload.strategy
-    kinds = _STRATEGIES[workload.kind]
-    kind = link.segments("Strategy", kinds, key="strategy", default=strategy.kind)
+    refused: list[HeadroomError] = []
+    kind = link.segments("Strategy", _STRATEGIES[workload.kind], key="strategy", default=strategy.kind)
     rolls = kind == "RollingUpdate"
-    surge = link.text(
-        "maxSurge", _share, key="max_surge", placeholder=f"{_or_none(strategy.max_surge)} now",
+    surge = _text(
+        refused, "maxSurge", _share, key="max_surge", placeholder=f"{_or_none(strategy.max_surge)} now",
         disabled=not rolls or workload.kind == "StatefulSet", help="Pods above the wanted number: 1 or 25%.",
     )  # fmt: skip
-    unavailable = link.text(
-        "maxUnavailable", _share, key="max_unavailable", placeholder=f"{_or_none(strategy.max_unavailable)} now",
+    unavailable = _text(
+        refused, "maxUnavailable", _share, key="max_unavailable", placeholder=f"{_or_none(strategy.max_unavailable)} now",
         disabled=not rolls, help="Pods that may be missing meanwhile: 1 or 25%.",
     )  # fmt: skip
     replicas = link.number(
         "Replicas", key="replicas", least=0, most=_MOST_REPLICAS, placeholder=f"{workload.replicas} now",
         disabled=workload.kind == "DaemonSet",
     )  # fmt: skip
-    requests, node_selector, scales_only = _pod(workload)
+    requests, node_selector, scales_only = _pod(workload, refused)
     startup, termination, never_ready = _time()
     with st.expander("Patch", icon=":material/edit_note:"):
         patch = link.text(
             "Strategic merge patch", str, key="patch", area=True, height=180, max_chars=_LONGEST_TEXT,
             placeholder="spec:\n  strategy: …", help="JSON or YAML, as kubectl patch takes it. Applied first.",
         )  # fmt: skip
+    if refused:
+        raise refused[0]
     return WorkloadChange(
         workload=workload.key,
         patch=patch or "",
@@ -126,7 +133,16 @@ def _change(workload: Workload) -> WorkloadChange:
     )
 
 
-def _pod(workload: Workload) -> tuple[Amounts, Labels | None, bool]:
+def _text(refused: list[HeadroomError], label: str, parse: Callable[[str], T], **more: Any) -> T | None:
+    """A text widget; what its parser refuses is added to `refused`."""
+    try:
+        return link.text(label, parse, **more)
+    except HeadroomError as error:
+        refused.append(error)
+        return None
+
+
+def _pod(workload: Workload, refused: list[HeadroomError]) -> tuple[Amounts, Labels | None, bool]:
     spec = workload.template.spec
     asked = {name for container in spec.containers for name in container.requests}
     gpu = next((name for name in sorted(asked) if is_gpu_resource(name)), NVIDIA_GPU)
@@ -134,14 +150,14 @@ def _pod(workload: Workload) -> tuple[Amounts, Labels | None, bool]:
     with st.expander("Pod and placement", icon=":material/deployed_code:"):
         for label, key, resource in (("CPU", "cpu", CPU), ("Memory", "memory", MEMORY), (gpu, "gpu", gpu)):
             now = sum(container.requests.get(resource, 0) for container in spec.containers)
-            amount = link.text(
-                f"{label} per pod", partial(parse, resource=resource), key=key,
+            amount = _text(
+                refused, f"{label} per pod", partial(quantity.parse, resource=resource), key=key,
                 placeholder=f"{format_amount(now, resource)} now",
             )  # fmt: skip
             if amount is not None:
                 amounts[resource] = amount
-        selector = link.text(
-            "Node selector", _labels, key="node_selector", help='key=value, key=value; "none" takes it away.',
+        selector = _text(
+            refused, "Node selector", _labels, key="node_selector", help='key=value, key=value; "none" takes it away.',
             placeholder=", ".join(f"{name}={value}" for name, value in spec.node_selector.items()) or "none now",
         )  # fmt: skip
         scales_only = link.toggle(

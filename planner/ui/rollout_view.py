@@ -32,6 +32,8 @@ def answer(result: RolloutResult) -> None:
 def _figures(result: RolloutResult) -> None:
     first = result.workloads[0]
     gpus = [name for name in result.capacity if is_gpu_resource(name)]
+    if len(result.workloads) > 1:
+        st.caption(f"Of {words.literal(first.workload)}:")
     with st.grid(min_column_width=150):
         st.metric("Lowest Ready", f"{first.lowest_ready} of {first.replicas}", border=True, height="stretch")
         st.metric("Most pods at once", f"{first.peak_pods:,}", border=True, height="stretch")
@@ -50,7 +52,7 @@ def _figures(result: RolloutResult) -> None:
 
 
 def _duration(rollout: WorkloadRollout) -> str:
-    return f"~ {words.duration(rollout.seconds)}" if rollout.verdict is Verdict.COMPLETES else "never"
+    return words.about(rollout.seconds) if rollout.verdict is Verdict.COMPLETES else "never"
 
 
 def _basis(rollout: WorkloadRollout) -> str:
@@ -63,8 +65,10 @@ def choose_workload(result: RolloutResult) -> WorkloadRollout:
     if len(result.workloads) == 1:
         return result.workloads[0]
     for one in result.workloads:
-        verdict.badge(one.verdict, one.reason)
-        st.caption(f"{one.workload}: {words.literal(one.sentence)}")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            verdict.badge(one.verdict, one.reason)
+            st.markdown(words.literal(one.workload))
+        st.caption(words.literal(verdict.why(one.verdict, one.sentence)))
     key = link.segments("Timeline of", [one.workload for one in result.workloads], key="shown")
     return next(one for one in result.workloads if one.workload == key)
 
@@ -85,7 +89,7 @@ def _remedy(remedy: Remedy, place: int) -> None:
     st.markdown(words.literal(words.sentence(remedy.sentence)))
     with st.container(horizontal=True):
         st.badge(f"lowest Ready {remedy.lowest_ready} of {remedy.replicas}", color="blue")
-        st.badge(f"~ {words.duration(remedy.seconds)}", icon=":material/timer:", color="blue")
+        st.badge(words.about(remedy.seconds), icon=":material/timer:", color="blue")
         st.badge("no extra GPU" if not remedy.extra_gpus else f"+ {remedy.extra_gpus} GPU", color="blue")
     if remedy.command:
         st.code(remedy.command, language="bash", wrap_lines=True)
@@ -116,7 +120,7 @@ def under_grid(grid: StrategyGrid) -> None:
         st.markdown("**Recreate** (all old pods go first):")
         verdict.badge(recreate.verdict, recreate.reason)
         if recreate.verdict is Verdict.COMPLETES:
-            st.markdown(f"lowest Ready {recreate.lowest_ready}, ~ {words.duration(recreate.seconds)}")
+            st.markdown(f"lowest Ready {recreate.lowest_ready}, {words.about(recreate.seconds)}")
         st.button("Try Recreate", key="try-recreate", on_click=rollout_inputs.adopt_recreate)
 
 

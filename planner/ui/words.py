@@ -37,6 +37,14 @@ def duration(seconds: float) -> str:
     return f"{whole} s"
 
 
+def about(seconds: float) -> str:
+    """``~ 45 s``, ``~ 15 min``, ``~ 3.2 h``: an estimate has one unit."""
+    for unit, size in (("s", 1), ("min", 60), ("h", 3_600)):
+        if seconds < 100 * size:
+            return f"~ {seconds / size:.2g} {unit}" if unit == "h" else f"~ {seconds / size:.0f} {unit}"
+    return f"~ {seconds / 86_400:.0f} d"
+
+
 def moment(taken_at: float) -> str:
     """``2026-07-16 09:30 UTC``; 0 is a time that isn't known."""
     if taken_at <= 0:

@@ -77,6 +77,9 @@ def test_what_cannot_be_read_gets_a_sentence_and_the_inputs_stay(query: dict[str
     app = visit("rollout", full(), **query)
     assert words in said(app)
     assert app.segmented_control[0].label == "Change"
+    if query.get("by") != "manifest":
+        assert {"maxSurge", "Node selector"} <= {box.label for box in app.text_input}
+        assert [area.label for area in app.text_area] == ["Strategic merge patch"]
     assert not app.get("plotly_chart")
 
 

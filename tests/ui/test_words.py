@@ -13,6 +13,13 @@ def test_duration_has_two_units_at_most(seconds: float, said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "said"), [(45, "~ 45 s"), (887, "~ 15 min"), (11_520, "~ 3.2 h"), (900_000, "~ 10 d")]
+)
+def test_an_estimate_has_one_unit(seconds: float, said: str) -> None:
+    assert words.about(seconds) == said
+
+
+@pytest.mark.parametrize(
     ("value", "said"),
     [
         (0, "0 B"),
