@@ -50,7 +50,14 @@ def _number_or_share(text: str | None) -> int | str | None:
     type=click.FloatRange(min=0),
     help="Until a new node takes pods; else 300 with GPUs, 150 without.",
 )
-@click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Words, or a versioned document (headroom.rollout/v1).",
+)
 def command(
     cluster: str,
     workloads: tuple[str, ...],
