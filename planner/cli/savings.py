@@ -21,7 +21,7 @@ from planner.sources.cluster import read_cluster
 from planner.sources.prices import load_book
 from planner.spot.assumptions import SETTINGS, Capacity, Fallback, Life, Work
 from planner.spot.checks import CHECK_NAME, Status
-from planner.spot.economics import duration, usd
+from planner.spot.economics import duration, nodes_text, usd
 from planner.spot.interruption import parse_lives
 from planner.spot.suitability import Suitability, pods_by_workload
 
@@ -173,9 +173,9 @@ def _print(answer: SavingsAnswer, fitness: Suitability, assumptions: tuple[Assum
     click.echo("")
     click.echo(saved.break_even.sentence)
     click.echo(answer.mix.sentence)
-    needed = next(row.value for row in assumptions if row.name == "needed_nodes")
+    needed = nodes_text(next(int(row.value or 0) for row in assumptions if row.name == "needed_nodes"))
     click.echo(
-        f"Interruptions a month: {saved.interruptions.p50:,.0f}. Fewer than {needed} nodes ready: "
+        f"Interruptions a month: {saved.interruptions.p50:,.0f}. Fewer than {needed} ready: "
         f"{duration(saved.shortfall_hours)} a month."
     )
     if saved.jobs:

@@ -5,7 +5,7 @@ The page's inputs, the command line's options, the exports and the documents are
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -514,9 +514,3 @@ def _check(setting: Setting, value: float | None) -> None:
             where=setting.label,
             mend=f"Give {setting.least:g} to {setting.most:g} {setting.unit}".rstrip(),
         )
-
-
-def values(assumptions: Assumptions) -> dict[str, object]:
-    """Every assumption by name, for exports; `lives` as their number."""
-    named = {field.name: getattr(assumptions, field.name) for field in fields(assumptions)}
-    return named | {"lives": len(assumptions.lives)}

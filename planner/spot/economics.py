@@ -7,7 +7,7 @@ saving can't exceed what was spent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Final
 
@@ -130,18 +130,18 @@ STEPS: Final = (
 )
 
 
-def bill(months: Months, assumptions: Assumptions, spot_groups: int) -> Bill:
-    """What each run costs when the first `spot_groups` lanes of `months` are spot and the rest is on demand."""
-    pattern, group = months.pattern, months.group
-    hours, scale = assumptions.hours_per_month, pattern.scale * months.group
+def bill(months: Months, assumptions: Assumptions, spot_nodes: int) -> Bill:
+    """What each run costs when `spot_nodes` are spot and the rest is on demand."""
+    pattern, hours = months.pattern, assumptions.hours_per_month
+    lanes, nodes_per_lane = _lanes_of(months, spot_nodes)
+    scale = pattern.scale * nodes_per_lane
     on_demand, spot = assumptions.on_demand_usd_per_hour, assumptions.spot_usd_per_hour
     uncommitted = assumptions.nodes - assumptions.committed_nodes
-    spot_nodes = spot_groups * group
-    replaced = min(spot_nodes, float(uncommitted))  # on-demand nodes that are no longer paid for
+    replaced = min(spot_nodes, uncommitted)  # on-demand nodes that are no longer paid for
     idle = spot_nodes - replaced  # committed nodes that stand still while spot is paid beside them
 
     def of(tally: Floats) -> Floats:
-        return np.asarray(tally[:, :spot_groups].sum(axis=1) * scale)
+        return np.asarray(tally[:, :lanes].sum(axis=1) * scale)
 
     runs = months.spot_hours.shape[0]
     stand_in, unfinished = of(months.on_demand_hours), of(months.unfinished_hours)
@@ -161,15 +161,17 @@ def bill(months: Months, assumptions: Assumptions, spot_groups: int) -> Bill:
     )
 
 
-def spot_groups_of(months: Months, assumptions: Assumptions) -> int:
-    """How many lanes stand for the pool's spot nodes."""
-    return round(assumptions.spot_nodes / months.group)
+def _lanes_of(months: Months, spot_nodes: int) -> tuple[int, float]:
+    """How many lanes stand for so many spot nodes, and how many nodes each of them is."""
+    lanes = max(1, round(spot_nodes / months.group)) if spot_nodes else 0
+    return lanes, spot_nodes / lanes if lanes else 0.0
 
 
-def shortfall_hours(months: Months, assumptions: Assumptions, spot_groups: int) -> float:
+def shortfall_hours(months: Months, assumptions: Assumptions, spot_nodes: int) -> float:
     """Expected hours a month with fewer ready nodes than needed, from the ready nodes at `INSTANTS` moments a run."""
-    up = months.ready[:, :spot_groups, :].sum(axis=1, dtype=np.int64) * months.group
-    ready = assumptions.nodes - spot_groups * months.group + up
+    lanes, nodes_per_lane = _lanes_of(months, spot_nodes)
+    up = months.ready[:, :lanes, :].sum(axis=1, dtype=np.int64) * nodes_per_lane
+    ready = assumptions.nodes - spot_nodes + up
     return float((ready < assumptions.needed_nodes - 1e-9).mean()) * assumptions.hours_per_month
 
 
@@ -182,17 +184,16 @@ def band(values: Floats) -> Band:
 def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
     """The answer. `months` may be given when they were simulated before: they don't depend on `base_nodes`."""
     months = months or simulate(assumptions)
-    groups = spot_groups_of(months, assumptions)
-    costs = bill(months, assumptions, groups)
+    costs = bill(months, assumptions, assumptions.spot_nodes)
     net, before = costs.net, float(costs.on_demand[0])
     saved = before - net
     avoidable = (assumptions.nodes - assumptions.committed_nodes) * (
         assumptions.on_demand_usd_per_hour * assumptions.hours_per_month
     )
-    spot = slice(0, groups)
+    lanes, nodes_per_lane = _lanes_of(months, assumptions.spot_nodes)
 
     def tally(values: Floats) -> Band:
-        return band(values[:, spot].sum(axis=1) * months.group * months.pattern.scale)
+        return band(values[:, :lanes].sum(axis=1) * nodes_per_lane * months.pattern.scale)
 
     gpu_hours = assumptions.nodes * assumptions.gpus_per_node * assumptions.hours_per_month
     saved_band = band(saved)
@@ -214,7 +215,7 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
         interruptions=tally(months.interruptions),
         lost_hours=tally(months.lost_hours),
         down_hours=tally(months.down_hours),
-        shortfall_hours=shortfall_hours(months, assumptions, groups),
+        shortfall_hours=shortfall_hours(months, assumptions, assumptions.spot_nodes),
         jobs=months.pattern.jobs * months.pattern.scale * assumptions.spot_nodes
         if assumptions.work is Work.JOBS
         else 0.0,
@@ -352,6 +353,11 @@ def usd(amount: float) -> str:
     return f"{'−' if amount < 0 and float(digits.replace(',', '')) else ''}${digits}"
 
 
+def nodes_text(count: int) -> str:
+    """``1 node``, ``5 nodes``."""
+    return f"{count} node" if count == 1 else f"{count} nodes"
+
+
 def duration(hours: float) -> str:
     """``no time``, ``12 min``, ``3.4 h``: an expected length."""
     if hours < 1 / 120:
@@ -368,8 +374,7 @@ def _span(hours: float) -> str:
 def _sentence(assumptions: Assumptions, saved: Band, before: float) -> str:
     if not assumptions.spot_nodes:
         return f"Nothing is bought on {assumptions.capacity}: the month costs {usd(before)}."
-    noun = "node" if assumptions.nodes == 1 else "nodes"
-    nodes = f"{assumptions.spot_nodes} of {assumptions.nodes} {noun} on {assumptions.capacity}"
+    nodes = f"{assumptions.spot_nodes} of {nodes_text(assumptions.nodes)} on {assumptions.capacity}"
     likely = f"in 9 of 10 months between {usd(saved.p5)} and {usd(saved.p95)}"
     paid = " (commitments already paid for are not counted as saved)" if assumptions.committed_nodes else ""
     share = f"{saved.p50 / before:.0%} of {usd(before)}" if before else "of nothing"
@@ -422,15 +427,8 @@ def _notes(assumptions: Assumptions, months: Months) -> tuple[str, ...]:
         notes.append(f"{unused} committed nodes would stand unused: they are paid for either way.")
     flex = _flex_start_usd(assumptions)
     if flex is not None:
-        notes.append(f"The same nodes on Flex-start cost {usd(flex)} a month, without preemption for up to 7 days.")
+        notes.append(
+            f"With Flex-start in place of {assumptions.capacity} the month costs {usd(flex)}: it queues for capacity and "
+            "isn't preempted for up to 7 days."
+        )
     return tuple(notes)
-
-
-def at_rate(assumptions: Assumptions, hazard_per_hour: float) -> Assumptions:
-    """The same with one interruption rate, not a range."""
-    return replace(
-        assumptions,
-        hazard_low_per_hour=hazard_per_hour,
-        hazard_likely_per_hour=hazard_per_hour,
-        hazard_high_per_hour=hazard_per_hour,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.spot.assumptions import Assumptions
-from planner.spot.economics import Band, band, bill, duration, shortfall_hours, usd
+from planner.spot.economics import Band, band, bill, duration, nodes_text, shortfall_hours, usd
 from planner.spot.months import Months, simulate
 
 
@@ -31,14 +31,10 @@ class Mix:
 def mix(assumptions: Assumptions, months: Months | None = None) -> Mix:
     """Cost and risk of each share of spot, all reckoned from the same simulated months."""
     months = months or simulate(assumptions)
-    groups = months.spot_hours.shape[1]
+    lanes = months.spot_hours.shape[1]
+    counts = [round(count * months.group) for count in range(lanes + 1)]
     raw = [
-        (
-            round(count * months.group),
-            band(bill(months, assumptions, count).net),
-            shortfall_hours(months, assumptions, count),
-        )
-        for count in range(groups + 1)
+        (spot, band(bill(months, assumptions, spot).net), shortfall_hours(months, assumptions, spot)) for spot in counts
     ]
     points = tuple(
         MixPoint(
@@ -65,5 +61,5 @@ def _sentence(points: tuple[MixPoint, ...], assumptions: Assumptions) -> str:
     return (
         f"The cheapest mix has {cheapest.spot_nodes} of {assumptions.nodes} nodes on {assumptions.capacity}: "
         f"{usd(cheapest.net_usd.mean)} a month instead of {usd(points[0].net_usd.mean)}, with fewer than "
-        f"{assumptions.needed_nodes} ready nodes for {duration(cheapest.shortfall_hours)} a month."
+        f"{nodes_text(assumptions.needed_nodes)} ready for {duration(cheapest.shortfall_hours)} a month."
     )

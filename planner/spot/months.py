@@ -229,7 +229,7 @@ class _Chunk:
         any_ended = ended > 0
         started = np.where(np.isnan(state.started[at]), begin, state.started[at])
         first_end = begin + span - phase
-        allowed = self.assumptions.late_factor * max(self.pattern.work_hours, span / self.assumptions.late_factor)
+        allowed = max(self.assumptions.late_factor * self.pattern.work_hours, span)
         state.late_jobs[at] += any_ended & (attempts > 0) & (first_end - started > allowed * (1 + _SAME))
         state.started[at] = np.where(any_ended, first_end + (ended - 1) * span, started)
         state.attempts[at] = np.where(any_ended, 0.0, attempts)

@@ -15,7 +15,7 @@ from planner.pricing.model import PriceBook
 from planner.report import savings_document, savings_rows
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
-from planner.spot.economics import Band, Savings, duration, usd
+from planner.spot.economics import Band, Savings, duration, nodes_text, usd
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
 from planner.ui import charts, savings_inputs, tables, words
@@ -52,6 +52,14 @@ def verdicts(answer: SavingsAnswer, fitness: Suitability) -> None:
         else (st.error, "✗ Spot doesn't pay", ":material/money_off:")
     )
     box(words.literal(saved.sentence), title=title, icon=icon)
+    flex = saved.flex_start_usd
+    if flex is not None and flex < saved.net_usd.p50:
+        st.info(
+            f"Flex-start costs {words.literal(usd(flex))} a month, {words.literal(usd(saved.net_usd.p50 - flex))} less than "
+            "this, and isn't preempted for up to 7 days. It queues for capacity.",
+            title="○ Flex-start is cheaper",
+            icon=":material/hourglass_top:",
+        )
     name, show, sign = _FITNESS[fitness.fitness]
     show(words.literal(fitness.sentence), title=name, icon=sign)
 
@@ -117,7 +125,7 @@ def under_mix(mix: Mix, assumptions: Assumptions) -> None:
     st.caption(
         f"Chosen now: {chosen.spot_nodes} spot, {chosen.base_nodes} on demand, "
         f"{words.literal(usd(chosen.net_usd.mean))} a month, {duration(chosen.shortfall_hours)} with fewer than "
-        f"{assumptions.needed_nodes} nodes ready. Click a point to choose it."
+        f"{nodes_text(assumptions.needed_nodes)} ready. Click a point to choose it."
     )
 
 

@@ -55,6 +55,12 @@ def test_serving_asks_for_requests_not_for_jobs() -> None:
     assert "Keep a base on demand" in said(app)
 
 
+def test_flex_start_that_is_cheaper_is_told() -> None:
+    words = said(page(None, **WORKER, flex_start_usd_per_hour="0.2"))
+    assert "○ Flex-start is cheaper" in words
+    assert "isn't preempted for up to 7 days" in words
+
+
 def test_spot_that_does_not_pay_is_said_aloud() -> None:
     words = said(page(None, **WORKER, spot_usd_per_hour="0.9"))
     assert "✗ Spot doesn't pay" in words

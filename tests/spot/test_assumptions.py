@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from planner.errors import InputError
-from planner.spot.assumptions import SETTINGS, Assumptions, Life, values
+from planner.spot.assumptions import SETTINGS, Assumptions
 
 
 def make(**changed: Any) -> Assumptions:
@@ -68,9 +68,3 @@ def test_checkpoint_on_notice_needs_time() -> None:
 def test_stand_in_costs_what_on_demand_does_unless_said() -> None:
     assert make().fallback_usd_per_hour == 0.7
     assert make(stand_in_usd_per_hour=0.9).fallback_usd_per_hour == 0.9
-
-
-def test_values_are_all_there() -> None:
-    named = values(make(lives=(Life(hours=3.0),)))
-    assert named.keys() == {field.name for field in fields(Assumptions)}
-    assert named["lives"] == 1

@@ -12,13 +12,11 @@ from planner.spot.assumptions import Assumptions, Capacity, Fallback, Life, Work
 from planner.spot.checkpoint import pattern_of, wall_hours
 from planner.spot.economics import (
     STEPS,
-    at_rate,
     bill,
     break_even,
     duration,
     expected_saved_usd,
     savings,
-    spot_groups_of,
     usd,
 )
 from planner.spot.interruption import lives_of
@@ -34,6 +32,11 @@ BASE = Assumptions(
     availability=1.0,
     runs=10_000,
 )
+
+
+def at_rate(assumptions: Assumptions, hazard: float) -> Assumptions:
+    """The same with one interruption rate, not a range."""
+    return replace(assumptions, hazard_low_per_hour=hazard, hazard_likely_per_hour=hazard, hazard_high_per_hour=hazard)
 
 
 def at(hazard: float, **changed: Any) -> Assumptions:
@@ -182,7 +185,7 @@ def test_commitments_already_paid_for_are_not_saved() -> None:
 def test_flex_start_is_named_when_there_is_a_price() -> None:
     found = savings(at(0.01, flex_start_usd_per_hour=0.35, base_nodes=2, runs=200))
     assert found.flex_start_usd == pytest.approx(730 * (2 * 0.7 + 4 * 0.35))
-    assert any("Flex-start" in note for note in found.notes)
+    assert any("With Flex-start in place of spot" in note for note in found.notes)
     assert savings(at(0.01, runs=200)).flex_start_usd is None
 
 
@@ -196,6 +199,8 @@ def test_a_large_pool_is_simulated_in_groups_and_says_so() -> None:
     small, large = savings(at(0.01, runs=500)), savings(at(0.01, nodes=600, needed_nodes=500, runs=500))
     assert large.saved_usd.mean == pytest.approx(small.saved_usd.mean * 100, rel=0.01)
     assert any(f"in {LARGEST_POOL} groups" in note for note in large.notes)
+    odd = savings(at(0.0, nodes=100, needed_nodes=0, base_nodes=3, runs=200))
+    assert odd.saved_usd.p50 == pytest.approx(97 * 0.4 * 730), "three nodes are three nodes, not half a group"
 
 
 def test_notice_that_is_too_short_for_a_checkpoint_is_told() -> None:
@@ -273,7 +278,7 @@ def test_books_balance_whatever_is_assumed(case: Assumptions, base: int, committ
         case, base_nodes=min(base, case.nodes), committed_nodes=min(committed, case.nodes), committed_usd_per_hour=1.0
     )
     months = simulate(case)
-    costs, found = bill(months, case, spot_groups_of(months, case)), savings(case, months)
+    costs, found = bill(months, case, case.spot_nodes), savings(case, months)
     steps = sum(getattr(costs, name) for name, _, _ in STEPS)
     assert np.allclose(steps, costs.net)
     assert (costs.net >= -1e-6).all(), "nothing is paid back"
