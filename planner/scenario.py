@@ -33,7 +33,8 @@ class WorkloadChange:
             raise ChangeError(f"replicas is {self.replicas}", where=self.workload, mend="Give 0 or more")
         if self.workload.count("/") != 2:
             raise ChangeError(
-                f'"{self.workload}" is not a workload', mend="Write it as kind/namespace/name: deployment/prod/ml-worker"
+                f'"{self.workload}" is not a workload',
+                mend="Write it as kind/namespace/name: deployment/prod/ml-worker",
             )
 
 

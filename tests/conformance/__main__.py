@@ -60,10 +60,10 @@ def _table(name: str, found: list[Comparison]) -> None:
     families = list(dict.fromkeys(c.family for c in found))
     fields = list(dict.fromkeys(c.field for c in found))
     rows = [["family", *fields]]
-    for family in families:
-        rows.append(
-            [family, *(f"{agree[family, f]}/{total[family, f]}" if total[family, f] else "–" for f in fields)]
-        )
+    rows += [
+        [family, *(f"{agree[family, f]}/{total[family, f]}" if total[family, f] else "–" for f in fields)]
+        for family in families
+    ]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     print(f"\n{name}")
     for row in rows:

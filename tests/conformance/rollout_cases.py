@@ -118,9 +118,7 @@ def _final(recorded: Mapping[str, Any], ours: Mapping[str, int]) -> dict[str, in
 
 def _messages(pending: list[Any]) -> list[tuple[str, str]]:
     """(namespace, message) of recorded pods: objects in `outcome`, [owner kind, namespace, message] in `also`."""
-    return sorted(
-        (p["namespace"], p["message"] or "") if isinstance(p, dict) else (p[1], p[2] or "") for p in pending
-    )
+    return sorted((p["namespace"], p["message"] or "") if isinstance(p, dict) else (p[1], p[2] or "") for p in pending)
 
 
 def _reasons(recorded: list[dict[str, Any]], revision: Revision) -> set[Reason]:
