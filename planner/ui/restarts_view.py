@@ -45,7 +45,7 @@ _SOURCE: Final = {
     EvidenceSource.LOG: "log",
     EvidenceSource.SPEC: "spec",
     EvidenceSource.METRICS: "metrics",
-    EvidenceSource.PEERS: "where it works",
+    EvidenceSource.PEERS: "where the program works",
 }
 _LINE: Final = {LineVerdict.NOISE: "✓", LineVerdict.ONLY_FAILING: "✗", LineVerdict.UNSURE: "?"}
 

@@ -166,7 +166,7 @@ def test_children_killed_while_memory_is_full_were_killed_for_memory() -> None:
     cluster, _ = single(RUNNING, spec=SMALL, log=CELERY, working_set=250 * MIB)
     loop = one_loop(cluster)
     assert (loop.diagnosis.cause, loop.diagnosis.confidence) == (Cause.CHILD_KILLED, Confidence.LIKELY)
-    assert "memory is full" in loop.sentence
+    assert "Memory is full" in loop.sentence
 
 
 UVICORN = "\n".join(f"INFO:     Child process [{n}] died" for n in (8, 9, 10))

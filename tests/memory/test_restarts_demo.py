@@ -45,7 +45,7 @@ def test_api_loses_its_workers_to_gunicorns_timeout_not_to_the_kernel(plan: Rest
     loop = of(plan, "Deployment/dev/api")
     assert loop.diagnosis.cause is Cause.CHILD_TIMEOUT
     assert "gunicorn's own timeout after 31 s and its readiness probe fails" in loop.sentence
-    assert "memory is full (241 MiB of 256Mi)" in loop.sentence
+    assert "Memory is full (241 MiB of 256Mi)" in loop.sentence
     assert any("118 times" in one.text for one in loop.diagnosis.evidence)
     assert (loop.restarts, loop.most_restarts, len(loop.pods)) == (18, 9, 2)
 

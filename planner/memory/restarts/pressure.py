@@ -48,7 +48,7 @@ def _memory(case: Case, peers: Peers | None) -> tuple[str, list[Evidence]]:
         evidence.append(
             Evidence(
                 source=EvidenceSource.PEERS,
-                text=f"the same program uses up to {measured_bytes(elsewhere)}{of} in {names(peers)}, where it works",
+                text=f"the same program uses up to {measured_bytes(elsewhere)}{of} in {names(peers)}",
             )
         )
     if limit is None or not (is_full or is_small):

@@ -203,9 +203,9 @@ def _seconds_between(failing: Sequence[Case]) -> float | None:
 def _with_sentence(loop: Loop, taken_at: float, failing: int) -> Loop:
     name = short_name(loop.workload)
     container = f" ({loop.container})" if loop.container != name.rpartition("/")[2] else ""
-    root = f": {loop.diagnosis.root}" if loop.diagnosis.root else ""
-    often = _how_often(loop, taken_at, failing)
-    sentence = f"{name}{container} {loop.diagnosis.what}{root}. {often}"
+    root = loop.diagnosis.root
+    behind = f" {root[0].upper()}{root[1:]}." if root else ""
+    sentence = f"{name}{container} {loop.diagnosis.what}.{behind} {_how_often(loop, taken_at, failing)}"
     return replace(loop, sentence=sentence)
 
 
