@@ -11,7 +11,7 @@ from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.statefulset import StatefulSetController
-from planner.rollout.simulation import Controller, Moment, Simulation, Tally
+from planner.rollout.simulation import STUCK_MS, Controller, Moment, Simulation, Tally
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
@@ -131,8 +131,12 @@ def simulate(
         done = {key: _is_done(simulation, controller) for key, controller in controllers.items()}
         for key, is_done in done.items():
             finished[key] = -1 if not is_done else finished[key] if finished[key] >= 0 else simulation.tick_number
-        if all(done.values()) or not simulation.is_moving or simulation.tick_number >= _MOST_TICKS:
+        if all(done.values()) or simulation.tick_number >= _MOST_TICKS:
             break
+        if not simulation.is_moving:
+            simulation.settle(STUCK_MS)
+            if not simulation.is_moving:
+                break
         simulation.tick()
     return Run(
         completed=all(done.values()),

@@ -25,6 +25,11 @@ from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State, carried_terms
 from planner.vocabulary import POD_DELETION_COST, is_extended_resource
 
+# The recorder's clock (tests/conformance/README.md). Only retries that the API server's refusals have delayed depend on
+# it; a wide range around each number gives the same outcomes.
+_ROUND_MS = 6.0  # one request
+QUIET_MS = 900.0  # nothing done for so long: a quiet moment
+STUCK_MS = 5_400.0  # nothing to wait for, and nothing done for so much longer: stuck
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
 
 
@@ -207,6 +212,7 @@ class Simulation:
         self.never_ready = never_ready
         self.now = self.snapshot.taken_at
         self.tick_number = -1
+        self.clock_ms = 0.0
         self.controllers: dict[str, Controller] = {}
         self.pods: dict[str, list[LivePod]] = {}  # by owner's key, until they are gone
         self.queue: list[LivePod] = []
@@ -545,24 +551,40 @@ class Simulation:
         return did_something
 
     # ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────
-    def settle(self) -> None:
-        """Rounds until nobody has anything left to do.
+    def round(self) -> bool:
+        """About the time of one request; whether anything was done.
 
-        In a round every controller does about one request's worth of work, Deployments before what they own (a
-        ReplicaSet just made included), then the scheduler empties its queue. Controllers see what others wrote in
-        earlier rounds: that is how pods of several rollouts come to be made in turns.
+        Every controller does about one request's worth of work, Deployments before what they own (a ReplicaSet just
+        made included); the scheduler, quicker than they, empties its queue before and after. Controllers see what
+        others wrote in earlier rounds: that is how pods of several rollouts come to be made in turns.
         """
+        self.clock_ms += _ROUND_MS
+        busy = self.schedule() if self.queue else False
+        done: set[str] = set()
+        while waiting := [c for key, c in self.controllers.items() if key not in done]:
+            for controller in waiting:
+                done.add(controller.key)
+                busy |= controller.sync(self)
+        return (self.schedule() if self.queue else False) or busy
+
+    def settle(self, quiet_ms: float = QUIET_MS) -> None:
+        """Rounds until nobody has done anything for `quiet_ms`; delayed retries that fall into it are made."""
+        since = self.clock_ms
         for _ in range(_MOST_ROUNDS):
-            busy = self.schedule() if self.queue else False
-            done: set[str] = set()
-            while waiting := [c for key, c in self.controllers.items() if key not in done]:
-                for controller in waiting:
-                    done.add(controller.key)
-                    busy |= controller.sync(self)
-            busy |= self.schedule()
-            if not busy:
+            if self.round():
+                since = self.clock_ms
+                continue
+            retry = self._next_retry()
+            if retry is None or retry > since + quiet_ms:
+                self.clock_ms = max(self.clock_ms, since + quiet_ms)
                 return
+            self.clock_ms = retry
         raise AssertionError("controllers and scheduler never come to rest")
+
+    def _next_retry(self) -> float | None:
+        """When the next delayed retry is due, if a controller waits for one."""
+        dues = (getattr(c, "retry_at", None) for c in self.controllers.values())
+        return min((due for due in dues if due is not None and due > self.clock_ms), default=None)
 
     @property
     def is_moving(self) -> bool:
@@ -570,21 +592,21 @@ class Simulation:
         return bool(self.starting or self.terminating)
 
     def tick(self) -> None:
-        """Every starting pod becomes Ready, every terminating pod is gone: one by one, the scheduler sees each."""
+        """Every starting pod becomes Ready, every terminating pod is gone: one request after another, a round each."""
         self.tick_number += 1
         self.now += 1.0
         starting, self.starting = self.starting, []
+        gone, self.terminating = self.terminating, []
         for pod in starting:
             if not pod.is_terminating and not pod.is_gone:
                 pod.is_ready = pod.is_running = True
                 pod.ready_at = self.now
                 pod.ready_tick = self.tick_number
                 self.news.append(pod)
-        gone, self.terminating = self.terminating, []
+                self.round()
         for pod in gone:
             self._forget(pod)
-            if self.queue:
-                self.schedule()
+            self.round()
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def held(self) -> dict[str, int]:

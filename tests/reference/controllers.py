@@ -229,6 +229,8 @@ def scale_down_old(deployment: Object, newest: Object, old: list[Object]) -> boo
     cleaned = 0
     for rs in old:
         unhealthy = rs["spec"]["replicas"] - total_status([rs], "availableReplicas")
+        if unhealthy < 0 and rs["spec"]["replicas"]:
+            return cleaned > 0  # cleanupUnhealthyReplicas errs on a status that is behind ("invalid request")
         if cleaned < most and rs["spec"]["replicas"] and unhealthy:
             count = min(most - cleaned, unhealthy)
             scale(rs, rs["spec"]["replicas"] - count, deployment)

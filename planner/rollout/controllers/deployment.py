@@ -252,8 +252,10 @@ class DeploymentController:
             if cleaned >= most:
                 break
             unhealthy = one.replicas - available[one.key]
-            if one.replicas == 0 or unhealthy <= 0:
+            if one.replicas == 0 or unhealthy == 0:
                 continue
+            if unhealthy < 0:
+                return cleaned > 0  # its status is behind: the controller errs ("invalid request") and comes again
             count = min(most - cleaned, unhealthy)
             self._set(one, one.replicas - count)
             cleaned += count

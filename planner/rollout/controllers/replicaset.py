@@ -18,6 +18,7 @@ from planner.scheduling.pod import NOWHERE, LivePod
 
 _FIRST_BATCH = 1  # controller.SlowStartInitialBatchSize
 _BURST = 500  # replicaset.BurstReplicas
+_FIRST_RETRY_MS = 5.0  # ItemExponentialFailureRateLimiter(5 ms, 1000 s)
 
 
 class ReplicaSetController:
@@ -60,9 +61,10 @@ class ReplicaSetController:
         self.related = related
         self._to_create = 0  # left of a creation loop that has begun
         self._batch = _FIRST_BATCH
-        self._refused_tick: int | None = None  # since when every sync was refused something
-        self._seen: tuple[int, ...] = ()  # its own pods at the last refusal
-        self._reported: int | None = None
+        self._failures = 0  # syncs in a row that were refused a pod
+        self.retry_at: float | None = None  # on the simulation's clock: when the work queue tries again by itself
+        self._seen: tuple[int, ...] = ()  # what of its own it had seen at the last refusal
+        self._status: tuple[int, ...] | None = None  # replicas, ready, terminating, available as last written
 
     def pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, terminating ones included."""
@@ -73,9 +75,9 @@ class ReplicaSetController:
 
     def reported_available(self, simulation: Simulation) -> int:
         """``status.availableReplicas`` as last written: what the Deployment controller goes by."""
-        if self._reported is None:
-            self._reported = self.available(simulation)
-        return self._reported
+        if self._status is None:
+            self._status = self._current_status(simulation)
+        return self._status[3]
 
     def available(self, simulation: Simulation) -> int:
         """Ready for ``minReadySeconds``: in ticks, since an earlier tick where that is more than 0."""
@@ -101,18 +103,21 @@ class ReplicaSetController:
                 simulation.delete(pod)
             return True
         if missing == 0:
-            self._refused_tick = None
+            self._failures, self.retry_at = 0, None
         elif not self._is_backing_off(simulation):
             self._to_create, self._batch = min(missing, _BURST), _FIRST_BATCH
             if self._create_batch(simulation):
                 return True
         return self._report(simulation)
 
+    def _current_status(self, simulation: Simulation) -> tuple[int, ...]:
+        pods = self.pods(simulation)
+        active = [p for p in pods if not p.is_terminating]
+        return len(active), sum(p.is_ready for p in active), len(pods) - len(active), self.available(simulation)
+
     def _report(self, simulation: Simulation) -> bool:
-        available = self.available(simulation)
-        changed = available != self.reported_available(simulation)
-        self._reported = available
-        return changed
+        before, self._status = self._status, self._current_status(simulation)
+        return before is not None and before != self._status
 
     def _create_batch(self, simulation: Simulation) -> bool:
         count = min(self._batch, self._to_create)
@@ -121,27 +126,27 @@ class ReplicaSetController:
         self._batch *= 2
         if made < count:
             self._to_create = 0
-            if self._refused_tick is None:
-                self._refused_tick = simulation.tick_number
+            due = simulation.clock_ms + _FIRST_RETRY_MS * 2**self._failures
+            waiting = self.retry_at is not None and self.retry_at > simulation.clock_ms
+            self.retry_at = min(due, self.retry_at) if waiting and self.retry_at is not None else due
+            self._failures += 1
             self._seen = self._own_events(simulation)
         elif not self._to_create:
-            self._refused_tick = None
+            self._failures, self.retry_at = 0, None
         return made > 0
 
     def _is_backing_off(self, simulation: Simulation) -> bool:
-        """After a refusal the work queue retries by itself for about a tick; then its exponential delay (5 ms doubled
-        each time, up to 1,000 s) outlasts everything but an event of the ReplicaSet's own pods.
-
-        Source: client-go `util/workqueue/default_rate_limiters.go`.
-        """
-        if self._refused_tick is None or simulation.tick_number == self._refused_tick + 1:
+        """After a refusal it tries again when something of its own changes, each failure doubling the delay, or when
+        the delay is over (client-go `util/workqueue/default_rate_limiters.go`)."""
+        if not self._failures or self._seen != self._own_events(simulation):
             return False
-        return self._seen == self._own_events(simulation)
+        return self.retry_at is not None and self.retry_at > simulation.clock_ms
 
     def _own_events(self, simulation: Simulation) -> tuple[int, ...]:
-        """Changes when it is scaled, and when one of its pods was made, became Ready, terminates or is gone."""
+        """Changes when it is scaled, when its status is written, and when something happens to one of its pods."""
         pods = self.pods(simulation)
-        return self.replicas, len(pods), sum(p.is_ready for p in pods), sum(p.is_terminating for p in pods)
+        bound, ready, ending = (sum(getattr(p, f) for p in pods) for f in ("is_bound", "is_ready", "is_terminating"))
+        return self.replicas, len(pods), bound, ready, ending, *(self._status or ())[:3]
 
     def _create(self, simulation: Simulation) -> bool:
         name = f"{self.name}-{simulation.random.getrandbits(24):06x}"
