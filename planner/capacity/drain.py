@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planner.capacity.altered import with_nodes
 from planner.errors import ChangeError
 from planner.inventory.model import Finding, Node, PodDisruptionBudget, Severity, Snapshot, Taint
 from planner.inventory.node_labels import node_pool
@@ -124,7 +123,7 @@ def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainRun:
     """
     drained = set(_known(cluster, names))
     nodes = tuple(cordoned(node) if i in drained else node for i, node in enumerate(cluster.nodes))
-    simulation = Simulation(with_nodes(cluster, nodes), seed=seed)
+    simulation = Simulation(cluster.with_nodes(nodes), seed=seed)
     simulation.tick_number = 0
     simulation.replacement = lambda pod: _controller_of(simulation, pod)
     budgets = _budgets_about(simulation, drained)
@@ -188,7 +187,7 @@ def _look(simulation: Simulation, budgets: list[_Budget], scales: _Scales) -> No
     """The disruption controller's turn: `updatePdbStatus`; `failSafe` where a pod's controller has no scale."""
     for budget in budgets:
         covered = [
-            pod for pod in simulation._all_pods(budget.spec.namespace)
+            pod for pod in simulation.pods_in(budget.spec.namespace)
             if labels_match(budget.spec.selector, pod.shape.labels)
         ]  # fmt: skip
         budget.healthy = sum(1 for pod in covered if pod.is_ready and not pod.is_terminating)

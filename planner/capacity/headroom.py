@@ -20,7 +20,7 @@ from planner.inventory.node_labels import node_pool, zone
 from planner.rollout.admission import quota_covers, usage
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
-from planner.scheduling.filters import REASONS, Fails, fails
+from planner.scheduling.filters import REASONS, Fails, fails, feasible
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.requests import pod_requests
 from planner.scheduling.scheduler import Scheduler
@@ -109,6 +109,27 @@ def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED
             known[key] = _described(cluster, one.name, shape, placed)
         answers.append(_with_quota(cluster, one, replace(known[key], shape=one.name)))
     return tuple(answers)
+
+
+def room_by_node(cluster: Cluster, asked: Sequence[PodShape]) -> list[tuple[int, IntArray, NDArray[np.uint8]]]:
+    """Per shape: a number that alike shapes share, how many more pods of it each node takes by itself (int64[node]),
+    and the static filter that refuses it there (uint8[node] of `Static`).
+
+    A node is judged alone: where pods on different nodes decide about each other, one pod a node is counted.
+    """
+    known: dict[object, tuple[int, IntArray, NDArray[np.uint8]]] = {}
+    shared = State(cluster)
+    answers = []
+    for one in asked:
+        spec = _bare(one.spec)
+        key = _likeness(shared, one, spec)
+        if key not in known:
+            shape = compile_shape(cluster, one.namespace, one.labels, spec)
+            placed = _count(shared, shape)
+            room = placed.counts if placed is not None else feasible(shared, shape).astype(np.int64)
+            known[key] = (len(known), room, shape.static)
+        answers.append(known[key])
+    return answers
 
 
 # ── likeness ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Protocol
 
@@ -201,7 +201,7 @@ class Simulation:
     """
 
     def __init__(
-        self, cluster: Cluster, *, seed: int = 0, never_ready: Callable[[LivePod], bool] = lambda pod: False
+        self, cluster: Cluster, *, seed: int = 0, never_ready: Callable[[LivePod], bool] | None = None
     ) -> None:
         self.cluster = cluster
         self.snapshot: Snapshot = cluster.snapshot
@@ -209,7 +209,7 @@ class Simulation:
         self.random = Random(seed)
         self.scheduler = Scheduler(self.state, seed + 1, self.pods_on, self.budgets)
         self.admission = Admission(self.snapshot)
-        self.never_ready = never_ready
+        self.never_ready = never_ready or (lambda _: False)
         self.now = self.snapshot.taken_at
         self.tick_number = -1
         self.clock_ms = 0.0
@@ -234,7 +234,7 @@ class Simulation:
         self._version = 0  # changes of what the scheduler sees
         self._failed: dict[int, tuple[int, Attempt]] = {}  # id of a shape → version and attempt of its last failure
         self._woken: dict[tuple[int, frozenset[int], int], bool] = {}  # (shape, refusals, event) → whether it wakes
-        self.replacement: Callable[[LivePod], Controller | None] = lambda pod: None
+        self.replacement: Callable[[LivePod], Controller | None] = lambda _: None
         self._take_up_unfinished()
 
     # ── pods of the snapshot ────────────────────────────────────────────────────────────────────────────────────────
@@ -333,7 +333,7 @@ class Simulation:
         """Source: kubernetes `pkg/controller/disruption/disruption.go` `getExpectedPodCount`, `countHealthyPods`."""
         from planner.rollout.strategy import scaled_value
 
-        covered = [p for p in self._all_pods(namespace) if labels_match(selector, p.shape.labels)]
+        covered = [p for p in self.pods_in(namespace) if labels_match(selector, p.shape.labels)]
         healthy = sum(1 for p in covered if p.is_ready and not p.is_terminating)
         if high is not None or isinstance(low, str):
             owners = {p.owner for p in covered}
@@ -352,7 +352,8 @@ class Simulation:
             return int(controller.replicas)
         return sum(1 for p in covered if p.owner == owner and not p.is_terminating)
 
-    def _all_pods(self, namespace: str) -> Iterable[LivePod]:
+    def pods_in(self, namespace: str) -> list[LivePod]:
+        """All pods of a namespace that aren't gone, terminating ones included."""
         in_namespace = self.cluster.remember(
             ("pods-in", namespace),
             lambda: [
@@ -364,6 +365,41 @@ class Simulation:
         for index in in_namespace:
             self.live(index)
         return [p for owned in self.pods.values() for p in owned if p.namespace == namespace and not p.is_gone]
+
+    def snapshot_now(self) -> Snapshot:
+        """The snapshot as the run has left it: pods gone, made and bound; pods that terminate are gone too."""
+        kept = []
+        for index, pod in enumerate(self.snapshot.pods):
+            live = self._live.get(index)
+            if live is None:
+                kept.append(pod)
+            elif not (live.is_gone or live.is_terminating):
+                kept.append(self._as_it_is_now(pod, live))
+        owners = {f"{p.owner.kind}/{p.namespace}/{p.owner.name}": p.owner for p in self.snapshot.pods if p.owner}
+        made = [
+            p for owned in self.pods.values() for p in owned if p.number > 0 and not (p.is_gone or p.is_terminating)
+        ]
+        for live in sorted(made, key=lambda p: p.number):
+            blank = Pod(
+                namespace=live.namespace, name=live.name, uid=live.uid, labels=live.shape.labels, spec=live.shape.spec,
+                owner=owners.get(live.owner), created_at=live.created_at,
+            )  # fmt: skip
+            kept.append(self._as_it_is_now(blank, live))
+        return replace(self.snapshot, pods=tuple(kept))
+
+    def _as_it_is_now(self, pod: Pod, live: LivePod) -> Pod:
+        if not live.is_bound:
+            return replace(pod, unschedulable_message=live.message or "")
+        if pod.node_name:
+            return pod
+        return replace(
+            pod,
+            node_name=self.cluster.node_names[live.node],
+            nominated_node_name="",
+            phase="Running" if live.is_running else "Pending",
+            is_ready=live.is_ready,
+            unschedulable_message="",
+        )
 
     # ── what controllers do ─────────────────────────────────────────────────────────────────────────────────────────
     def create(
@@ -622,11 +658,7 @@ class Simulation:
     def extended(self, shape: Shape) -> list[tuple[str, int]]:
         def ask() -> list[tuple[str, int]]:
             names = self.cluster.resources
-            return [
-                (names[row], amount)
-                for row, amount in shape.asks
-                if is_extended_resource(names[row])
-            ]
+            return [(names[row], amount) for row, amount in shape.asks if is_extended_resource(names[row])]
 
         return self.cluster.remember(("extended", id(shape)), ask)
 

@@ -205,6 +205,15 @@ class Cluster:
         other.cache = {}
         return other
 
+    def with_nodes(self, nodes: tuple[Node, ...]) -> Cluster:
+        """This cluster with `nodes` in place of its own: the same names and allocatable in the same order, cordoned,
+        tainted or labelled anew. Pods, requests and groups are shared."""
+        other = self.with_snapshot(replace(self.snapshot, nodes=nodes))
+        other.nodes = nodes
+        other._domains = {}
+        other.node_class, other.class_members = other._node_classes()
+        return other
+
     # ── questions ───────────────────────────────────────────────────────────────────────────────────────────────────
     def domains(self, key: str) -> Domains:
         """The values of a node label as domains; computed once a key."""

@@ -1,0 +1,338 @@
+"""Free GPUs that the observed mix of pods can't use, and why.
+
+Two measures. *Stranded*: free GPUs left on a node when it takes as many pods of one observed kind as it can, whichever
+kind uses most. *Fragmented*: the expected free GPUs that a pod drawn from the mix can't use, F(M) of Weng et al.,
+"Beware of Fragmentation" (USENIX ATC 2023), section 3.1: on a node, all that is free for a kind that can't run there,
+for one that can only the GPUs with too little left for its share.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.capacity.headroom import room_by_node
+from planner.capacity.node_pools import pool_key
+from planner.capacity.pod_shapes import PodShape, ShapeOrigin, gpu_resource, shape_name
+from planner.inventory.model import Amounts, FrozenMap
+from planner.inventory.node_labels import gpu_model
+from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
+from planner.scheduling.requests import pod_requests
+from planner.scheduling.shape import Static
+from planner.vocabulary import CPU, MEMORY
+
+Floats = NDArray[np.float64]
+
+
+# ── the paper's definition ───────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TaskClasses:
+    """A mix of tasks, struct of arrays over classes.
+
+    Attributes
+    ----------
+    millicores, size_bytes, gpus : int64[class]
+    gpu_milli : int64[class], thousandths of each GPU it asks for; 1000 for whole ones
+    popularity : float64[class], summing to 1
+    """
+
+    millicores: IntArray
+    size_bytes: IntArray
+    gpus: IntArray
+    gpu_milli: IntArray
+    popularity: Floats
+
+
+def fragmentation(millicores: IntArray, size_bytes: IntArray, gpu_milli: IntArray, classes: TaskClasses) -> Floats:
+    """Expected GPU thousandths that a task of the mix can't use, F_n(M): float64[node].
+
+    Parameters
+    ----------
+    millicores, size_bytes : int64[node]
+        What is left of the node.
+    gpu_milli : int64[node, slot]
+        Thousandths left of each of its GPUs; 0 in slots it doesn't have.
+
+    A task that asks for no GPU can use none: all that is free is fragmented for it (the paper's last case).
+    """
+    free = gpu_milli.sum(axis=1).astype(np.float64)
+    expected = np.zeros(len(free))
+    for m in range(len(classes.popularity)):
+        gpus, share = int(classes.gpus[m]), int(classes.gpu_milli[m])
+        enough = (gpu_milli >= share) & (gpu_milli > 0)
+        runs = (millicores >= classes.millicores[m]) & (size_bytes >= classes.size_bytes[m])
+        runs &= enough.sum(axis=1) >= max(1, gpus)
+        usable = np.where(enough, gpu_milli, 0).sum(axis=1) if gpus else np.zeros(len(free), dtype=np.int64)
+        expected += classes.popularity[m] * (free - np.where(runs, usable, 0))
+    return expected
+
+
+# ── a cluster ────────────────────────────────────────────────────────────────────────────────────────────────────────
+class StrandedReason(StrEnum):
+    """Why free GPUs of a node serve no pod of the mix."""
+
+    CORDONED = "cordoned"
+    TAINT = "taint"
+    NOT_WANTED = "not wanted"  # no pod's selector or affinity leads there
+    CPU = "cpu gone"
+    MEMORY = "memory gone"
+    PODS = "pod limit"
+    HOLE_TOO_SMALL = "hole too small"  # 3 free here and 3 there, and 4 needed on one
+    OTHER = "other filters"  # ports, affinity, spread, volumes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stranded:
+    """Free GPUs of one node that no pod of the mix can use."""
+
+    node: str
+    node_pool: str
+    model: str
+    free: int
+    stranded: int
+    reason: StrandedReason
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeFragments:
+    """Free GPUs as seen by the pods of the mix that ask for `gpus` of them (0: by any pod of the mix).
+
+    Attributes
+    ----------
+    pods : pods of the mix that ask for so many
+    stranded : free GPUs that none of these kinds can use, alone on a node
+    nodes : where they are, most first
+    """
+
+    gpus: int
+    pods: int
+    free: int
+    stranded: int
+    nodes: tuple[Stranded, ...]
+
+    @property
+    def by_reason(self) -> tuple[tuple[StrandedReason, int, int], ...]:
+        """(reason, stranded GPUs, nodes), most GPUs first."""
+        found: Counter[StrandedReason] = Counter()
+        nodes: Counter[StrandedReason] = Counter()
+        for one in self.nodes:
+            found[one.reason] += one.stranded
+            nodes[one.reason] += 1
+        return tuple((reason, number, nodes[reason]) for reason, number in found.most_common())
+
+    @property
+    def largest_hole(self) -> int:
+        """Most free GPUs on one node that strands any."""
+        return max((one.free for one in self.nodes), default=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolFragments:
+    """One pool: free GPUs, those stranded, and those expected to be of no use to a pod of the mix."""
+
+    node_pool: str
+    free: int
+    stranded: int
+    fragmented: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fragments:
+    """The whole cluster.
+
+    Attributes
+    ----------
+    mix : (what a pod asks for, how many of them), the commonest first; pods that ask for GPUs, waiting ones included
+    fragmented : F(M), in GPUs
+    """
+
+    resource: str
+    free: int
+    stranded: int
+    fragmented: float
+    sentence: str
+    sizes: tuple[SizeFragments, ...]  # any size first, then each that the mix asks for
+    pools: tuple[PoolFragments, ...]
+    mix: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Kind:
+    """One kind of the mix: how many of its pods each node takes (int64[node]), and its static refusals (uint8[node])."""
+
+    requests: Amounts
+    gpus: int
+    weight: int
+    room: IntArray
+    static: NDArray[np.uint8]
+
+
+def fragments(cluster: Cluster) -> Fragments:
+    """Stranded and fragmented GPUs for the mix of pods that the snapshot holds."""
+    resource = gpu_resource(cluster)
+    row = cluster.row.get(resource)
+    none = np.zeros(cluster.node_count, dtype=np.int64)
+    free: IntArray = np.maximum(cluster.allocatable[row] - cluster.requested[row], 0) if row is not None else none
+    kinds = _kinds(cluster, resource)
+    expected = free.astype(np.float64)
+    total = sum(kind.weight for kind in kinds)
+    if kinds:
+        runs = np.sum([kind.weight * (kind.room > 0) for kind in kinds], axis=0) / total
+        expected = free * (1.0 - runs)
+    sizes = [_of_size(cluster, free, 0, kinds)]
+    sizes += [
+        _of_size(cluster, free, gpus, [kind for kind in kinds if kind.gpus == gpus])
+        for gpus in sorted({kind.gpus for kind in kinds})
+    ]
+    any_size = sizes[0]
+    return Fragments(
+        resource=resource,
+        free=int(free.sum()),
+        stranded=any_size.stranded,
+        fragmented=float(expected.sum()),
+        sentence=_sentence(int(free.sum()), float(expected.sum()), sizes),
+        sizes=tuple(sizes),
+        pools=_by_pool(cluster, free, _left(free, kinds), expected),
+        mix=tuple((shape_name(kind.requests), kind.weight) for kind in sorted(kinds, key=lambda k: -k.weight)),
+    )
+
+
+def _left(free: IntArray, kinds: Sequence[_Kind]) -> IntArray:
+    """Free GPUs that stay when a node takes as many pods of one kind as it can: int64[node]."""
+    if not kinds:
+        return free
+    usable: IntArray = np.max([kind.room * kind.gpus for kind in kinds], axis=0)
+    return free - np.minimum(free, usable)
+
+
+def _of_size(cluster: Cluster, free: IntArray, gpus: int, kinds: Sequence[_Kind]) -> SizeFragments:
+    left = _left(free, kinds)
+    nodes = [_stranded(cluster, n, int(free[n]), int(left[n]), kinds) for n in np.flatnonzero(left).tolist()]
+    return SizeFragments(
+        gpus=gpus,
+        pods=sum(kind.weight for kind in kinds),
+        free=int(free.sum()),
+        stranded=int(left.sum()),
+        nodes=tuple(sorted(nodes, key=lambda one: (-one.stranded, one.node_pool, one.node))),
+    )
+
+
+def _kinds(cluster: Cluster, resource: str) -> list[_Kind]:
+    """Pods that ask for the resource, bound or waiting, grouped by what decides where they can go."""
+    weights: Counter[PodShape] = Counter()
+    seen: dict[tuple[str, int, int], PodShape] = {}
+    for pod in cluster.snapshot.pods:
+        if pod.is_terminal:
+            continue
+        key = (pod.namespace, id(pod.labels), id(pod.spec))
+        shape = seen.get(key)
+        if shape is None:
+            shape = seen[key] = PodShape(
+                name="", origin=ShapeOrigin.WORKLOAD, spec=pod.spec, namespace=pod.namespace, labels=pod.labels
+            )
+        weights[shape] += 1
+    asking = [(shape, number) for shape, number in weights.items() if pod_requests(shape.spec).get(resource)]
+    rooms: dict[int, _Kind] = {}
+    for (shape, number), (mark, room, static) in zip(
+        asking, room_by_node(cluster, [s for s, _ in asking]), strict=True
+    ):
+        known = rooms.get(mark)
+        asked = pod_requests(shape.spec)
+        rooms[mark] = _Kind(
+            requests=asked,
+            gpus=asked[resource],
+            weight=number + (known.weight if known else 0),
+            room=room,
+            static=static,
+        )
+    return list(rooms.values())
+
+
+def _stranded(cluster: Cluster, n: int, free: int, stranded: int, kinds: Sequence[_Kind]) -> Stranded:
+    node = cluster.nodes[n]
+    reason, words = _reason(cluster, n, stranded, kinds)
+    return Stranded(
+        node=node.name,
+        node_pool=pool_key(node),
+        model=gpu_model(node),
+        free=free,
+        stranded=stranded,
+        reason=reason,
+        sentence=words,
+    )
+
+
+def _reason(cluster: Cluster, n: int, stranded: int, kinds: Sequence[_Kind]) -> tuple[StrandedReason, str]:
+    """What keeps the observed pods away from the GPUs that are left on node `n`."""
+    node = cluster.nodes[n]
+    matching = [kind for kind in kinds if kind.static[n] == Static.PASSES]
+    if not matching:
+        codes = {int(kind.static[n]) for kind in kinds}
+        if node.is_cordoned and codes <= {Static.CORDONED, Static.TAINT}:
+            return StrandedReason.CORDONED, "the node is cordoned"
+        if codes and codes <= {Static.TAINT, Static.CORDONED}:
+            keys = ", ".join(sorted({taint.key for taint in node.taints}))
+            return StrandedReason.TAINT, f"no pod that asks for GPUs tolerates {keys}"
+        return StrandedReason.NOT_WANTED, "no pod's node selector or affinity leads here"
+    smallest = min(kind.gpus for kind in matching)
+    if smallest > stranded:
+        return StrandedReason.HOLE_TOO_SMALL, f"{stranded} left, and pods that may go here need {smallest} or more"
+    best = max(matching, key=lambda kind: int(kind.room[n]) * kind.gpus)
+    used = {name: amount * int(best.room[n]) for name, amount in best.requests.items()}
+    lacking: Counter[str] = Counter()
+    for kind in matching:
+        if kind.gpus <= stranded:
+            for name, amount in kind.requests.items():
+                row = cluster.row.get(name)
+                if (
+                    row is not None
+                    and cluster.allocatable[row, n] - cluster.requested[row, n] - used.get(name, 0) < amount
+                ):
+                    lacking[name] += kind.weight
+    pods_left = cluster.allocatable[PODS_ROW, n] - cluster.requested[PODS_ROW, n] - int(best.room[n])
+    if pods_left < 1:
+        return StrandedReason.PODS, "the node runs as many pods as it may"
+    if not lacking:
+        return StrandedReason.OTHER, "ports, affinity, spread or volumes keep the pods away"
+    name = lacking.most_common(1)[0][0]
+    asked = min(kind.requests[name] for kind in matching if name in kind.requests and kind.gpus <= stranded)
+    row = cluster.row[name]
+    rest = int(cluster.allocatable[row, n] - cluster.requested[row, n]) - used.get(name, 0)
+    what = shape_name(FrozenMap({name: max(0, rest)}))
+    words = f"{what} left, and pods that may go here need {shape_name(FrozenMap({name: asked}))} or more"
+    known = {CPU: StrandedReason.CPU, MEMORY: StrandedReason.MEMORY}
+    return known.get(name, StrandedReason.OTHER), words
+
+
+def _by_pool(cluster: Cluster, free: IntArray, left: IntArray, expected: Floats) -> tuple[PoolFragments, ...]:
+    sums: dict[str, list[float]] = {}
+    for n in np.flatnonzero(free).tolist():
+        line = sums.setdefault(pool_key(cluster.nodes[n]), [0, 0, 0.0])
+        line[0] += int(free[n])
+        line[1] += int(left[n])
+        line[2] += float(expected[n])
+    return tuple(
+        PoolFragments(node_pool=name, free=int(line[0]), stranded=int(line[1]), fragmented=line[2])
+        for name, line in sorted(sums.items(), key=lambda item: (-item[1][1], item[0]))
+    )
+
+
+def _sentence(free: int, fragmented: float, sizes: Sequence[SizeFragments]) -> str:
+    """``48 of 2,221 free GPUs …; pods of 8 GPUs can use none of them``."""
+    if not free:
+        return "no GPU is free"
+    if not sizes[0].pods:
+        return f"{free:,} GPUs are free, and no pod asks for any"
+    parts = [f"to a pod drawn from the mix, {100 * fragmented / free:.0f} % of the {free:,} free GPUs are of no use"]
+    shut_out = [str(size.gpus) for size in sizes[1:] if size.stranded == size.free]
+    if shut_out:
+        parts.append(f"pods of {' or '.join(shut_out)} GPUs can use none")
+    if sizes[0].stranded:
+        parts.append(f"{sizes[0].stranded:,} serve no pod of the mix at all")
+    return "; ".join(parts)
