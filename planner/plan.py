@@ -49,6 +49,7 @@ from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
 from planner.vocabulary import is_extended_resource, is_gpu_resource
 
+_MOST_ROWS = 400  # of a timeline: a chart can't show more
 ROLLING_KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 _recent: list[tuple[Snapshot, Cluster]] = []
 _KEPT = 4  # compiled clusters kept; a page's user looks at one, a comparison at two
@@ -115,9 +116,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         findings.extend(notes)
         revisions = [r for r in revisions if r.after.key != workload.key]
         revisions.append(
-            Revision(
-                before=workload, after=after, has_new_template=has_new_template, never_ready=change.never_ready
-            )
+            Revision(before=workload, after=after, has_new_template=has_new_template, never_ready=change.never_ready)
         )
         wanted[workload.key] = change
     if not revisions:
@@ -297,9 +296,7 @@ def _capacity(cluster: Cluster) -> FrozenMap[int]:
 
 def _placement(run: Run) -> tuple[tuple[str, str, str], ...]:
     names = run.simulation.cluster.node_names
-    return tuple(
-        (p.namespace, p.name, names[p.node]) for pods in run.pods.values() for p in pods if p.is_bound
-    )
+    return tuple((p.namespace, p.name, names[p.node]) for pods in run.pods.values() for p in pods if p.is_bound)
 
 
 def _workload_rollout(run: Run, revision: Revision, pace: Pace, keys: dict[str, str]) -> WorkloadRollout:
@@ -332,7 +329,7 @@ def _workload_rollout(run: Run, revision: Revision, pace: Pace, keys: dict[str, 
         exceeds_deadline=deadline is not None and _longest_wait(moments, times) > deadline,
         final=FrozenMap(run.status[key]),
         pending=tuple(p for p in pending_pods(run, keys) if p.workload == key),
-        timeline=tuple(_row(m, t, p) for m, t, p in zip(moments, times, [None, *moments], strict=False)),
+        timeline=_timeline(moments, times),
         wait_for=why.wait_for if why else (),
         requests=pod_requests(after.template.spec),
         scheduler_message=why.scheduler_message if why else "",
@@ -383,6 +380,13 @@ def _duration(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def _timeline(moments: Sequence[Moment], times: Sequence[float]) -> tuple[TimelineRow, ...]:
+    """A row a moment; of very many moments evenly chosen ones, the first and the last kept."""
+    step = max(1, -(-len(moments) // _MOST_ROWS))
+    kept = sorted({*range(0, len(moments), step), len(moments) - 1})
+    return tuple(_row(moments[i], times[i], moments[i - 1] if i else None) for i in kept)
 
 
 def _row(moment: Moment, seconds: float, previous: Moment | None) -> TimelineRow:
@@ -575,7 +579,9 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
         if count:
             for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
                 pod = snapshot.pods[i]
-                seat = Seat(holder=keys[pod.uid], pod=f"{pod.namespace}/{pod.name}", is_terminating=group.is_terminating)
+                seat = Seat(
+                    holder=keys[pod.uid], pod=f"{pod.namespace}/{pod.name}", is_terminating=group.is_terminating
+                )
                 held.setdefault(n, []).extend([seat] * count)
     rows = []
     for n, node in enumerate(cluster.nodes):

@@ -63,7 +63,7 @@ def usage(spec: PodSpec) -> dict[str, int]:
 
 def quota_covers(quota: ResourceQuota, spec: PodSpec, priority_class: str) -> bool:
     """Whether a quota's scopes select a pod."""
-    scopes = [(scope, "Exists", ()) for scope in quota.scopes]
+    scopes: list[tuple[str, str, tuple[str, ...]]] = [(scope, "Exists", ()) for scope in quota.scopes]
     scopes += [(r.key, r.operator, r.values) for r in quota.scope_selector]
     for scope, operator, values in scopes:
         if scope == "BestEffort":

@@ -62,7 +62,10 @@ def _namespaces_with_rules(cluster: Cluster) -> frozenset[str]:
     snapshot = cluster.snapshot
     return cluster.remember(
         "namespaces-with-rules",
-        lambda: frozenset(o.namespace for o in (*snapshot.resource_quotas, *snapshot.limit_ranges)),
+        lambda: (
+            frozenset(q.namespace for q in snapshot.resource_quotas)
+            | frozenset(r.namespace for r in snapshot.limit_ranges)
+        ),
     )
 
 
@@ -132,7 +135,7 @@ def _restless_nodes(cluster: Cluster) -> IntArray:
 def seats(cluster: Cluster, shape: Shape) -> IntArray:
     """How many more pods of a simple shape fit on each of its candidates: int64[candidate]."""
     free = cluster.allocatable - cluster.requested
-    count = np.maximum(free[PODS_ROW, shape.candidates], 0)
+    count: IntArray = np.maximum(free[PODS_ROW, shape.candidates], 0)
     for row, amount in shape.asks:
         count = np.minimum(count, np.maximum(free[row, shape.candidates], 0) // amount)
     return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planner.inventory.model import Strategy, Workload
+from planner.inventory.model import Strategy
 from planner.results import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.strategy import rolling_limits
@@ -26,13 +26,7 @@ def axis(replicas: int) -> tuple[int, ...]:
     return tuple(sorted({0, 1, *(round(i * step) for i in range(FEW))}))
 
 
-def with_strategy(workload: Workload, strategy: Strategy) -> Workload:
-    return replace(workload, strategy=strategy)
-
-
-def strategy_grid(
-    cluster: Cluster, revisions: Sequence[Revision], key: str, *, seed: int, pace: Pace
-) -> StrategyGrid:
+def strategy_grid(cluster: Cluster, revisions: Sequence[Revision], key: str, *, seed: int, pace: Pace) -> StrategyGrid:
     """The grid for the Deployment `key`; the other revisions stay as they are.
 
     Cells are one run each, with `seed`; 0/0 is marked invalid, since the API server refuses it.
@@ -43,7 +37,7 @@ def strategy_grid(
 
     def cell(surge: int, unavailable: int, strategy: Strategy) -> GridCell:
         changed = list(revisions)
-        changed[place] = replace(changed[place], after=with_strategy(workload, strategy))
+        changed[place] = replace(changed[place], after=replace(workload, strategy=strategy))
         run = simulate(cluster, changed, seed=seed)
         return _cell(run, changed[place], surge, unavailable, pace, is_current=(surge, unavailable) == current)
 

@@ -17,6 +17,9 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, Static
 
+_FEWEST_RUNS = 5
+_WORK = 30_000_000  # what all samples together may cost, in `Run.work`: about two seconds
+
 
 def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
     """Whether every placement gives `run`'s verdict and steps."""
@@ -32,7 +35,7 @@ def _is_exchangeable(run: Run, revision: Revision) -> bool:
     shape = run.new_shapes.get(revision.after.key)
     if revision.after.kind != "Deployment" or shape is None or not shape.is_simple or simulation.state.anti:
         return False
-    if any(not _same_size(shape, pod) for pod in run.touched if pod is not None):
+    if any(not _same_size(shape, pod) for pod in run.touched):
         return False
     others = [p for p in run.ever_waiting if p.owner not in {q.owner for q in run.pods[revision.after.key]}]
     return all(_same_size(shape, pod) for pod in others)
@@ -48,11 +51,7 @@ def _same_size(shape: Shape, pod: LivePod) -> bool:
         return True
     if not (mine & theirs).any() and not pod.is_bound:
         return True
-    return bool(
-        other.asks == shape.asks
-        and (mine == theirs).all()
-        and other.is_simple
-    )
+    return bool(other.asks == shape.asks and (mine == theirs).all() and other.is_simple)
 
 
 def sample(
@@ -66,6 +65,8 @@ def sample(
 ) -> tuple[Run, PlacementLuck]:
     """The run to show and what is known of luck; `first` is the run with `seed`.
 
+    At most `runs` placements are tried, fewer (never below 5) where one run is costly; the sentence says how many.
+
     Without proof `runs` placements are tried; the run shown is the first with the commonest verdict.
     """
     if is_proven(first, revisions):
@@ -73,7 +74,10 @@ def sample(
         return first, PlacementLuck(
             proven=True, runs=0, completed_runs=0, sentence=f"{word} in every placement (proven)"
         )
-    tried = [first] + [simulate(cluster, revisions, seed=seed + i, never_ready=never_ready) for i in range(1, max(1, runs))]
+    runs = min(runs, max(_FEWEST_RUNS, _WORK // first.work))
+    tried = [first] + [
+        simulate(cluster, revisions, seed=seed + i, never_ready=never_ready) for i in range(1, max(1, runs))
+    ]
     completed = sum(r.completed for r in tried)
     outcomes = Counter((r.completed, r.ticks) for r in tried)
     majority = completed * 2 >= len(tried)

@@ -116,9 +116,7 @@ def _other_strategy(case: _Case) -> Iterator[Remedy]:
 
 def _daemon_strategy(case: _Case) -> Iterator[Remedy]:
     workload = case.workload
-    run = case.attempt(
-        replace(workload, strategy=Strategy(kind="RollingUpdate", max_surge=0, max_unavailable=1))
-    )
+    run = case.attempt(replace(workload, strategy=Strategy(kind="RollingUpdate", max_surge=0, max_unavailable=1)))
     if run.done[workload.key]:
         yield case.remedy(
             RemedyKind.SWITCH_STRATEGY, "maxSurge 0, maxUnavailable 1", _availability(case, run), run,
@@ -189,7 +187,12 @@ def _smaller_request(case: _Case) -> Iterator[Remedy]:
         return
     shape = _waiting_shape(case)
     names = [n for n in case.why.lacking if n in ("cpu", "memory")]
-    if shape is None or len(names) != 1 or len(case.why.lacking) != 1 or len(case.workload.template.spec.containers) != 1:
+    if (
+        shape is None
+        or len(names) != 1
+        or len(case.why.lacking) != 1
+        or len(case.workload.template.spec.containers) != 1
+    ):
         return
     name = names[0]
     row = case.cluster.row[name]

@@ -17,6 +17,7 @@ from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 
 RolloutController = DeploymentController | StatefulSetController | DaemonSetController
+_NODES_OF_OVERHEAD = 2_000  # what one attempt costs besides looking at nodes, as so many nodes
 _MOST_TICKS = 20_000  # beyond any rollout of a cluster Kubernetes supports (one pod a tick)
 
 
@@ -46,6 +47,7 @@ class Run:
     done : per workload key, whether it completed
     waiting : pods never placed at the end
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
+    work : how costly the run was: the scheduler's attempts times the nodes it looks at
     new_shapes : per workload key, the shape of its new pods, if any were made
     touched : pods that were made, deleted or bound during the run
     ever_waiting : pods that were in the scheduler's queue at some time
@@ -62,6 +64,7 @@ class Run:
     preempted: tuple[LivePod, ...]
     finished_at: dict[str, int]  # per workload key, the tick at which it completed; −1 never
     choices: int
+    work: int
     new_shapes: dict[str, Shape]
     touched: tuple[LivePod, ...]
     ever_waiting: tuple[LivePod, ...]
@@ -109,7 +112,7 @@ def simulate(
         Which pods made during the run never become Ready; by default those of revisions that say so.
     """
     failing = {r.after.key for r in revisions if r.never_ready}
-    simulation = Simulation(cluster, seed=seed, never_ready=never_ready or (lambda pod: False))
+    simulation = Simulation(cluster, seed=seed, never_ready=never_ready)
     simulation.replacement = lambda pod: owning_controller(simulation, pod)
     controllers = {r.after.key: controller_for(simulation, r) for r in revisions}
     if failing and never_ready is None:
@@ -124,7 +127,7 @@ def simulate(
     look()
     simulation.tick_number = 0
     simulation.controllers = {**controllers, **simulation.controllers}
-    finished = {key: -1 for key in controllers}
+    finished = dict.fromkeys(controllers, -1)
     while True:
         simulation.settle()
         look()
@@ -150,6 +153,7 @@ def simulate(
         preempted=tuple(simulation.preempted),
         finished_at=finished,
         choices=simulation.choices + simulation.scheduler.choices,
+        work=(1 + simulation.scheduler.attempts) * (cluster.node_count + _NODES_OF_OVERHEAD),
         new_shapes={
             key: next(p.shape for p in reversed(made) if p.is_new)
             for key, made in _made_by(simulation, controllers).items()

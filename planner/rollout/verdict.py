@@ -125,9 +125,7 @@ def _owners(run: Run, key: str) -> list[str]:
 def _refused(run: Run, revision: Revision, message: str) -> Explanation:
     is_quota = "quota" in message
     quota = message.split("quota: ", 1)[-1].split(",", 1)[0].split(":", 1)[0] if is_quota else ""
-    what = (
-        f"the ResourceQuota {quota} refuses new pods" if is_quota else "the API server refuses new pods"
-    )
+    what = f"the ResourceQuota {quota} refuses new pods" if is_quota else "the API server refuses new pods"
     old = sum(1 for p in run.pods[revision.after.key] if not p.is_new and not p.is_terminating)
     edges: tuple[WaitForEdge, ...] = ()
     keeps = ""
@@ -312,11 +310,7 @@ def _held(c: _Context) -> str:
         return f"no node has {scarce}"
     total = int(cluster.allocatable[row, c.matching].sum())
     free = int(np.maximum(state.free[row, c.matching], 0).sum())
-    mine = sum(
-        dict(p.shape.asks).get(row, 0)
-        for p in c.old
-        if c.matching[p.node]
-    )
+    mine = sum(dict(p.shape.asks).get(row, 0) for p in c.old if c.matching[p.node])
     if not is_extended_resource(scarce):
         return f"the old pods hold {format_roughly(mine, scarce)} of {format_roughly(total, scarce)}"
     if mine == total:

@@ -194,7 +194,7 @@ def _add_requests(table: DeviceTable, wanted: ClaimSpec, masks: list[BoolArray],
         return "the claim has constraints between devices"
     for request in wanted.requests:
         if request.is_complex or request.is_admin:
-            return f'the claim\'s request "{request.name}" is of a kind Headroom doesn\'t count'
+            return f"the claim's request \"{request.name}\" is of a kind Headroom doesn't count"
         device_class = table.classes.get(request.device_class_name)
         if device_class is None:
             return f"DeviceClass {request.device_class_name} is not in the snapshot"
@@ -254,7 +254,8 @@ def nodes_with_devices(cluster: Cluster, table: DeviceTable, free: BoolArray, de
     if len(demand.counts) == 1 and demand.counts[0] > 0 and not table.reach and not (table.node == ALL_NODES).any():
         usable = table.node[demand.masks[0] & free]
         counts: NDArray[np.intp] = np.bincount(usable, minlength=cluster.node_count)
-        return possible & (counts >= demand.counts[0])
+        enough: BoolArray = possible & (counts >= demand.counts[0])
+        return enough
     for node in np.flatnonzero(possible):
         possible[node] = choose(table, free, demand, int(node)) is not None
     return possible

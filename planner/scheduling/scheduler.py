@@ -76,11 +76,13 @@ class Scheduler:
         self.pods_on = pods_on
         self.budgets = budgets
         self.nominations: list[LivePod] = []  # waiting pods with a nominated node
+        self.attempts = 0
         self.choices = 0  # times chance decided between equals
 
     # ── one attempt ─────────────────────────────────────────────────────────────────────────────────────────────────
     def attempt(self, pod: LivePod) -> Attempt:
         """Try to place `pod`; the state isn't changed."""
+        self.attempts += 1
         shape = pod.shape
         if shape.blocked:
             message = f"0/{self.state.cluster.node_count} nodes are available: {shape.blocked}."
@@ -202,9 +204,7 @@ class Scheduler:
             return Attempt(nominated=node, victims=tuple(victims), message=message)
         return Attempt(message=self._with_post_filter(message, pod, histogram(node_count, +statuses)))
 
-    def _rule_out(
-        self, pod: LivePod, nodes: NDArray[np.intp], statuses: Counter[str]
-    ) -> NDArray[np.intp]:
+    def _rule_out(self, pod: LivePod, nodes: NDArray[np.intp], statuses: Counter[str]) -> NDArray[np.intp]:
         """Nodes worth a dry run; the status of the others is counted: no victims, or too small even without them."""
         below = self.state.requested_below(pod.priority)[:, nodes]
         has_victims = below[PODS_ROW] > 0
@@ -220,7 +220,8 @@ class Scheduler:
             fits = fits & enough
         for reason, where in lacking.items():
             statuses[reason] += int(where.sum())
-        return nodes[fits]
+        left: NDArray[np.intp] = nodes[fits]
+        return left
 
     def _select_victims(
         self, pod: LivePod, node: int, budgets: list[Budget]

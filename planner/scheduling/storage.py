@@ -5,12 +5,22 @@ Sources: kubernetes `pkg/scheduler/framework/plugins/volumebinding`, `volumezone
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.inventory.model import Node, PersistentVolume, PersistentVolumeClaim, PodSpec, Presence, StorageClass
+from planner.inventory.model import (
+    Node,
+    NodeSelectorTerm,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PodSpec,
+    Presence,
+    StorageClass,
+)
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.selectors import terms_match
 from planner.vocabulary import HOSTNAME, REGION, ZONE
@@ -73,7 +83,7 @@ def storage_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> StorageDe
     for volume in ephemeral:
         storage_class = classes.get(volume.storage_class_name or "")
         if storage_class is not None and storage_class.allowed_topologies:
-            _mark(cluster, codes, NO_VOLUME, lambda n, c=storage_class: terms_match(c.allowed_topologies, n.labels, n.name))  # type: ignore[misc]
+            _mark(cluster, codes, NO_VOLUME, partial(_in_topologies, storage_class.allowed_topologies))
     return StorageDemand(
         codes=codes if codes.any() else None, exclusive_claims=tuple(exclusive), disks=disks, blocked=blocked
     )
@@ -83,7 +93,11 @@ def _binds_late(storage_class: StorageClass | None) -> bool:
     return storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
 
 
-def _mark(cluster: Cluster, codes: NDArray[np.uint8], code: int, allows) -> None:  # type: ignore[no-untyped-def]
+def _in_topologies(terms: tuple[NodeSelectorTerm, ...], node: Node) -> bool:
+    return terms_match(terms, node.labels, node.name)
+
+
+def _mark(cluster: Cluster, codes: NDArray[np.uint8], code: int, allows: Callable[[Node], bool]) -> None:
     """Set `code` on nodes that `allows` refuses and that have none yet."""
     refused = cluster.by_node(lambda n: not allows(n), (HOSTNAME,)).astype(np.bool_)
     codes[refused & (codes == 0)] = code
@@ -95,14 +109,14 @@ def _mark_bound(cluster: Cluster, codes: NDArray[np.uint8], volume: PersistentVo
         return
     terms = volume.node_affinity
     if terms is not None:
-        _mark(cluster, codes, NODE_CONFLICT, lambda n: terms_match(terms, n.labels, n.name))
+        _mark(cluster, codes, NODE_CONFLICT, partial(_in_topologies, terms))
     for key in _ZONE_LABELS:
         if key in volume.labels:
             zones = volume.labels[key].split("__")
-            _mark(cluster, codes, ZONE_CONFLICT, lambda n, k=key, z=zones: _in_zone(n, k, z))
+            _mark(cluster, codes, ZONE_CONFLICT, partial(_in_zone, key, zones))
 
 
-def _in_zone(node: Node, key: str, zones: list[str]) -> bool:
+def _in_zone(key: str, zones: list[str], node: Node) -> bool:
     """Nodes without any topology label aren't restricted (volumezone `Filter`)."""
     if not any(label in node.labels for label in _ZONE_LABELS):
         return True
@@ -120,7 +134,7 @@ def _mark_unbound(
     if storage_class.provisioner and storage_class.provisioner != "kubernetes.io/no-provisioner":
         topologies = storage_class.allowed_topologies
         if topologies:
-            _mark(cluster, codes, NO_VOLUME, lambda n: terms_match(topologies, n.labels, n.name))
+            _mark(cluster, codes, NO_VOLUME, partial(_in_topologies, topologies))
         return
     free = [
         v

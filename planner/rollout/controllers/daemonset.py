@@ -9,7 +9,16 @@ from dataclasses import replace
 from enum import Enum
 from itertools import islice
 
-from planner.inventory.model import FrozenMap, Node, NodeAffinity, NodeSelectorTerm, PodSpec, Requirement, Toleration, Workload  # fmt: skip
+from planner.inventory.model import (  # fmt: skip
+    FrozenMap,
+    Node,
+    NodeAffinity,
+    NodeSelectorTerm,
+    PodSpec,
+    Requirement,
+    Toleration,
+    Workload,
+)
 from planner.rollout.simulation import Simulation
 from planner.rollout.strategy import scaled_value
 from planner.scheduling.cluster import Cluster
@@ -50,11 +59,10 @@ class DaemonSetController:
         self.key = workload.key
         self.has_new_template = has_new_template
         spec = workload.template.spec
-        extra = _ALWAYS_TOLERATED
+        extra: tuple[Toleration, ...] = _ALWAYS_TOLERATED
         if spec.host_network:
-            extra += (
-                Toleration(key="node.kubernetes.io/network-unavailable", operator="Exists", effect="NoSchedule"),
-            )
+            unavailable = "node.kubernetes.io/network-unavailable"
+            extra += (Toleration(key=unavailable, operator="Exists", effect="NoSchedule"),)
         self.spec = replace(spec, tolerations=spec.tolerations + extra)
         self._targets: tuple[int, ...] | None = None
         self._target_set: frozenset[int] = frozenset()
@@ -291,7 +299,5 @@ def _node_of(pod: LivePod) -> int:
 def pinned(spec: PodSpec, node_name: str) -> PodSpec:
     """`ReplaceDaemonSetPodNodeNameNodeAffinity`: the pod's affinity names its node."""
     field = Requirement(key="metadata.name", operator="In", values=(node_name,))
-    affinity = NodeAffinity(
-        required=(NodeSelectorTerm(match_fields=(field,)),), preferred=spec.node_affinity.preferred
-    )
+    affinity = NodeAffinity(required=(NodeSelectorTerm(match_fields=(field,)),), preferred=spec.node_affinity.preferred)
     return replace(spec, node_affinity=affinity)

@@ -136,7 +136,8 @@ class DeploymentController:
             target.desired, target.maximum = self.replicas, self.replicas + self.surge
             return changed
         if self._is_saturated(simulation):
-            return any([self._set(s, 0) for s in self.old if s.replicas > 0])
+            emptied = [self._set(s, 0) for s in self.old if s.replicas > 0]  # all of them, whatever the first gives
+            return any(emptied)
         if self.strategy.kind != "RollingUpdate":
             return False
         return self._share(active)
@@ -178,7 +179,7 @@ class DeploymentController:
         if self.replicas == 0:
             fraction = -one.replicas
         else:
-            before = one.maximum if one.maximum else self.replicas
+            before = one.maximum or self.replicas
             exact = one.replicas * (self.replicas + self.surge) / before
             fraction = _round_half_away(exact) - one.replicas
         allowed = to_add - added

@@ -15,7 +15,6 @@ from planner.inventory.model import Labels, LabelSelector, PodSpec
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import NOWHERE, LivePod
 
-
 _FIRST_BATCH = 1  # controller.SlowStartInitialBatchSize
 _BURST = 500  # replicaset.BurstReplicas
 _FIRST_RETRY_MS = 5.0  # ItemExponentialFailureRateLimiter(5 ms, 1000 s)
@@ -162,8 +161,12 @@ class ReplicaSetController:
         now = simulation.now + 1.0
         shuffled = list(active)
         simulation.random.shuffle(shuffled)  # equals come in the informer's order, which is arbitrary
-        ordered = sorted(shuffled, key=cmp_to_key(lambda a, b: _compare(a, b, doubled, now)))
-        if count < len(ordered) and _compare(ordered[count - 1], ordered[count], doubled, now) == 0:
+
+        def compare(a: LivePod, b: LivePod) -> int:
+            return _compare(a, b, doubled, now)
+
+        ordered = sorted(shuffled, key=cmp_to_key(compare))
+        if count < len(ordered) and compare(ordered[count - 1], ordered[count]) == 0:
             simulation.choices += 1
         return ordered[:count]
 
