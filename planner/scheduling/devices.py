@@ -240,7 +240,7 @@ def choose(table: DeviceTable, free: BoolArray, demand: Demand, node: int) -> tu
 
 
 def _reachable(table: DeviceTable, node: int) -> BoolArray:
-    reachable = (table.node == node) | (table.node == ALL_NODES)
+    reachable: BoolArray = (table.node == node) | (table.node == ALL_NODES)
     for device, nodes in table.reach.items():
         reachable[device] = nodes[node]
     return reachable
