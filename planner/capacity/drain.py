@@ -125,7 +125,7 @@ def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainRun:
     nodes = tuple(cordoned(node) if i in drained else node for i, node in enumerate(cluster.nodes))
     simulation = Simulation(cluster.with_nodes(nodes), seed=seed)
     simulation.tick_number = 0
-    simulation.replacement = lambda pod: _controller_of(simulation, pod)
+    simulation.replacement = lambda pod: drain_controller(simulation, pod)
     budgets = _budgets_about(simulation, drained)
     scales = _scales(simulation.snapshot)
     evicted: list[LivePod] = []
@@ -252,7 +252,7 @@ def _evict(simulation: Simulation, budgets: list[_Budget], pod: LivePod) -> None
         simulation.controllers.setdefault(controller.key, controller)
 
 
-def _controller_of(simulation: Simulation, pod: LivePod) -> Controller | None:
+def drain_controller(simulation: Simulation, pod: LivePod) -> Controller | None:
     """What makes the pod anew; a Job's pods are counted as they are."""
     kind, _, rest = pod.owner.partition("/")
     if kind != "Job" or pod.owner in simulation.controllers:
@@ -279,7 +279,11 @@ def drain(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainResu
     ChangeError
         When a name is no node of the cluster.
     """
-    run = play(cluster, names, seed=seed)
+    return described(cluster, names, play(cluster, names, seed=seed))
+
+
+def described(cluster: Cluster, names: Sequence[str], run: DrainRun) -> DrainResult:
+    """A drain that was played, as an answer."""
     keys = workload_keys(cluster.snapshot)
     by_owner = {**_keys_by_owner(cluster.snapshot, keys)}
     held = tuple(

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from planner.capacity.headroom import room_by_node
 from planner.capacity.node_pools import pool_key
 from planner.capacity.pod_shapes import PodShape, ShapeOrigin, gpu_resource, shape_name
-from planner.inventory.model import Amounts, FrozenMap
+from planner.inventory.model import Amounts, FrozenMap, PodSpec
 from planner.inventory.node_labels import gpu_model
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.requests import pod_requests
+from planner.scheduling.selectors import tolerates_taints
 from planner.scheduling.shape import Static
 from planner.vocabulary import CPU, MEMORY
 
@@ -166,6 +167,7 @@ class Fragments:
 class _Kind:
     """One kind of the mix: how many of its pods each node takes (int64[node]), and its static refusals (uint8[node])."""
 
+    spec: PodSpec
     requests: Amounts
     gpus: int
     weight: int
@@ -245,6 +247,7 @@ def _kinds(cluster: Cluster, resource: str) -> list[_Kind]:
         known = rooms.get(mark)
         asked = pod_requests(shape.spec)
         rooms[mark] = _Kind(
+            spec=shape.spec,
             requests=asked,
             gpus=asked[resource],
             weight=number + (known.weight if known else 0),
@@ -277,8 +280,9 @@ def _reason(cluster: Cluster, n: int, stranded: int, kinds: Sequence[_Kind]) -> 
         if node.is_cordoned and codes <= {Static.CORDONED, Static.TAINT}:
             return StrandedReason.CORDONED, "the node is cordoned"
         if codes and codes <= {Static.TAINT, Static.CORDONED}:
-            keys = ", ".join(sorted({taint.key for taint in node.taints}))
-            return StrandedReason.TAINT, f"no pod that asks for GPUs tolerates {keys}"
+            keys = [t.key for t in node.taints if not any(tolerates_taints(k.spec.tolerations, (t,)) for k in kinds)]
+            words = ", ".join(sorted(keys)) or "all its taints"
+            return StrandedReason.TAINT, f"no such pod tolerates {words}"
         return StrandedReason.NOT_WANTED, "no pod's node selector or affinity leads here"
     smallest = min(kind.gpus for kind in matching)
     if smallest > stranded:
@@ -301,9 +305,9 @@ def _reason(cluster: Cluster, n: int, stranded: int, kinds: Sequence[_Kind]) -> 
     if not lacking:
         return StrandedReason.OTHER, "ports, affinity, spread or volumes keep the pods away"
     name = lacking.most_common(1)[0][0]
-    asked = min(kind.requests[name] for kind in matching if name in kind.requests and kind.gpus <= stranded)
     row = cluster.row[name]
     rest = int(cluster.allocatable[row, n] - cluster.requested[row, n]) - used.get(name, 0)
+    asked = min(kind.requests[name] for kind in matching if kind.gpus <= stranded and kind.requests.get(name, 0) > rest)
     what = shape_name(FrozenMap({name: max(0, rest)}))
     words = f"{what} left, and pods that may go here need {shape_name(FrozenMap({name: asked}))} or more"
     known = {CPU: StrandedReason.CPU, MEMORY: StrandedReason.MEMORY}

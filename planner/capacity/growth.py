@@ -175,7 +175,12 @@ def _fewest(
 
 
 def new_nodes(cluster: Cluster, pool: NodePool, count: int) -> tuple[Node, ...]:
-    """`count` nodes that the pool would grow by: each in the zone that has the fewest, where the zone has room.
+    """`count` nodes that the pool would grow by, what DaemonSets will take set aside."""
+    return tuple(empty_copy(cluster, node, i) for i, node in enumerate(zone_templates(cluster, pool, count)))
+
+
+def zone_templates(cluster: Cluster, pool: NodePool, count: int) -> tuple[Node, ...]:
+    """Which of the pool's nodes `count` new ones are like: each in the zone that has the fewest, where it has room.
 
     Source: GKE's location policies BALANCED and ANY keep to the same limits; balanced is assumed.
     """
@@ -185,13 +190,13 @@ def new_nodes(cluster: Cluster, pool: NodePool, count: int) -> tuple[Node, ...]:
         if not node.is_cordoned or zone(node) not in by_zone:
             by_zone[zone(node)] = node
     sizes = Counter(zone(node) for node in members)
-    made = []
-    for number in range(count):
+    chosen = []
+    for _ in range(count):
         free = [z for z in by_zone if pool.maximum_per_zone is None or sizes[z] < pool.maximum_per_zone]
         place = min(free or list(by_zone), key=lambda z: (sizes[z], z))
         sizes[place] += 1
-        made.append(empty_copy(cluster, by_zone[place], number))
-    return tuple(made)
+        chosen.append(by_zone[place])
+    return tuple(chosen)
 
 
 def _at_maximum(pool: NodePool, nodes: int) -> str:
