@@ -32,7 +32,7 @@ from planner.results import (
     WorkloadRollout,
 )
 from planner.rollout import grid as grids
-from planner.rollout.certain import Course, certain_course
+from planner.rollout.certain import certain_course
 from planner.rollout.controllers.deployment import sets_by_owner
 from planner.rollout.luck import sample
 from planner.rollout.remedies import find_remedies
@@ -484,14 +484,16 @@ def _overview_line(cluster: Cluster, workload: Workload) -> WorkloadOverview:
         why = None if run.done[workload.key] else explain(run, revision)
         unknown = () if why else unknowns(run, revision)
         lowest = min(m.ready for m in run.moments[workload.key][1:])
-        course = Course(completes=why is None, ticks=run.ticks, lowest_ready=lowest, peak_pods=0)
+        ticks = run.ticks
+    else:
+        ticks, lowest = course.ticks, course.lowest_ready
     if why:
         sentence = why.sentence
     elif unknown:
         sentence = f"not known: {unknown[0]}"
     else:
-        steps = f"{course.ticks} step" + ("" if course.ticks == 1 else "s")
-        sentence = f"completes in {steps}; at worst {course.lowest_ready} of {replicas} Ready"
+        steps = f"{ticks} step" + ("" if ticks == 1 else "s")
+        sentence = f"completes in {steps}; at worst {lowest} of {replicas} Ready"
     return WorkloadOverview(
         workload=workload.key,
         verdict=Verdict.STUCK if why else Verdict.UNKNOWN if unknown else Verdict.COMPLETES,

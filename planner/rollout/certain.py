@@ -25,12 +25,18 @@ from planner.vocabulary import POD_TEMPLATE_HASH
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """How a rollout goes: whether it completes, in how many ticks, and its extremes after the change."""
+    """How a rollout goes: whether it completes, in how many ticks, and its extremes after the change.
+
+    `peak_bound` counts pods on nodes, terminating ones included. `pauses` says of every tick whether pods were starting
+    and whether pods were terminating in it.
+    """
 
     completes: bool
     ticks: int
     lowest_ready: int
     peak_pods: int
+    peak_bound: int
+    pauses: tuple[tuple[bool, bool], ...]
 
 
 def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
@@ -53,7 +59,10 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
         return None
     if workload.strategy.kind == "Recreate":
         count = workload.replicas
-        return Course(completes=True, ticks=2 if count else 0, lowest_ready=0, peak_pods=count)
+        pauses = ((False, True), (True, False)) if count else ()
+        return Course(
+            completes=True, ticks=len(pauses), lowest_ready=0, peak_pods=count, peak_bound=count, pauses=pauses
+        )
     return _deployment(cluster, workload, shape)
 
 
@@ -97,9 +106,9 @@ def _is_countable(cluster: Cluster, shape: Shape, pods: list[Pod]) -> bool:
         old = compile_shape(cluster, shape.namespace, shape.labels, spec)
         if dict(old.asks) != asks or not np.array_equal(old.candidates, shape.candidates):
             return False
-    places = {cluster.node_index[p.node_name] for p in pods}
+    places = [cluster.node_index[p.node_name] for p in pods]
     candidates = set(shape.candidates.tolist())
-    return places <= candidates and not _is_contested(cluster, shape)
+    return candidates.issuperset(places) and not _is_contested(cluster, shape, places)
 
 
 def _is_kept_away(cluster: Cluster, shape: Shape) -> bool:
@@ -111,25 +120,53 @@ def _is_kept_away(cluster: Cluster, shape: Shape) -> bool:
     return any(t.matches(cluster, shape.namespace, shape.labels) for t in terms)
 
 
-def _is_contested(cluster: Cluster, shape: Shape) -> bool:
-    """Whether a pod that waits, starts or ends could meet the shape's pods, or one of lower priority be preempted."""
-    restless = cluster.remember("restless", lambda: _restless_nodes(cluster))
-    if restless[shape.candidates].any():
+def _is_contested(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
+    """Whether a pod that waits could take a place given up, one that starts or ends is on the shape's nodes, or one of
+    lower priority could be preempted."""
+    if _restless_nodes(cluster)[shape.candidates].any() or _could_be_taken(cluster, shape, places):
         return True
     return bool(shape.may_preempt and cluster.requested_below(shape.priority)[PODS_ROW, shape.candidates].any())
 
 
+def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
+    """Whether a waiting pod would fit on a node if all of the workload's pods there (at `places`) were gone."""
+    waiting = cluster.remember("waiting-shapes", lambda: _waiting_shapes(cluster))
+    if not waiting:
+        return False
+    nodes, counts = np.unique(np.array(places, dtype=np.intp), return_counts=True)
+    left = cluster.allocatable[:, nodes] - cluster.requested[:, nodes]
+    left[PODS_ROW] += counts
+    for row, amount in shape.asks:
+        left[row] += counts * amount
+    for other in waiting:
+        if not other.is_simple:
+            return True
+        fits = np.isin(nodes, other.candidates) & (left[PODS_ROW] >= 1) & (not other.absent)
+        for row, amount in other.asks:
+            fits &= left[row] >= amount
+        if fits.any():
+            return True
+    return False
+
+
+def _waiting_shapes(cluster: Cluster) -> list[Shape]:
+    pods = (cluster.snapshot.pods[i] for i in cluster.waiting)
+    found = {id(s): s for s in (compile_shape(cluster, p.namespace, p.labels, p.spec) for p in pods)}
+    return list(found.values())
+
+
 def _restless_nodes(cluster: Cluster) -> IntArray:
-    """Nodes that waiting pods could take, or on which pods are starting or terminating: int64[node], 0 or 1."""
-    marks = np.zeros(cluster.node_count, dtype=np.int64)
-    for i in cluster.waiting:
-        pod = cluster.snapshot.pods[i]
-        marks[compile_shape(cluster, pod.namespace, pod.labels, pod.spec).candidates] = 1
-    for group in cluster.groups:
-        for node, i in zip(group.nodes.tolist(), group.pods, strict=True):
-            if group.is_terminating or not cluster.snapshot.pods[i].is_ready:
-                marks[node] = 1
-    return marks
+    """Nodes on which pods are starting or terminating: int64[node], 0 or 1."""
+
+    def mark() -> IntArray:
+        marks = np.zeros(cluster.node_count, dtype=np.int64)
+        for group in cluster.groups:
+            for node, i in zip(group.nodes.tolist(), group.pods, strict=True):
+                if group.is_terminating or not cluster.snapshot.pods[i].is_ready:
+                    marks[node] = 1
+        return marks
+
+    return cluster.remember("restless", mark)
 
 
 def seats(cluster: Cluster, shape: Shape) -> IntArray:
@@ -153,11 +190,14 @@ def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> Course
     if not _takes_its_place(cluster, shape, pods, targets):
         return None
     unavailable = max(1, scaled_value(workload.strategy.max_unavailable, len(targets), round_up=True))
+    pauses = ((False, True), (True, False)) * -(-len(targets) // unavailable)
     return Course(
         completes=True,
-        ticks=2 * -(-len(targets) // unavailable),
+        ticks=len(pauses),
         lowest_ready=max(0, len(targets) - unavailable),
         peak_pods=len(targets),
+        peak_bound=len(targets),
+        pauses=pauses,
     )
 
 
@@ -168,8 +208,7 @@ def _takes_its_place(cluster: Cluster, shape: Shape, pods: list[Pod], nodes: tup
     wanted = pod_requests(shape.spec)
     if any(pod_requests(spec) != wanted for spec in {id(p.spec): p.spec for p in pods}.values()):
         return False
-    restless = cluster.remember("restless", lambda: _restless_nodes(cluster))
-    return not restless[list(nodes)].any()
+    return not _restless_nodes(cluster)[list(nodes)].any() and not _could_be_taken(cluster, shape, list(nodes))
 
 
 def _stateful_set(cluster: Cluster, workload: Workload, shape: Shape, pods: list[Pod]) -> Course | None:
@@ -181,7 +220,14 @@ def _stateful_set(cluster: Cluster, workload: Workload, shape: Shape, pods: list
         return None
     count = max(0, workload.replicas - workload.strategy.partition)
     lowest = workload.replicas - (1 if count else 0)
-    return Course(completes=True, ticks=2 * count, lowest_ready=lowest, peak_pods=workload.replicas)
+    return Course(
+        completes=True,
+        ticks=2 * count,
+        lowest_ready=lowest,
+        peak_pods=workload.replicas,
+        peak_bound=workload.replicas,
+        pauses=((False, True), (True, False)) * count,
+    )
 
 
 def _deployment(cluster: Cluster, workload: Workload, shape: Shape) -> Course:
@@ -191,7 +237,8 @@ def _deployment(cluster: Cluster, workload: Workload, shape: Shape) -> Course:
     free = int(seats(cluster, shape).sum())
     old = old_spec = replicas  # Ready pods, and what the old ReplicaSet asks for
     new_spec = ready = starting = waiting = ending = 0
-    lowest, peak = replicas, replicas
+    lowest, peak, bound = replicas, replicas, replicas
+    pauses: list[tuple[bool, bool]] = []
     for tick in range(4 * replicas + 4):
         while True:  # controllers and scheduler until nothing changes
             room = min(replicas - new_spec, replicas + surge - old_spec - new_spec)
@@ -210,10 +257,14 @@ def _deployment(cluster: Cluster, workload: Workload, shape: Shape) -> Course:
         placed = min(waiting, free)
         waiting, starting, free = waiting - placed, starting + placed, free - placed
         lowest = min(lowest, old + ready)
+        bound = max(bound, old + ready + starting + ending)
         peak = max(peak, old + ready + starting + waiting + ending)
-        if ready == replicas and not (old or ending):
-            return Course(completes=True, ticks=tick, lowest_ready=lowest, peak_pods=peak)
-        if not (starting or ending):
-            return Course(completes=False, ticks=tick, lowest_ready=lowest, peak_pods=peak)
+        is_done = ready == replicas and not (old or ending)
+        if is_done or not (starting or ending):
+            return Course(
+                completes=is_done, ticks=tick, lowest_ready=lowest, peak_pods=peak, peak_bound=bound,
+                pauses=tuple(pauses),
+            )  # fmt: skip
+        pauses.append((starting > 0, ending > 0))
         ready, starting, free, ending = ready + starting, 0, free + ending, 0
     raise AssertionError("a rollout of interchangeable pods never comes to an end")

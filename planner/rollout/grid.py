@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planner.inventory.model import Strategy
+from planner.inventory.model import Strategy, Workload
 from planner.results import GridCell, Reason, StrategyGrid, Verdict
+from planner.rollout.certain import Course, certain_course
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.strategy import rolling_limits
-from planner.rollout.timing import Pace, seconds_at
+from planner.rollout.timing import Pace, seconds_at, seconds_of
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.requests import pod_requests
 from planner.vocabulary import is_gpu_resource
 
 FULL_UP_TO = 20  # replicas up to which every number is a column; above, FEW of them
@@ -38,8 +40,13 @@ def strategy_grid(cluster: Cluster, revisions: Sequence[Revision], key: str, *, 
     def cell(surge: int, unavailable: int, strategy: Strategy) -> GridCell:
         changed = list(revisions)
         changed[place] = replace(changed[place], after=replace(workload, strategy=strategy))
+        is_current = (surge, unavailable) == current
+        if len(changed) == 1 and changed[0].has_new_template and not changed[0].never_ready:
+            course = certain_course(cluster, changed[0].after)
+            if course is not None:
+                return _certain_cell(course, changed[0].after, surge, unavailable, pace, is_current=is_current)
         run = simulate(cluster, changed, seed=seed)
-        return _cell(run, changed[place], surge, unavailable, pace, is_current=(surge, unavailable) == current)
+        return _cell(run, changed[place], surge, unavailable, pace, is_current=is_current)
 
     values = axis(workload.replicas)
     cells = tuple(
@@ -67,6 +74,25 @@ def _invalid() -> GridCell:
         max_surge=0, max_unavailable=0, verdict=Verdict.UNKNOWN, reason=Reason.NONE, peak_gpus=0, peak_pods=0,
         lowest_ready=0, ticks=0, seconds=0.0, is_valid=False,
     )  # fmt: skip
+
+
+def _certain_cell(
+    course: Course, workload: Workload, surge: int, unavailable: int, pace: Pace, *, is_current: bool
+) -> GridCell:
+    """A cell whose course is certain. If that is stuck, it is for want of a seat that old pods hold."""
+    gpus = sum(a for name, a in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
+    return GridCell(
+        max_surge=surge,
+        max_unavailable=unavailable,
+        verdict=Verdict.COMPLETES if course.completes else Verdict.STUCK,
+        reason=Reason.NONE if course.completes else Reason.HOLD_AND_WAIT,
+        peak_gpus=gpus * course.peak_bound,
+        peak_pods=course.peak_pods,
+        lowest_ready=course.lowest_ready,
+        ticks=course.ticks,
+        seconds=seconds_of(course.pauses, pace),
+        is_current=is_current,
+    )
 
 
 def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pace: Pace, *, is_current: bool) -> GridCell:

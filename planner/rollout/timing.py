@@ -53,6 +53,14 @@ def learn_pace(
     return Pace(startup_seconds=median(learnt) + wait, termination_seconds=ends, source=f"learnt from {count}")
 
 
+def seconds_of(pauses: Sequence[tuple[bool, bool]], pace: Pace) -> float:
+    """Estimated seconds of ticks of which each is known whether pods were starting, and terminating, in it."""
+    return sum(
+        max(pace.startup_seconds if starting else 0.0, pace.termination_seconds if ending else 0.0)
+        for starting, ending in pauses
+    )
+
+
 def seconds_at(moments: Sequence[Moment], pace: Pace) -> list[float]:
     """Estimated seconds since the change for every moment; the one before the change is 0.
 
