@@ -8,7 +8,7 @@ Sources: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `plugin/pkg
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from planner.inventory.model import (
     EMPTY,
@@ -25,6 +25,21 @@ from planner.inventory.model import (
 from planner.quantity import format_amount
 from planner.scheduling.requests import pod_requests
 from planner.vocabulary import is_extended_resource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why the API server refuses a pod.
+
+    `message` is in its words. Of a quota: `over` lists (key, asked, used, hard) where it is exceeded, `unstated` the
+    keys a pod must state an amount for.
+    """
+
+    message: str
+    quota: str = ""
+    over: tuple[tuple[str, int, int, int], ...] = ()
+    unstated: tuple[str, ...] = ()
+
 
 _BUILT_IN_PRIORITY = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
@@ -124,25 +139,26 @@ class Admission:
                     )
         return spec
 
-    def refusal(self, namespace: str, name: str, spec: PodSpec) -> str:
-        """Why the API server refuses the pod now, in its words; "" when it doesn't."""
+    def refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
+        """Why the API server refuses the pod now; None when it doesn't."""
         wanted = spec.priority_class_name
         if wanted and self._classes_known and wanted not in self._classes and wanted not in _BUILT_IN_PRIORITY:
-            return f'pods "{name}" is forbidden: no PriorityClass with name {wanted} was found'
+            return Refusal(message=f'pods "{name}" is forbidden: no PriorityClass with name {wanted} was found')
         for limits in self._ranges.get(namespace, ()):
             problem = _out_of_bounds(limits, spec)
             if problem:
-                return f'pods "{name}" is forbidden: {problem}'
+                return Refusal(message=f'pods "{name}" is forbidden: {problem}')
         quotas = self._quotas.get(namespace)
         if not quotas:
-            return ""
+            return None
         asked = usage(spec)
         for quota, used in quotas:
             if not quota_covers(quota, spec, wanted):
                 continue
             unstated = sorted(key for key in quota.hard if _needs_stating(key) and not asked.get(key))
             if unstated:
-                return f'pods "{name}" is forbidden: failed quota: {quota.name}: must specify {",".join(unstated)}'
+                message = f'pods "{name}" is forbidden: failed quota: {quota.name}: must specify {",".join(unstated)}'
+                return Refusal(message=message, quota=quota.name, unstated=tuple(unstated))
             over = sorted(
                 key for key, hard in quota.hard.items() if asked.get(key) and used.get(key, 0) + asked[key] > hard
             )
@@ -151,11 +167,13 @@ class Admission:
                     ",".join(f"{key}={format_amount(amounts.get(key, 0), key)}" for key in over)
                     for amounts in (asked, used, quota.hard)
                 )
-                return (
-                    f'pods "{name}" is forbidden: exceeded quota: {quota.name}, '
-                    f"requested: {wants}, used: {have}, limited: {may}"
+                return Refusal(
+                    message=f'pods "{name}" is forbidden: exceeded quota: {quota.name}, '
+                    f"requested: {wants}, used: {have}, limited: {may}",
+                    quota=quota.name,
+                    over=tuple((key, asked[key], used.get(key, 0), quota.hard[key]) for key in over),
                 )
-        return ""
+        return None
 
     def charge(self, namespace: str, spec: PodSpec, sign: int = 1) -> None:
         """Count a pod made (+1) or gone (−1) against the namespace's quotas."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from planner.errors import ChangeError
 from planner.inventory.model import Workload
+from planner.rollout.admission import Refusal
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.replicaset import ReplicaSetController
@@ -60,7 +61,7 @@ class Run:
     done: dict[str, bool]
     waiting: tuple[LivePod, ...]
     pods: dict[str, tuple[LivePod, ...]]
-    refusals: dict[str, str]
+    refusals: dict[str, Refusal]
     preempted: tuple[LivePod, ...]
     finished_at: dict[str, int]  # per workload key, the tick at which it completed; −1 never
     choices: int

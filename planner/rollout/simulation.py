@@ -14,7 +14,7 @@ from random import Random
 from typing import Protocol
 
 from planner.inventory.model import Labels, LabelSelector, Pod, PodSpec, Snapshot
-from planner.rollout.admission import Admission
+from planner.rollout.admission import Admission, Refusal
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand, device_table
 from planner.scheduling.filters import Fails
@@ -218,7 +218,7 @@ class Simulation:
         self.queue: list[LivePod] = []
         self.starting: list[LivePod] = []
         self.terminating: list[LivePod] = []
-        self.refusals: dict[str, str] = {}  # owner's key → the API server's last refusal
+        self.refusals: dict[str, Refusal] = {}  # owner's key → the API server's last refusal
         self.preempted: list[LivePod] = []
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound

@@ -11,6 +11,7 @@ from planner.inventory.model import Presence
 from planner.inventory.node_labels import node_pool
 from planner.quantity import format_roughly
 from planner.results import PendingPods, Reason, WaitForEdge
+from planner.rollout.admission import Refusal
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.run import Revision, Run
 from planner.rollout.strategy import rolling_limits
@@ -101,7 +102,7 @@ def explain(run: Run, revision: Revision) -> Explanation:
             "deletes it",
         )
     refusal = _refusal(run, key)
-    if refusal and not new_waiting:
+    if refusal is not None and not new_waiting:
         return _refused(run, revision, refusal)
     if new_waiting:
         return _waits(run, revision, new_waiting)
@@ -111,8 +112,8 @@ def explain(run: Run, revision: Revision) -> Explanation:
     return Explanation(reason=Reason.UNKNOWN, sentence="stuck: nothing moves any more, and the cause is not known")
 
 
-def _refusal(run: Run, key: str) -> str:
-    return next((run.refusals[owner] for owner in _owners(run, key) if owner in run.refusals), "")
+def _refusal(run: Run, key: str) -> Refusal | None:
+    return next((run.refusals[owner] for owner in _owners(run, key) if owner in run.refusals), None)
 
 
 def _owners(run: Run, key: str) -> list[str]:
@@ -122,26 +123,42 @@ def _owners(run: Run, key: str) -> list[str]:
     return [key]
 
 
-def _refused(run: Run, revision: Revision, message: str) -> Explanation:
-    is_quota = "quota" in message
-    quota = message.split("quota: ", 1)[-1].split(",", 1)[0].split(":", 1)[0] if is_quota else ""
-    what = f"the ResourceQuota {quota} refuses new pods" if is_quota else "the API server refuses new pods"
+def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
+    if not refusal.quota:
+        return Explanation(
+            reason=Reason.ADMISSION,
+            sentence=f"stuck: the API server refuses the new pods: {refusal.message.split('forbidden: ', 1)[-1]}",
+            quota_message=refusal.message,
+        )
+    name = f"ResourceQuota {refusal.quota}"
+    if refusal.unstated:
+        return Explanation(
+            reason=Reason.QUOTA,
+            sentence=f"stuck: {name} of namespace {revision.after.namespace} refuses pods that don't state "
+            f"{_joined(list(refusal.unstated))}",
+            quota_message=refusal.message,
+        )
+    used = _joined(
+        [f"{format_roughly(u, k)} of {format_roughly(h, k)} {k} are used, a pod asks for {format_roughly(a, k)}"
+         for k, a, u, h in refusal.over]
+    )  # fmt: skip
     old = sum(1 for p in run.pods[revision.after.key] if not p.is_new and not p.is_terminating)
     edges: tuple[WaitForEdge, ...] = ()
     keeps = ""
-    if is_quota and old:
-        keeps = "; the old pods use it up and are kept until new ones are Ready"
+    if old and revision.has_new_template:
+        controller = f"{revision.after.kind} {revision.after.name}"
+        keeps = "; the old pods count too, and are kept until new ones are Ready"
         edges = (
-            WaitForEdge(source=revision.after.key, target="new pod", label="must make"),
-            WaitForEdge(source="new pod", target=f"quota {quota}", label="needs room in"),
-            WaitForEdge(source=f"quota {quota}", target="old pods", label="is used by"),
-            WaitForEdge(source="old pods", target=revision.after.key, label="are deleted by, once new ones are Ready"),
+            WaitForEdge(source=controller, target="new pod", label="waits until Ready"),
+            WaitForEdge(source="new pod", target=name, label="needs room in"),
+            WaitForEdge(source=name, target="old pods", label="is used up by"),
+            WaitForEdge(source="old pods", target=controller, label="are kept by"),
         )
     return Explanation(
-        reason=Reason.QUOTA if is_quota else Reason.ADMISSION,
-        sentence=f"stuck: {what}{keeps} ({message})",
+        reason=Reason.QUOTA,
+        sentence=f"stuck: {name} refuses a new pod: {used}{keeps}",
         wait_for=edges,
-        quota_message=message,
+        quota_message=refusal.message,
     )
 
 

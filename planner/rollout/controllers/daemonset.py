@@ -22,8 +22,8 @@ from planner.inventory.model import (  # fmt: skip
 from planner.rollout.simulation import Simulation
 from planner.rollout.strategy import scaled_value
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.pod import LivePod
-from planner.scheduling.selectors import node_affinity_matches, tolerates, tolerates_taints
+from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
 from planner.vocabulary import CONTROLLER_REVISION_HASH, TAINT_NOT_READY, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE
 
 NEW_HASH = "new"
@@ -108,7 +108,7 @@ class DaemonSetController:
         if self._read < 0:
             self._pods = {}
             for pod in self.all_pods(simulation):
-                self._pods.setdefault(_node_of(pod), []).append(pod)
+                self._pods.setdefault(_node_of(simulation.cluster, pod), []).append(pod)
             self._read = len(simulation.news)
             self._order = list(self.targets(simulation))
             simulation.random.shuffle(self._order)  # the controller ranges over a map
@@ -118,7 +118,7 @@ class DaemonSetController:
             self._read = len(simulation.news)
             dirty = set()
             for pod in news:
-                node = _node_of(pod)
+                node = _node_of(simulation.cluster, pod)
                 dirty.add(node)
                 here = self._pods.setdefault(node, [])
                 if pod.is_gone and pod in here:
@@ -291,9 +291,14 @@ class DaemonSetController:
         return pod is not None
 
 
-def _node_of(pod: LivePod) -> int:
-    """The node a daemon pod is on or meant for: its affinity names it."""
-    return pod.node if pod.is_bound else pod.ordinal
+def _node_of(cluster: Cluster, pod: LivePod) -> int:
+    """The node a daemon pod is on or meant for, which its affinity names (`GetTargetNodeName`); −1 for none that is."""
+    if pod.is_bound:
+        return pod.node
+    if pod.ordinal < 0:
+        names = named_nodes(pod.shape.spec) or frozenset()
+        pod.ordinal = next((cluster.node_index[name] for name in names if name in cluster.node_index), NOWHERE)
+    return pod.ordinal
 
 
 def pinned(spec: PodSpec, node_name: str) -> PodSpec:
