@@ -6,11 +6,12 @@ again, controllers replace what is gone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from planner.capacity.changes import Change, ChangeKind, node_number
-from planner.capacity.drain import DrainResult, DrainRun, cordoned, described, drain_controller, play
+from planner.capacity.drain import DrainResult, DrainRun, described, drain_controller, play
 from planner.capacity.growth import zone_templates
 from planner.capacity.node_pools import NodePool, pools
 from planner.errors import ChangeError
@@ -19,6 +20,7 @@ from planner.inventory.model import FrozenMap, Node, Owner, Pod, ReplicaSet, Sna
 from planner.inventory.node_labels import zone
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.quantity import parse
+from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.simulation import Simulation
 from planner.rollout.verdict import explain
@@ -112,8 +114,7 @@ class _Case:
 # ── coming to rest ───────────────────────────────────────────────────────────────────────────────────────────────────
 def _at_rest(snapshot: Snapshot) -> Snapshot:
     """Pods that wait are tried again; what starts becomes Ready."""
-    waits = any(not pod.node_name and not pod.is_terminal for pod in snapshot.pods)
-    if not waits:
+    if not _waiting(snapshot):
         return snapshot
     anew = tuple(replace(p, unschedulable_message="") if p.unschedulable_message else p for p in snapshot.pods)
     simulation = Simulation(Cluster(replace(snapshot, pods=anew)))
@@ -207,10 +208,13 @@ def _remove_zone(case: _Case) -> tuple[Snapshot, Step]:
     return _lost(case, names, f"zone {case.change.target} with {_nodes_text(names)} gone")
 
 
+def _waiting(snapshot: Snapshot) -> int:
+    return sum(not pod.node_name and not pod.is_terminal for pod in snapshot.pods)
+
+
 def _lost(case: _Case, names: Sequence[str], words: str) -> tuple[Snapshot, Step]:
-    before = sum(not p.node_name and not p.is_terminal for p in case.snapshot.pods)
     snapshot, gone = _without(case.cluster, names)
-    after = sum(not p.node_name and not p.is_terminal for p in snapshot.pods)
+    before, after = _waiting(case.snapshot), _waiting(snapshot)
     sentence = f"{words}: {gone:,} {'pod' if gone == 1 else 'pods'} had to go"
     sentence += (
         f", {after - before:,} of their successors find no node" if after > before else ", all find another node"
@@ -220,25 +224,27 @@ def _lost(case: _Case, names: Sequence[str], words: str) -> tuple[Snapshot, Step
 
 def _without(cluster: Cluster, names: Sequence[str]) -> tuple[Snapshot, int]:
     """The snapshot without these nodes, and how many pods other than daemons were on them."""
-    doomed = {cluster.node_index[name] for name in names}
-    nodes = tuple(cordoned(node) if i in doomed else node for i, node in enumerate(cluster.nodes))
-    simulation = Simulation(cluster.with_nodes(nodes))
-    pods = [pod for node in doomed for pod in simulation.pods_on(node) if not pod.is_terminating]
-    _remove(simulation, pods)
-    snapshot = _played(simulation)
-    kept = tuple(node for node in snapshot.nodes if node.name not in set(names))
-    gone = sum(1 for pod in pods if pod.owner.split("/", 1)[0] not in ("DaemonSet", "Node"))
-    return replace(snapshot, nodes=kept), gone
+    doomed = [cluster.node_index[name] for name in names]
+    world = Simulation(cluster)
+    pods = [pod for node in doomed for pod in world.pods_on(node)]
+    kept = tuple(node for node in cluster.nodes if node.name not in set(names))
+    snapshot = _made_anew(replace(cluster.snapshot, nodes=kept), pods)
+    return snapshot, sum(1 for pod in pods if pod.owner.split("/", 1)[0] not in ("DaemonSet", "Node"))
 
 
-def _remove(simulation: Simulation, pods: Sequence[LivePod]) -> None:
-    """Delete pods whatever budgets say; all but daemons are made anew."""
-    for pod in sorted(pods, key=lambda p: (p.namespace, p.name)):
-        is_daemon = pod.owner.startswith("DaemonSet/")
-        simulation.delete(pod)
-        controller = None if is_daemon else drain_controller(simulation, pod)
+def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
+    """The snapshot after these pods have vanished at once and their controllers, DaemonSets apart, have replaced them."""
+    names = {(pod.namespace, pod.name) for pod in gone}
+    pods = tuple(pod for pod in snapshot.pods if (pod.namespace, pod.name) not in names)
+    simulation = Simulation(Cluster(replace(snapshot, pods=pods)))
+    lost = Counter(pod.owner for pod in gone if not pod.is_terminating)
+    for pod in {pod.owner: pod for pod in gone if pod.owner and not pod.owner.startswith("DaemonSet/")}.values():
+        controller = drain_controller(simulation, pod)
         if controller is not None:
+            if isinstance(controller, ReplicaSetController) and pod.owner.startswith("Job/"):
+                controller.replicas += lost[pod.owner] - 1  # it was made for one lost pod
             simulation.controllers.setdefault(controller.key, controller)
+    return _played(simulation)
 
 
 def _nodes_text(names: Sequence[str]) -> str:
@@ -323,22 +329,22 @@ def _taint(case: _Case) -> tuple[Snapshot, Step]:
         else node
         for node in case.cluster.nodes
     )
-    simulation = Simulation(case.cluster.with_nodes(nodes))
     words = f"pool {pool.name} gets the taint {key}:{effect}"
+    tainted = replace(case.snapshot, nodes=nodes)
     if effect != "NoExecute":
-        return replace(case.snapshot, nodes=nodes), case.step(f"{words}; pods that are there stay")
+        return tainted, case.step(f"{words}; pods that are there stay")
+    world = Simulation(case.cluster)
     doomed = [
         pod
         for place in (case.cluster.node_index[n] for n in pool.nodes)
-        for pod in simulation.pods_on(place)
-        if not pod.is_terminating and not tolerates_taints(pod.shape.spec.tolerations, (taint,))
+        for pod in world.pods_on(place)
+        if not tolerates_taints(pod.shape.spec.tolerations, (taint,))
     ]
-    _remove(simulation, doomed)
-    snapshot = _played(simulation)
-    waiting = sum(1 for pod in simulation.queue if pod.number > 0)
+    snapshot = _made_anew(tainted, doomed)
+    waiting = _waiting(snapshot) - _waiting(case.snapshot)
     sentence = f"{words}: {len(doomed):,} pods that don't tolerate it have to go"
-    sentence += f", {waiting:,} of their successors find no node" if waiting else ""
-    return snapshot, case.step(sentence, is_done=not waiting)
+    sentence += f", {waiting:,} of their successors find no node" if waiting > 0 else ""
+    return snapshot, case.step(sentence, is_done=waiting <= 0)
 
 
 def _untaint(case: _Case) -> tuple[Snapshot, Step]:
