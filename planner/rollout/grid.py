@@ -33,25 +33,17 @@ def strategy_grid(cluster: Cluster, revisions: Sequence[Revision], key: str, *, 
 
     Cells are one run each, with `seed`; 0/0 is marked invalid, since the API server refuses it.
     """
-    place = next(i for i, r in enumerate(revisions) if r.after.key == key)
-    workload = revisions[place].after
+    workload = next(r.after for r in revisions if r.after.key == key)
     current = rolling_limits(workload) if workload.strategy.kind == "RollingUpdate" else None
 
     def cell(surge: int, unavailable: int, strategy: Strategy) -> GridCell:
-        changed = list(revisions)
-        changed[place] = replace(changed[place], after=replace(workload, strategy=strategy))
-        is_current = (surge, unavailable) == current
-        if len(changed) == 1 and changed[0].has_new_template and not changed[0].never_ready:
-            course = certain_course(cluster, changed[0].after)
-            if course is not None:
-                return _certain_cell(course, changed[0].after, surge, unavailable, pace, is_current=is_current)
-        run = simulate(cluster, changed, seed=seed)
-        return _cell(run, changed[place], surge, unavailable, pace, is_current=is_current)
+        played = play_cell(cluster, revisions, key, strategy, surge, unavailable, seed=seed, pace=pace)
+        return replace(played, is_current=(surge, unavailable) == current)
 
     values = axis(workload.replicas)
     cells = tuple(
         tuple(
-            _invalid() if surge == unavailable == 0 else cell(surge, unavailable, _rolling(surge, unavailable))
+            _invalid() if surge == unavailable == 0 else cell(surge, unavailable, rolling(surge, unavailable))
             for unavailable in values
         )
         for surge in values
@@ -65,7 +57,29 @@ def strategy_grid(cluster: Cluster, revisions: Sequence[Revision], key: str, *, 
     )  # fmt: skip
 
 
-def _rolling(surge: int, unavailable: int) -> Strategy:
+def play_cell(
+    cluster: Cluster,
+    revisions: Sequence[Revision],
+    key: str,
+    strategy: Strategy,
+    surge: int,
+    unavailable: int,
+    *,
+    seed: int,
+    pace: Pace,
+) -> GridCell:
+    """One strategy of the Deployment `key`: counted where its course is certain, else one run with `seed`."""
+    changed = [replace(r, after=replace(r.after, strategy=strategy)) if r.after.key == key else r for r in revisions]
+    if len(changed) == 1 and changed[0].has_new_template and not changed[0].never_ready:
+        course = certain_course(cluster, changed[0].after)
+        if course is not None:
+            return _certain_cell(course, changed[0].after, surge, unavailable, pace)
+    run = simulate(cluster, changed, seed=seed)
+    return _cell(run, next(r for r in changed if r.after.key == key), surge, unavailable, pace)
+
+
+def rolling(surge: int, unavailable: int) -> Strategy:
+    """RollingUpdate with these limits."""
     return Strategy(kind="RollingUpdate", max_surge=surge, max_unavailable=unavailable)
 
 
@@ -76,9 +90,7 @@ def _invalid() -> GridCell:
     )  # fmt: skip
 
 
-def _certain_cell(
-    course: Course, workload: Workload, surge: int, unavailable: int, pace: Pace, *, is_current: bool
-) -> GridCell:
+def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: int, pace: Pace) -> GridCell:
     """A cell whose course is certain. If that is stuck, it is for want of a seat that old pods hold."""
     gpus = sum(a for name, a in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
     return GridCell(
@@ -91,11 +103,10 @@ def _certain_cell(
         lowest_ready=course.lowest_ready,
         ticks=course.ticks,
         seconds=seconds_of(course.pauses, pace),
-        is_current=is_current,
     )
 
 
-def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pace: Pace, *, is_current: bool) -> GridCell:
+def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pace: Pace) -> GridCell:
     key = revision.after.key
     moments = run.moments[key]
     done = run.done[key]
@@ -109,7 +120,6 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pace: Pace
         lowest_ready=min(m.ready for m in moments[1:]),
         ticks=run.ticks,
         seconds=seconds_at(moments, pace)[-1],
-        is_current=is_current,
     )
 
 

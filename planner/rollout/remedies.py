@@ -17,7 +17,7 @@ from planner.rollout.admission import usage
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.strategy import rolling_limits
 from planner.rollout.timing import Pace, seconds_at
-from planner.rollout.verdict import Explanation
+from planner.rollout.verdict import Explanation, rival_owners
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
@@ -85,7 +85,14 @@ def find_remedies(
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
     case = _Case(cluster, revisions, place, run, why, pace, seed)
     found = [remedy for search in _SEARCHES for remedy in search(case)]
-    return tuple(sorted(found, key=lambda r: (r.extra_gpus > 0, -r.lowest_ready, r.seconds)))
+    return tuple(sorted(found, key=lambda r: (r.extra_gpus > 0, -r.lowest_ready, _PREFERRED.index(r.kind), r.seconds)))
+
+
+# Among equals in availability: what is simplest to do and to undo.
+_PREFERRED = (
+    RemedyKind.SWITCH_STRATEGY, RemedyKind.FIX_SELECTOR, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.FREE_CAPACITY,
+    RemedyKind.RAISE_QUOTA, RemedyKind.SMALLER_REQUEST, RemedyKind.RECREATE, RemedyKind.ADD_NODE,
+)  # fmt: skip
 
 
 # ── searches ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -298,6 +305,44 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
             return
 
 
+def _without_rivals(case: _Case) -> Iterator[Remedy]:
+    """Workloads that wait for the same nodes and would take what is freed, scaled to 0 while rolling out."""
+    workload = case.workload
+    shape = _waiting_shape(case)
+    if workload.kind != "Deployment" or case.why.reason is not Reason.HOLD_AND_WAIT or shape is None:
+        return
+    snapshot = case.cluster.snapshot
+    above = {f"ReplicaSet/{r.namespace}/{r.name}": r.owner for r in snapshot.replica_sets}
+    rivals = []
+    for owner in rival_owners(case.run, workload.key, shape):
+        deployment = above.get(owner)
+        rival = snapshot.workload(f"{deployment.kind}/{owner.split('/')[1]}/{deployment.name}") if deployment else None
+        if rival is None:
+            return
+        rivals.append(rival)
+    if not rivals or case.attempt(replace(workload, strategy=_ONE_BY_ONE)).done[workload.key]:
+        return
+    paused = [Revision(before=r, after=replace(r, replicas=0), has_new_template=False) for r in rivals]
+    changed = list(case.revisions)
+    changed[case.place] = replace(changed[case.place], after=replace(workload, strategy=_ONE_BY_ONE))
+    run = simulate(case.cluster, [*paused, *changed], seed=case.seed)
+    if run.done[workload.key]:
+        names = " and ".join(f"{r.namespace}/{r.name}" for r in rivals)
+        scale = "; ".join(f"kubectl scale deployment/{r.name} -n {r.namespace} --replicas=0" for r in rivals)
+        patch = {"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}}
+        yield case.remedy(
+            RemedyKind.FREE_CAPACITY,
+            f"maxSurge 0, maxUnavailable 1, with {names} at 0 replicas meanwhile",
+            f"{_at_worst(case, run)}; without that, {names} takes the place of the first old pod",
+            run,
+            patch=patch,
+            command=f"{scale}; {_kubectl_patch(workload, patch)}",
+        )
+
+
+_ONE_BY_ONE = Strategy(kind="RollingUpdate", max_surge=0, max_unavailable=1)
+
+
 def _other_selector(case: _Case) -> Iterator[Remedy]:
     """A node selector entry that no node satisfies, left out."""
     if case.why.reason is not Reason.NO_MATCHING_NODE:
@@ -321,7 +366,7 @@ def _other_selector(case: _Case) -> Iterator[Remedy]:
 
 _SEARCHES: tuple[Callable[[_Case], Iterator[Remedy]], ...] = (
     _other_strategy, _recreate, _smaller_first, _another_node, _smaller_request, _larger_quota, _other_holder,
-    _other_selector,
+    _without_rivals, _other_selector,
 )  # fmt: skip
 
 
@@ -366,7 +411,7 @@ def _kubectl_patch(workload: Workload, patch: object) -> str:
 def _resize(cluster: Cluster, pool: str, count: int) -> str:
     size = sum(1 for n in cluster.nodes if node_pool(n) == pool)
     if any("cloud.google.com/gke-nodepool" in n.labels for n in cluster.nodes):
-        return f"gcloud container clusters resize CLUSTER --node-pool {pool} --num-nodes {size + count}  # a zone"
+        return f"gcloud container clusters resize CLUSTER --node-pool {pool} --num-nodes {size + count}  # in a pool of several zones: per zone"
     return f"# grow node pool {pool} from {size} to {size + count} nodes"
 
 

@@ -1,7 +1,8 @@
 """maxSurge and maxUnavailable as the controllers round them.
 
 Sources: kubernetes `pkg/controller/deployment/util/deployment_util.go` `ResolveFenceposts`, `MaxUnavailable`;
-`pkg/controller/daemon/util` `SurgeCount`, `UnavailableCount`; apimachinery `pkg/util/intstr`.
+`pkg/controller/daemon/util` `SurgeCount`, `UnavailableCount`; `pkg/controller/statefulset/stateful_set_utils.go`
+`getStatefulSetMaxUnavailable`; apimachinery `pkg/util/intstr`.
 """
 
 from __future__ import annotations
@@ -61,5 +62,5 @@ def rolling_limits(workload: Workload, replicas: int | None = None) -> tuple[int
         unavailable = scaled_value(strategy.max_unavailable, count, round_up=True)
         return surge, unavailable if surge or unavailable else 1
     if workload.kind == "StatefulSet":
-        return 0, max(1, scaled_value(strategy.max_unavailable, count, round_up=True))
+        return 0, max(1, scaled_value(strategy.max_unavailable, count, round_up=False))
     return 0, 0

@@ -301,6 +301,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
         }
         cycle_thing = words.get(reason, "room")
         sentence = f"stuck: the new pod needs {cycle_thing} on {c.where}, taken by the old pods, {kept}"
+    sentence += _rivals(c)
     sentence += f" (surge {surge}, unavailable {unavailable} of {c.revision.after.replicas})"
     is_held = reason in (Reason.INSUFFICIENT_RESOURCE, Reason.HOST_PORT, Reason.DEVICE, Reason.TOO_MANY_PODS)
     controller = f"{c.revision.after.kind} {c.revision.after.name}"
@@ -316,6 +317,31 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
         scheduler_message=c.message,
         lacking=c.lacking,
     )
+
+
+def rival_owners(run: Run, key: str, shape: Shape) -> list[str]:
+    """Owners of other workloads' pods that wait and could go where `shape` could, by how many of them wait."""
+    own = {p.owner for p in run.pods[key]}
+    mine = set(shape.candidates.tolist())
+    waiting = Counter(
+        p.owner or f"Pod/{p.namespace}/{p.name}"
+        for p in run.waiting
+        if p.owner not in own and not p.is_gated and not mine.isdisjoint(p.shape.candidates.tolist())
+    )
+    return [owner for owner, _ in waiting.most_common()]
+
+
+def _rivals(c: _Context) -> str:
+    """Who else waits for what the old pods would give up."""
+    rivals = rival_owners(c.run, c.revision.after.key, c.shape)
+    if not rivals:
+        return ""
+    kind, namespace, name = rivals[0].split("/", 2)
+    if kind == "ReplicaSet":
+        owners = (r.owner for r in c.run.simulation.snapshot.replica_sets if (r.namespace, r.name) == (namespace, name))
+        name = next((o.name for o in owners if o is not None), name)
+    more = f" and {len(rivals) - 1} others wait" if len(rivals) > 1 else " waits"
+    return f"; {namespace}/{name}{more} for such nodes too, and may take what is freed"
 
 
 def _held(c: _Context) -> str:

@@ -205,19 +205,27 @@ class DaemonSetController:
 
     # ── doing ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def sync(self, simulation: Simulation) -> bool:
+        """`updateDaemonSet`: a refused pod is an error, with which the rolling update isn't reached."""
         self._begin(simulation)
-        busy = self._manage(simulation)
-        if self.workload.strategy.kind != "OnDelete":
+        made, was_refused = self._fill(simulation)
+        busy = self._prune(simulation) or made
+        if self.workload.strategy.kind != "OnDelete" and not was_refused:
             self._refresh(simulation)
             busy |= self._roll(simulation)
         return busy
 
-    def _manage(self, simulation: Simulation) -> bool:
-        """`podsShouldBeOnNode`: one pod a node; where pods are still terminating and it doesn't surge, wait."""
+    def _fill(self, simulation: Simulation) -> tuple[bool, bool]:
+        """`podsShouldBeOnNode`: a pod on every target node without; where one is terminating, only a surging DaemonSet
+        doesn't wait. Whether any was made, and whether any was refused."""
+        surge, _ = self.limits(simulation)
+        nodes = self._in(NodeState.EMPTY, *([NodeState.LEAVING] if surge else []))
+        made = [self._create(simulation, node) for node in nodes]
+        return any(made), not all(made)
+
+    def _prune(self, simulation: Simulation) -> bool:
+        """`podsShouldBeOnNode`: one pod a node, or two while the new one of a surging DaemonSet gets Ready."""
         surge, _ = self.limits(simulation)
         busy = False
-        for node in self._in(NodeState.EMPTY, *([NodeState.LEAVING] if surge else [])):
-            busy |= self._create(simulation, node)
         for node in self._in(NodeState.REPLACED) if surge else []:
             _, old = self._pair(self._pods[node])
             if old is not None:

@@ -101,7 +101,7 @@ class StatefulSetController:
         lowest = start + self.partition
         targets = [by_ordinal[o] for o in range(start + self.replicas - 1, start - 1, -1) if o in by_ordinal]
         if self.max_unavailable is not None:
-            allowed = max(1, scaled_value(self.max_unavailable, self.replicas, round_up=True))
+            allowed = max(1, scaled_value(self.max_unavailable, self.replicas, round_up=False))
             room = allowed - sum(1 for p in targets if p.is_terminating or not p.is_ready)
             old = [p for p in targets if p.ordinal >= lowest and self._is_old(p) and not p.is_terminating]
             for pod in old[: max(0, room)]:
