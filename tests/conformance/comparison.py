@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,19 @@ class Comparison(NamedTuple):
     got: object
     agrees: bool
     is_verdict: bool = False
+
+
+def each_case(
+    folder: Path, compare_case: Callable[[str, dict[str, Any]], Iterator[Comparison]]
+) -> Iterator[Comparison]:
+    """`compare_case` for every recording of a folder; one that Headroom fails on counts as a verdict that disagrees."""
+    for name, case in cases(folder):
+        try:
+            yield from list(compare_case(name, case))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other cases are still compared
+            said = f"no answer: {type(error).__name__}: {error}"
+            family = str(case.get("family", name.split("-")[0]))
+            yield Comparison(name, family, "verdict", "an answer", said, agrees=False, is_verdict=True)
 
 
 def cases(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -11,19 +11,22 @@ from planner.capacity.drain import DrainRun, play
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.sources import kubectl
-from tests.conformance.comparison import Comparison, cases
+from tests.conformance.comparison import Comparison, each_case
 
 FIELDS = ("drained", "evicted", "ticks", "blocked_by_pdb", "pending", "ready", "messages")
 
 
 def compare(folder: Path) -> Iterator[Comparison]:
     """Every field of every recorded drain in `folder`."""
-    for name, case in cases(folder):
-        got = outcome(case)
-        family = "-".join(name.split("-")[:2])
-        for field in FIELDS:
-            expected = case["outcome"][field]
-            yield Comparison(name, family, field, expected, got[field], got[field] == expected, field == "drained")
+    return each_case(folder, _compare_case)
+
+
+def _compare_case(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
+    got = outcome(case)
+    family = "-".join(name.split("-")[:2])
+    for field in FIELDS:
+        expected = case["outcome"][field]
+        yield Comparison(name, family, field, expected, got[field], got[field] == expected, field == "drained")
 
 
 def outcome(case: Mapping[str, Any]) -> dict[str, object]:

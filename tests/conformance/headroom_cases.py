@@ -12,7 +12,7 @@ from planner.capacity.headroom import Fit, fit, fits
 from planner.capacity.pod_shapes import PodShape, ShapeOrigin
 from planner.scheduling.cluster import Cluster
 from planner.sources import kubectl
-from tests.conformance.comparison import Comparison, cases
+from tests.conformance.comparison import Comparison, each_case
 
 SEEDS = 10  # placements tried where ties decide which node a pod goes to
 _TAINT = re.compile(r"(\d+) node\(s\) had untolerated taint \{[^}]*\}")
@@ -20,22 +20,23 @@ _TAINT = re.compile(r"(\d+) node\(s\) had untolerated taint \{[^}]*\}")
 
 def compare(folder: Path) -> Iterator[Comparison]:
     """Number, nodes and the scheduler's words for every recorded shape in `folder`."""
-    for name, case in cases(folder):
-        cluster = Cluster(kubectl.read_items(case["cluster"]["items"]))
-        family = name.split("-", 1)[0]
-        for recorded in case["headroom"]:
-            shape = shape_of(recorded["pod"])
-            label = f"{name}/{shape.name}"
-            found = fit(cluster, shape)
-            many = fits(cluster, [shape])[0].count
-            yield Comparison(
-                label, family, "fits", recorded["fits"], found.count, found.count == recorded["fits"], True
-            )
-            yield Comparison(label, family, "fits, of many", recorded["fits"], many, many == recorded["fits"])
-            placed = _by_node(cluster, shape, found, recorded["by_node"])
-            yield Comparison(label, family, "by_node", recorded["by_node"], placed, placed == recorded["by_node"])
-            words = _as_1_36(recorded["stops_because"])
-            yield Comparison(label, family, "stops_because", words, found.message, words == found.message)
+    return each_case(folder, _compare_case)
+
+
+def _compare_case(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
+    cluster = Cluster(kubectl.read_items(case["cluster"]["items"]))
+    family = name.split("-", 1)[0]
+    for recorded in case["headroom"]:
+        shape = shape_of(recorded["pod"])
+        label = f"{name}/{shape.name}"
+        found = fit(cluster, shape)
+        many = fits(cluster, [shape])[0].count
+        yield Comparison(label, family, "fits", recorded["fits"], found.count, found.count == recorded["fits"], True)
+        yield Comparison(label, family, "fits, of many", recorded["fits"], many, many == recorded["fits"])
+        placed = _by_node(cluster, shape, found, recorded["by_node"])
+        yield Comparison(label, family, "by_node", recorded["by_node"], placed, placed == recorded["by_node"])
+        words = _as_1_36(recorded["stops_because"])
+        yield Comparison(label, family, "stops_because", words, found.message, words == found.message)
 
 
 def shape_of(pod: Mapping[str, Any]) -> PodShape:

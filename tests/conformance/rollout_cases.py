@@ -17,7 +17,7 @@ from planner.scenario import WorkloadChange
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.sources import kubectl
-from tests.conformance.comparison import Comparison, cases
+from tests.conformance.comparison import Comparison, each_case
 
 RUNS = 15  # placements tried where luck may matter; the commonest outcome is compared
 
@@ -38,9 +38,12 @@ _BY_MESSAGE: tuple[tuple[str, frozenset[Reason]], ...] = (
 
 def compare(folder: Path) -> Iterator[Comparison]:
     """Every field of every recorded rollout in `folder`."""
-    for name, case in cases(folder):
-        for field, expected, got, agrees in _compare_case(case):
-            yield Comparison(name, case.get("family", ""), field, expected, got, agrees, field == "verdict")
+    return each_case(folder, _compare_named)
+
+
+def _compare_named(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
+    for field, expected, got, agrees in _compare_case(case):
+        yield Comparison(name, case.get("family", ""), field, expected, got, agrees, field == "verdict")
 
 
 def revisions_of(case: Mapping[str, Any], snapshot: Snapshot) -> list[Revision]:

@@ -64,3 +64,14 @@ def test_a_wrong_recording_fails_the_run(tmp_path: Path, capsys: pytest.CaptureF
 def test_a_folder_without_recordings_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path)]) == 1
     assert "none of" in capsys.readouterr().err
+
+
+def test_a_case_headroom_fails_on_counts_as_a_wrong_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "rollouts"
+    folder.mkdir()
+    name, case = next(cases(HERE / "rollouts"))
+    (folder / f"{name}.json").write_text(json.dumps(case), encoding="utf-8")
+    case["change"] = {**case["change"], "name": "nobody"}
+    (folder / "broken.json").write_text(json.dumps(case), encoding="utf-8")
+    assert main([str(tmp_path)]) == 1
+    assert "rollouts: 1 of 2 verdicts" in capsys.readouterr().out
