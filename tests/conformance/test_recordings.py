@@ -71,7 +71,7 @@ def test_a_case_headroom_fails_on_counts_as_a_wrong_verdict(tmp_path: Path, caps
     folder.mkdir()
     name, case = next(cases(HERE / "rollouts"))
     (folder / f"{name}.json").write_text(json.dumps(case), encoding="utf-8")
-    case["change"] = {**case["change"], "name": "nobody"}
+    case["cluster"] = {"items": []}
     (folder / "broken.json").write_text(json.dumps(case), encoding="utf-8")
     assert main([str(tmp_path)]) == 1
     assert "rollouts: 1 of 2 verdicts" in capsys.readouterr().out
