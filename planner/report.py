@@ -11,7 +11,9 @@ from planner.results import RolloutResult
 from planner.scenario import Scenario
 
 if TYPE_CHECKING:  # rooms that a rollout's document doesn't need stay unloaded
+    from planner.capacity.headroom import Fit
     from planner.memory.drift_model import DriftReport
+    from planner.plan_capacity import CapacityAnswer, WhatIfAnswer
     from planner.plan_restarts import RestartPlan
     from planner.plan_savings import AssumptionRow, Derived, SavingsAnswer
     from planner.spot.suitability import Suitability
@@ -20,6 +22,7 @@ ROLLOUT_FORMAT = "headroom.rollout/v1"
 RESTARTS_FORMAT = "headroom.restarts/v1"
 DRIFT_FORMAT = "headroom.drift/v1"
 SAVINGS_FORMAT = "headroom.savings/v1"
+CAPACITY_FORMAT = "headroom.capacity/v1"
 
 
 def rollout_document(result: RolloutResult, *, scenario: Scenario, digest: str, source: str) -> dict[str, Any]:
@@ -113,6 +116,38 @@ def savings_rows(answer: SavingsAnswer, assumptions: Sequence[AssumptionRow]) ->
     return rows + [
         empty | {"kind": "assumption", "name": row.name, "value": row.value, "unit": row.unit, "source": row.source}
         for row in assumptions
+    ]
+
+
+def capacity_document(
+    answer: CapacityAnswer, *, shapes: Sequence[Fit], changed: WhatIfAnswer | None, digest: str, source: str
+) -> dict[str, Any]:
+    """What there is and what still fits; typed shapes, and the changed cluster beside it where one was asked for.
+
+    Amounts are integers in the planner's units (millicores, bytes, devices).
+    """
+    return {
+        "format": CAPACITY_FORMAT,
+        "cluster": {"source": source, "digest": digest},
+        "result": plain(answer),
+        "shapes": plain(tuple(shapes)),
+        "what_if": plain(changed) if changed else None,
+    }
+
+
+def fit_rows(fits: Sequence[Fit]) -> list[dict[str, Any]]:
+    """How many more of each shape fit, one a line."""
+    return [
+        {
+            "shape": one.shape,
+            **{f"asks {name}": one.requests.get(name) for name in sorted({n for f in fits for n in f.requests})},
+            "fits": one.count,
+            "at_least": one.is_at_least,
+            "quota_lets_in": one.quota_limit,
+            "stops": "; ".join(f"{number} nodes {reason}" for number, reason in one.obstacles),
+            "where": "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),
+        }
+        for one in fits
     ]
 
 

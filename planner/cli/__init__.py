@@ -15,6 +15,7 @@ from planner.errors import HeadroomError
 # subcommand → (module in this package, one line for --help); the module's `command` is the click command
 COMMANDS: dict[str, tuple[str, str]] = {
     "rollout": ("rollout", "Will this rollout finish? Exits 0 (completes), 2 (stuck), 3 (needs growth)."),
+    "capacity": ("capacity", "What is left, what still fits and where, what is stranded, and what a change would do."),
     "savings": ("savings", "Is a workload fit for spot, and what would it really save?"),
     "prices": ("prices", "Show prices of machines and GPUs, or read today's from the Billing Catalog."),
     "memory": ("memory", "Who is evicted and killed first, what lands in the cgroups, what a change would do."),

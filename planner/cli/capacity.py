@@ -1,0 +1,173 @@
+"""``headroom capacity``: what is left, what still fits, what is stranded, and what a change would do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+import click
+
+from planner import plan_capacity
+from planner.capacity.changes import FORMS, parse_changes
+from planner.capacity.headroom import Fit
+from planner.cli.usage_options import print_csv
+from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
+from planner.plan_capacity import CapacityAnswer, WhatIfAnswer
+from planner.quantity import format_roughly
+from planner.report import capacity_document, fit_rows
+from planner.sources import gcloud, node_pools
+from planner.sources.cluster import read_cluster
+
+_CHANGES = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
+
+
+@click.command("capacity")
+@click.argument("cluster")
+@click.option("--shape", "shapes", multiple=True, metavar="TEXT", help="gpu=2,cpu=8,memory=64Gi; pool=NAME and tolerate=all may be added; repeatable.")  # fmt: skip
+@click.option(
+    "--what-if", "changes", multiple=True, metavar="TEXT", help=f"A change to look beyond; repeatable: {_CHANGES}."
+)
+@click.option(
+    "--node-pools", "pool_files", multiple=True, metavar="FILE",
+    help="How far node pools may grow: gcloud container node-pools list --format=json, Karpenter NodePools, or the "
+    "cluster-autoscaler-status ConfigMap; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--gke", metavar="CLUSTER", help="The same live: projects/P/locations/L/clusters/C (needs headroom-planner[gke])."
+)
+@click.option("--limits", default="", metavar="TEXT", help="Limits by hand: gpu-t4=8,web=2-12.")
+@click.option("--output", "-o", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+def command(
+    cluster: str,
+    shapes: tuple[str, ...],
+    changes: tuple[str, ...],
+    pool_files: tuple[str, ...],
+    gke: str | None,
+    limits: str,
+    output: str,
+) -> int:
+    """What is left of the cluster, and what still fits.
+
+    Counts are those of the real scheduler's rules: pods of a shape are placed until the first doesn't fit. With
+    --what-if the changed cluster stands beside today's; exit status 2 where a change doesn't get through, else 0.
+    """
+    snapshot = read_cluster(cluster)
+    known: tuple[PoolLimits, ...] = tuple(one for name in pool_files for one in node_pools.read(name))
+    known += gcloud.read_live(gke) if gke else ()
+    known += parse_typed_limits(limits)
+    answer = plan_capacity.capacity(snapshot, known)
+    typed = [plan_capacity.shape(snapshot, text) for text in shapes]
+    changed = None
+    if changes:
+        asked = parse_changes(";".join(changes))
+        changed = plan_capacity.what_if(snapshot, asked, known, shapes[0] if shapes else "")
+    if output == "json":
+        document = capacity_document(
+            answer, shapes=typed, changed=changed, digest=snapshot.digest, source=snapshot.source
+        )
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    elif output == "csv":
+        print_csv(fit_rows([*typed, *answer.standard, *answer.workloads]))
+    else:
+        _print(answer, typed, shapes)
+        if changed:
+            _print_changed(changed)
+        click.echo(f"\nfrom {snapshot.source}")
+    return 2 if changed and not all(step.is_done for step in changed.steps) else 0
+
+
+_NUMBER = re.compile(r"[\d.,]+(?:m|[KMGT]i)?\+?\Z", re.ASCII)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> None:
+    """Columns as wide as their widest cell; columns of numbers to the right."""
+    for row in rows:
+        cells = []
+        for i, cell in enumerate(row):
+            column = [other[i] for other in rows]
+            is_number = all(_NUMBER.match(other) for other in column[1:])
+            width = max(len(other) for other in column)
+            cells.append(cell.rjust(width) if is_number else cell.ljust(width))
+        click.echo("  " + "  ".join(cells).rstrip())
+
+
+def _print(answer: CapacityAnswer, typed: list[Fit], texts: tuple[str, ...]) -> None:
+    click.echo(answer.sentence)
+    for text, one in zip(texts, typed, strict=True):
+        click.echo(f"\n{text}: {one.sentence}")
+        if one.message:
+            click.echo(f"  kube-scheduler: {one.message}")
+    click.echo("\nresources (requested by bound pods)")
+    rows: list[tuple[str, ...]] = [("resource", "allocatable", "requested", "free", "waited for")]
+    for line in answer.resources:
+        amounts = (line.allocatable, line.requested, line.free, line.pending)
+        rows.append((line.resource, *(format_roughly(amount, line.resource) for amount in amounts)))
+    _table(rows)
+    click.echo("\nnode pools")
+    rows = [("pool", "nodes", "machine", "GPUs", "free", "bought", "limits")]
+    for place in answer.pools:
+        pool = place.pool
+        gpus, held = (amounts.get(answer.fragments.resource, 0) for amounts in (place.allocatable, place.requested))
+        machine = ", ".join(pool.machine_types) or "?"
+        model = f" {pool.accelerator}" if gpus and pool.accelerator else ""
+        rows.append(
+            (
+                pool.name,
+                str(pool.node_count),
+                machine,
+                f"{gpus}{model}",
+                str(gpus - held),
+                ", ".join(pool.provisioning) or "?",
+                pool.limit_text,
+            )
+        )
+    _table(rows)
+    click.echo(f"\nwhat fits (standard: {answer.standard_basis})")
+    _table([("shape", "more", "then"), *(_fit_row(one) for one in (*answer.standard, *answer.workloads))])
+    click.echo(f"\nfree GPUs: {answer.fragments.sentence}")
+    for size in answer.fragments.sizes[1:]:
+        reasons = ", ".join(f"{gpus} {reason}" for reason, gpus, _ in size.by_reason)
+        usable = size.free - size.stranded
+        click.echo(
+            f"  pods of {size.gpus}: {usable} of {size.free} usable" + (f" (stranded: {reasons})" if reasons else "")
+        )
+    for finding in answer.findings:
+        click.echo(f"\n{finding.severity.value}: {finding.what}. {finding.mend}")
+
+
+def _fit_row(one: Fit) -> tuple[str, str, str]:
+    number = f"{one.count:,}" + ("+" if one.is_at_least else "")
+    stops = ", ".join(f"{n} {reason}" for n, reason in one.obstacles[:2])
+    if one.quota_limit is not None and one.quota_limit < one.count:
+        stops += f"; quota {one.quota} lets in {one.quota_limit}"
+    return one.shape, number, stops
+
+
+def _print_changed(answer: WhatIfAnswer) -> None:
+    click.echo(f"\nwhat if {answer.changes}\n{answer.sentence}")
+    for step in answer.steps:
+        click.echo(f"  {'✓' if step.is_done else '✗'} {step.sentence}")
+        for held in step.drain.held_back[:10] if step.drain else ():
+            click.echo(f"      {held.pod} on {held.node}: {held.why}")
+        for one in step.drain.homeless[:10] if step.drain else ():
+            click.echo(f"      {one.count} of {one.workload} wait ({one.before} did before): {one.message}")
+    rows: list[tuple[str, ...]] = [("", "today", "then")]
+    for name, before, after in _beside(answer):
+        rows.append((name, f"{before:,}", f"{after:,}"))
+    _table(rows)
+    for change in answer.verdicts:
+        click.echo(f"  {change.workload}: {change.before.value} → {change.after.value}: {change.sentence}")
+
+
+def _beside(answer: WhatIfAnswer) -> list[tuple[str, int, int]]:
+    def gpus(one: CapacityAnswer, name: str) -> int:
+        return sum(getattr(line, name) for line in one.gpus)
+
+    rows = [
+        (f"GPUs {name}", gpus(answer.before, name), gpus(answer.after, name))
+        for name in ("allocatable", "free", "pending")
+    ]
+    rows.append(("pods waiting", answer.waiting_before, answer.waiting_after))
+    rows.append(("rollouts that complete", answer.completing_before, answer.completing_after))
+    return rows + [(f"more of {one.shape}", one.before, one.after) for one in answer.fits if one.before != one.after]
