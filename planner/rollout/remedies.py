@@ -56,7 +56,8 @@ class _Case:
         return seconds_at(run.moments[self.workload.key], self.pace)[-1]
 
     def remedy(
-        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: object = None, command: str = "", extra_gpus: int = 0
+        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: object = None, command: str = "", extra_gpus: int = 0,
+        extra_nodes: int = 0, node_template: str = "",
     ) -> Remedy:  # fmt: skip
         return Remedy(
             kind=kind,
@@ -68,6 +69,8 @@ class _Case:
             extra_gpus=extra_gpus,
             patch_yaml=_yaml(patch) if patch else "",
             command=command or (_kubectl_patch(self.workload, patch) if patch else ""),
+            extra_nodes=extra_nodes,
+            node_template=node_template,
         )
 
 
@@ -144,9 +147,15 @@ def _recreate(case: _Case) -> Iterator[Remedy]:
 
 
 def _smaller_first(case: _Case) -> Iterator[Remedy]:
-    """Scale down, roll out, scale up again: for kinds and teams that may not touch the strategy."""
+    """Scale down, roll out, scale up again: for teams that may not touch the strategy.
+
+    Not where a pod of equal priority waits for the same nodes: it would take the place before the scaling back.
+    """
     workload = case.workload
     if workload.kind != "Deployment" or workload.replicas < 2 or case.why.reason is not Reason.HOLD_AND_WAIT:
+        return
+    shape = _waiting_shape(case)
+    if shape is None or rival_owners(case.run, workload.key, shape, least_priority=shape.priority):
         return
     fewer = workload.replicas - 1
     run = case.attempt(replace(workload, replicas=fewer))
@@ -184,6 +193,8 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
                     run,
                     command=_resize(case.cluster, pool, count),
                     extra_gpus=count * gpu_count(template),
+                    extra_nodes=count,
+                    node_template=template.name,
                 )
                 break
 

@@ -531,6 +531,9 @@ class Simulation:
         pod.seen_events = len(self._events)
         if attempt.nominated != NOWHERE:
             return self._preempt(pod, attempt.nominated, attempt.victims)
+        if attempt.gives_up and pod.nominated != NOWHERE:
+            self._version += 1
+            self.scheduler.clear_nomination(pod)
         if pod.nominated == NOWHERE:
             self._failed[id(pod.shape)] = (self._version, attempt)
         return False

@@ -319,14 +319,20 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
     )
 
 
-def rival_owners(run: Run, key: str, shape: Shape) -> list[str]:
-    """Owners of other workloads' pods that wait and could go where `shape` could, by how many of them wait."""
+def rival_owners(run: Run, key: str, shape: Shape, *, least_priority: int | None = None) -> list[str]:
+    """Owners of other workloads' pods that wait and could go where `shape` could, by how many of them wait.
+
+    `least_priority` leaves out pods of a lower one.
+    """
     own = {p.owner for p in run.pods[key]}
     mine = set(shape.candidates.tolist())
     waiting = Counter(
         p.owner or f"Pod/{p.namespace}/{p.name}"
         for p in run.waiting
-        if p.owner not in own and not p.is_gated and not mine.isdisjoint(p.shape.candidates.tolist())
+        if p.owner not in own
+        and not p.is_gated
+        and (least_priority is None or p.priority >= least_priority)
+        and not mine.isdisjoint(p.shape.candidates.tolist())
     )
     return [owner for owner, _ in waiting.most_common()]
 
