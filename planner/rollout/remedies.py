@@ -17,7 +17,7 @@ from planner.rollout.admission import usage
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.strategy import rolling_limits
 from planner.rollout.timing import Pace, seconds_at
-from planner.rollout.verdict import Explanation, rival_owners
+from planner.rollout.verdict import Explanation, rivals, workload_of
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
@@ -155,7 +155,7 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     if workload.kind != "Deployment" or workload.replicas < 2 or case.why.reason is not Reason.HOLD_AND_WAIT:
         return
     shape = _waiting_shape(case)
-    if shape is None or rival_owners(case.run, workload.key, shape, least_priority=shape.priority):
+    if shape is None or rivals(case.run, workload.key, shape, least_priority=shape.priority):
         return
     fewer = workload.replicas - 1
     run = case.attempt(replace(workload, replicas=fewer))
@@ -323,23 +323,21 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     if workload.kind != "Deployment" or case.why.reason is not Reason.HOLD_AND_WAIT or shape is None:
         return
     snapshot = case.cluster.snapshot
-    above = {f"ReplicaSet/{r.namespace}/{r.name}": r.owner for r in snapshot.replica_sets}
-    rivals = []
-    for owner in rival_owners(case.run, workload.key, shape):
-        deployment = above.get(owner)
-        rival = snapshot.workload(f"{deployment.kind}/{owner.split('/')[1]}/{deployment.name}") if deployment else None
-        if rival is None:
-            return
-        rivals.append(rival)
-    if not rivals or case.attempt(replace(workload, strategy=_ONE_BY_ONE)).done[workload.key]:
+    keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
+    others = [w for key in keys if (w := snapshot.workload(key)) is not None and w.kind == "Deployment"]
+    if (
+        not others
+        or len(others) < len(keys)
+        or case.attempt(replace(workload, strategy=_ONE_BY_ONE)).done[workload.key]
+    ):
         return
-    paused = [Revision(before=r, after=replace(r, replicas=0), has_new_template=False) for r in rivals]
+    paused = [Revision(before=r, after=replace(r, replicas=0), has_new_template=False) for r in others]
     changed = list(case.revisions)
     changed[case.place] = replace(changed[case.place], after=replace(workload, strategy=_ONE_BY_ONE))
     run = simulate(case.cluster, [*paused, *changed], seed=case.seed)
     if run.done[workload.key]:
-        names = " and ".join(f"{r.namespace}/{r.name}" for r in rivals)
-        scale = "; ".join(f"kubectl scale deployment/{r.name} -n {r.namespace} --replicas=0" for r in rivals)
+        names = " and ".join(f"{r.namespace}/{r.name}" for r in others)
+        scale = "; ".join(f"kubectl scale deployment/{r.name} -n {r.namespace} --replicas=0" for r in others)
         patch = {"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}}
         yield case.remedy(
             RemedyKind.FREE_CAPACITY,

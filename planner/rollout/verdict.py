@@ -288,7 +288,8 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
     if thing:
         needs = f"the new pod needs {_asks(c.shape, c.lacking)} on {c.where}"
         held = _held(c)
-        sentence = f"stuck: {needs}; {held}, {kept}"
+        by_old = held.endswith("the old pods")
+        sentence = f"stuck: {needs}; {held}, {kept if by_old else 'and the old ones are kept until a new one is Ready'}"
         cycle_thing = thing
     else:
         words = {
@@ -319,35 +320,46 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
     )
 
 
-def rival_owners(run: Run, key: str, shape: Shape, *, least_priority: int | None = None) -> list[str]:
-    """Owners of other workloads' pods that wait and could go where `shape` could, by how many of them wait.
+def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = None) -> list[LivePod]:
+    """Other workloads' pods that wait, or waited and were placed, where `shape` could go; the most numerous owner first.
 
     `least_priority` leaves out pods of a lower one.
     """
     own = {p.owner for p in run.pods[key]}
     mine = set(shape.candidates.tolist())
-    waiting = Counter(
-        p.owner or f"Pod/{p.namespace}/{p.name}"
-        for p in run.waiting
+    found = [
+        p
+        for p in run.ever_waiting
         if p.owner not in own
-        and not p.is_gated
+        and not (p.is_gone or p.is_gated or p.is_terminating)
         and (least_priority is None or p.priority >= least_priority)
-        and not mine.isdisjoint(p.shape.candidates.tolist())
-    )
-    return [owner for owner, _ in waiting.most_common()]
+        and not mine.isdisjoint([p.node] if p.is_bound else p.shape.candidates.tolist())
+    ]
+    numbers = Counter(p.owner for p in found)
+    return sorted(found, key=lambda p: (-numbers[p.owner], p.owner))
+
+
+def workload_of(run: Run, pod: LivePod) -> str:
+    """The key of the workload a pod belongs to; a bare pod is its own."""
+    kind, _, name = pod.owner.partition("/")
+    if kind == "ReplicaSet":
+        sets = run.simulation.snapshot.replica_sets
+        above = next((r.owner for r in sets if f"{r.namespace}/{r.name}" == name), None)
+        if above is not None:
+            return f"{above.kind}/{pod.namespace}/{above.name}"
+    return pod.owner or f"Pod/{pod.namespace}/{pod.name}"
 
 
 def _rivals(c: _Context) -> str:
-    """Who else waits for what the old pods would give up."""
-    rivals = rival_owners(c.run, c.revision.after.key, c.shape)
-    if not rivals:
+    """Who else waits for what the old pods would give up, or took it."""
+    found = rivals(c.run, c.revision.after.key, c.shape)
+    names = list(dict.fromkeys(workload_of(c.run, p).split("/", 1)[1] for p in found))
+    if not names:
         return ""
-    kind, namespace, name = rivals[0].split("/", 2)
-    if kind == "ReplicaSet":
-        owners = (r.owner for r in c.run.simulation.snapshot.replica_sets if (r.namespace, r.name) == (namespace, name))
-        name = next((o.name for o in owners if o is not None), name)
-    more = f" and {len(rivals) - 1} others wait" if len(rivals) > 1 else " waits"
-    return f"; {namespace}/{name}{more} for such nodes too, and may take what is freed"
+    who = names[0] + (f" and {_plural(len(names) - 1, 'other')}" if len(names) > 1 else "")
+    if found[0].is_bound:
+        return f"; {who} waited too, and took what was freed"
+    return f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed"
 
 
 def _held(c: _Context) -> str:

@@ -220,6 +220,7 @@ class DaemonSetController:
         surge, _ = self.limits(simulation)
         nodes = self._in(NodeState.EMPTY, *([NodeState.LEAVING] if surge else []))
         made = [self._create(simulation, node) for node in nodes]
+        simulation.choices += any(made) and not all(made)  # which nodes go without is up to the map's order
         return any(made), not all(made)
 
     def _prune(self, simulation: Simulation) -> bool:
