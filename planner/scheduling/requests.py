@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from planner.inventory.model import Amounts, Container, FrozenMap, PodSpec
+from planner.inventory.model import Amounts, Container, FrozenMap, HostPort, PodSpec
 from planner.vocabulary import CPU, MEMORY
 
 DEFAULT_MILLICPU_REQUEST = 100
@@ -78,6 +78,15 @@ def scored_requests(spec: PodSpec) -> tuple[int, int]:
         total.update(spec.pod_requests)
     _add(total, spec.overhead)
     return total.get(CPU, 0), total.get(MEMORY, 0)
+
+
+def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
+    """Host ports a pod holds while it runs: of sidecars and containers, not of init containers that end.
+
+    Source: kubernetes `pkg/scheduler/util/utils.go` `GetHostPorts`.
+    """
+    sidecars = tuple(c for c in spec.init_containers if c.restart_policy == "Always")
+    return tuple(port for container in sidecars + spec.containers for port in container.host_ports)
 
 
 def sum_requests(specs: Iterable[tuple[PodSpec, int]]) -> Amounts:

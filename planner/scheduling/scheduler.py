@@ -7,7 +7,8 @@ Source: kubernetes `pkg/scheduler/schedule_one.go`, `framework/preemption/preemp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -45,6 +46,16 @@ class Attempt:
     victims: tuple[LivePod, ...] = ()
     message: str = ""
     refused_by: frozenset[int] = frozenset()  # filters that refused the pod somewhere
+    gives_up: bool = False  # preemption was tried and helps nowhere: a nomination is cleared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Refused:
+    """`codes`: uint8[node] of `Fails`; `reasons` counted; `resolvable`: bool[node], where removing pods could help."""
+
+    codes: NDArray[np.uint8]
+    reasons: Counter[str]
+    resolvable: BoolArray
 
 
 def histogram(node_count: int, reasons: Counter[str]) -> str:
@@ -127,18 +138,30 @@ class Scheduler:
         nodes = feasible_nodes(self.state, pod.shape)
         if not self.nominations:
             return nodes
-        rivals = [p for p in self.nominations if p is not pod and p.priority >= pod.priority]
-        crowded = {p.nominated for p in rivals}.intersection(nodes.tolist())
-        full = [n for n in crowded if not self._fits_beside(pod, n, [p for p in rivals if p.nominated == n])]
+        crowded = self._rivals_by_node(pod)
+        full = [n for n in set(crowded).intersection(nodes.tolist()) if not self._fits_beside(pod, n, crowded[n])]
         return nodes[~np.isin(nodes, full)] if full else nodes
 
+    def _rivals_by_node(self, pod: LivePod) -> dict[int, list[LivePod]]:
+        """Nominated pods of equal or higher priority, by the node they are nominated to."""
+        found: dict[int, list[LivePod]] = {}
+        for rival in self.nominations:
+            if rival is not pod and rival.priority >= pod.priority:
+                found.setdefault(rival.nominated, []).append(rival)
+        return found
+
     def _fits_beside(self, pod: LivePod, node: int, rivals: list[LivePod]) -> bool:
+        with self._beside(rivals, node):
+            return node in feasible_nodes(self.state, pod.shape)
+
+    @contextmanager
+    def _beside(self, rivals: list[LivePod], node: int) -> Iterator[None]:
+        """The state as if `rivals` were bound to `node` already."""
         for rival in rivals:
             self.state.add(rival.shape, node)
-        fits = node in feasible_nodes(self.state, pod.shape)
+        yield
         for rival in rivals:
             self.state.remove(rival.shape, node, is_terminating=False)
-        return fits
 
     # ── when nothing fits ───────────────────────────────────────────────────────────────────────────────────────────
     def _all_not_helpful(self) -> str:
@@ -153,29 +176,41 @@ class Scheduler:
         return f"{message} {devices}, preemption: {preemption}"
 
     def _post_filter(self, pod: LivePod) -> Attempt:
-        codes = self._codes(pod)
-        refused_by = frozenset(np.unique(codes).tolist())
-        reasons, resolvable = reasons_for(self.state, pod.shape, codes)
-        message = histogram(self.state.cluster.node_count, reasons)
+        refused = self._refused(pod)
+        refused_by = frozenset(np.unique(refused.codes).tolist())
+        message = histogram(self.state.cluster.node_count, refused.reasons)
         if not pod.shape.may_preempt:
             return Attempt(message=self._with_post_filter(message, pod, ""), refused_by=refused_by)
-        if pod.nominated != NOWHERE and self._waits_for_victims(pod):
+        if pod.nominated != NOWHERE and refused.resolvable[pod.nominated] and self._waits_for_victims(pod):
             waits = "not eligible due to a terminating pod on the nominated node."
             return Attempt(message=self._with_post_filter(message, pod, waits), refused_by=refused_by)
-        return replace(self._preempt(pod, message, resolvable), refused_by=refused_by)
+        return replace(self._preempt(pod, message, refused.resolvable), refused_by=refused_by)
 
-    def _codes(self, pod: LivePod) -> NDArray[np.uint8]:
-        """The filters' first refusals per node; a node left to nominated pods lacks resources."""
-        codes = fails(self.state, pod.shape)
-        left = codes == Fails.NOTHING
-        if left.any():
-            left[self._feasible(pod)] = False
-            codes[left] = Fails.RESOURCES
-        return codes
+    def _refused(self, pod: LivePod) -> _Refused:
+        """Why each node refuses the pod: with the pods nominated to the node, where those make it refuse."""
+        state, shape = self.state, pod.shape
+        codes = fails(state, shape)
+        reasons: Counter[str] = Counter()
+        resolvable = np.zeros(len(codes), dtype=np.bool_)
+        crowded: dict[int, int] = {}
+        for node, rivals in self._rivals_by_node(pod).items():
+            with self._beside(rivals, node):
+                crowded[node] = int(fails(state, shape)[node])
+                there = np.zeros_like(codes)
+                there[node] = crowded[node]
+                found, helps = reasons_for(state, shape, there)
+            if crowded[node]:
+                reasons.update(found)
+                resolvable |= helps
+                codes[node] = Fails.NOTHING
+        found, helps = reasons_for(state, shape, codes)
+        for node, code in crowded.items():
+            codes[node] = code or codes[node]
+        return _Refused(codes, reasons + found, resolvable | helps)
 
     def refusals(self, pod: LivePod) -> frozenset[int]:
         """Filters that refuse the pod on some node now."""
-        return frozenset(np.unique(self._codes(pod)).tolist())
+        return frozenset(np.unique(self._refused(pod).codes).tolist())
 
     def _waits_for_victims(self, pod: LivePod) -> bool:
         return any(p.preempted and p.priority < pod.priority for p in self.pods_on(pod.nominated))
@@ -202,7 +237,7 @@ class Scheduler:
         if candidates:
             node, victims, _ = self._pick(candidates)
             return Attempt(nominated=node, victims=tuple(victims), message=message)
-        return Attempt(message=self._with_post_filter(message, pod, histogram(node_count, +statuses)))
+        return Attempt(message=self._with_post_filter(message, pod, histogram(node_count, +statuses)), gives_up=True)
 
     def _rule_out(self, pod: LivePod, nodes: NDArray[np.intp], statuses: Counter[str]) -> NDArray[np.intp]:
         """Nodes worth a dry run; the status of the others is counted: no victims, or too small even without them."""
@@ -267,11 +302,12 @@ class Scheduler:
         return node in self._feasible(pod)
 
     def _status_on(self, pod: LivePod, node: int) -> Counter[str]:
-        """The filters' reasons on one node."""
-        codes = fails(self.state, pod.shape)
-        only = np.zeros_like(codes)
-        only[node] = codes[node]
-        reasons, _ = reasons_for(self.state, pod.shape, only)
+        """The filters' reasons on one node, beside the pods nominated to it."""
+        with self._beside(self._rivals_by_node(pod).get(node, []), node):
+            codes = fails(self.state, pod.shape)
+            only = np.zeros_like(codes)
+            only[node] = codes[node]
+            reasons, _ = reasons_for(self.state, pod.shape, only)
         return reasons
 
     def _pick(self, candidates: list[tuple[int, list[LivePod], int]]) -> tuple[int, list[LivePod], int]:

@@ -24,7 +24,7 @@ from planner.inventory.model import (
     TopologySpreadConstraint,
 )
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
-from planner.scheduling.requests import pod_requests, scored_requests
+from planner.scheduling.requests import host_ports, pod_requests, scored_requests
 from planner.scheduling.selectors import (
     intolerable_preferences,
     labels_match,
@@ -361,7 +361,7 @@ def _compile(
         preferred=_preferred(cluster, spec),
         disliked=_disliked(cluster, spec),
         image_score=_image_score(cluster, spec),
-        host_ports=tuple(p for c in spec.init_containers + spec.containers for p in c.host_ports),
+        host_ports=host_ports(spec),
         affinity=tuple(compile_one(t) for t in spec.pod_affinity if not t.weight),
         anti_affinity=tuple(compile_one(t) for t in spec.pod_anti_affinity if not t.weight),
         liked=tuple(compile_one(t) for t in spec.pod_affinity if t.weight)

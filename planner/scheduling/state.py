@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from planner.inventory.model import HostPort, Labels, LabelSelector, PodSpec
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray
 from planner.scheduling.devices import device_table
+from planner.scheduling.requests import host_ports
 from planner.scheduling.selectors import is_empty, labels_match
 from planner.scheduling.shape import Shape, Term, compile_term
 
@@ -120,9 +121,8 @@ def _carried(cluster: Cluster) -> _Carried:
             for terms, table in ((anti, carried.anti), (likes, carried.likes)):
                 for term in terms:
                     table[term] = table.get(term, zeros) + per_node
-        for container in spec.init_containers + spec.containers:
-            for port in container.host_ports:
-                carried.ports[port] = carried.ports.get(port, zeros) + per_node
+        for port in host_ports(spec):
+            carried.ports[port] = carried.ports.get(port, zeros) + per_node
         for volume in spec.volumes:
             if volume.disk_id:
                 disk = (volume.disk_id, volume.read_only)

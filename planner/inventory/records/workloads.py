@@ -16,9 +16,10 @@ DEFAULT_JOB_BACKOFF_LIMIT = 6
 DEFAULT_STRATEGIES: dict[str, tuple[int | str | None, int | str | None]] = {
     "Deployment": ("25%", "25%"),
     "DaemonSet": (0, 1),
-    "StatefulSet": (None, 1),
+    "StatefulSet": (None, None),
 }
-"""kind → (max surge, max unavailable) of its RollingUpdate."""
+"""kind → (max surge, max unavailable) of its RollingUpdate. A StatefulSet's maxUnavailable is absent unless the feature
+gate MaxUnavailableStatefulSet is on (off by default in 1.36); absent, one pod is replaced at a time, Ready or not."""
 
 
 def read_template(shared: Shared, template: wire.PodTemplate | None) -> model.Template:
@@ -143,7 +144,7 @@ def _strategy(kind: str, spec: wire.WorkloadSpec) -> model.Strategy:
     """The update strategy with its defaults.
 
     Deployment: RollingUpdate, 25 % and 25 %. DaemonSet: RollingUpdate, 1 unavailable, no surge. StatefulSet:
-    RollingUpdate from partition 0, 1 unavailable. Job: has none.
+    RollingUpdate from partition 0. Job: has none.
     """
     if kind == "Job":
         return model.Strategy()
