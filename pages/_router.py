@@ -14,6 +14,7 @@ PAGES = {
     ),
     "Capacity": (
         ("headroom.py", "Headroom", "event_seat", "Who holds which GPU, what is free, what would fit"),
+        ("what_if.py", "What if", "alt_route", "What nodes added, drained, lost, upgraded or tainted would do"),
         ("memory.py", "Memory", "memory", "Who is throttled, evicted and killed first, and what would change"),
         ("restarts.py", "Restarts", "restart_alt", "What restarts, why, what is noise, what would help"),
         ("drift.py", "Drift", "compare", "The same service in several environments, side by side"),

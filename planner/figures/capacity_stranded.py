@@ -1,0 +1,81 @@
+"""Free GPUs by what keeps pods of each size from using them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from planner.capacity.fragmentation import SizeFragments, StrandedReason
+from planner.figures import palette
+
+_COLOUR = {
+    StrandedReason.HOLE_TOO_SMALL: (palette.ORANGE, "/"),
+    StrandedReason.CPU: (palette.VERMILION, ""),
+    StrandedReason.MEMORY: (palette.PURPLE, "\\"),
+    StrandedReason.TAINT: (palette.SKY, "x"),
+    StrandedReason.NOT_WANTED: (palette.YELLOW, "."),
+    StrandedReason.CORDONED: (palette.GREY, "-"),
+    StrandedReason.PODS: (palette.BLUE, "+"),
+    StrandedReason.OTHER: (palette.GREY, "|"),
+}
+
+
+def figure(sizes: Sequence[SizeFragments]) -> go.Figure:
+    """One bar a size of pod, as long as the free GPUs: usable first, then stranded by reason."""
+    names = [_name(size) for size in sizes]
+    drawn = go.Figure()
+    _add(drawn, names, [size.free - size.stranded for size in sizes], "usable", palette.GREEN, "")
+    for reason, (colour, pattern) in _COLOUR.items():
+        values = [{r: gpus for r, gpus, _ in size.by_reason}.get(reason, 0) for size in sizes]
+        if any(values):
+            _add(drawn, names, values, str(reason), colour, pattern)
+    drawn.update_yaxes(type="category", autorange="reversed")
+    drawn.update_xaxes(title_text="free GPUs", tickformat=",d")
+    drawn.update_layout(
+        barmode="stack",
+        height=120 + 38 * max(1, len(sizes)),
+        margin={"t": 8, "r": 8, "b": 8, "l": 8},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
+        uniformtext={"mode": "hide", "minsize": 10},
+    )
+    return drawn
+
+
+def _add(drawn: go.Figure, names: list[str], values: list[int], name: str, colour: str, pattern: str) -> None:
+    drawn.add_trace(
+        go.Bar(
+            y=names,
+            x=values,
+            name=name,
+            orientation="h",
+            marker={
+                "color": colour,
+                "pattern": {
+                    "shape": pattern, "fillmode": "overlay", "fgcolor": palette.INK, "fgopacity": 0.45, "solidity": 0.2,
+                },
+            },
+            text=[f"{value:,} {name}" if value else "" for value in values],
+            textposition="inside",
+            textangle=0,
+            insidetextanchor="middle",
+            textfont={"color": palette.INK},
+            hovertemplate=f"%{{y}}: %{{x:,}} free GPUs {name}<extra></extra>",
+        )
+    )  # fmt: skip
+
+
+def _name(size: SizeFragments) -> str:
+    return "any pod" if size.gpus == 0 else f"pods of {size.gpus}"
+
+
+def alt(sizes: Sequence[SizeFragments]) -> str:
+    """The bars in words."""
+    said = []
+    for size in sizes:
+        reasons = ", ".join(f"{gpus:,} {reason}" for reason, gpus, _ in size.by_reason)
+        said.append(
+            f"{_name(size)}: {size.free - size.stranded:,} of {size.free:,} usable"
+            + (f" ({reasons})" if reasons else "")
+        )
+    return f"Free GPUs by what they serve. {'; '.join(said)}."

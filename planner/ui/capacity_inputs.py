@@ -1,0 +1,165 @@
+"""What is known of node pools' limits, and the lists of changes: inputs that live in the URL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from planner.capacity.changes import FORMS, Change, ChangeKind, parse_change, parse_changes, text_of
+from planner.capacity.node_pools import NodePool
+from planner.errors import HeadroomError, InputError
+from planner.inventory.model import Snapshot
+from planner.inventory.node_labels import zone
+from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
+from planner.sources import demo, node_pools
+from planner.ui import errors, link, session, words
+
+_GIVEN = "_pool_limits"  # limits read from files uploaded for a cluster: (its digest, limits)
+_CHANGES = "changes"
+_MOST_SECONDS = 86_400
+
+
+@st.cache_resource
+def _of_demo() -> tuple[PoolLimits, ...]:
+    return node_pools.read(demo.node_pools_file())
+
+
+def stated(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
+    """Limits of pools that came with the cluster or were uploaded for it in this session."""
+    given = st.session_state.get(_GIVEN)
+    uploaded: tuple[PoolLimits, ...] = given[1] if given and given[0] == snapshot.digest else ()
+    return uploaded or (_of_demo() if session.is_demo() and snapshot.source == demo.DEMO_NAME else ())
+
+
+def limits(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
+    """All that is known of how far pools may grow: from files, and typed."""
+    known = stated(snapshot)
+    with st.expander("How far node pools may grow", icon=":material/trending_up:"):
+        if not known:
+            st.caption("Nobody says yet: give a file, or type limits. Until then growth is unknown.")
+        typed = link.text(
+            "Limits by hand", parse_typed_limits, key="limits", placeholder="gpu-t4=8, web=2-12",
+            help="pool=maximum or pool=minimum-maximum; stands above what files say.",
+        )  # fmt: skip
+        file = st.file_uploader(
+            "gcloud container node-pools list (JSON), Karpenter NodePools, or the cluster-autoscaler-status ConfigMap",
+            type=["json", "yaml", "yml"], key="_pools_upload",
+        )  # fmt: skip
+        if file is not None:
+            try:
+                known = node_pools.read_bytes(file.getvalue(), name=file.name)
+                st.session_state[_GIVEN] = (snapshot.digest, known)
+                st.caption(f"✓ {words.count(len(known), 'pool')} read from {words.literal(file.name)}")
+            except HeadroomError as error:
+                errors.show(error)
+    return known + (typed or ())
+
+
+def arrival_seconds() -> float | None:
+    """Seconds until a new node takes pods, None for the stated default."""
+    return link.number(
+        "Until a new node takes pods, seconds", key="arrival_seconds", least=0, most=_MOST_SECONDS,
+        placeholder="300 with GPUs, 150 without",
+        help="Defaults: 4 to 6 minutes with GPUs (kubernetes/autoscaler#3464), 2 to 3 without (kubernetes/test-infra#18607).",
+    )  # fmt: skip
+
+
+# ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def changes(snapshot: Snapshot, pools: Sequence[NodePool]) -> tuple[Change, ...]:
+    """The list of changes: built by clicking, kept as one text in the URL.
+
+    Raises
+    ------
+    HeadroomError
+        When a link's text isn't a list of changes.
+    """
+    _builder(snapshot, [pool for pool in pools if pool.nodes])
+    found = link.text("Changes, in their order", parse_changes, key=_CHANGES, help="Separated by ; as in a link.") or ()
+    for place, change in enumerate(found):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(f"{place + 1}. {words.literal(str(change))}", color="blue")
+            st.button(
+                "Remove", key=f"remove-{place}", icon=":material/close:", type="tertiary", on_click=_without,
+                args=(place,),
+            )  # fmt: skip
+    return found
+
+
+def _builder(snapshot: Snapshot, pools: Sequence[NodePool]) -> None:
+    kind = st.selectbox(
+        "Add a change", list(_LABEL), format_func=_LABEL.__getitem__, key="_change_kind", width=420
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = _asked(ChangeKind(kind), snapshot, [pool.name for pool in pools])
+        st.button("Add", key="add-change", icon=":material/add:", on_click=_with, args=(text,), disabled=not text)
+
+
+_LABEL = {
+    ChangeKind.ADD: "Add nodes to a pool",
+    ChangeKind.DRAIN: "Drain nodes",
+    ChangeKind.DELETE: "Lose nodes",
+    ChangeKind.UPGRADE: "Upgrade a pool",
+    ChangeKind.REMOVE_ZONE: "Lose a zone",
+    ChangeKind.TAINT: "Taint a pool",
+    ChangeKind.UNTAINT: "Take a taint off a pool",
+    ChangeKind.RESIZE: "Resize a workload",
+}
+
+
+def _asked(kind: ChangeKind, snapshot: Snapshot, pools: list[str]) -> str:
+    """The widgets of one kind of change; "" while something is missing."""
+    if kind is ChangeKind.ADD:
+        pool, count = _pick("Pool", pools), st.number_input("Nodes", 1, 1000, 1, key="_count", width=140)
+        return f"add:{pool}={count}" if pool else ""
+    if kind in (ChangeKind.DRAIN, ChangeKind.DELETE):
+        nodes = [node.name for node in snapshot.nodes]
+        target = _pick("Node or pool", [*(f"pool/{pool}" for pool in pools), *nodes])
+        return f"{kind}:{target}" if target else ""
+    if kind is ChangeKind.UPGRADE:
+        pool = _pick("Pool", pools)
+        settings = st.text_input(
+            "Settings", key="_settings", placeholder="as the pool says; surge:1,unavailable:0,quota:2"
+        )
+        return f"upgrade:{pool}" + (f"={settings}" if settings else "") if pool else ""
+    if kind is ChangeKind.REMOVE_ZONE:
+        place = _pick("Zone", sorted({zone(node) for node in snapshot.nodes} - {""}))
+        return f"remove-zone:{place}" if place else ""
+    if kind is ChangeKind.TAINT:
+        pool = _pick("Pool", pools)
+        key = st.text_input("Taint", key="_taint", placeholder="team", width=200)
+        effect = st.selectbox("Effect", ("NoSchedule", "NoExecute", "PreferNoSchedule"), key="_effect", width=200)
+        return f"taint:{pool}={key}:{effect}" if pool and key else ""
+    if kind is ChangeKind.UNTAINT:
+        known = sorted({taint.key for node in snapshot.nodes for taint in node.taints})
+        pool, key = _pick("Pool", pools), _pick("Taint", known, key="_known_taint")
+        return f"untaint:{pool}={key}" if pool and key else ""
+    rolling = [w.key for w in snapshot.workloads if w.kind in ("Deployment", "StatefulSet")]
+    workload = _pick("Workload", rolling)
+    sizes = st.text_input("To", key="_sizes", placeholder="cpu:2,memory:8Gi,replicas:4")
+    return f"resize:{workload}={sizes}" if workload and sizes else ""
+
+
+def _pick(label: str, options: list[str], key: str = "") -> str:
+    return st.selectbox(label, options, key=key or f"_pick_{label}", width=320) or ""
+
+
+def _with(text: str) -> None:
+    """A change added to the list; one that can't be read is told beside the list."""
+    now = str(st.session_state.get(_CHANGES) or "")
+    try:
+        text = str(parse_change(text))
+    except InputError as error:
+        st.toast(f"△ {words.literal(str(error))}")
+        return
+    st.session_state[_CHANGES] = f"{now};{text}" if now else text
+
+
+def _without(place: int) -> None:
+    kept = [one for i, one in enumerate(parse_changes(str(st.session_state.get(_CHANGES) or ""))) if i != place]
+    st.session_state[_CHANGES] = text_of(kept)
+
+
+def forms() -> list[dict[str, object]]:
+    """How changes are written, for those who type them."""
+    return [{"written": form, "does": what} for form, what in FORMS.values()]

@@ -1,0 +1,300 @@
+"""The Headroom page's capacity sections, and what a what-if shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import streamlit as st
+
+from planner.capacity.drain import DrainResult
+from planner.capacity.fragmentation import Fragments
+from planner.capacity.headroom import Fit
+from planner.figures import capacity_pools, capacity_stranded
+from planner.inventory.model import Snapshot
+from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
+from planner.plan_capacity import CapacityAnswer, WhatIfAnswer
+from planner.quantity import format_roughly
+from planner.report import capacity_document, fit_rows
+from planner.ui import charts, downloads, findings, link, tables, verdict, words
+from planner.vocabulary import CPU, MEMORY
+
+_SHOWN_HELD = 20  # pods held back that are told one by one
+_UNITS = {CPU: (1000.0, "CPU"), MEMORY: (2.0**30, "GiB")}
+
+
+# ── what is left ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def sentence(answer: CapacityAnswer) -> None:
+    """The honest measure first: what of the free GPUs takes a pod."""
+    st.info(words.literal(words.sentence(answer.sentence)), icon=":material/event_seat:")
+    findings.show(answer.findings)
+
+
+def pools(answer: CapacityAnswer) -> None:
+    """Pools as bars of one resource, and all of them as a table."""
+    resource = answer.fragments.resource
+    names = [resource, CPU, MEMORY] if any(line.allocatable.get(resource) for line in answer.pools) else [CPU, MEMORY]
+    chosen = link.segments("Resource", names, key="resource")
+    divisor, unit = _UNITS.get(chosen, (1.0, "GPUs"))
+    charts.show(
+        capacity_pools.figure(answer.pools, chosen, divisor=divisor, unit=unit), key="pool_bars",
+        alt=capacity_pools.alt(answer.pools, chosen, divisor=divisor, unit=unit),
+    )  # fmt: skip
+    if (hidden := len(answer.pools) - capacity_pools.MOST_POOLS) > 0:
+        st.caption(f"The {capacity_pools.MOST_POOLS} largest are drawn; {hidden:,} more are in the table.")
+    rows = []
+    for line in answer.pools:
+        pool = line.pool
+        total, held = line.allocatable.get(resource, 0), line.requested.get(resource, 0)
+        rows.append(
+            {
+                "pool": pool.name,
+                "nodes": pool.node_count,
+                "GPUs": total or None,
+                "GPUs held": held / total if total else None,
+                "GPUs free": total - held if total else None,
+                "CPU held": _share(line.requested.get(CPU, 0), line.allocatable.get(CPU, 0)),
+                "memory held": _share(line.requested.get(MEMORY, 0), line.allocatable.get(MEMORY, 0)),
+                "model": pool.accelerator or None,
+                "machine": ", ".join(pool.machine_types) or "unknown",
+                "bought": ", ".join(pool.provisioning) or "unknown",
+                "limits": pool.limit_text,
+                "may grow by": "unknown" if line.room is None else str(line.room),
+                "zones": ", ".join(f"{zone or 'no zone'} ({number})" for zone, number in pool.zones),
+                "taints": ", ".join(f"{taint.key}:{taint.effect}" for taint in pool.taints) or "none",
+                "upgrade": _upgrade(line.pool.upgrade),
+                "reservation": pool.reservation or "none known",
+                "kind": pool.kind,
+            }
+        )
+    bar = st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent")
+    tables.show(
+        rows, alt=f"{words.count(len(rows), 'node pool')} with what is held and free",
+        columns={"GPUs held": bar, "CPU held": bar, "memory held": bar}, empty="No nodes in this snapshot.",
+    )  # fmt: skip
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _upgrade(settings: UpgradeSettings | None) -> str:
+    if settings is None:
+        return "unknown"
+    if settings.strategy is UpgradeStrategy.BLUE_GREEN:
+        return "blue-green"
+    return f"surge {settings.max_surge}, unavailable {settings.max_unavailable}"
+
+
+def shape_text() -> str:
+    """The shape typed, as it is written in the URL."""
+    return link.text(
+        "Another shape", str, key="shape", placeholder="gpu=2,cpu=8,memory=64Gi",
+        help="gpu, cpu, memory or any resource by its name; pool=NAME and tolerate=all may be added.",
+    ) or ""  # fmt: skip
+
+
+def one_shape(found: Fit) -> None:
+    """A typed shape: number, reason, where."""
+    box = st.success if found.count else st.error
+    glyph = "✓" if found.count else "✗"
+    box(words.literal(words.sentence(found.sentence)), title=f"{glyph} {words.literal(found.shape)}")
+    if found.message:
+        st.caption("What kube-scheduler would say of the next one")
+        st.code(found.message, language=None, wrap_lines=True)
+    rows = [{"pool": pool or "no pool", "zone": zone or "no zone", "pods": n} for pool, zone, n in found.by_place]
+    if rows:
+        tables.show(rows, alt=f"Where {found.count:,} more of {found.shape} go")
+
+
+def what_fits(answer: CapacityAnswer) -> None:
+    """Every shape: how many more, what stops the next one, where they would go."""
+    st.caption(
+        f"Standard shapes: 1, 2, 4 and 8 GPUs with {words.literal(answer.standard_basis)}; each shape by itself."
+    )
+    rows = [
+        {
+            "shape": one.shape,
+            "more fit": f"{one.count:,}{'+' if one.is_at_least else ''}" + (" ✗" if not one.count else ""),
+            "asks for": ", ".join(f"{format_roughly(n, name)} {name}" for name, n in one.requests.items()) or "nothing",
+            "what stops the next": "; ".join(f"{number:,} nodes {reason}" for number, reason in one.obstacles[:3]),
+            "quota lets in": one.quota_limit,
+            "where": ", ".join(f"{pool or 'no pool'} {zone} ({n:,})" for pool, zone, n in one.by_place[:4]),
+        }
+        for one in (*answer.standard, *answer.workloads)
+    ]
+    fitting = sum(bool(one.count) for one in answer.workloads)
+    tables.show(rows, alt=f"One more pod fits of {fitting} of {len(answer.workloads)} workloads", empty="No workload.")
+
+
+def stranded(found: Fragments) -> None:
+    """Free GPUs that serve no pod of a size: why, and where."""
+    st.caption(
+        f"{words.literal(words.sentence(found.sentence))} The mix: the pods of this cluster that ask for GPUs, waiting ones "
+        "included. Fragmentation as in Weng et al., USENIX ATC 2023."
+    )
+    if not found.free:
+        return
+    charts.show(capacity_stranded.figure(found.sizes), key="stranded", alt=capacity_stranded.alt(found.sizes))
+    names = {("any pod" if size.gpus == 0 else f"pods of {size.gpus}"): size for size in found.sizes}
+    size = names[link.segments("Of no use to", list(names), key="size", default=list(names)[-1])]
+    rows = [
+        {
+            "node": one.node,
+            "pool": one.node_pool,
+            "model": one.model,
+            "GPUs free": one.free,
+            "of no use": one.stranded,
+            "reason": str(one.reason),
+            "why": one.sentence,
+        }
+        for one in size.nodes
+    ]
+    tables.show(
+        rows, alt=f"{size.stranded:,} of {size.free:,} free GPUs are of no use to such pods",
+        empty="Every free GPU serves such a pod.",
+    )  # fmt: skip
+
+
+def resources(answer: CapacityAnswer) -> None:
+    """The whole cluster's resources, and GPUs by model with what is shared."""
+    rows = [
+        {
+            "resource": line.resource,
+            "allocatable": format_roughly(line.allocatable, line.resource),
+            "requested": format_roughly(line.requested, line.resource),
+            "free": format_roughly(line.free, line.resource) if line.free >= 0 else f"−{format_roughly(-line.free, line.resource)}",
+            "held": _share(line.requested, line.allocatable),
+            "free but cordoned": format_roughly(line.free_cordoned, line.resource),
+            "waited for": format_roughly(line.pending, line.resource),
+        }
+        for line in answer.resources
+    ]  # fmt: skip
+    bar = st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent")
+    tables.show(rows, alt="Resources of the whole cluster", columns={"held": bar}, empty="No nodes in this snapshot.")
+    supply = [
+        {
+            "GPU model": one.model or "unknown",
+            "offered as": str(one.sharing),
+            "resource": one.resource,
+            "nodes": one.nodes,
+            "physical GPUs": one.physical,
+            "offered": one.offered,
+            "requested": one.requested,
+            "free": one.free,
+        }
+        for one in answer.supply
+    ]
+    tables.show(supply, alt="GPUs by model and way of sharing: physical and offered", empty="No GPUs in this snapshot.")
+
+
+def download(
+    answer: CapacityAnswer, snapshot: Snapshot, typed: Sequence[Fit], changed: WhatIfAnswer | None = None
+) -> None:
+    """The answer as a versioned document, and what fits as rows."""
+    downloads.show(
+        "what-if" if changed else "capacity",
+        document=lambda: capacity_document(
+            answer, shapes=typed, changed=changed, digest=snapshot.digest, source=snapshot.source
+        ),
+        rows=lambda: fit_rows([*typed, *answer.standard, *answer.workloads]),
+    )
+
+
+# ── what if ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def steps(answer: WhatIfAnswer) -> None:
+    """The answer in a sentence, then each change: what it came to, who is held back, who finds no place."""
+    through = all(step.is_done for step in answer.steps)
+    box = st.success if through and not any(one.before == "completes" for one in answer.verdicts) else st.warning
+    title = "✓ Every change gets through" if through else "△ Not every change gets through"
+    box(words.literal(words.sentence(answer.sentence)), title=title)
+    for place, step in enumerate(answer.steps, start=1):
+        with st.container(border=True):
+            st.markdown(f"{'✓' if step.is_done else '✗'} **{place}. {words.literal(str(step.change))}**")
+            st.markdown(words.literal(words.sentence(step.sentence)))
+            if step.drain is not None:
+                _drain(step.drain, place)
+
+
+def _drain(drain: DrainResult, place: int) -> None:
+    findings.show(drain.findings)
+    held = [
+        {"pod": one.pod, "workload": one.workload, "node": one.node, "budget": one.budget or "none", "why": one.why}
+        for one in drain.held_back[:_SHOWN_HELD]
+    ]
+    if held:
+        st.caption("Held back")
+        tables.show(held, alt=f"{len(drain.held_back)} pods held back by disruption budgets", key=f"held-{place}")
+    waiting = [
+        {"workload": one.workload, "pods": one.count, "waited before": one.before, "kube-scheduler says": one.message}
+        for one in drain.homeless
+        if one.count > one.before
+    ]
+    if waiting:
+        st.caption("Find no other node")
+        tables.show(waiting, alt=f"{len(waiting)} workloads with pods that find no node", key=f"homeless-{place}")
+
+
+def beside(answer: WhatIfAnswer) -> None:
+    """Today and then, side by side: key figures, pools, what fits, verdicts that change."""
+    before, after = answer.before, answer.after
+    today, then = st.columns(2, gap="large")
+    for place, name, one, done, waiting, other in (
+        (today, "Today", before, answer.completing_before, answer.waiting_before, None),
+        (then, "Then", after, answer.completing_after, answer.waiting_after, answer),
+    ):
+        with place:
+            st.subheader(name)
+            _figures(one, done, waiting, other)
+            unit = one.fragments.resource
+            if any(line.allocatable.get(unit) for line in one.pools):
+                charts.show(
+                    capacity_pools.figure(one.pools, unit), key=f"pools-{name}", alt=capacity_pools.alt(one.pools, unit)
+                )
+    changed = [one for one in answer.fits if one.before != one.after]
+    st.subheader("What fits, where it changes")
+    tables.show(
+        [{"shape": one.shape, "today": one.before, "then": one.after, "difference": one.after - one.before} for one in changed],
+        alt=f"How many more pods fit changes for {words.count(len(changed), 'shape')}",
+        empty="As many more of every shape fit.",
+    )  # fmt: skip
+    st.subheader("Rollouts that go otherwise")
+    rows = [
+        {
+            "workload": one.workload,
+            "today": verdict.words(one.before),
+            "then": verdict.words(one.after),
+            "why": one.sentence,
+        }
+        for one in answer.verdicts
+    ]
+    tables.show(
+        rows, alt=f"{words.count(len(rows), 'rollout')} go otherwise", empty="Every workload's rollout goes as today."
+    )
+
+
+def _figures(one: CapacityAnswer, completing: int, waiting: int, changed: WhatIfAnswer | None) -> None:
+    total, free = sum(line.allocatable for line in one.gpus), sum(line.free for line in one.gpus)
+    nodes = sum(line.pool.node_count for line in one.pools)
+    values = {
+        "Nodes": nodes,
+        "GPUs": total,
+        "GPUs free": free,
+        "Rollouts that complete": completing,
+        "Pods waiting": waiting,
+    }
+    base: dict[str, int] = {}
+    if changed is not None:
+        gpus = changed.before.gpus
+        base = {
+            "Nodes": sum(line.pool.node_count for line in changed.before.pools),
+            "GPUs": sum(line.allocatable for line in gpus),
+            "GPUs free": sum(line.free for line in gpus),
+            "Rollouts that complete": changed.completing_before,
+            "Pods waiting": changed.waiting_before,
+        }
+    with st.grid(min_column_width=150):
+        for name, value in values.items():
+            delta = value - base[name] if base else None
+            good: Literal["inverse", "normal"] = "inverse" if name == "Pods waiting" else "normal"
+            st.metric(name, f"{value:,}", delta=delta, delta_color=good, border=True, height="stretch")
