@@ -114,6 +114,8 @@ class Remedy:
     extra_gpus: int  # GPUs beyond today's capacity
     patch_yaml: str  # strategic merge patch, "" when the cure isn't a patch
     command: str  # copyable kubectl (or gcloud) command
+    extra_nodes: int = 0
+    node_template: str = ""  # a node like those it adds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

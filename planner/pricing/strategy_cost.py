@@ -119,7 +119,7 @@ def compare_strategies(spare: StrategyCost, none: StrategyCost) -> str:
 
 
 def _with_sentence(cost: StrategyCost, use: StrategyUse, terms: SpareTerms) -> StrategyCost:
-    fewest = f"{_count(use.lowest_ready)} of {_count(use.replicas)} pods for {_minutes(use.seconds)}"
+    fewest = f"{_count(use.lowest_ready) if use.lowest_ready else 'none'} of {_count(use.replicas)} pods for {_minutes(use.seconds)}"
     if use.lowest_ready >= use.replicas:
         fewest = f"all {_count(use.replicas)} pods stay up"
     if not cost.billed_gpus:
