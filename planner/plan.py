@@ -35,10 +35,11 @@ from planner.rollout import grid as grids
 from planner.rollout.certain import certain_course
 from planner.rollout.controllers.deployment import sets_by_owner
 from planner.rollout.luck import sample
+from planner.rollout.ownership import pods_by_owner
 from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.simulation import Moment, pods_by_owner
 from planner.rollout.strategy import rolling_limits
+from planner.rollout.tally import Moment
 from planner.rollout.timing import Pace, learn_pace, seconds_at
 from planner.rollout.verdict import Explanation, explain, pending_pods, unknowns
 from planner.scenario import Scenario, WorkloadChange

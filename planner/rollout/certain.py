@@ -14,7 +14,7 @@ import numpy as np
 from planner.inventory.model import FrozenMap, Pod, Workload
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import NEW_HASH, sets_by_owner
-from planner.rollout.simulation import pods_by_owner
+from planner.rollout.ownership import pods_by_owner
 from planner.rollout.strategy import rolling_limits, scaled_value
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.requests import pod_requests

@@ -14,6 +14,7 @@ from planner.inventory.node_labels import gpu_count, node_pool
 from planner.quantity import format_amount
 from planner.results import Reason, Remedy, RemedyKind
 from planner.rollout.admission import usage
+from planner.rollout.ownership import pods_by_owner
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.strategy import rolling_limits
 from planner.rollout.timing import Pace, seconds_at
@@ -284,8 +285,6 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
     scarce = next((n for n in case.why.lacking if is_extended_resource(n)), None)
     if shape is None or scarce is None:
         return
-    from planner.rollout.simulation import pods_by_owner
-
     snapshot = case.cluster.snapshot
     matching = shape.static == Static.PASSES
     for other in snapshot.workloads:

@@ -12,7 +12,8 @@ from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.statefulset import StatefulSetController
-from planner.rollout.simulation import STUCK_MS, Controller, Moment, Simulation, Tally
+from planner.rollout.simulation import STUCK_MS, Controller, Simulation
+from planner.rollout.tally import Moment, Tally
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape

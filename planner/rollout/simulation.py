@@ -7,22 +7,23 @@ and scheduler work until they have nothing left to do. Start-up and termination 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 from typing import Protocol
 
 from planner.inventory.model import Labels, LabelSelector, Pod, PodSpec, Snapshot
 from planner.rollout.admission import Admission, Refusal
+from planner.rollout.ownership import pods_by_node, pods_by_owner
+from planner.rollout.strategy import scaled_value
+from planner.rollout.waking import Event
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand, device_table
-from planner.scheduling.filters import Fails
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.scheduler import Attempt, Budget, Scheduler
 from planner.scheduling.selectors import labels_match
 from planner.scheduling.shape import Shape, compile_shape
-from planner.scheduling.state import State, carried_terms
+from planner.scheduling.state import State
 from planner.vocabulary import POD_DELETION_COST, is_extended_resource
 
 # The recorder's clock (tests/conformance/README.md). Only retries that the API server's refusals have delayed depend on
@@ -41,151 +42,6 @@ class Controller(Protocol):
     def sync(self, simulation: Simulation) -> bool:
         """Do what can be done now; whether anything was."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """One quiet moment of one workload: counts of its pods."""
-
-    tick: int
-    pods: int
-    bound: int
-    ready: int
-    pending: int
-    terminating: int
-    old_ready: int
-    old_not_ready: int
-    new_ready: int
-    new_starting: int
-    held: dict[str, int]  # extended resources held by bound pods of the whole cluster
-    held_by_workload: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Event:
-    """A pod was bound or is gone; what that means to pods that wait depends on what refused them.
-
-    Source: the plugins' EventsToRegister and queueing hints (kubernetes `pkg/scheduler/framework/plugins`).
-    """
-
-    shape: Shape
-    is_removal: bool
-
-    def wakes(self, cluster: Cluster, pod: LivePod) -> bool:
-        """Whether the event may help `pod`, given which filters refused it."""
-        refused, shape, other = pod.refused_by, pod.shape, self.shape
-        if self.is_removal and not refused.isdisjoint(_FREED_BY_REMOVAL):
-            return True
-        if self.is_removal and Fails.PORTS in refused:
-            wanted = {(p.port, p.protocol) for p in shape.host_ports}
-            if any((p.port, p.protocol) in wanted for p in other.host_ports):
-                return True
-        if Fails.SPREAD in refused and other.namespace == shape.namespace:
-            if any(labels_match(s.selector, other.labels) for s in shape.hard_spread):
-                return True
-        if not self.is_removal and Fails.AFFINITY in refused:
-            return any(t.matches(cluster, other.namespace, other.labels) for t in shape.affinity)
-        if self.is_removal and Fails.ANTI_AFFINITY in refused:
-            if any(t.matches(cluster, other.namespace, other.labels) for t in shape.anti_affinity):
-                return True
-        if self.is_removal and Fails.EXISTING_ANTI_AFFINITY in refused:
-            anti, _ = carried_terms(other.namespace, other.labels, other.spec)
-            return any(t.matches(cluster, shape.namespace, shape.labels) for t in anti)
-        return False
-
-
-_FREED_BY_REMOVAL = frozenset((Fails.RESOURCES, Fails.DEVICES, Fails.EXCLUSIVE_CLAIM, Fails.DISK))
-
-
-class Tally:
-    """Counts of one workload's pods, kept up to date from the simulation's news.
-
-    Parameters
-    ----------
-    pods : the workload's pods at the start
-    owns : Callable[[LivePod], bool]
-        Whether a pod made later is the workload's.
-    """
-
-    def __init__(self, simulation: Simulation, pods: Iterable[LivePod], owns: Callable[[LivePod], bool]) -> None:
-        self._owns = owns
-        self._states: dict[int, tuple[str, bool]] = {}  # pod's number → its state, and whether it is bound
-        self._counts: Counter[str] = Counter()
-        self._held: Counter[str] = Counter()
-        self._bound = 0
-        self._read = len(simulation.news)
-        for pod in pods:
-            self._take(simulation, pod)
-
-    def _take(self, simulation: Simulation, pod: LivePod) -> None:
-        before = self._states.pop(pod.number, None)
-        if before is not None:
-            self._counts[before[0]] -= 1
-            self._hold(simulation, pod, -1 if before[1] else 0)
-        if pod.is_gone:
-            return
-        if pod.is_terminating:
-            state = "terminating"
-        elif not pod.is_bound:
-            state = "pending"
-        else:
-            state = ("new_" if pod.is_new else "old_") + ("ready" if pod.is_ready else "waits")
-        self._states[pod.number] = (state, pod.is_bound)
-        self._counts[state] += 1
-        self._hold(simulation, pod, 1 if pod.is_bound else 0)
-
-    def _hold(self, simulation: Simulation, pod: LivePod, sign: int) -> None:
-        self._bound += sign
-        if sign:
-            for name, amount in simulation.extended(pod.shape):
-                self._held[name] += sign * amount
-
-    def moment(self, simulation: Simulation) -> Moment:
-        """The counts at this moment."""
-        news = simulation.news
-        for pod in dict.fromkeys(news[self._read :]):
-            if pod.number in self._states or self._owns(pod):
-                self._take(simulation, pod)
-        self._read = len(news)
-        counts = self._counts
-        return Moment(
-            tick=simulation.tick_number,
-            pods=len(self._states),
-            bound=self._bound,
-            ready=counts["old_ready"] + counts["new_ready"],
-            pending=counts["pending"],
-            terminating=counts["terminating"],
-            old_ready=counts["old_ready"],
-            old_not_ready=counts["old_waits"],
-            new_ready=counts["new_ready"],
-            new_starting=counts["new_waits"],
-            held=simulation.held(),
-            held_by_workload=dict(+self._held),
-        )
-
-
-def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
-    """uid of an owner → indices of its pods that aren't Succeeded or Failed; made once a cluster."""
-
-    def group() -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for i, pod in enumerate(cluster.snapshot.pods):
-            if pod.owner is not None and pod.phase not in ("Succeeded", "Failed"):
-                found.setdefault(pod.owner.uid, []).append(i)
-        return found
-
-    return cluster.remember("pods-by-owner", group)
-
-
-def _pods_by_node(cluster: Cluster) -> dict[int, list[int]]:
-    def group() -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
-        for members in cluster.groups:
-            for node, pod in zip(members.nodes.tolist(), members.pods, strict=True):
-                found.setdefault(node, []).append(pod)
-        return found
-
-    return cluster.remember("pods-by-node", group)
 
 
 class Simulation:
@@ -315,7 +171,7 @@ class Simulation:
 
     def pods_on(self, node: int) -> list[LivePod]:
         """Pods bound to a node, terminating ones included."""
-        for index in _pods_by_node(self.cluster).get(node, ()):
+        for index in pods_by_node(self.cluster).get(node, ()):
             if index not in self._live:
                 self.live(index)
         return [p for p in self._on_node.get(node, {}).values() if not p.is_gone]
@@ -331,8 +187,6 @@ class Simulation:
         self, namespace: str, selector: LabelSelector | None, low: int | str | None, high: int | str | None
     ) -> int:
         """Source: kubernetes `pkg/controller/disruption/disruption.go` `getExpectedPodCount`, `countHealthyPods`."""
-        from planner.rollout.strategy import scaled_value
-
         covered = [p for p in self.pods_in(namespace) if labels_match(selector, p.shape.labels)]
         healthy = sum(1 for p in covered if p.is_ready and not p.is_terminating)
         if high is not None or isinstance(low, str):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from planner.inventory.model import Pod, Workload
-from planner.rollout.simulation import Moment
+from planner.rollout.tally import Moment
 
 DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from
 _LONGEST_LEARNT_SECONDS = 3 * 3600.0  # a Ready condition that changed later was not a start

@@ -1,0 +1,98 @@
+"""What a moment of a rollout looks like: counts of one workload's pods, kept up to date while they come and go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from planner.scheduling.pod import LivePod
+
+if TYPE_CHECKING:
+    from planner.rollout.simulation import Simulation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One quiet moment of one workload: counts of its pods."""
+
+    tick: int
+    pods: int
+    bound: int
+    ready: int
+    pending: int
+    terminating: int
+    old_ready: int
+    old_not_ready: int
+    new_ready: int
+    new_starting: int
+    held: dict[str, int]  # extended resources held by bound pods of the whole cluster
+    held_by_workload: dict[str, int]
+
+
+class Tally:
+    """Counts of one workload's pods, kept up to date from the simulation's news.
+
+    Parameters
+    ----------
+    pods : the workload's pods at the start
+    owns : Callable[[LivePod], bool]
+        Whether a pod made later is the workload's.
+    """
+
+    def __init__(self, simulation: Simulation, pods: Iterable[LivePod], owns: Callable[[LivePod], bool]) -> None:
+        self._owns = owns
+        self._states: dict[int, tuple[str, bool]] = {}  # pod's number → its state, and whether it is bound
+        self._counts: Counter[str] = Counter()
+        self._held: Counter[str] = Counter()
+        self._bound = 0
+        self._read = len(simulation.news)
+        for pod in pods:
+            self._take(simulation, pod)
+
+    def _take(self, simulation: Simulation, pod: LivePod) -> None:
+        before = self._states.pop(pod.number, None)
+        if before is not None:
+            self._counts[before[0]] -= 1
+            self._hold(simulation, pod, -1 if before[1] else 0)
+        if pod.is_gone:
+            return
+        if pod.is_terminating:
+            state = "terminating"
+        elif not pod.is_bound:
+            state = "pending"
+        else:
+            state = ("new_" if pod.is_new else "old_") + ("ready" if pod.is_ready else "waits")
+        self._states[pod.number] = (state, pod.is_bound)
+        self._counts[state] += 1
+        self._hold(simulation, pod, 1 if pod.is_bound else 0)
+
+    def _hold(self, simulation: Simulation, pod: LivePod, sign: int) -> None:
+        self._bound += sign
+        if sign:
+            for name, amount in simulation.extended(pod.shape):
+                self._held[name] += sign * amount
+
+    def moment(self, simulation: Simulation) -> Moment:
+        """The counts at this moment."""
+        news = simulation.news
+        for pod in dict.fromkeys(news[self._read :]):
+            if pod.number in self._states or self._owns(pod):
+                self._take(simulation, pod)
+        self._read = len(news)
+        counts = self._counts
+        return Moment(
+            tick=simulation.tick_number,
+            pods=len(self._states),
+            bound=self._bound,
+            ready=counts["old_ready"] + counts["new_ready"],
+            pending=counts["pending"],
+            terminating=counts["terminating"],
+            old_ready=counts["old_ready"],
+            old_not_ready=counts["old_waits"],
+            new_ready=counts["new_ready"],
+            new_starting=counts["new_waits"],
+            held=simulation.held(),
+            held_by_workload=dict(+self._held),
+        )
