@@ -47,12 +47,15 @@ class Moments:
         self.row, self.place, self.upcoming = self.row[lanes], self.place[lanes], self.upcoming[lanes]
 
 
+_NEVER = 1e-9  # events expected in all the time simulated, below which there are none
+
+
 class BulkLosses:
     """Moments at which all spot nodes of a zone are taken: Poisson, per run and zone (a row each)."""
 
     def __init__(self, rng: np.random.Generator, rows: int, per_hour: float, until: float, row_of: Ints) -> None:
-        count = _enough(per_hour * until) if per_hour else 0
-        gaps = rng.standard_exponential((rows, count)) / (per_hour or 1.0)
+        count = _enough(per_hour * until) if per_hour * until > _NEVER else 0
+        gaps = rng.standard_exponential((rows, count)) / (per_hour if count else 1.0)
         never = np.full((rows, 1), inf)
         self._losses = Moments(np.concatenate([np.cumsum(gaps, axis=1), never], axis=1), row_of)
 
