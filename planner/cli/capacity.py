@@ -37,7 +37,14 @@ _CHANGES = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
     "--gke", metavar="CLUSTER", help="The same live: projects/P/locations/L/clusters/C (needs headroom-planner[gke])."
 )
 @click.option("--limits", default="", metavar="TEXT", help="Limits by hand: gpu-t4=8,web=2-12.")
-@click.option("--output", "-o", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="How to print.",
+)
 def command(
     cluster: str,
     shapes: tuple[str, ...],
