@@ -279,6 +279,7 @@ class State:
             held[row] += change * amount
         used[PODS_ROW, node] += change
         free[PODS_ROW, node] -= change
+        held[PODS_ROW] += change
         self.scored[0, node] += change * shape.scored[0]
         self.scored[1, node] += change * shape.scored[1]
         self.changed.append(node)

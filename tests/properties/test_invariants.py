@@ -1,0 +1,133 @@
+"""What holds in every cluster, checked on clusters nobody recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.rollout.certain import certain_course
+from planner.rollout.luck import is_proven
+from planner.rollout.run import Revision, simulate
+from planner.rollout.simulation import Simulation
+from planner.rollout.strategy import rolling_limits
+from planner.scheduling.cluster import PODS_ROW, Cluster
+from planner.scheduling.pod import LivePod
+from planner.scheduling.requests import pod_requests
+from planner.sources import kubectl
+from tests.properties.random_rollouts import case_of, engine, renamed, with_empty_node
+
+SEEDS = st.integers(min_value=1_000, max_value=1_000_000)
+COURSES = range(150)
+
+
+def _bound(simulation: Simulation) -> list[LivePod]:
+    for index in range(len(simulation.snapshot.pods)):
+        simulation.live(index)
+    return [p for owned in simulation.pods.values() for p in owned if p.is_bound and not p.is_gone]
+
+
+def _check_books(simulation: Simulation) -> None:
+    """Requested, counted pod by pod, and free are what there is; nobody got more than there was."""
+    state, cluster = simulation.state, simulation.cluster
+    requested = np.zeros_like(cluster.allocatable)
+    for pod in _bound(simulation):
+        requested[PODS_ROW, pod.node] += 1
+        for name, amount in pod_requests(pod.shape.spec).items():
+            requested[cluster.row[name], pod.node] += amount
+    assert np.array_equal(requested, state.used)
+    assert np.array_equal(state.used + state.free, cluster.allocatable)
+    assert np.array_equal(requested.sum(axis=1), state.held)
+    assert (state.free >= np.minimum(0, cluster.allocatable - cluster.requested)).all()
+
+
+@settings(max_examples=60)
+@given(SEEDS)
+def test_no_node_ever_holds_more_than_it_has_and_nothing_is_lost(seed: int) -> None:
+    rounds = 0
+    round_of = Simulation.round
+
+    def checked(simulation: Simulation) -> bool:
+        nonlocal rounds
+        rounds += 1
+        did = round_of(simulation)
+        _check_books(simulation)
+        return did
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Simulation, "round", checked)
+        engine(case_of(seed))
+    assert rounds >= 1
+
+
+@settings(max_examples=150)
+@given(SEEDS)
+def test_surge_and_unavailable_are_kept(seed: int) -> None:
+    case = case_of(seed)
+    played = engine(case)
+    for revision in played.revisions:
+        after = revision.after
+        if after.kind != "Deployment" or played.run.preempted:
+            continue  # who is preempted doesn't go by its own strategy
+        moments = played.run.moments[after.key]
+        before = moments[0]
+        if after.strategy.kind == "Recreate":
+            assert max(m.pods for m in moments) <= max(after.replicas, before.pods)
+            continue
+        surge, unavailable = rolling_limits(after)
+        assert max(m.pods - m.terminating for m in moments) <= max(after.replicas + surge, before.pods)
+        assert min(m.ready for m in moments) >= min(before.ready, after.replicas - unavailable)
+
+
+@settings(max_examples=80)
+@given(SEEDS)
+def test_names_change_nothing(seed: int) -> None:
+    case = case_of(seed)
+    played = engine(case)
+    if played.run.choices == 0:  # where luck decides, names steer it
+        assert engine(renamed(case)).outcome._replace(messages=()) == played.outcome._replace(messages=())
+
+
+@settings(max_examples=80)
+@given(SEEDS)
+def test_an_empty_node_more_keeps_no_rollout_from_completing(seed: int) -> None:
+    case = case_of(seed)
+    if case.never_ready or len(case.changes) > 1 or not engine(case).run.completed:
+        return
+    nodes = [item for item in case.items if item["kind"] == "Node"]
+    for template in (nodes[0], nodes[-1]):
+        more = with_empty_node(case, template)
+        assert any(engine(more, luck).run.completed for luck in range(5))
+
+
+def test_a_certain_course_is_the_simulated_one() -> None:
+    compared = 0
+    for seed in COURSES:
+        snapshot = kubectl.read_items(case_of(seed).items)
+        cluster = Cluster(snapshot)
+        for workload in snapshot.workloads:
+            course = certain_course(cluster, workload)
+            if course is None:
+                continue
+            compared += 1
+            run = simulate(cluster, [Revision(before=workload, after=workload, has_new_template=True)])
+            moments = run.moments[workload.key][1:]
+            simulated = (run.completed, run.ticks, min(m.ready for m in moments), max(m.pods for m in moments))
+            assert simulated == (course.completes, course.ticks, course.lowest_ready, course.peak_pods), (
+                seed,
+                workload.key,
+            )
+    assert compared > 40
+
+
+def test_what_is_proven_is_so_in_every_placement() -> None:
+    proven = 0
+    for seed in COURSES:
+        case = case_of(seed)
+        played = engine(case)
+        if played.run.choices and is_proven(played.run, played.revisions):
+            proven += 1
+            told = {engine(case, luck).outcome[:2] for luck in range(10)}
+            assert told == {played.outcome[:2]}, seed
+    assert proven > 30
