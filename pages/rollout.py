@@ -2,7 +2,7 @@ import streamlit as st
 
 from planner import plan
 from planner.figures import rollout_timeline, strategy_grid, wait_for
-from planner.ui import cache, charts, downloads, errors, rollout_inputs, rollout_view, session
+from planner.ui import cache, capacity_inputs, charts, downloads, errors, rollout_inputs, rollout_view, session, spares
 
 st.title("Rollout")
 snapshot = session.cluster()
@@ -13,8 +13,9 @@ picture, knobs = st.columns([7, 3], gap="large")
 
 with knobs, st.container(border=True), errors.shown(answer):
     scenario = rollout_inputs.scenario(snapshot, key, also)
+    pools, arrival_seconds = capacity_inputs.growth(snapshot)
 with errors.shown(answer):
-    result = cache.answer(plan.rollout, snapshot, scenario)
+    result = cache.answer(plan.rollout, snapshot, scenario, pools, arrival_seconds)
 with answer:
     rollout_view.answer(result)
 
@@ -27,7 +28,7 @@ with picture:
         st.subheader("Who waits for whom")
         charts.show(wait_for.figure(rollout.wait_for), key="wait_for", alt=wait_for.alt(rollout.wait_for))
 
-rollout_view.remedies(result)
+ways_out, costs = st.container(), None
 
 if rollout_view.has_grid(rollout):
     st.subheader("Every strategy")
@@ -35,14 +36,20 @@ if rollout_view.has_grid(rollout):
         "Click a cell to try it. In a cell: verdict, and the most GPUs held at once (pods, where none is asked)."
     )
     grid = cache.answer(plan.strategy_grid, snapshot, scenario, rollout.workload)
-    charts.pick(strategy_grid.figure(grid), key="grid", alt=strategy_grid.alt(grid), on_pick=rollout_view.adopt_cell)
+    cells = st.container()
     rollout_view.under_grid(grid)
+    costs = spares.show(snapshot, scenario, grid, arrival_seconds)
+    with cells:
+        drawn, said = strategy_grid.figure(grid, costs), strategy_grid.alt(grid, costs)
+        charts.pick(drawn, key="grid", alt=said, on_pick=rollout_view.adopt_cell)
+with ways_out:
+    rollout_view.remedies(result, spares.remedy_price(snapshot, costs))
 
 st.subheader("Step by step")
 rollout_view.steps(rollout)
 rollout_view.pending(result)
 downloads.show(
     "rollout",
-    document=lambda: rollout_view.document(result, scenario, snapshot),
+    document=lambda: rollout_view.document(result, scenario, snapshot, costs),
     rows=lambda: rollout_view.timeline_rows(rollout),
 )

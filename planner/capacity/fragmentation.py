@@ -333,7 +333,10 @@ def _sentence(free: int, fragmented: float, sizes: Sequence[SizeFragments]) -> s
         return "no GPU is free"
     if not sizes[0].pods:
         return f"{free:,} GPUs are free, and no pod asks for any"
-    parts = [f"to a pod drawn from the mix, {100 * fragmented / free:.0f} % of the {free:,} free GPUs are of no use"]
+    share = f"{100 * fragmented / free:.0f} %"
+    parts = [f"to a pod drawn from the mix, {share} of the {free:,} free GPUs are of no use"]
+    if free == 1:
+        parts = [f"the one free GPU is of no use to {share} of the pods"]
     shut_out = [str(size.gpus) for size in sizes[1:] if size.stranded == size.free]
     if shut_out:
         parts.append(f"pods of {' or '.join(shut_out)} GPUs can use none")

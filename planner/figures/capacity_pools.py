@@ -37,6 +37,8 @@ def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit
         (2, "room to grow", palette.GREEN, "/"),
     ):
         values = [parts(line, resource)[place] / divisor for line in pools]
+        if place == 2 and not any(values):
+            continue
         drawn.add_trace(
             go.Bar(
                 y=[plain(line.pool.name) for line in pools],
@@ -53,7 +55,7 @@ def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit
                         "solidity": 0.2,
                     },
                 },
-                text=[f"{value:,.0f} {name}" if value else "" for value in values],
+                text=[f"{value:,.0f} {name}" if value and not pattern else "" for value in values],
                 textposition="inside",
                 textangle=0,
                 insidetextanchor="middle",
@@ -62,7 +64,8 @@ def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit
             )
         )
     drawn.update_yaxes(autorange="reversed", type="category")
-    drawn.update_xaxes(title_text=unit, tickformat=",d")
+    largest = max((sum(parts(line, resource)) for line in pools), default=0) / divisor
+    drawn.update_xaxes(title_text=unit, tickformat=",d", dtick=1 if largest < 10 else None)
     drawn.update_layout(
         barmode="stack",
         height=100 + 34 * max(1, len(pools)),

@@ -31,7 +31,8 @@ def figure(sizes: Sequence[SizeFragments]) -> go.Figure:
         if any(values):
             _add(drawn, names, values, str(reason), colour, pattern)
     drawn.update_yaxes(type="category", autorange="reversed")
-    drawn.update_xaxes(title_text="free GPUs", tickformat=",d")
+    largest = max((size.free for size in sizes), default=0)
+    drawn.update_xaxes(title_text="free GPUs", tickformat=",d", dtick=1 if largest < 10 else None)
     drawn.update_layout(
         barmode="stack",
         height=120 + 38 * max(1, len(sizes)),
@@ -52,7 +53,7 @@ def _add(drawn: go.Figure, names: list[str], values: list[int], name: str, colou
             marker={
                 "color": colour,
                 "pattern": {
-                    "shape": pattern, "fillmode": "overlay", "fgcolor": palette.INK, "fgopacity": 0.45, "solidity": 0.2,
+                    "shape": pattern, "fillmode": "overlay", "fgcolor": palette.INK, "fgopacity": 0.25, "solidity": 0.15,
                 },
             },
             text=[f"{value:,} {name}" if value else "" for value in values],

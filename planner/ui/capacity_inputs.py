@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner import plan
 from planner.capacity.changes import FORMS, Change, ChangeKind, parse_change, parse_changes, text_of
-from planner.capacity.node_pools import NodePool
+from planner.capacity.node_pools import NodePool, pools
 from planner.errors import HeadroomError, InputError
 from planner.inventory.model import Snapshot
 from planner.inventory.node_labels import zone
@@ -56,6 +57,18 @@ def limits(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
     return known + (typed or ())
 
 
+def growth(snapshot: Snapshot) -> tuple[tuple[NodePool, ...], float | None]:
+    """The pools that may grow, () where nobody says how far; and how long a new node takes."""
+    with st.expander("Growth of node pools", icon=":material/trending_up:"):
+        typed = link.text(
+            "Limits by hand", parse_typed_limits, key="limits", placeholder="gpu-t4=8, web=2-12",
+            help="pool=maximum or pool=minimum-maximum. Limits from a file are given on the Headroom page.",
+        )  # fmt: skip
+        seconds = arrival_seconds()
+    known = stated(snapshot) + (typed or ())
+    return (pools(plan.compiled(snapshot), known) if known else ()), seconds
+
+
 def arrival_seconds() -> float | None:
     """Seconds until a new node takes pods, None for the stated default."""
     return link.number(
@@ -66,7 +79,7 @@ def arrival_seconds() -> float | None:
 
 
 # ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def changes(snapshot: Snapshot, pools: Sequence[NodePool]) -> tuple[Change, ...]:
+def changes(snapshot: Snapshot, known: Sequence[NodePool]) -> tuple[Change, ...]:
     """The list of changes: built by clicking, kept as one text in the URL.
 
     Raises
@@ -74,7 +87,7 @@ def changes(snapshot: Snapshot, pools: Sequence[NodePool]) -> tuple[Change, ...]
     HeadroomError
         When a link's text isn't a list of changes.
     """
-    _builder(snapshot, [pool for pool in pools if pool.nodes])
+    _builder(snapshot, [pool for pool in known if pool.nodes])
     found = link.text("Changes, in their order", parse_changes, key=_CHANGES, help="Separated by ; as in a link.") or ()
     for place, change in enumerate(found):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -86,12 +99,12 @@ def changes(snapshot: Snapshot, pools: Sequence[NodePool]) -> tuple[Change, ...]
     return found
 
 
-def _builder(snapshot: Snapshot, pools: Sequence[NodePool]) -> None:
+def _builder(snapshot: Snapshot, known: Sequence[NodePool]) -> None:
     kind = st.selectbox(
         "Add a change", list(_LABEL), format_func=_LABEL.__getitem__, key="_change_kind", width=420
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = _asked(ChangeKind(kind), snapshot, [pool.name for pool in pools])
+        text = _asked(ChangeKind(kind), snapshot, [pool.name for pool in known])
         st.button("Add", key="add-change", icon=":material/add:", on_click=_with, args=(text,), disabled=not text)
 
 
@@ -107,17 +120,17 @@ _LABEL = {
 }
 
 
-def _asked(kind: ChangeKind, snapshot: Snapshot, pools: list[str]) -> str:
+def _asked(kind: ChangeKind, snapshot: Snapshot, names: list[str]) -> str:
     """The widgets of one kind of change; "" while something is missing."""
     if kind is ChangeKind.ADD:
-        pool, count = _pick("Pool", pools), st.number_input("Nodes", 1, 1000, 1, key="_count", width=140)
+        pool, count = _pick("Pool", names), st.number_input("Nodes", 1, 1000, 1, key="_count", width=140)
         return f"add:{pool}={count}" if pool else ""
     if kind in (ChangeKind.DRAIN, ChangeKind.DELETE):
         nodes = [node.name for node in snapshot.nodes]
-        target = _pick("Node or pool", [*(f"pool/{pool}" for pool in pools), *nodes])
+        target = _pick("Node or pool", [*(f"pool/{pool}" for pool in names), *nodes])
         return f"{kind}:{target}" if target else ""
     if kind is ChangeKind.UPGRADE:
-        pool = _pick("Pool", pools)
+        pool = _pick("Pool", names)
         settings = st.text_input(
             "Settings", key="_settings", placeholder="as the pool says; surge:1,unavailable:0,quota:2"
         )
@@ -126,13 +139,13 @@ def _asked(kind: ChangeKind, snapshot: Snapshot, pools: list[str]) -> str:
         place = _pick("Zone", sorted({zone(node) for node in snapshot.nodes} - {""}))
         return f"remove-zone:{place}" if place else ""
     if kind is ChangeKind.TAINT:
-        pool = _pick("Pool", pools)
+        pool = _pick("Pool", names)
         key = st.text_input("Taint", key="_taint", placeholder="team", width=200)
         effect = st.selectbox("Effect", ("NoSchedule", "NoExecute", "PreferNoSchedule"), key="_effect", width=200)
         return f"taint:{pool}={key}:{effect}" if pool and key else ""
     if kind is ChangeKind.UNTAINT:
         known = sorted({taint.key for node in snapshot.nodes for taint in node.taints})
-        pool, key = _pick("Pool", pools), _pick("Taint", known, key="_known_taint")
+        pool, key = _pick("Pool", names), _pick("Taint", known, key="_known_taint")
         return f"untaint:{pool}={key}" if pool and key else ""
     rolling = [w.key for w in snapshot.workloads if w.kind in ("Deployment", "StatefulSet")]
     workload = _pick("Workload", rolling)

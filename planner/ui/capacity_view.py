@@ -114,17 +114,29 @@ def what_fits(answer: CapacityAnswer) -> None:
     )
     rows = [
         {
-            "shape": one.shape,
+            "shape": names,
             "more fit": f"{one.count:,}{'+' if one.is_at_least else ''}" + (" ✗" if not one.count else ""),
             "asks for": ", ".join(f"{format_roughly(n, name)} {name}" for name, n in one.requests.items()) or "nothing",
             "what stops the next": "; ".join(f"{number:,} nodes {reason}" for number, reason in one.obstacles[:3]),
             "quota lets in": one.quota_limit,
             "where": ", ".join(f"{pool or 'no pool'} {zone} ({n:,})" for pool, zone, n in one.by_place[:4]),
         }
-        for one in (*answer.standard, *answer.workloads)
+        for names, one in _alike((*answer.standard, *answer.workloads))
     ]
     fitting = sum(bool(one.count) for one in answer.workloads)
     tables.show(rows, alt=f"One more pod fits of {fitting} of {len(answer.workloads)} workloads", empty="No workload.")
+
+
+def _alike(fits: Sequence[Fit]) -> list[tuple[str, Fit]]:
+    """Shapes with the same answer in one row, under the first one's name."""
+    groups: dict[object, list[Fit]] = {}
+    for one in fits:
+        groups.setdefault((one.requests, one.count, one.obstacles, one.quota_limit), []).append(one)
+    return [(_first_of([one.shape for one in group]), group[0]) for group in groups.values()]
+
+
+def _first_of(names: Sequence[str]) -> str:
+    return names[0] + (f" and {len(names) - 1:,} alike" if len(names) > 1 else "")
 
 
 def stranded(found: Fragments) -> None:
@@ -237,36 +249,42 @@ def _drain(drain: DrainResult, place: int) -> None:
 
 def beside(answer: WhatIfAnswer) -> None:
     """Today and then, side by side: key figures, pools, what fits, verdicts that change."""
-    before, after = answer.before, answer.after
-    today, then = st.columns(2, gap="large")
-    for place, name, one, done, waiting, other in (
-        (today, "Today", before, answer.completing_before, answer.waiting_before, None),
-        (then, "Then", after, answer.completing_after, answer.waiting_after, answer),
-    ):
-        with place:
+    sides = (("Today", answer.before, None), ("Then", answer.after, answer))
+    for column, (name, one, other) in zip(st.columns(2, gap="large"), sides, strict=True):
+        with column:
             st.subheader(name)
-            _figures(one, done, waiting, other)
-            unit = one.fragments.resource
-            if any(line.allocatable.get(unit) for line in one.pools):
+            done = answer.completing_after if other else answer.completing_before
+            _figures(one, done, answer.waiting_after if other else answer.waiting_before, other)
+    unit = answer.before.fragments.resource
+    for column, (name, one, _) in zip(st.columns(2, gap="large"), sides, strict=True):
+        with column:
+            if capacity_pools.shown(one.pools, unit):
+                st.caption(f"GPUs by node pool, {name.lower()}")
                 charts.show(
                     capacity_pools.figure(one.pools, unit), key=f"pools-{name}", alt=capacity_pools.alt(one.pools, unit)
                 )
-    changed = [one for one in answer.fits if one.before != one.after]
+    groups: dict[tuple[int, int], list[str]] = {}
+    for change in answer.fits:
+        if change.before != change.after:
+            groups.setdefault((change.before, change.after), []).append(change.shape)
     st.subheader("What fits, where it changes")
     tables.show(
-        [{"shape": one.shape, "today": one.before, "then": one.after, "difference": one.after - one.before} for one in changed],
-        alt=f"How many more pods fit changes for {words.count(len(changed), 'shape')}",
+        [
+            {"shape": _first_of(names), "today": now, "then": later, "difference": later - now}
+            for (now, later), names in groups.items()
+        ],
+        alt=f"How many more pods fit changes for {words.count(sum(map(len, groups.values())), 'shape')}",
         empty="As many more of every shape fit.",
     )  # fmt: skip
     st.subheader("Rollouts that go otherwise")
     rows = [
         {
-            "workload": one.workload,
-            "today": verdict.words(one.before),
-            "then": verdict.words(one.after),
-            "why": one.sentence,
+            "workload": turned.workload,
+            "today": verdict.words(turned.before),
+            "then": verdict.words(turned.after),
+            "why": turned.sentence,
         }
-        for one in answer.verdicts
+        for turned in answer.verdicts
     ]
     tables.show(
         rows, alt=f"{words.count(len(rows), 'rollout')} go otherwise", empty="Every workload's rollout goes as today."

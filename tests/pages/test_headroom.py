@@ -14,6 +14,10 @@ def figure(app: AppTest, key: str) -> Any:
     return json.loads(chart.proto.spec)
 
 
+def table(app: AppTest, column: str) -> Any:
+    return next(one.value for one in app.dataframe if column in one.value)
+
+
 def test_the_demo_has_a_seat_for_every_gpu() -> None:
     app = visit("headroom")
     values = {one.label: one.value for one in app.metric}
@@ -32,10 +36,9 @@ def test_a_pool_that_is_not_there_is_told() -> None:
 
 
 def test_where_the_next_pod_fits() -> None:
-    table = visit("headroom", full()).dataframe[0].value
-    assert list(table["fits now"]) == ["✗ nowhere"]
+    assert list(table(visit("headroom", full()), "fits now")["fits now"]) == ["✗ nowhere"]
     roomy = snapshot(node("node-0", 1), node("node-9", 2), *worker(1))
-    assert list(visit("headroom", roomy).dataframe[0].value["where"]) == ["node-9"]
+    assert list(table(visit("headroom", roomy), "fits now")["where"]) == ["node-9"]
 
 
 def test_no_gpus_is_said() -> None:
@@ -45,6 +48,57 @@ def test_no_gpus_is_said() -> None:
 def test_above_500_nodes_pools_are_summed_and_opened_by_the_link() -> None:
     many = snapshot(*(node(f"node-{place}", 8, pool=f"pool-{place % 2}") for place in range(600)))
     app = visit("headroom", many)
-    assert {chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")} == {"pools"}
+    charts = {chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")}
+    assert "pools" in charts
+    assert "seats" not in charts
     app = visit("headroom", many, pool="pool-1")
     assert len(figure(app, "seats")["data"][0]["z"]) == 301
+
+
+def test_pools_have_bars_and_limits_typed_in_the_link() -> None:
+    app = visit("headroom", limits="gpu-t4=8")
+    pools = table(app, "limits")
+    row = pools[pools["pool"] == "gpu-t4"].iloc[0]
+    assert (row["GPUs"], row["GPUs held"], row["limits"], row["may grow by"]) == (6, 1.0, "0 to 8 nodes (typed)", "2")
+    assert pools[pools["pool"] == "gpu-a100"].iloc[0]["limits"] == "2 to 2 nodes (gcloud node-pools list)"
+    assert {trace["name"] for trace in figure(app, "pool_bars")["data"]} == {"requested", "free", "room to grow"}
+
+
+def test_without_limits_growth_is_unknown() -> None:
+    app = visit("headroom", full())
+    assert list(table(app, "limits")["limits"]) == ["unknown"]
+    assert "Nobody says yet" in said(app)
+
+
+def test_a_typed_shape_says_number_place_and_what_stops_the_next() -> None:
+    roomy = snapshot(node("node-0", 1), node("node-9", 2), *worker(1))
+    app = visit("headroom", roomy, shape="gpu=1,cpu=1")
+    assert "2 more fit, in gpu (2); then 2 nodes lack nvidia.com/gpu." in said(app)
+    assert "0/2 nodes are available: 2 Insufficient nvidia.com/gpu." in said(app)
+    none = said(visit("headroom", roomy, shape="gpu=3"))
+    assert "none fits" in none.lower()
+
+
+def test_a_shape_that_is_none_is_a_sentence() -> None:
+    assert "is not an amount of a resource" in said(visit("headroom", shape="gpu"))
+
+
+def test_what_fits_has_a_row_for_every_shape_and_its_reason() -> None:
+    fits = table(visit("headroom"), "more fit")
+    worker_row = fits[fits["shape"] == "Deployment/prod/ml-worker"].iloc[0]
+    assert worker_row["more fit"] == "0 ✗"
+    assert worker_row["what stops the next"].startswith("6 nodes lack nvidia.com/gpu")
+    assert fits["shape"].iloc[0].startswith("1 GPU")
+
+
+def test_stranded_gpus_have_a_reason_by_size_of_pod() -> None:
+    app = visit("headroom", size="pods of 4")
+    stranded = table(app, "of no use")
+    assert list(stranded["reason"]) == ["taint"]
+    assert "Weng et al." in said(app)
+
+
+def test_physical_gpus_stand_apart_from_what_is_offered() -> None:
+    supply = table(visit("headroom"), "physical GPUs")
+    assert int(supply["physical GPUs"].sum()) == 27
+    assert set(supply["offered as"]) == {"whole"}

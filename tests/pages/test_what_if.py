@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.clusters import full, node, snapshot, worker
+from tests.pages.visiting import said, visit
+
+
+def table(app: AppTest, column: str) -> Any:
+    return next(one.value for one in app.dataframe if column in one.value)
+
+
+def metrics(app: AppTest, label: str) -> list[str]:
+    return [one.value for one in app.metric if one.label == label]
+
+
+def test_without_a_change_the_page_says_how_to_add_one() -> None:
+    app = visit("what_if")
+    assert "Add a change above" in said(app)
+    assert "add:POOL=N" in list(table(app, "written")["written"])
+
+
+def test_nodes_added_stand_beside_today() -> None:
+    app = visit("what_if", full(), changes="add:gpu=2", limits="gpu=9")
+    assert "Every change gets through" in said(app)
+    nodes = metrics(app, "Nodes")
+    assert int(nodes[1]) - int(nodes[0]) == 2
+    changed = table(app, "difference")
+    assert changed["difference"].iloc[0] == 2
+    assert table(app, "then")["then"].iloc[0] == 2
+
+
+def test_growth_past_the_limit_is_said() -> None:
+    app = visit("what_if", full(), changes="add:gpu=2", limits="gpu=2")
+    assert "past what 0 to 2 nodes (typed) allows" in said(app)
+
+
+def test_a_drain_names_budgets_and_pods_without_a_place() -> None:
+    app = visit("what_if", changes="drain:pool/web")
+    words = said(app)
+    assert "Not every change gets through" in words
+    assert "held back by the disruption budget web" in words
+    assert set(table(app, "budget")["budget"]) == {"web"}
+    assert "Deployment/prod/web" in list(table(app, "waited before")["workload"])
+
+
+def test_rollouts_that_go_otherwise_are_listed() -> None:
+    app = visit("what_if", full(), changes="add:gpu=1", limits="gpu=9")
+    verdicts = table(app, "why")
+    assert list(verdicts["workload"]) == ["Deployment/ml/worker"]
+    assert list(verdicts["then"]) == ["✓ Completes"]
+
+
+def test_a_change_is_added_and_removed_by_clicking() -> None:
+    app = visit("what_if", snapshot(node("node-0", 2), *worker(1)))
+    app.button(key="add-change").click().run()
+    assert app.text_input(key="changes").value == "add:gpu=1"
+    assert "Pool gpu grows from 1 to 2 nodes" in said(app)
+    app.selectbox(key="_change_kind").set_value("drain").run()
+    app.button(key="add-change").click().run()
+    assert app.text_input(key="changes").value == "add:gpu=1;drain:pool/gpu"
+    app.button(key="remove-0").click().run()
+    assert app.text_input(key="changes").value == "drain:pool/gpu"
+
+
+def test_a_link_with_something_else_is_a_sentence() -> None:
+    assert "is not a change" in said(visit("what_if", changes="format:disk"))
+    assert "there is no pool nowhere" in said(visit("what_if", changes="add:nowhere=1"))
