@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from planner import plan_memory
+from planner.cli.cluster import read_cluster
 from planner.cli.rollout import EXIT_STATUS
 from planner.errors import InputError
 from planner.inventory import cadvisor
@@ -32,7 +33,6 @@ from planner.memory.wording import measured_bytes
 from planner.plan_memory import MemoryPlan, MemoryWhatIf
 from planner.quantity import parse
 from planner.sources import kubectl
-from planner.sources.cluster import read_cluster
 from planner.vocabulary import MEMORY
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from planner import plan_restarts
+from planner.cli.cluster import read_cluster
 from planner.cli.usage_options import print_csv, print_table, prometheus_options, usage_over_time
 from planner.errors import InputError
 from planner.inventory.model import PodLog, Snapshot
@@ -19,7 +20,7 @@ from planner.memory.wording import count, duration, short_name
 from planner.plan_restarts import Cure, RestartPlan
 from planner.report import restarts_document
 from planner.sources import pod_logs
-from planner.sources.cluster import CONTEXT_PREFIX, read_cluster
+from planner.sources.cluster import CONTEXT_PREFIX
 
 
 @click.command("restarts")

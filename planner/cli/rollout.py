@@ -8,16 +8,21 @@ from pathlib import Path
 
 import click
 
-from planner import plan
+from planner import plan, plan_strategy_cost
 from planner.capacity.node_pools import pools
+from planner.cli.cluster import read_cluster
+from planner.cli.prices import read_discounts
+from planner.cli.usage_options import print_table
 from planner.errors import ChangeError, InputError
 from planner.inventory.model import Snapshot
 from planner.inventory.pool_limits import parse_typed_limits
+from planner.plan_strategy_cost import StrategyCosts, StrategyPrice
 from planner.report import rollout_document
 from planner.results import RolloutResult, Verdict
 from planner.scenario import Scenario, WorkloadChange
 from planner.sources import node_pools
-from planner.sources.cluster import read_cluster
+from planner.sources.prices import load_book
+from planner.spot.economics import usd
 
 EXIT_STATUS = {Verdict.COMPLETES: 0, Verdict.STUCK: 2, Verdict.NEEDS_GROWTH: 3, Verdict.UNKNOWN: 2}
 
@@ -50,6 +55,15 @@ def _number_or_share(text: str | None) -> int | str | None:
     type=click.FloatRange(min=0),
     help="Until a new node takes pods; else 300 with GPUs, 150 without.",
 )
+@click.option("--costs", "with_costs", is_flag=True,
+              help="What each strategy's spare GPUs cost a month, against the Ready pods it gives up.")  # fmt: skip
+@click.option("--rollouts-per-month", type=click.FloatRange(0, 10_000), help="For --costs; else 20.")
+@click.option("--scale-down-seconds", type=click.FloatRange(min=0),
+              help="For --costs: until the autoscaler takes a node back; else 600.")  # fmt: skip
+@click.option("--prices", "own", multiple=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="For --costs: a CSV of your own prices; repeatable.")  # fmt: skip
+@click.option("--discount", "discounts", multiple=True, metavar="CATEGORY=SHARE",
+              help="For --costs: negotiated discount, such as Standard=0.15; repeatable.")  # fmt: skip
 @click.option(
     "--output",
     "-o",
@@ -74,6 +88,11 @@ def command(
     pool_files: tuple[str, ...],
     limits: str,
     node_arrival_seconds: float | None,
+    with_costs: bool,
+    rollouts_per_month: float | None,
+    scale_down_seconds: float | None,
+    own: tuple[Path, ...],
+    discounts: tuple[str, ...],
     output: str,
 ) -> int:
     """Will this rollout finish?
@@ -103,11 +122,24 @@ def command(
     known = tuple(one for name in pool_files for one in node_pools.read(name)) + parse_typed_limits(limits)
     growing = pools(plan.compiled(snapshot), known) if known else ()
     result = plan.rollout(snapshot, scenario, growing, node_arrival_seconds)
+    costs = None
+    if with_costs:
+        asked = {
+            "rollouts_per_month": rollouts_per_month,
+            "scale_down_seconds": scale_down_seconds,
+            "node_start_seconds": node_arrival_seconds,
+        }
+        book = load_book(own).with_discounts(read_discounts(discounts))
+        costs = plan_strategy_cost.costs_of(snapshot, scenario, result.workloads[0].workload, book, asked)
     if output == "json":
-        document = rollout_document(result, scenario=scenario, digest=snapshot.digest, source=snapshot.source)
+        document = rollout_document(
+            result, scenario=scenario, digest=snapshot.digest, source=snapshot.source, costs=costs
+        )
         click.echo(json.dumps(document, indent=2))
     else:
         _print(result, snapshot)
+        if costs is not None:
+            _print_costs(costs)
     return EXIT_STATUS[result.verdict]
 
 
@@ -156,3 +188,46 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
     for finding in result.findings:
         click.echo(f"\n{finding.severity.value}: {finding.what}. {finding.mend}")
     click.echo(f"\nfrom {snapshot.source}")
+
+
+def _print_costs(costs: StrategyCosts) -> None:
+    """The sentence, and the strategies that no other beats in Ready pods, time and spare GPUs; JSON has all."""
+    click.echo("\nWhat each strategy costs")
+    if costs.sentence:
+        click.echo(costs.sentence)
+    for note in costs.notes:
+        click.echo(note)
+    shown = [one for one in costs.strategies if one.is_worth and one.cost]
+    if not shown:
+        return
+    click.echo("")
+    print_table([_cost_row(one) for one in shown])
+    terms = costs.terms
+    click.echo(
+        f"\nUSD a month: spare nodes kept on demand, kept on spot, or added for each of {terms.rollouts_per_month:g} "
+        f"rollouts ({terms.node_start_seconds:g} s before, {terms.scale_down_seconds:g} s after it). What is stuck today "
+        "is shown as it would be with them."
+    )
+    if costs.as_of:
+        click.echo(
+            f"Nodes like pool {costs.node_pool}'s: {costs.machine_type} in {costs.region_id}, as of {costs.as_of}."
+        )
+
+
+def _cost_row(one: StrategyPrice) -> dict[str, object]:
+    def money(amount: float | None) -> str:
+        return "no price" if amount is None else usd(amount)
+
+    cost = one.cost
+    assert cost is not None
+    assert one.seconds is not None
+    return {
+        "strategy": f"{one.name} (now)" if one.is_current else one.name,
+        "today": one.verdict.value,
+        "lowest Ready": f"{one.lowest_ready} of {one.replicas}",
+        "extra GPUs": one.extra_gpus,
+        "on demand": money(cost.kept_on_demand_usd),
+        "on spot": money(cost.kept_on_spot_usd),
+        "added": money(cost.added_usd),
+        "minutes": f"{one.seconds / 60:.1f}",
+    }

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from planner import plan_savings
+from planner.cli.cluster import read_cluster
 from planner.cli.prices import read_discounts
 from planner.cli.usage_options import print_csv, print_table
 from planner.errors import InputError
@@ -17,7 +18,6 @@ from planner.inventory.model import Snapshot
 from planner.plan_savings import AssumptionRow, SavingsAnswer
 from planner.pricing.model import PriceBook
 from planner.report import savings_document, savings_rows
-from planner.sources.cluster import read_cluster
 from planner.sources.prices import load_book
 from planner.spot.assumptions import SETTINGS, Capacity, Fallback, Life, Work
 from planner.spot.checks import CHECK_NAME, Status

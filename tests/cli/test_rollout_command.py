@@ -1,0 +1,145 @@
+"""``headroom rollout``: sentences, exit status, the JSON document, and what bad input says."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from planner.cli import main
+from planner.sources.prices import data_folder
+from tests.capacity.clusters import deployment, node, pod_spec
+
+Object = dict[str, object]
+SERVE = "deployment/prod/llm-serve"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main(["rollout", *arguments])
+    out, err = capsys.readouterr()
+    return int(str(stopped.value.code or 0)), out, err
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> str:
+    """One GPU, held by the only pod of ``ml/worker``."""
+    items = [node("gpu-0", pool="gpu", gpus=1), *deployment("worker", ["gpu-0"], pod_spec(gpus=1))]
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), encoding="utf-8")
+    return str(path)
+
+
+# ── verdicts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_stuck_exits_2_with_cycle_message_and_ways_out(capsys: pytest.CaptureFixture[str], cluster: str) -> None:
+    status, out, err = run(capsys, cluster, "-w", "deployment/ml/worker")
+    assert status == 2
+    assert out.startswith("stuck: the new pod needs 1 nvidia.com/gpu on a node of pool gpu; all 1 nvidia.com/gpu there")
+    assert "kube-scheduler: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu." in out
+    assert "way out: maxSurge 0, maxUnavailable 1" in out
+    assert err == ""
+
+
+def test_completes_exits_0(capsys: pytest.CaptureFixture[str], cluster: str) -> None:
+    options = ("--max-surge", "0", "--max-unavailable", "1")
+    status, out, _ = run(capsys, cluster, "-w", "deployment/ml/worker", *options)
+    assert (status, out.split(",")[0]) == (0, "completes in 2 steps")
+    assert run(capsys, cluster, "-w", "deployment/ml/worker", "--recreate")[0] == 0
+
+
+def test_a_percentage_is_taken_as_written(capsys: pytest.CaptureFixture[str], cluster: str) -> None:
+    status, _, _ = run(capsys, cluster, "-w", "deployment/ml/worker", "--max-surge", "0%", "--max-unavailable", "100%")
+    assert status == 0
+
+
+def test_a_patch_from_a_file(capsys: pytest.CaptureFixture[str], cluster: str, tmp_path: Path) -> None:
+    patch = tmp_path / "patch.yaml"
+    patch.write_text("spec: {template: {spec: {nodeSelector: {disk: ssd}}}}", encoding="utf-8")
+    status, out, _ = run(capsys, cluster, "-w", "deployment/ml/worker", "--patch", str(patch))
+    assert status == 2
+    assert "no node matches the new pod (1 that its node selector or affinity rules out)" in out
+
+
+def test_a_manifest_with_a_new_workload(capsys: pytest.CaptureFixture[str], cluster: str, tmp_path: Path) -> None:
+    manifest = tmp_path / "new.yaml"
+    new = deployment("other", [], pod_spec(gpus=1), replicas=1)[0]
+    new["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/other:1"
+    manifest.write_text(json.dumps(new), encoding="utf-8")
+    status, out, err = run(capsys, cluster, "-f", str(manifest))
+    assert (status, err) == (2, "")
+    assert "nvidia.com/gpu" in out
+
+
+def test_pods_that_never_get_ready(capsys: pytest.CaptureFixture[str], cluster: str) -> None:
+    status, out, _ = run(capsys, cluster, "-w", "deployment/ml/worker", "--recreate", "--never-ready")
+    assert status == 2
+    assert "never became Ready" in out
+
+
+def test_without_a_workload_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "demo")
+    assert status == 0
+    assert out.splitlines()[0].endswith("could not be rolled out now.")
+    assert any(line.startswith("stuck") and "prod/llm-serve" in line for line in out.splitlines())
+
+
+def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "demo", "-w", SERVE, "--output", "json")
+    document = json.loads(out)
+    assert status == 2
+    assert document["format"] == "headroom.rollout/v1"
+    assert document["cluster"]["source"] == "demo"
+    assert document["scenario"]["changes"][0]["workload"] == SERVE
+    assert document["result"]["verdict"] == "stuck"
+    assert document["result"]["workloads"][0]["timeline"][0]["tick"] == -1
+
+
+# ── bad input ────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("demo", "-w", "deployment/prod/ml-worke"), "Did you mean Deployment/prod/ml-worker?"),
+        (("demo", "-w", "ml-worker"), "is not a workload. Write it as kind/namespace/name"),
+        (("demo", "-w", SERVE, "--max-surge", "lots"), "lots"),
+        (("demo", "-w", SERVE, "--max-surge", "0", "--max-unavailable", "0"), "both 0"),
+        (("demo", "-w", SERVE, "--patch", "nowhere.yaml"), "nowhere.yaml: can't be read"),
+        (("demo", "-f", "nowhere.yaml"), "nowhere.yaml: can't be read"),
+        (("nowhere.json",), "nowhere.json"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_exits_1(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+) -> None:
+    status, out, err = run(capsys, *arguments)
+    assert status == 1
+    assert out == ""
+    assert err.startswith("headroom: ")
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_a_cut_off_dump_is_answered_with_a_warning() -> None:
+    whole = gzip.decompress((data_folder() / "demo" / "cluster.json.gz").read_bytes())
+    command = [sys.executable, "-c", "from planner.cli import main; main()", "rollout", "-", "--workload"]
+    done = subprocess.run(
+        [*command, "deployment/prod/ml-worker"], input=whole[:300_000], capture_output=True, check=False
+    )
+    assert b"headroom: warning: standard input: its List is damaged or cut off" in done.stderr
+    assert b"what follows is missing" in done.stderr
+    assert done.stdout
+
+
+def test_many_warnings_are_counted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    broken: list[Object] = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n-{i}"}, "status": {"allocatable": {"cpu": "1K"}}}
+        for i in range(8)
+    ]
+    path = tmp_path / "broken.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("gpu-0"), *broken]}), "utf-8")
+    _, _, err = run(capsys, str(path))
+    assert err.count("headroom: warning: ") == 6
+    assert "3 more like these" in err
