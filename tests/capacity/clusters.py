@@ -49,7 +49,12 @@ def pod_spec(*, gpus: int = 0, cpu: str = "1", memory: str = "1Gi", **more: Any)
     if gpus:
         requests["nvidia.com/gpu"] = str(gpus)
     limits = {"nvidia.com/gpu": str(gpus)} if gpus else {}
-    return {"containers": [{"name": "main", "resources": {"requests": requests, "limits": limits}}], **more}
+    return {
+        "containers": [
+            {"name": "main", "image": "registry.example/app:1", "resources": {"requests": requests, "limits": limits}}
+        ],
+        **more,
+    }
 
 
 def deployment(

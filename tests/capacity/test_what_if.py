@@ -1,0 +1,210 @@
+"""Changes to a cluster: as they are written, and what each leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.capacity.changes import FORMS, ChangeKind, parse_changes, text_of
+from planner.capacity.what_if import Changed, apply
+from planner.errors import ChangeError
+from planner.inventory.model import Snapshot
+from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy, parse_typed_limits
+from planner.scheduling.cluster import Cluster
+from planner.sources import demo
+from tests.capacity.clusters import Item, budget, deployment, node, pod_spec, snapshot
+
+
+def made(text: str, *items: Item | list[Item], limits: tuple[PoolLimits, ...] = ()) -> Changed:
+    return apply(Cluster(snapshot(*items)), parse_changes(text), limits)
+
+
+def where(found: Snapshot, name: str) -> list[str]:
+    """Nodes of a workload's pods, sorted; "" for one that waits."""
+    return sorted(pod.node_name for pod in found.pods if pod.labels.get("app") == name)
+
+
+def pair() -> list[Item]:
+    return [node("n0", pool="t4", gpus=2, zone="a"), node("n1", pool="t4", gpus=2, zone="b")]
+
+
+# ── texts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_list_reads_back_as_it_is_written() -> None:
+    text = "add:t4=2;drain:n0;delete:pool/t4;upgrade:t4=surge:1,quota:0;remove-zone:a;taint:t4=x:NoExecute;untaint:t4=x"
+    assert text_of(parse_changes(text)) == text
+    assert text_of(parse_changes(" add: t4 = 2 ; ; ")) == "add:t4=2"
+    assert set(FORMS) == set(ChangeKind)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "grow:t4=1", "add:t4", "add:t4=0", "add:t4=-1", "add:t4=x", "add:=1", "add:t4=99999", "drain:", "drain:n0=1",
+        "taint:t4=x", "taint:t4=x:Never", "upgrade:t4=speed:2", "upgrade:t4=surge:x", "resize:a=cpu:1", "resize:a/b/c",
+        "resize:a/b/c=cpu", "remove-zone:a=1", "add:t4<script>=1", ";".join(["drain:n0"] * 13),
+    ],
+)  # fmt: skip
+def test_what_is_no_change_is_said_so(text: str) -> None:
+    with pytest.raises(ChangeError):
+        parse_changes(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "add:nowhere=1",
+        "drain:n9",
+        "drain:pool/nowhere",
+        "remove-zone:z",
+        "untaint:t4=none",
+        "resize:Deployment/ml/x=cpu:1",
+    ],
+)
+def test_what_is_not_there_is_said_so(text: str) -> None:
+    with pytest.raises(ChangeError):
+        made(text, pair())
+
+
+# ── nodes come ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_added_nodes_bring_their_daemons_and_take_pods_that_wait() -> None:
+    daemon: Item = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agent", "namespace": "ml", "uid": "agent"},
+        "spec": {"selector": {}, "template": {"metadata": {"labels": {"app": "agent"}}, "spec": pod_spec(cpu="500m")}},
+    }
+    found = made("add:t4=1", pair(), daemon, deployment("a", ["n0", "n0", "n1", "n1", ""], pod_spec(gpus=1)))
+    (new,) = {n.name for n in found.snapshot.nodes} - {"n0", "n1"}
+    assert where(found.snapshot, "agent") == [new]
+    assert where(found.snapshot, "a").count(new) == 1
+    assert "" not in where(found.snapshot, "a")
+    assert found.steps[0].sentence == "pool t4 grows from 2 to 3 nodes"
+
+
+def test_growth_past_a_limit_is_not_done_and_made_all_the_same() -> None:
+    found = made("add:t4=2", pair(), limits=parse_typed_limits("t4=3"))
+    assert not found.steps[0].is_done
+    assert found.steps[0].sentence.endswith("past what 0 to 3 nodes (typed) allows")
+    assert len(found.snapshot.nodes) == 4
+
+
+# ── nodes go ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_drain_leaves_the_node_cordoned_and_the_pods_elsewhere() -> None:
+    found = made("drain:n0", pair(), deployment("a", ["n0"], pod_spec(gpus=1)))
+    assert where(found.snapshot, "a") == ["n1"]
+    assert [n.is_cordoned for n in found.snapshot.nodes] == [True, False]
+    assert found.steps[0].drain is not None
+
+
+def test_lost_nodes_take_their_pods_whatever_budgets_say() -> None:
+    apps = deployment("a", ["n0", "n0", "n1"], pod_spec(gpus=1))
+    found = made("delete:n0", pair(), apps, budget("a", minAvailable=3))
+    assert [n.name for n in found.snapshot.nodes] == ["n1"]
+    assert where(found.snapshot, "a") == ["", "n1", "n1"]
+    assert found.steps[0].sentence == "n0 deleted: 2 pods had to go, 1 of their successors find no node"
+    assert not found.steps[0].is_done
+
+
+def test_a_zone_goes_with_all_its_nodes() -> None:
+    found = made("remove-zone:a", pair(), deployment("a", ["n0"], pod_spec(gpus=1)))
+    assert [n.name for n in found.snapshot.nodes] == ["n1"]
+    assert where(found.snapshot, "a") == ["n1"]
+    assert found.steps[0].is_done
+
+
+def test_changes_are_made_on_what_the_one_before_left() -> None:
+    apps = deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1))
+    alone, after = made("delete:n0", pair(), apps), made("add:t4=1;delete:n0", pair(), apps)
+    assert where(alone.snapshot, "a").count("") == 2
+    assert where(after.snapshot, "a").count("") == 0
+
+
+# ── upgrades ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_surge_upgrade_replaces_every_node_and_keeps_the_pods() -> None:
+    found = made("upgrade:t4", pair(), deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1)))
+    assert found.steps[0].sentence == "pool t4 upgraded in 2 steps (surge 1, unavailable 0): 4 pods evicted"
+    assert found.steps[0].is_done
+    assert {n.name for n in found.snapshot.nodes}.isdisjoint({"n0", "n1"})
+    assert len(found.snapshot.nodes) == 2
+    assert "" not in where(found.snapshot, "a")
+
+
+def test_without_room_for_surge_the_upgrade_cannot_begin() -> None:
+    found = made("upgrade:t4=quota:0", pair())
+    assert found.steps[0].sentence == "pool t4 can't be upgraded: it needs 1 more nodes and the quota lets in 0"
+    assert not found.steps[0].is_done
+
+
+def test_unavailable_nodes_leave_pods_waiting_meanwhile() -> None:
+    found = made(
+        "upgrade:t4=surge:0,unavailable:1", pair(), deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1))
+    )
+    assert "at worst 2 evicted pods wait for a node" in found.steps[0].sentence
+    assert sorted(n.name for n in found.snapshot.nodes) == ["n0", "n1"]
+    assert "" not in where(found.snapshot, "a")
+
+
+def test_an_upgrade_waits_for_budgets() -> None:
+    apps = deployment("a", ["n0", "n1"], pod_spec(gpus=1))
+    found = made("upgrade:t4", pair(), apps, budget("a", minAvailable=2))
+    assert "2 held back by a (GKE deletes them after an hour)" in found.steps[0].sentence
+
+
+def test_blue_green_needs_the_pool_twice() -> None:
+    limits = (
+        PoolLimits(
+            name="t4",
+            source=LimitSource.GCLOUD,
+            upgrade=UpgradeSettings(strategy=UpgradeStrategy.BLUE_GREEN, max_surge=0),
+        ),
+    )
+    apps = deployment("a", ["n0", "n1"], pod_spec(gpus=1))
+    assert not made("upgrade:t4=quota:1", pair(), apps, limits=limits).steps[0].is_done
+    found = made("upgrade:t4", pair(), apps, limits=limits)
+    assert "blue-green, 2 more nodes meanwhile" in found.steps[0].sentence
+    assert len(found.snapshot.nodes) == 2
+
+
+# ── taints and workloads ─────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_taint_keeps_new_pods_out_and_no_execute_those_that_are_there() -> None:
+    apps = deployment("a", ["n0"], pod_spec(gpus=1))
+    stays = made("taint:t4=x:NoSchedule", pair(), apps)
+    assert where(stays.snapshot, "a") == ["n0"]
+    goes = made("taint:t4=x:NoExecute", pair(), apps)
+    assert where(goes.snapshot, "a") == [""]
+    assert not goes.steps[0].is_done
+    back = made("taint:t4=x:NoExecute;untaint:t4=x", pair(), apps)
+    assert where(back.snapshot, "a") in (["n0"], ["n1"])
+
+
+def test_a_resized_workload_is_rolled_out() -> None:
+    found = made("resize:Deployment/ml/a=replicas:3", pair(), deployment("a", ["n0"], pod_spec(gpus=1)))
+    assert len(where(found.snapshot, "a")) == 3
+    workload = found.snapshot.workload("Deployment/ml/a")
+    assert workload is not None
+    assert workload.replicas == 3
+
+
+def test_a_resize_that_is_stuck_says_why() -> None:
+    apps = deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1))
+    found = made("resize:Deployment/ml/a=memory:64Gi", pair(), apps)
+    assert not found.steps[0].is_done
+    assert "stuck" in found.steps[0].sentence
+
+
+def test_a_resized_deployments_new_pods_are_its_own_in_later_changes() -> None:
+    apps = deployment("a", ["n0"], pod_spec(gpus=1))
+    found = made("resize:Deployment/ml/a=cpu:2;delete:n0;delete:n1", pair(), apps)
+    assert where(found.snapshot, "a") == [""]
+
+
+def test_every_kind_of_change_on_the_demo() -> None:
+    cluster = Cluster(demo.read())
+    for text in (
+        "add:gpu-l4=1",
+        "upgrade:gpu-l4",
+        "remove-zone:asia-northeast3-b",
+        "resize:Deployment/prod/web=replicas:9",
+    ):
+        found = apply(cluster, parse_changes(text))
+        after = Cluster(found.snapshot)
+        assert (after.requested <= after.allocatable).all(), text
