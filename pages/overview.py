@@ -1,7 +1,7 @@
 import streamlit as st
 
 from planner import plan
-from planner.ui import cache, findings, overview_view, session
+from planner.ui import cache, costs_view, findings, overview_view, session
 
 st.title("Overview")
 snapshot = session.cluster()
@@ -23,5 +23,7 @@ with gpus:
     findings.show(found, at_most=5)
     st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
 
+st.subheader("What it costs")
+costs_view.show(snapshot)
 st.subheader("Every workload")
 overview_view.table(overview)

@@ -43,7 +43,7 @@ with picture:
 st.subheader("Is it fit for spot?")
 savings_view.checklist(fitness)
 st.subheader("What the discount was")
-savings_view.history(savings_inputs.price_book(), derived)
+savings_view.history(cache.price_book(), derived)
 st.subheader("The numbers and what they rest on")
 savings_view.step_table(saved)
 table = plan_savings.table(derived, asked, assumptions)

@@ -37,6 +37,7 @@ from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.requests import pod_requests
 from planner.scheduling.selectors import node_affinity_matches, tolerates_taints
 from planner.spot.assumptions import Setting
+from planner.spot.economics import usd
 from planner.vocabulary import HOURS_PER_MONTH, is_gpu_resource
 
 _MOST_OTHER_NODES: Final = 8  # tried at most for pods of others that wait for the same nodes
@@ -133,7 +134,7 @@ class SpareNeeds:
     node: str
     needs: tuple[StrategyNeed, ...]  # row by row of the grid without 0/0, then Recreate
     others_nodes: int  # nodes that pods of others take, before a spare one is free
-    others: tuple[str, ...]  # these pods
+    others: tuple[str, ...]  # whose pods these are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,7 +290,7 @@ def _pods_per_node(cluster: Cluster, node: Node, workload: Workload) -> int:
 
 
 def _waiting_for(cluster: Cluster, node: Node, workload: Workload) -> tuple[str, ...]:
-    """Pods of others that wait for GPUs and could go to `node`."""
+    """Whose pods wait for GPUs and could go to `node`, as namespace/name; not the workload's own."""
     keys = workload_keys(cluster.snapshot)
 
     def is_one(pod: Pod) -> bool:
@@ -301,7 +302,8 @@ def _waiting_for(cluster: Cluster, node: Node, workload: Workload) -> tuple[str,
         )
 
     waiting = (cluster.snapshot.pods[i] for i in cluster.waiting)
-    return tuple(f"{pod.namespace}/{pod.name}" for pod in waiting if is_one(pod))
+    names = (keys.get(pod.uid, f"Pod/{pod.namespace}/{pod.name}").partition("/")[2] for pod in waiting if is_one(pod))
+    return tuple(dict.fromkeys(names))
 
 
 # ── what that costs ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -347,6 +349,22 @@ def price_strategies(
         region_id=price.region_id if price else "",
         as_of=price.as_of if price else "",
     )
+
+
+def costs_of(
+    snapshot: Snapshot, scenario: Scenario, key: str, book: PriceBook, asked: Mapping[str, float | None]
+) -> StrategyCosts:
+    """Every strategy of the Deployment `key` priced, from the scenario on.
+
+    Raises
+    ------
+    ChangeError
+        When `key` is no Deployment of the scenario.
+    InputError
+        For values that are impossible.
+    """
+    grid = plan.strategy_grid(snapshot, scenario, key)
+    return price_strategies(snapshot, book, spare_needs(snapshot, scenario, grid), asked)
 
 
 def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterator[str]:
@@ -458,4 +476,4 @@ def remedy_cost(snapshot: Snapshot, book: PriceBook, remedy: Remedy, terms: Spar
     idle = terms.scale_down_seconds if terms else SCALE_DOWN_SECONDS
     kept = remedy.extra_nodes * hourly * HOURS_PER_MONTH
     once = remedy.extra_nodes * hourly * (start + remedy.seconds + idle) / 3600
-    return f"${kept:,.0f} a month kept, ${once:,.2f} for one rollout"
+    return f"{usd(kept)} a month kept, {usd(once)} for one rollout"

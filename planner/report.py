@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # rooms that a rollout's document doesn't need stay unloaded
     from planner.plan_capacity import CapacityAnswer, WhatIfAnswer
     from planner.plan_restarts import RestartPlan
     from planner.plan_savings import AssumptionRow, Derived, SavingsAnswer
+    from planner.plan_strategy_cost import StrategyCosts
     from planner.spot.suitability import Suitability
 
 ROLLOUT_FORMAT = "headroom.rollout/v1"
@@ -25,17 +26,20 @@ SAVINGS_FORMAT = "headroom.savings/v1"
 CAPACITY_FORMAT = "headroom.capacity/v1"
 
 
-def rollout_document(result: RolloutResult, *, scenario: Scenario, digest: str, source: str) -> dict[str, Any]:
-    """What was asked, of which snapshot, and the whole answer.
+def rollout_document(
+    result: RolloutResult, *, scenario: Scenario, digest: str, source: str, costs: StrategyCosts | None = None
+) -> dict[str, Any]:
+    """What was asked, of which snapshot, and the whole answer; with `costs`, what each strategy's spare GPUs cost.
 
-    Amounts are integers in the planner's units (millicores, bytes, devices), times are seconds.
+    Amounts are integers in the planner's units (millicores, bytes, devices), times are seconds, money is USD a month.
     """
-    return {
+    document = {
         "format": ROLLOUT_FORMAT,
         "cluster": {"source": source, "digest": digest},
         "scenario": plain(scenario),
         "result": plain(result),
     }
+    return document | ({"strategy_costs": plain(costs)} if costs else {})
 
 
 def restarts_document(found: RestartPlan, *, digest: str, source: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from planner import plan, plan_strategy_cost
 from planner.inventory.model import FrozenMap, Snapshot
-from planner.plan_strategy_cost import StrategyCosts, StrategyPrice, price_strategies, remedy_cost, spare_needs
+from planner.plan_strategy_cost import StrategyCosts, StrategyPrice, costs_of, remedy_cost
 from planner.pricing.strategy_cost import SpareTerms
 from planner.results import RemedyKind, Verdict
 from planner.scenario import Scenario, WorkloadChange
@@ -22,8 +22,7 @@ OWN = {"on_demand_usd_per_gpu_hour": 0.35, "spot_usd_per_gpu_hour": 0.19}
 
 def costs(cluster: Snapshot, key: str, *, asked: dict[str, float] | None = None, **change: object) -> StrategyCosts:
     scenario = Scenario(changes=(WorkloadChange(workload=key, **change),))  # type: ignore[arg-type]
-    grid = plan.strategy_grid(cluster, scenario, key)
-    return price_strategies(cluster, BOOK, spare_needs(cluster, scenario, grid), asked or {})
+    return costs_of(cluster, scenario, key, BOOK, asked or {})
 
 
 def named(found: StrategyCosts, name: str) -> StrategyPrice:
@@ -95,7 +94,7 @@ def test_the_demos_server_needs_whole_nodes_and_someone_is_before_it() -> None:
     swap = named(found, "Unavailable 1")
     assert (swap.verdict, swap.needs_room, swap.extra_gpus) == (Verdict.STUCK, True, 0)
     assert len(found.notes) == 1
-    assert found.notes[0].startswith("llm-lab/llm-canary-")
+    assert found.notes[0].startswith("llm-lab/llm-canary waits for")
     assert "1 node first" in found.notes[0]
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.plan_strategy_cost import StrategyCosts, StrategyPrice
 from planner.results import GridCell, StrategyGrid, Verdict
+from planner.spot.economics import usd
 
 _CODES = (Verdict.COMPLETES, Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN)
 _WORDS_BELOW = 14  # columns up to which a cell has room for its number beside the glyph
 _GLYPH_BELOW = 30
 
 
-def figure(grid: StrategyGrid) -> go.Figure:
+def figure(grid: StrategyGrid, costs: StrategyCosts | None = None) -> go.Figure:
     """Rows maxSurge, columns maxUnavailable; glyph and peak GPUs in each cell, today's strategy outlined.
+
+    With `costs`, a cell's hover says what its spare GPUs cost.
 
     A Plotly heatmap's cells can't be selected in Streamlit, so a transparent square lies on each; its ``customdata`` is
     ``[maxSurge, maxUnavailable]``.
@@ -37,7 +41,10 @@ def figure(grid: StrategyGrid) -> go.Figure:
         )
     )
     cells = [cell for row in grid.cells for cell in row if cell.is_valid]
-    drawn.add_trace(_squares(cells, size=max(8, min(34, 330 // max(1, len(surges))))))
+    prices = (
+        {(one.max_surge, one.max_unavailable): one for one in costs.strategies if not one.is_recreate} if costs else {}
+    )
+    drawn.add_trace(_squares(cells, prices, size=max(8, min(34, 330 // max(1, len(surges))))))
     current = [cell for cell in cells if cell.is_current]
     drawn.add_trace(_outline(current, size=26 if len(surges) <= _WORDS_BELOW else 10))
     drawn.update_xaxes(type="category", title_text="maxUnavailable", showgrid=False)
@@ -64,14 +71,14 @@ def _text(cell: GridCell, columns: int) -> str:
     return f"{glyph} {cell.peak_gpus or cell.peak_pods}" if columns <= _WORDS_BELOW else glyph
 
 
-def _squares(cells: list[GridCell], size: int) -> go.Scatter:
+def _squares(cells: list[GridCell], prices: dict[tuple[int, int], StrategyPrice], size: int) -> go.Scatter:
     return go.Scatter(
         x=[str(cell.max_unavailable) for cell in cells],
         y=[str(cell.max_surge) for cell in cells],
         mode="markers",
         marker={"symbol": "square", "size": size, "color": palette.CLEAR},
         customdata=[[cell.max_surge, cell.max_unavailable] for cell in cells],
-        text=[words(cell) for cell in cells],
+        text=[words(cell, prices.get((cell.max_surge, cell.max_unavailable))) for cell in cells],
         hovertemplate="%{text}<extra></extra>",
         unselected={"marker": {"opacity": 0}},
     )
@@ -92,17 +99,32 @@ def _outline(cells: list[GridCell], size: int) -> go.Scatter:
     )
 
 
-def words(cell: GridCell) -> str:
+def words(cell: GridCell, price: StrategyPrice | None = None) -> str:
     """A cell in words, for the hover and for readers of the table."""
-    return (
+    said = (
         f"maxSurge {cell.max_surge}, maxUnavailable {cell.max_unavailable}: {cell.verdict.value.replace('_', ' ')}<br>"
         f"peak {cell.peak_gpus} GPUs in {cell.peak_pods} pods, lowest Ready {cell.lowest_ready}, "
         f"about {cell.seconds:.0f} s"
     )
+    return f"{said}<br>{_price(price)}" if price and price.cost else said
 
 
-def alt(grid: StrategyGrid) -> str:
+def _price(price: StrategyPrice) -> str:
+    """``with 1 spare GPU: $626 a month kept on demand, $260 on spot, $10.44 as nodes added``."""
+    cost = price.cost
+    assert cost is not None
+    if not cost.billed_gpus:
+        return "no spare GPU"
+    spare = f"with {cost.billed_gpus} spare GPU{'' if cost.billed_gpus == 1 else 's'}"
+    if cost.kept_on_demand_usd is None or cost.added_usd is None:
+        return f"{spare}: no price"
+    spot = "no price" if cost.kept_on_spot_usd is None else usd(cost.kept_on_spot_usd)
+    return f"{spare}: {usd(cost.kept_on_demand_usd)} a month kept on demand, {spot} on spot, {usd(cost.added_usd)} as nodes added"
+
+
+def alt(grid: StrategyGrid, costs: StrategyCosts | None = None) -> str:
     """The grid's takeaway in words."""
     cells = [cell for row in grid.cells for cell in row if cell.is_valid]
     done = sum(cell.verdict is Verdict.COMPLETES for cell in cells)
-    return f"{done} of {len(cells)} pairs of maxSurge and maxUnavailable complete. {grid.sentence}"
+    said = f"{done} of {len(cells)} pairs of maxSurge and maxUnavailable complete. {grid.sentence}"
+    return f"{said} {costs.sentence}" if costs and costs.sentence else said

@@ -12,6 +12,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import streamlit as st
 
 from planner.inventory.model import FrozenMap, Snapshot
+from planner.pricing.model import PriceBook
+from planner.sources import prices
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -37,7 +39,7 @@ def answer(
     ttl="1h",
     max_entries=64,
     show_spinner="Working it out …",
-    hash_funcs={FrozenMap: lambda items: sorted(items.items())},
+    hash_funcs={FrozenMap: lambda items: sorted(items.items()), PriceBook: lambda book: book.digest},
 )
 def _kept(
     name: str,  # noqa: ARG001 - hashed, with `reading` it is what the answer is kept by
@@ -48,3 +50,9 @@ def _kept(
     _snapshot: Snapshot,
 ) -> Any:
     return _question(_snapshot, *asked, **dict(more))
+
+
+@st.cache_resource(ttl="6h", show_spinner="Reading prices …")
+def price_book() -> PriceBook:
+    """The embedded prices under the last refresh: files are read here, not on every run of a page."""
+    return prices.load_book()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from planner.inventory.model import Snapshot
+from planner.plan_strategy_cost import StrategyCosts
 from planner.report import rollout_document
 from planner.results import PodState, Remedy, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.scenario import Scenario
@@ -73,24 +76,26 @@ def choose_workload(result: RolloutResult) -> WorkloadRollout:
     return next(one for one in result.workloads if one.workload == key)
 
 
-def remedies(result: RolloutResult) -> None:
-    """Ways out, each simulated: what it costs, the command, the YAML."""
+def remedies(result: RolloutResult, price: Callable[[Remedy], str]) -> None:
+    """Ways out, each simulated: what it costs, the command, the YAML. `price` says what nodes it adds cost."""
     if not result.remedies:
         return
     st.subheader("Ways out")
     st.caption("Each was simulated on this snapshot and completes.")
     for place, remedy in enumerate(result.remedies):
         with st.container(border=True):
-            _remedy(remedy, place)
+            _remedy(remedy, place, price(remedy))
 
 
-def _remedy(remedy: Remedy, place: int) -> None:
+def _remedy(remedy: Remedy, place: int, price: str) -> None:
     st.markdown(f"**{words.literal(remedy.title)}**")
     st.markdown(words.literal(words.sentence(remedy.sentence)))
     with st.container(horizontal=True):
         st.badge(f"lowest Ready {remedy.lowest_ready} of {remedy.replicas}", color="blue")
         st.badge(words.about(remedy.seconds), icon=":material/timer:", color="blue")
         st.badge("no extra GPU" if not remedy.extra_gpus else f"+ {remedy.extra_gpus} GPU", color="blue")
+        if price:
+            st.badge(words.literal(price), icon=":material/payments:", color="blue")
     if remedy.command:
         st.code(remedy.command, language="bash", wrap_lines=True)
     if remedy.patch_yaml:
@@ -124,9 +129,11 @@ def under_grid(grid: StrategyGrid) -> None:
         st.button("Try Recreate", key="try-recreate", on_click=rollout_inputs.adopt_recreate)
 
 
-def document(result: RolloutResult, scenario: Scenario, snapshot: Snapshot) -> dict[str, object]:
+def document(
+    result: RolloutResult, scenario: Scenario, snapshot: Snapshot, costs: StrategyCosts | None
+) -> dict[str, object]:
     """The answer as a versioned document."""
-    return rollout_document(result, scenario=scenario, digest=snapshot.digest, source=snapshot.source)
+    return rollout_document(result, scenario=scenario, digest=snapshot.digest, source=snapshot.source, costs=costs)
 
 
 def pending(result: RolloutResult) -> None:

@@ -18,7 +18,7 @@ from planner.pricing.model import PriceBook
 from planner.sources import prices
 from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Life, Setting, Work
 from planner.spot.interruption import parse_lives
-from planner.ui import link
+from planner.ui import cache, link
 
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
 _ONLY_SERVING = frozenset({"request_seconds"})
@@ -34,12 +34,6 @@ _COUNTED = frozenset({"", "nodes", "GPUs", "zones", "retries", "runs"})  # the l
 _ICON = {POOL: "payments", LOSSES: "flash_on", WORK: "work_history", SIMULATION: "casino"}
 
 
-@st.cache_resource(ttl="6h", show_spinner="Reading prices …")
-def price_book() -> PriceBook:
-    """The embedded prices under the last refresh."""
-    return prices.load_book()
-
-
 @st.cache_resource(show_spinner="Reading the history of prices …")
 def price_changes() -> tuple[PriceChange, ...]:
     """How list prices moved."""
@@ -48,7 +42,7 @@ def price_changes() -> tuple[PriceChange, ...]:
 
 def derived(snapshot: Snapshot, key: str) -> Derived:
     """What the cluster and the prices say of the workload, worked out once for each of their digests."""
-    book = price_book()
+    book = cache.price_book()
     return _derived(snapshot.digest, book.digest, key, snapshot, book)
 
 

@@ -12,11 +12,17 @@ Rows = Sequence[Mapping[str, object]]
 
 
 def show(
-    rows: Rows, *, alt: str, columns: Mapping[str, Any] | None = None, empty: str = "Nothing to show.", **more: Any
+    rows: Rows,
+    *,
+    alt: str,
+    columns: Mapping[str, Any] | None = None,
+    empty: str = "Nothing to show.",
+    placeholder: str = "–",
+    **more: Any,
 ) -> Any:
     """Show `rows` (all with the same names, in the order of the columns); `empty` is said when there are none.
 
-    `columns` is Streamlit's column configuration; unknown values (None) are shown as an empty cell.
+    `columns` is Streamlit's column configuration; unknown values (None) are shown as `placeholder`.
     """
     if not rows:
         st.caption(empty)
@@ -27,7 +33,7 @@ def show(
         column_config=dict(columns or {}),
         alt=alt,
         width="stretch",
-        placeholder="–",
+        placeholder=placeholder,
         **more,
     )
 

@@ -1,0 +1,127 @@
+"""What each strategy costs: spare GPUs priced three ways beside the Ready pods that are given up without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from planner import plan_strategy_cost
+from planner.errors import HeadroomError
+from planner.inventory.model import Snapshot
+from planner.plan_strategy_cost import SETTINGS, SpareNeeds, StrategyCosts, StrategyPrice
+from planner.pricing.strategy_cost import SpareTerms
+from planner.results import Remedy, StrategyGrid
+from planner.scenario import Scenario
+from planner.spot.assumptions import Setting
+from planner.ui import cache, errors, link, tables, verdict, words
+
+_ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
+
+
+def show(
+    snapshot: Snapshot, scenario: Scenario, grid: StrategyGrid, arrival_seconds: float | None
+) -> StrategyCosts | None:
+    """The section; None where it can't be answered, which is said in its place."""
+    st.subheader("What each strategy costs")
+    needs = cache.answer(plan_strategy_cost.spare_needs, snapshot, scenario, grid)
+    try:
+        book = cache.price_book()
+        if not needs.gpus_per_pod:
+            st.caption("Its pods ask for no GPU, and only spare GPUs are priced.")
+            return None
+        said, (table, knobs) = st.container(), st.columns([7, 3], gap="large")
+        with knobs, st.container(border=True):
+            asked = _inputs(plan_strategy_cost.default_terms(snapshot, book, needs)) | {_ELSEWHERE: arrival_seconds}
+        costs = plan_strategy_cost.price_strategies(snapshot, book, needs, asked)
+    except HeadroomError as error:
+        errors.show(error)
+        return None
+    with said:
+        st.markdown(words.literal(costs.sentence))
+        for note in costs.notes:
+            st.caption(f"△ {words.literal(words.sentence(note))}")
+    with table:
+        _table(costs)
+        _basis(costs, needs)
+    return costs
+
+
+def _inputs(known: SpareTerms) -> dict[str, float | None]:
+    return {one.name: _input(one, getattr(known, one.name)) for one in SETTINGS if one.name != _ELSEWHERE}
+
+
+def _input(setting: Setting, known: float | None) -> float | None:
+    return link.number(
+        f"{setting.label}, {setting.unit}" if setting.unit else setting.label,
+        key=setting.name,
+        least=setting.least,
+        most=setting.most,
+        whole=False,
+        format="%g",
+        step=0.01 if setting.unit == "USD/h" else 1.0,
+        placeholder="no price" if known is None else f"{known:g}",
+        help=f"{setting.help} Source: {setting.source}.",
+    )
+
+
+def _table(costs: StrategyCosts) -> None:
+    every = link.toggle(
+        "Every strategy", key="all_strategies", help="Those too that another beats in Ready pods, time and spare GPUs."
+    )
+    shown = [one for one in costs.strategies if every or one.is_worth]
+    money = st.column_config.NumberColumn(format="dollar")
+    tables.show(
+        [_row(one) for one in shown],
+        alt=f"What each strategy costs. {costs.sentence}",
+        columns=dict.fromkeys(_MONEY, money) | {"minutes": st.column_config.NumberColumn(format="%.1f")},
+        placeholder="no price",
+    )
+
+
+_MONEY = ("$/month on demand", "$/month on spot", "$/month added")
+
+
+def _row(one: StrategyPrice) -> dict[str, object]:
+    cost = one.cost
+    return {
+        "strategy": f"{one.name} (now)" if one.is_current else one.name,
+        "today": verdict.words(one.verdict, one.reason),
+        "lowest Ready": "–" if one.lowest_ready is None else f"{one.lowest_ready} of {one.replicas}",
+        "extra GPUs": "–" if one.extra_gpus is None else str(one.extra_gpus),
+        _MONEY[0]: cost.kept_on_demand_usd if cost else None,
+        _MONEY[1]: cost.kept_on_spot_usd if cost else None,
+        _MONEY[2]: cost.added_usd if cost else None,
+        "minutes": one.seconds / 60 if one.seconds is not None else None,
+    }
+
+
+def _basis(costs: StrategyCosts, needs: SpareNeeds) -> None:
+    """What the columns mean, and what the prices rest on."""
+    terms = costs.terms
+    st.caption(
+        "On demand, on spot: spare nodes kept all month (spot only where the workload is fit for it). Added: nodes on "
+        f"demand for each of {terms.rollouts_per_month:g} rollouts, from {words.duration(terms.node_start_seconds)} before "
+        f"it until {words.duration(terms.scale_down_seconds)} after it. Extra GPUs come as whole nodes of "
+        f"{words.count(terms.gpus_per_node, 'GPU')}. What is stuck today is shown as it would be with them."
+    )
+    if costs.as_of:
+        place = f" like pool {costs.node_pool}'s" if costs.node_pool else f" like {needs.node}"
+        st.caption(
+            words.literal(f"Nodes{place}: {costs.machine_type} in {costs.region_id}, list prices of {costs.as_of}.")
+        )
+
+
+def remedy_price(snapshot: Snapshot, costs: StrategyCosts | None) -> Callable[[Remedy], str]:
+    """What the nodes of a way out cost, in words; "" for one that adds none."""
+
+    def price(remedy: Remedy) -> str:
+        if not remedy.extra_nodes:
+            return ""
+        try:
+            book = cache.price_book()
+        except HeadroomError:  # said where the strategies' costs stand
+            return "no price"
+        return plan_strategy_cost.remedy_cost(snapshot, book, remedy, costs.terms if costs else None)
+
+    return price
