@@ -428,6 +428,13 @@ def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
     cluster = run.simulation.cluster
     snapshot = cluster.snapshot
     found = []
+    needed = ["Node", "Pod"]
+    if revision.after.kind == "Deployment" and revision.before is not None:
+        needed.append("ReplicaSet")
+    lacking = (Presence.ABSENT, Presence.REFUSED)
+    missing = [f"{kind}s" for kind in needed if snapshot.presence.get(kind) in lacking]
+    if missing:
+        found.append(f"the snapshot doesn't hold {_joined(missing)}")
     demand = device_demand(cluster, revision.after.namespace, revision.after.template.spec)
     if demand.unknown:
         found.append(demand.unknown)
