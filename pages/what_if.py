@@ -11,8 +11,9 @@ today = cache.answer(plan_capacity.capacity, snapshot, known)
 changes = capacity_inputs.changes(snapshot, [line.pool for line in today.pools])
 
 if changes:
+    rollouts = capacity_inputs.with_rollouts(snapshot)
     with errors.shown():
-        answer = cache.answer(plan_capacity.what_if, snapshot, changes, known)
+        answer = cache.answer(plan_capacity.what_if, snapshot, changes, known, with_rollouts=rollouts)
         capacity_view.steps(answer)
         capacity_view.beside(answer)
         capacity_view.download(today, snapshot, [], answer)

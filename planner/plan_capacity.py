@@ -15,7 +15,7 @@ from planner.capacity.shared_gpus import GpuSupply, gpu_supply
 from planner.capacity.what_if import Step, apply
 from planner.inventory.model import Amounts, Finding, Severity, Snapshot
 from planner.inventory.pool_limits import PoolLimits
-from planner.results import GpuModelLine, Verdict
+from planner.results import GpuModelLine, Verdict, WorkloadOverview
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.requests import pod_requests
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
@@ -94,8 +94,8 @@ class WhatIfAnswer:
     after: CapacityAnswer
     fits: tuple[FitChange, ...]
     verdicts: tuple[VerdictChange, ...]
-    completing_before: int
-    completing_after: int
+    completing_before: int | None  # None where rollouts were not played
+    completing_after: int | None
     waiting_before: int
     waiting_after: int
 
@@ -134,9 +134,18 @@ def shape(snapshot: Snapshot, text: str) -> Fit:
 
 
 def what_if(
-    snapshot: Snapshot, changes: tuple[Change, ...], limits: tuple[PoolLimits, ...] = (), shape_text: str = ""
+    snapshot: Snapshot,
+    changes: tuple[Change, ...],
+    limits: tuple[PoolLimits, ...] = (),
+    shape_text: str = "",
+    with_rollouts: bool = True,
 ) -> WhatIfAnswer:
     """The cluster after `changes`, answered like today's.
+
+    Parameters
+    ----------
+    with_rollouts : bool
+        Whether every workload's own rollout is played on both clusters too: seconds, on one of thousands of nodes.
 
     Raises
     ------
@@ -145,21 +154,27 @@ def what_if(
     """
     made = apply(plan.compiled(snapshot), changes, limits)
     then = replace(made.snapshot, digest=_digest(snapshot, changes))
-    before, after = capacity(snapshot, limits), capacity(then, limits)
-    now, later = plan.overview(snapshot), plan.overview(then)
-    shapes = _fit_changes(before, after, fits(plan.compiled(then), standard_shapes(plan.compiled(snapshot))))
+    today = plan.compiled(snapshot)
+    before = today.remember(("capacity", limits), lambda: capacity(snapshot, limits))
+    after = capacity(then, limits)
+    shapes = _fit_changes(before, after, fits(plan.compiled(then), standard_shapes(today)))
     if shape_text:
         typed = shape(snapshot, shape_text)
         shapes = (FitChange(shape=typed.shape, before=typed.count, after=shape(then, shape_text).count), *shapes)
-    verdicts = {line.workload: line for line in now.workloads}
+    now: tuple[WorkloadOverview, ...] = ()
+    later: tuple[WorkloadOverview, ...] = ()
+    if with_rollouts:
+        now = today.remember("overview", lambda: plan.overview(snapshot)).workloads
+        later = plan.overview(then).workloads
+    verdicts = {line.workload: line for line in now}
     changed = tuple(
         VerdictChange(
             workload=line.workload, before=verdicts[line.workload].verdict, after=line.verdict, sentence=line.sentence
         )
-        for line in later.workloads
+        for line in later
         if line.workload in verdicts and verdicts[line.workload].verdict is not line.verdict
     )
-    completing = [sum(one.verdict is Verdict.COMPLETES for one in over.workloads) for over in (now, later)]
+    completing = [sum(one.verdict is Verdict.COMPLETES for one in lines) for lines in (now, later)]
     answer = WhatIfAnswer(
         sentence="",
         changes=text_of(changes),
@@ -168,10 +183,10 @@ def what_if(
         after=after,
         fits=shapes,
         verdicts=changed,
-        completing_before=completing[0],
-        completing_after=completing[1],
-        waiting_before=now.pending_pods,
-        waiting_after=later.pending_pods,
+        completing_before=completing[0] if with_rollouts else None,
+        completing_after=completing[1] if with_rollouts else None,
+        waiting_before=len(today.waiting),
+        waiting_after=len(plan.compiled(then).waiting),
     )
     return replace(answer, sentence=_what_if_sentence(answer))
 

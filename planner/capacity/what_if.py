@@ -71,7 +71,7 @@ def apply(cluster: Cluster, changes: Sequence[Change], limits: Sequence[PoolLimi
     for change in changes:
         snapshot, step = _MADE_BY[change.kind](_Case(cluster, change, limits))
         steps.append(step)
-        cluster = Cluster(_at_rest(snapshot))
+        cluster = _at_rest(snapshot)
     return Changed(snapshot=cluster.snapshot, steps=tuple(steps))
 
 
@@ -112,13 +112,12 @@ class _Case:
 
 
 # ── coming to rest ───────────────────────────────────────────────────────────────────────────────────────────────────
-def _at_rest(snapshot: Snapshot) -> Snapshot:
+def _at_rest(snapshot: Snapshot) -> Cluster:
     """Pods that wait are tried again; what starts becomes Ready."""
     if not _waiting(snapshot):
-        return snapshot
+        return Cluster(snapshot)
     anew = tuple(replace(p, unschedulable_message="") if p.unschedulable_message else p for p in snapshot.pods)
-    simulation = Simulation(Cluster(replace(snapshot, pods=anew)))
-    return _played(simulation)
+    return Cluster(_played(Simulation(Cluster(replace(snapshot, pods=anew)))))
 
 
 def _played(simulation: Simulation) -> Snapshot:
@@ -276,12 +275,12 @@ def _upgrade(case: _Case) -> tuple[Snapshot, Step]:
     batches = [pool.nodes[i : i + batch] for i in range(0, pool.node_count, batch)]
     for names in batches[:_MOST_BATCHES]:
         added = _copies(cluster, pool, min(surge, len(names)), "up")
-        larger = Cluster(_at_rest(_with_nodes(cluster.snapshot, added)))
+        larger = _at_rest(_with_nodes(cluster.snapshot, added))
         run = play(larger, names)
         runs.append(run)
         emptied, _ = _without(Cluster(run.simulation.snapshot_now()), names)
         again = tuple(bare_copy(cluster.nodes[cluster.node_index[n]], n) for n in names[len(added) :])
-        cluster = Cluster(_at_rest(_with_nodes(emptied, again)))
+        cluster = _at_rest(_with_nodes(emptied, again))
         pool = replace(
             pool, nodes=tuple(n for n in pool.nodes if n in cluster.node_index) or tuple(n.name for n in added)
         )
@@ -295,7 +294,7 @@ def _blue_green(case: _Case, pool: NodePool, quota: int | None) -> tuple[Snapsho
             f"pool {pool.name} can't be upgraded blue-green: it needs {count} more nodes and the quota lets in {quota}"
         )
         return case.snapshot, case.step(sentence, is_done=False)
-    larger = Cluster(_at_rest(_with_nodes(case.snapshot, _copies(case.cluster, pool, count, "green"))))
+    larger = _at_rest(_with_nodes(case.snapshot, _copies(case.cluster, pool, count, "green")))
     run = play(larger, pool.nodes)
     snapshot, _ = _without(Cluster(run.simulation.snapshot_now()), pool.nodes)
     return snapshot, _upgraded(case, [run], f"blue-green, {count} more nodes meanwhile", 1)

@@ -176,5 +176,6 @@ def _beside(answer: WhatIfAnswer) -> list[tuple[str, int, int]]:
         for name in ("allocatable", "free", "pending")
     ]
     rows.append(("pods waiting", answer.waiting_before, answer.waiting_after))
-    rows.append(("rollouts that complete", answer.completing_before, answer.completing_after))
+    if answer.completing_before is not None and answer.completing_after is not None:
+        rows.append(("rollouts that complete", answer.completing_before, answer.completing_after))
     return rows + [(f"more of {one.shape}", one.before, one.after) for one in answer.fits if one.before != one.after]

@@ -19,6 +19,7 @@ from planner.ui import errors, link, session, words
 _GIVEN = "_pool_limits"  # limits read from files uploaded for a cluster: (its digest, limits)
 _CHANGES = "changes"
 _MOST_SECONDS = 86_400
+_QUICK_NODES = 2_000  # above, rollouts of all workloads take seconds
 
 
 @st.cache_resource
@@ -97,6 +98,13 @@ def changes(snapshot: Snapshot, known: Sequence[NodePool]) -> tuple[Change, ...]
                 args=(place,),
             )  # fmt: skip
     return found
+
+
+def with_rollouts(snapshot: Snapshot) -> bool:
+    """Whether every workload's own rollout is compared too: quick up to a few thousand nodes."""
+    return link.toggle(
+        "Compare every workload's rollout too", key="rollouts", default=len(snapshot.nodes) <= _QUICK_NODES
+    )
 
 
 def _builder(snapshot: Snapshot, known: Sequence[NodePool]) -> None:

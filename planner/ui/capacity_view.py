@@ -276,6 +276,8 @@ def beside(answer: WhatIfAnswer) -> None:
         alt=f"How many more pods fit changes for {words.count(sum(map(len, groups.values())), 'shape')}",
         empty="As many more of every shape fit.",
     )  # fmt: skip
+    if answer.completing_after is None:
+        return
     st.subheader("Rollouts that go otherwise")
     rows = [
         {
@@ -291,28 +293,23 @@ def beside(answer: WhatIfAnswer) -> None:
     )
 
 
-def _figures(one: CapacityAnswer, completing: int, waiting: int, changed: WhatIfAnswer | None) -> None:
-    total, free = sum(line.allocatable for line in one.gpus), sum(line.free for line in one.gpus)
-    nodes = sum(line.pool.node_count for line in one.pools)
-    values = {
-        "Nodes": nodes,
-        "GPUs": total,
-        "GPUs free": free,
-        "Rollouts that complete": completing,
-        "Pods waiting": waiting,
-    }
+def _figures(one: CapacityAnswer, completing: int | None, waiting: int, changed: WhatIfAnswer | None) -> None:
+    values = _values(one, completing, waiting)
     base: dict[str, int] = {}
     if changed is not None:
-        gpus = changed.before.gpus
-        base = {
-            "Nodes": sum(line.pool.node_count for line in changed.before.pools),
-            "GPUs": sum(line.allocatable for line in gpus),
-            "GPUs free": sum(line.free for line in gpus),
-            "Rollouts that complete": changed.completing_before,
-            "Pods waiting": changed.waiting_before,
-        }
+        base = _values(changed.before, changed.completing_before, changed.waiting_before)
     with st.grid(min_column_width=150):
         for name, value in values.items():
             delta = value - base[name] if base else None
             good: Literal["inverse", "normal"] = "inverse" if name == "Pods waiting" else "normal"
             st.metric(name, f"{value:,}", delta=delta, delta_color=good, border=True, height="stretch")
+
+
+def _values(one: CapacityAnswer, completing: int | None, waiting: int) -> dict[str, int]:
+    values = {
+        "Nodes": sum(line.pool.node_count for line in one.pools),
+        "GPUs": sum(line.allocatable for line in one.gpus),
+        "GPUs free": sum(line.free for line in one.gpus),
+        "Pods waiting": waiting,
+    }
+    return values if completing is None else values | {"Rollouts that complete": completing}
