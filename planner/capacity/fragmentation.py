@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from planner.capacity.headroom import room_by_node
 from planner.capacity.node_pools import pool_key
-from planner.capacity.pod_shapes import PodShape, ShapeOrigin, gpu_resource, shape_name
+from planner.capacity.pod_shapes import asking_pods, gpu_resource, shape_name
 from planner.inventory.model import Amounts, FrozenMap, PodSpec
 from planner.inventory.node_labels import gpu_model
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
@@ -227,19 +227,7 @@ def _of_size(cluster: Cluster, free: IntArray, gpus: int, kinds: Sequence[_Kind]
 
 def _kinds(cluster: Cluster, resource: str) -> list[_Kind]:
     """Pods that ask for the resource, bound or waiting, grouped by what decides where they can go."""
-    weights: Counter[PodShape] = Counter()
-    seen: dict[tuple[str, int, int], PodShape] = {}
-    for pod in cluster.snapshot.pods:
-        if pod.is_terminal:
-            continue
-        key = (pod.namespace, id(pod.labels), id(pod.spec))
-        shape = seen.get(key)
-        if shape is None:
-            shape = seen[key] = PodShape(
-                name="", origin=ShapeOrigin.WORKLOAD, spec=pod.spec, namespace=pod.namespace, labels=pod.labels
-            )
-        weights[shape] += 1
-    asking = [(shape, number) for shape, number in weights.items() if pod_requests(shape.spec).get(resource)]
+    asking = asking_pods(cluster, resource)
     rooms: dict[int, _Kind] = {}
     for (shape, number), (mark, room, static) in zip(
         asking, room_by_node(cluster, [s for s, _ in asking]), strict=True

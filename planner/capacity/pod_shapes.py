@@ -14,6 +14,7 @@ from planner.inventory.model import (
     FrozenMap,
     Labels,
     LabelSelector,
+    Pod,
     PodSpec,
     Toleration,
 )
@@ -82,25 +83,43 @@ def gpu_resource(cluster: Cluster) -> str:
 
 def usual_share(cluster: Cluster) -> tuple[int, int, str]:
     """(millicores, bytes, basis): what pods of this cluster ask for beside one GPU, the median of its GPU pods."""
-    resource = gpu_resource(cluster)
     millicores: list[float] = []
     size: list[float] = []
-    for pod in cluster.snapshot.pods:
-        if pod.is_terminal:
-            continue
-        asked = _requests_of(cluster, pod.spec)
-        gpus = asked.get(resource, 0)
-        if gpus:
-            millicores.append(asked.get(CPU, 0) / gpus)
-            size.append(asked.get(MEMORY, 0) / gpus)
+    resource = gpu_resource(cluster)
+    for shape, count in asking_pods(cluster, resource):
+        asked = shape.requests
+        millicores += [asked.get(CPU, 0) / asked[resource]] * count
+        size += [asked.get(MEMORY, 0) / asked[resource]] * count
     if not millicores:
         return DEFAULT_MILLICORES_A_GPU, DEFAULT_BYTES_A_GPU, "default: no pod of this cluster asks for GPUs"
     basis = f"the median of what {len(millicores):,} GPU pods of this cluster ask for beside each GPU"
     return _rounded(median(millicores), 100), _rounded(median(size), 2**28), basis
 
 
-def _requests_of(cluster: Cluster, spec: PodSpec) -> Amounts:
-    return cluster.remember(("requests", id(spec)), lambda: pod_requests(spec))
+def asking_pods(cluster: Cluster, resource: str) -> tuple[tuple[PodShape, int], ...]:
+    """The pods that ask for `resource`, bound or waiting: each kind with the number of its pods."""
+
+    def find() -> tuple[tuple[PodShape, int], ...]:
+        pods = cluster.snapshot.pods
+        counts: dict[tuple[str, int, int], list[int]] = {}  # namespace, ids of labels and spec → first pod, how many
+        for index in (*(i for group in cluster.groups for i in group.pods), *cluster.waiting):
+            pod = pods[index]
+            key = (pod.namespace, id(pod.labels), id(pod.spec))
+            known = counts.get(key)
+            if known is not None:
+                known[1] += 1
+            elif any(resource in c.requests for c in (*pod.spec.containers, *pod.spec.init_containers)) or (
+                pod.spec.pod_requests is not None and resource in pod.spec.pod_requests
+            ):
+                counts[key] = [index, 1]
+        found = ((_shape_of_pod(pods[index]), count) for index, count in counts.values())
+        return tuple((shape, count) for shape, count in found if shape.requests.get(resource))
+
+    return cluster.remember(("asking", resource), find)
+
+
+def _shape_of_pod(pod: Pod) -> PodShape:
+    return PodShape(name="", origin=ShapeOrigin.WORKLOAD, spec=pod.spec, namespace=pod.namespace, labels=pod.labels)
 
 
 def _rounded(value: float, step: int) -> int:
