@@ -38,7 +38,7 @@ if rollout_view.has_grid(rollout):
     grid = cache.answer(plan.strategy_grid, snapshot, scenario, rollout.workload)
     cells = st.container()
     rollout_view.under_grid(grid)
-    costs = spares.show(snapshot, scenario, grid, arrival_seconds)
+    costs = spares.show(snapshot, scenario, grid, pools, arrival_seconds)
     with cells:
         drawn, said = strategy_grid.figure(grid, costs), strategy_grid.alt(grid, costs)
         charts.pick(drawn, key="grid", alt=said, on_pick=rollout_view.adopt_cell)

@@ -61,15 +61,12 @@ def _figures(cost: ClusterCost) -> None:
 def _age(cost: ClusterCost, book: PriceBook) -> None:
     """How old the prices are, by this machine's clock; a warning after two weeks."""
     oldest = f", the oldest used of {cost.as_of}" if cost.as_of else ""
-    st.caption(words.literal(words.sentence(f"{book.source}: list prices in USD{oldest}")))
+    said = words.sentence(f"{book.source}: list prices in USD{oldest}")
+    if cost.sustained_use_usd_per_month < cost.cost.total - 0.5:
+        said += f" Nodes that run all month: {usd(cost.sustained_use_usd_per_month)} after the sustained-use discount."
+    st.caption(words.literal(said))
     if warning := age_warning(cost.as_of or book.as_of, time.time()):
         st.caption(f"△ {words.literal(warning)}")
-    if cost.sustained_use_usd_per_month < cost.cost.total - 0.5:
-        st.caption(
-            words.literal(
-                f"{usd(cost.sustained_use_usd_per_month)} after the discount for use all month, where all run on."
-            )
-        )
 
 
 def _pools(cost: ClusterCost) -> None:

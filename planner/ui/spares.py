@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from planner import plan_strategy_cost
+from planner.capacity.node_pools import NodePool
 from planner.errors import HeadroomError
 from planner.inventory.model import Snapshot
 from planner.plan_strategy_cost import SETTINGS, SpareNeeds, StrategyCosts, StrategyPrice
@@ -20,9 +21,16 @@ _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
 
 
 def show(
-    snapshot: Snapshot, scenario: Scenario, grid: StrategyGrid, arrival_seconds: float | None
+    snapshot: Snapshot,
+    scenario: Scenario,
+    grid: StrategyGrid,
+    pools: Sequence[NodePool],
+    arrival_seconds: float | None,
 ) -> StrategyCosts | None:
-    """The section; None where it can't be answered, which is said in its place."""
+    """The section; None where it can't be answered, which is said in its place.
+
+    `pools` are those whose limits somebody tells, `arrival_seconds` is what the page assumes of a new node.
+    """
     st.subheader("What each strategy costs")
     needs = cache.answer(plan_strategy_cost.spare_needs, snapshot, scenario, grid)
     try:
@@ -30,8 +38,8 @@ def show(
         if not needs.gpus_per_pod:
             st.caption("Its pods ask for no GPU, and only spare GPUs are priced.")
             return None
-        said, (table, knobs) = st.container(), st.columns([7, 3], gap="large")
-        with knobs, st.container(border=True):
+        said = st.container()
+        with st.container(border=True), st.grid(min_column_width=190):
             asked = _inputs(plan_strategy_cost.default_terms(snapshot, book, needs)) | {_ELSEWHERE: arrival_seconds}
         costs = plan_strategy_cost.price_strategies(snapshot, book, needs, asked)
     except HeadroomError as error:
@@ -41,9 +49,12 @@ def show(
         st.markdown(words.literal(costs.sentence))
         for note in costs.notes:
             st.caption(f"△ {words.literal(words.sentence(note))}")
-    with table:
-        _table(costs)
-        _basis(costs, needs)
+        if any(pool.name == costs.node_pool and pool.is_autoscaled is False for pool in pools):
+            st.caption(
+                f"△ Pool {words.literal(costs.node_pool)} has a fixed size: somebody has to add its nodes and take them back."
+            )
+    _table(costs)
+    _basis(costs, needs)
     return costs
 
 
@@ -76,6 +87,7 @@ def _table(costs: StrategyCosts) -> None:
         alt=f"What each strategy costs. {costs.sentence}",
         columns=dict.fromkeys(_MONEY, money) | {"minutes": st.column_config.NumberColumn(format="%.1f")},
         placeholder="no price",
+        height="auto" if every else "content",
     )
 
 

@@ -24,7 +24,7 @@ def test_what_is_typed_stands_in_the_sentence_and_in_the_copied_link(visit: Call
     expect(visitor.main().get_by_text("Surge 1 costs $626 a month as a spare T4")).to_be_visible()
     expect(visitor.main().get_by_text("$626 a month kept").first).to_be_visible()  # beside the way out that adds a node
     visitor.fill("Rollouts a month", "4")
-    visitor.fill("GPU with its share of the node, on demand, USD/h", "0.35")
+    visitor.fill("GPU on demand, USD/h", "0.35")
     expect(visitor.main().get_by_text("Surge 1 costs $255 a month as a spare T4")).to_be_visible()
     expect(visitor.main().get_by_text("for each of 4 rollouts").first).to_be_visible()
     assert asked(visitor)["rollouts_per_month"] == ["4"]

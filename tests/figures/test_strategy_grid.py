@@ -1,7 +1,11 @@
 import pytest
 
+from planner import plan, plan_strategy_cost
 from planner.figures import palette, strategy_grid
 from planner.results import Verdict
+from planner.scenario import Scenario, WorkloadChange
+from planner.sources import demo
+from planner.sources.prices import embedded_book
 from tests.figures import answers
 
 
@@ -45,3 +49,15 @@ def test_todays_strategy_is_outlined() -> None:
 
 def test_words_count_what_completes() -> None:
     assert strategy_grid.alt(answers.grid()).startswith("42 of 48 pairs")
+
+
+def test_a_priced_cells_hover_says_what_its_spare_costs() -> None:
+    snapshot, key = demo.read(), "Deployment/prod/ml-worker"
+    scenario = Scenario(changes=(WorkloadChange(workload=key),))
+    costs = plan_strategy_cost.costs_of(snapshot, scenario, key, embedded_book(), {})
+    grid = plan.strategy_grid(snapshot, scenario, key)
+    squares = strategy_grid.figure(grid, costs).to_dict()["data"][1]
+    said = dict(zip(map(tuple, squares["customdata"]), squares["text"], strict=True))
+    assert said[1, 0].endswith("with 1 spare GPU: $626 a month kept on demand, $260 on spot, $10.44 as nodes added")
+    assert said[0, 1].endswith("no spare GPU")
+    assert strategy_grid.alt(grid, costs).endswith(costs.sentence)

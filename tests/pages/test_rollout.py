@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.clusters import WORKER, full, node, snapshot
@@ -135,3 +138,55 @@ def test_a_workload_scaled_to_nothing_has_no_grid() -> None:
     app = visit("rollout", full(), replicas="0", scale_only="true", workload=WORKER)
     assert verdict(app) == "✓ Completes"
     assert "Every strategy" not in {heading.value for heading in app.subheader}
+
+
+def sentence_of_costs(app: AppTest) -> str:
+    return next((str(one.value).replace("\\", "") for one in app.markdown if "costs" in str(one.value)), "")
+
+
+def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
+    app = visit("rollout", workload="Deployment/prod/ml-worker", max_surge="1", max_unavailable="0")
+    assert sentence_of_costs(app).startswith("Surge 1 costs $626 a month as a spare T4, $260 as a spare T4 on spot")
+    assert "$626 a month kept" in said(app)
+    table = next(one.value for one in app.dataframe if "strategy" in one.value)
+    row = table[table["strategy"] == "Surge 1 (now)"].iloc[0]
+    assert (row["today"], row["lowest Ready"], row["extra GPUs"]) == ("✗ Stuck: hold and wait", "6 of 6", "1")
+    assert row["$/month on demand"] == pytest.approx(0.857514 * 730)
+    assert len(table) < 48
+    next(one for one in app.toggle if one.label == "Every strategy").set_value(True).run()
+    assert len(next(one.value for one in app.dataframe if "strategy" in one.value)) == 49
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"rollouts_per_month": "4"}, "$2.09 a month as a node added for each of 4 rollouts"),
+        ({"on_demand_usd_per_gpu_hour": "0.35"}, "Surge 1 costs $255 a month"),
+        ({"limits": "gpu-t4=6-6", "arrival_seconds": "0", "scale_down_seconds": "0"}, "$6.15 a month as a node added"),
+    ],
+    ids=str,
+)
+def test_a_link_keeps_what_spare_gpus_are_assumed_to_cost(query: dict[str, str], words: str) -> None:
+    assert words in sentence_of_costs(visit("rollout", workload="Deployment/prod/ml-worker", **query))
+
+
+def test_a_price_nobody_knows_is_said_and_can_be_given() -> None:
+    app = visit("rollout", full())
+    assert "needs a spare GPU; there is no price for it" in said(app)
+    table = next(one.value for one in app.dataframe if "strategy" in one.value)
+    assert table[table["strategy"] == "Surge 1 (now)"]["$/month on demand"].isna().all()
+    given = visit("rollout", full(), on_demand_usd_per_gpu_hour="0.35")
+    assert sentence_of_costs(given).startswith("Surge 1 costs $255 a month as a spare GPU")
+
+
+def test_prices_that_cannot_be_read_leave_the_rest_of_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    damaged = tmp_path / "headroom" / "gcp-prices.csv"
+    damaged.parent.mkdir()
+    damaged.write_text("not prices", "utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    st.cache_resource.clear()
+    app = visit("rollout", full())
+    assert 'was not written by "headroom prices refresh"' in said(app)
+    assert {"Every strategy", "Step by step"} <= {heading.value for heading in app.subheader}
+    assert "Every workload" in {heading.value for heading in visit("overview", full()).subheader}
+    st.cache_resource.clear()
