@@ -1,0 +1,70 @@
+"""Scores worked out by hand from the plugins' formulas (integer arithmetic and all)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.capacity.clusters import Item, node, pod_spec
+from tests.scheduling.questions import Question, nodes, pod
+
+DB = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
+
+
+def added(items: Sequence[Item], labels: Mapping[str, str] | None = None, **spec: Any) -> dict[str, int]:
+    """What the fields in `spec` add to the scores of a plain pod."""
+    plain = Question(items, pod_spec(), labels=labels).scores()
+    return {
+        name: score - plain[name] for name, score in Question(items, pod_spec(**spec), labels=labels).scores().items()
+    }
+
+
+def test_least_allocated_and_balance() -> None:
+    items = [*nodes(2), pod("there", pod_spec(cpu="4", memory="16Gi"), on="n-1")]
+    # Of 8 cpu and 32 GiB, the pod asks for 1 and 1. Empty: 87 and 96 % left, mean 91; balance 100 → 95: 50 + 45 // 2.
+    # Half full: 37 and 46 % left, mean 41; the balance changes as much.
+    assert Question(items).scores() == {"n-0": 91 + 72, "n-1": 41 + 72}
+
+
+def test_a_pod_without_requests_gets_no_score_for_balance() -> None:
+    spec = {"containers": [{"name": "main"}]}
+    # 100m of 8 cpu and 200 MiB of 32 GiB are assumed: 98 and 99 % left.
+    assert Question(nodes(2), spec).scores() == {"n-0": 98, "n-1": 98}
+
+
+def test_soft_spread_by_node() -> None:
+    items = [*nodes(2), *(pod(f"p-{i}", pod_spec(), on="n-0", labels={"app": "a"}) for i in range(2))]
+    constraint = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {"matchLabels": {"app": "a"}}}  # fmt: skip
+    # 2 · log(2 + 2) = 2.77, rounded 3; against 0. Weight 2.
+    assert added(items, {"app": "a"}, topologySpreadConstraints=[constraint]) == {"n-0": 0, "n-1": 200}
+
+
+def test_preferred_pod_affinity_and_its_opposite() -> None:
+    items = [*nodes(2), pod("db", pod_spec(), on="n-0", labels={"app": "db"})]
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 50, "podAffinityTerm": DB}]}
+    assert added(items, affinity={"podAffinity": preferred}) == {"n-0": 200, "n-1": 0}
+    assert added(items, affinity={"podAntiAffinity": preferred}) == {"n-0": 0, "n-1": 200}
+
+
+def test_what_other_pods_require_attracts_those_they_require() -> None:
+    needs = pod_spec(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [DB]}})
+    items = [*nodes(2), pod("client", needs, on="n-1", labels={"app": "client"})]
+    plain = Question(items, labels={"app": "other"}).scores()
+    wanted = Question(items, labels={"app": "db"}).scores()
+    assert {name: wanted[name] - plain[name] for name in plain} == {"n-0": 0, "n-1": 200}
+
+
+def test_soft_taints_and_preferred_nodes() -> None:
+    items = [node("n-0", taints=(("old", "PreferNoSchedule"),)), node("n-1", labels={"disk": "ssd"})]
+    plain = [node("n-0"), node("n-1", labels={"disk": "ssd"})]
+    base = Question(plain).scores()
+    assert {name: score - base[name] for name, score in Question(items).scores().items()} == {"n-0": 0, "n-1": 300}
+    ssd = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 7, "preference": ssd}]}
+    assert added(plain, affinity={"nodeAffinity": preferred}) == {"n-0": 0, "n-1": 200}
+
+
+def test_equals_are_told_apart_by_the_seed_alone() -> None:
+    chosen = {Question(nodes(4)).attempt(seed=seed).node for seed in range(40)}
+    assert chosen == {0, 1, 2, 3}
+    assert len({Question(nodes(4)).attempt(seed=3).node for _ in range(3)}) == 1

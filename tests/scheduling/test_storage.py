@@ -1,0 +1,113 @@
+"""Volumes: where bound ones are, what unbound ones wait for, what can't be shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.capacity.clusters import Item, node, pod_spec
+from tests.scheduling.questions import Question, pod
+
+ZONE = "topology.kubernetes.io/zone"
+SPEC = pod_spec(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
+NODES = [node("n-0", zone="a"), node("n-1", zone="b")]
+
+
+def claim(volume: str = "", storage_class: str = "fast", modes: tuple[str, ...] = ("ReadWriteOnce",)) -> Item:
+    spec: Item = {
+        "accessModes": list(modes),
+        "storageClassName": storage_class,
+        "resources": {"requests": {"storage": "10Gi"}},
+    }
+    if volume:
+        spec["volumeName"] = volume
+    metadata = {"name": "data", "namespace": "ml", "uid": "pvc"}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec, "status": {}}
+
+
+def volume(zone: str = "", labels: dict[str, str] | None = None, **spec: Any) -> Item:
+    if zone:
+        term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+    spec = {"capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "fast", **spec}
+    metadata = {"name": "pv", "uid": "pv", "labels": labels or {}}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec, "status": {}}
+
+
+def storage_class(mode: str = "WaitForFirstConsumer", provisioner: str = "csi.example", **more: Any) -> Item:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "fast", "uid": "sc"},
+        "provisioner": provisioner,
+        "volumeBindingMode": mode,
+        **more,
+    }
+
+
+def ask(*items: Item, spec: Item = SPEC) -> Question:
+    return Question([*NODES, *items], spec)
+
+
+def test_a_bound_volume_is_where_it_is() -> None:
+    assert ask(claim("pv"), volume("b")).fitting() == ["n-1"]
+    nowhere = ask(claim("pv"), volume("c"))
+    assert nowhere.reasons() == "2 node(s) didn't match PersistentVolume's node affinity"
+
+
+def test_a_volumes_zone_label() -> None:
+    assert ask(claim("pv"), volume(labels={ZONE: "a"})).fitting() == ["n-0"]
+    assert ask(claim("pv"), volume(labels={ZONE: "a__b"})).fitting() == ["n-0", "n-1"]
+    assert ask(claim("pv"), volume(labels={ZONE: "c"})).reasons() == "2 node(s) had no available volume zone"
+
+
+def test_a_claim_bound_to_a_volume_that_is_gone() -> None:
+    lost = ask(claim("pv"), volume(labels={"x": "y"}) | {"metadata": {"name": "another", "uid": "u"}})
+    assert lost.reasons() == "2 node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+
+
+def test_a_claim_that_is_not_there_blocks_the_pod() -> None:
+    other = claim()
+    other["metadata"]["name"] = "another"
+    missing = ask(other)
+    assert missing.attempt().message.startswith('0/2 nodes are available: persistentvolumeclaim "data" not found.')
+
+
+def test_a_claim_that_waits_for_its_pod_goes_where_a_volume_can_be_had() -> None:
+    topology = [{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}]
+    assert ask(claim(), storage_class()).fitting() == ["n-0", "n-1"]
+    assert ask(claim(), storage_class(allowedTopologies=topology)).fitting() == ["n-1"]
+    local = storage_class(provisioner="kubernetes.io/no-provisioner")
+    assert ask(claim(), local, volume("b")).fitting() == ["n-1"]
+    small = volume("b", capacity={"storage": "1Gi"})
+    assert ask(claim(), local, small).reasons() == "2 node(s) didn't find available persistent volumes to bind"
+    taken = volume("b", claimRef={"namespace": "ml", "name": "other"})
+    assert ask(claim(), local, taken).fitting() == []
+
+
+def test_an_unbound_claim_that_binds_at_once_blocks_the_pod() -> None:
+    message = ask(claim(), storage_class("Immediate")).attempt().message
+    assert message.startswith("0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.")
+
+
+def test_one_pod_alone_may_use_a_read_write_once_pod_claim() -> None:
+    alone = claim("pv", modes=("ReadWriteOncePod",))
+    assert ask(alone, volume()).fitting() == ["n-0", "n-1"]
+    used = ask(alone, volume(), pod("there", SPEC, on="n-0"))
+    assert used.fitting() == []
+    assert "ReadWriteOncePod access mode already in-use by another pod" in used.reasons()
+
+
+def test_a_disk_written_on_a_node_is_not_mounted_there_again() -> None:
+    def disk(*, read_only: bool) -> Item:
+        return pod_spec(volumes=[{"name": "d", "gcePersistentDisk": {"pdName": "disk-1", "readOnly": read_only}}])
+
+    there = pod("there", disk(read_only=True), on="n-0")
+    assert ask(there, spec=disk(read_only=False)).fitting() == ["n-1"]
+    assert ask(there, spec=disk(read_only=True)).fitting() == ["n-0", "n-1"]
+
+
+def test_without_claims_in_the_snapshot_the_answer_is_unknown() -> None:
+    question = ask()
+    assert question.shape.storage.unknown
+    assert question.fitting() == ["n-0", "n-1"]
+    assert not ask(claim("pv"), volume()).shape.storage.unknown
