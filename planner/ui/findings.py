@@ -46,9 +46,9 @@ def summary(findings: Sequence[Finding]) -> str:
 def show(findings: Sequence[Finding], *, at_most: int | None = None) -> None:
     """The findings as lines: glyph, object, what, and how to mend it."""
     for finding in findings[:at_most]:
-        what = f"**{words.literal(finding.object)}**: {words.literal(finding.what)}" if finding.object else finding.what
+        about = f"**{words.literal(finding.object)}**: " if finding.object else ""
         mend = f"  \n:gray[{words.literal(finding.mend)}]" if finding.mend else ""
-        st.markdown(f"{GLYPH[finding.severity]} {what}{mend}")
+        st.markdown(f"{GLYPH[finding.severity]} {about}{words.literal(finding.what)}{mend}")
     if at_most is not None and len(findings) > at_most:
         st.caption(f"and {len(findings) - at_most:,} more")
 
