@@ -227,7 +227,7 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
             f"a rollout keeps {'its pod' if count == 1 else f'all {count} pods'} until new ones are Ready "
             f"(maxUnavailable is {none_of}), and no node has room for one more pod with {devices}"
         )
-        mend = "Set maxUnavailable to 1 and maxSurge to 0, or add a node; the Rollout page simulates both"
+        mend = "See the ways out on the Rollout page: each is simulated against whatever else waits for such a node"
         yield Finding(
             severity=Severity.WARNING, code="deployment-no-room-to-surge", object=workload.key, what=what, mend=mend
         )
