@@ -1,7 +1,7 @@
 import streamlit as st
 
-from planner import plan
-from planner.figures import rollout_timeline, strategy_grid, wait_for
+from planner import plan, plan_reach
+from planner.figures import strategy_grid, wait_for
 from planner.ui import cache, capacity_inputs, charts, downloads, errors, rollout_inputs, rollout_view, session, spares
 
 st.title("Rollout")
@@ -22,8 +22,8 @@ with answer:
 with picture:
     rollout = rollout_view.choose_workload(result)
     st.subheader("What happens")
-    capacity = result.capacity.get(rollout_timeline.scarce_resource(rollout))
-    charts.show(rollout_timeline.figure(rollout, capacity), key="timeline", alt=rollout_timeline.alt(rollout))
+    reaches = cache.answer(plan_reach.reach, snapshot, scenario)
+    rollout_view.timeline(result, rollout, next(one for one in reaches if one.workload == rollout.workload))
     if rollout.wait_for:
         st.subheader("Who waits for whom")
         charts.show(wait_for.figure(rollout.wait_for), key="wait_for", alt=wait_for.alt(rollout.wait_for))

@@ -19,13 +19,16 @@ def scarce_resource(rollout: WorkloadRollout) -> str:
     return next((name for name in extended if is_gpu_resource(name)), extended[0] if extended else "")
 
 
-def figure(rollout: WorkloadRollout, capacity: int | None = None) -> go.Figure:
-    """Pods by state, stacked, over estimated seconds; below, `scarce_resource` held by the whole cluster.
+def figure(rollout: WorkloadRollout, capacity: int | None = None, *, is_whole_cluster: bool = True) -> go.Figure:
+    """Pods by state, stacked, over estimated seconds; below, how much of `scarce_resource` is held.
 
     Parameters
     ----------
     capacity : int or None
-        The cluster's allocatable of that resource, drawn as a line; None leaves it out.
+        Allocatable of that resource, drawn as a line; None leaves it out.
+    is_whole_cluster : bool
+        Whether `capacity` is the whole cluster's. If not, it is that of the nodes the new pods match: the line of what
+        all pods of the cluster hold isn't drawn beside it, they are on other nodes too.
     """
     resource = scarce_resource(rollout)
     rows = 2 if resource else 1
@@ -40,9 +43,14 @@ def figure(rollout: WorkloadRollout, capacity: int | None = None) -> go.Figure:
             drawn.add_trace(_band(state, moments, [*counts, counts[-1]], events), row=1, col=1)
     _add_level(drawn, 1, rollout.replicas, f"{rollout.replicas}<br>wanted", palette.LINE, "dot")
     if resource:
-        _add_held(drawn, rollout, resource, moments, capacity)
+        _add_held(drawn, rollout, resource, moments, with_all=is_whole_cluster)
+        if capacity is not None:
+            words = f"{capacity}<br>" + ("capacity" if is_whole_cluster else "it can use")
+            _add_level(drawn, 2, capacity, words, palette.VERMILION, "solid")
     drawn.update_yaxes(title_text="pods", rangemode="tozero", row=1, col=1, tickformat="d")
     drawn.update_xaxes(title_text="seconds since the change (estimate)", row=rows, col=1, zeroline=False)
+    if not any(row.seconds for row in rollout.timeline):  # nothing moves: seconds would be made up
+        drawn.update_xaxes(tickvals=[0], ticktext=["the change"], title_text="", row=rows, col=1)
     drawn.update_layout(
         height=460 if resource else 330,
         margin={"t": 8, "r": 62, "b": 8, "l": 8},
@@ -80,12 +88,12 @@ def _band(state: PodState, moments: list[float], counts: list[int], events: list
 
 
 def _add_held(
-    drawn: go.Figure, rollout: WorkloadRollout, resource: str, moments: list[float], capacity: int | None
+    drawn: go.Figure, rollout: WorkloadRollout, resource: str, moments: list[float], *, with_all: bool
 ) -> None:
-    for name, dash, values in (
-        ("held by all", "solid", [row.held.get(resource, 0) for row in rollout.timeline]),
-        ("held by this workload", "dash", [row.held_by_workload.get(resource, 0) for row in rollout.timeline]),
-    ):
+    lines = [("held by this workload", "dash", [row.held_by_workload.get(resource, 0) for row in rollout.timeline])]
+    if with_all:
+        lines.insert(0, ("held by all", "solid", [row.held.get(resource, 0) for row in rollout.timeline]))
+    for name, dash, values in lines:
         drawn.add_trace(
             go.Scatter(
                 x=moments,
@@ -98,8 +106,6 @@ def _add_held(
             row=2,
             col=1,
         )
-    if capacity is not None:
-        _add_level(drawn, 2, capacity, f"{capacity}<br>capacity", palette.VERMILION, "solid")
     drawn.update_yaxes(title_text=plain(resource), rangemode="tozero", row=2, col=1, tickformat="d")
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from planner.figures import rollout_timeline
 from planner.inventory.model import Snapshot
+from planner.plan_reach import Reach
 from planner.plan_strategy_cost import StrategyCosts
 from planner.report import rollout_document
-from planner.results import PodState, Remedy, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
+from planner.results import PodState, Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.scenario import Scenario
-from planner.ui import findings, link, rollout_inputs, tables, verdict, words
+from planner.ui import charts, findings, link, rollout_inputs, tables, verdict, words
 from planner.vocabulary import is_gpu_resource
 
 
@@ -42,8 +44,9 @@ def _figures(result: RolloutResult) -> None:
         st.metric("Most pods at once", f"{first.peak_pods:,}", border=True, height="stretch")
         for name in gpus:
             held = f"{result.peak_held.get(name, 0):,} of {result.capacity[name]:,}"
-            label = "Peak GPUs held" if len(gpus) == 1 else f"Peak {name}"
-            st.metric(label, held, border=True, height="stretch", help=f"{name}, by the whole cluster.")
+            label = "Peak GPUs, whole cluster" if len(gpus) == 1 else f"Peak {name}, whole cluster"
+            told = f"Most {name} held at once by all pods of the cluster, of all that its nodes have."
+            st.metric(label, held, border=True, height="stretch", help=told)
         st.metric("Duration, estimate", _duration(first), border=True, height="stretch", help=_basis(first))
         waiting = sum(pods.count for pods in result.pending)
         st.metric("Pods left waiting", f"{waiting:,}", border=True, height="stretch", help="In the whole cluster.")
@@ -61,6 +64,23 @@ def _duration(rollout: WorkloadRollout) -> str:
 def _basis(rollout: WorkloadRollout) -> str:
     startup = f"Start-up {words.duration(rollout.startup_seconds)} ({rollout.startup_source or 'default'})"
     return f"{startup}, termination {words.duration(rollout.termination_seconds)}, {rollout.ticks} steps."
+
+
+def timeline(result: RolloutResult, rollout: WorkloadRollout, reach: Reach) -> None:
+    """The rollout over time, against the devices its new pods can use; whose they were is said below."""
+    resource = rollout_timeline.scarce_resource(rollout)
+    usable, everywhere = reach.allocatable.get(resource), reach.whole_cluster.get(resource, 0)
+    if usable is not None:
+        usable += result.capacity.get(resource, 0) - everywhere  # nodes that growth added match
+    is_whole = usable == result.capacity.get(resource, 0)
+    drawn = rollout_timeline.figure(rollout, usable, is_whole_cluster=is_whole)
+    charts.show(drawn, key="timeline", alt=rollout_timeline.alt(rollout))
+    if usable is not None:
+        st.caption(
+            f"The new pods match {words.count(reach.node_count, 'node')} with {reach.allocatable[resource]:,} "
+            f"{words.literal(resource)} of the cluster's {everywhere:,}; before the change this workload holds "
+            f"{reach.own[resource]:,} of them, others {reach.others[resource]:,}."
+        )
 
 
 def choose_workload(result: RolloutResult) -> WorkloadRollout:
@@ -101,6 +121,7 @@ def _remedy(remedy: Remedy, place: int, price: str) -> None:
     if remedy.patch_yaml:
         with st.expander("YAML"):
             st.code(remedy.patch_yaml, language="yaml")
+    if remedy.patch_yaml and remedy.kind is not RemedyKind.FREE_CAPACITY:  # there the patch is only a part of the cure
         st.button(
             "Try it here", key=f"try-{place}", icon=":material/play_arrow:", on_click=rollout_inputs.adopt_patch,
             args=(remedy.patch_yaml,),

@@ -34,6 +34,20 @@ def test_capacity_is_a_line_with_its_number() -> None:
     assert {shape["y0"] for shape in without["layout"]["shapes"]} == {6}
 
 
+def test_capacity_of_some_nodes_stands_without_what_the_whole_cluster_holds() -> None:
+    drawn = rollout_timeline.figure(answers.stuck(), 6, is_whole_cluster=False).to_dict()
+    assert "6<br>it can use" in [note["text"] for note in drawn["layout"]["annotations"]]
+    names = {trace["name"] for trace in drawn["data"]}
+    assert "held by this workload" in names
+    assert "held by all" not in names
+
+
+def test_no_seconds_are_made_up_where_nothing_moves() -> None:
+    axis = rollout_timeline.figure(answers.stuck()).to_dict()["layout"]["xaxis2"]
+    assert list(axis["ticktext"]) == ["the change"]
+    assert "ticktext" not in rollout_timeline.figure(answers.completes()).to_dict()["layout"]["xaxis2"]
+
+
 def test_a_workload_without_devices_has_no_second_panel() -> None:
     rollout = replace(answers.stuck(), requests=FrozenMap({"cpu": 1000}))
     assert rollout_timeline.scarce_resource(rollout) == ""

@@ -167,7 +167,7 @@ def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
     ids=str,
 )
 def test_a_link_keeps_what_spare_gpus_are_assumed_to_cost(query: dict[str, str], words: str) -> None:
-    assert words in sentence_of_costs(visit("rollout", workload="Deployment/prod/ml-worker", **query))
+    assert words in sentence_of_costs(visit("rollout", None, workload="Deployment/prod/ml-worker", **query))
 
 
 def test_a_price_nobody_knows_is_said_and_can_be_given() -> None:
@@ -190,3 +190,15 @@ def test_prices_that_cannot_be_read_leave_the_rest_of_the_page(monkeypatch: pyte
     assert {"Every strategy", "Step by step"} <= {heading.value for heading in app.subheader}
     assert "Every workload" in {heading.value for heading in visit("overview", full()).subheader}
     st.cache_resource.clear()
+
+
+def test_a_patch_that_is_only_a_part_of_the_cure_is_not_tried_alone() -> None:
+    app = visit("rollout", workload="Deployment/prod/llm-serve")
+    assert "with llm-lab/llm-canary at 0 replicas meanwhile" in said(app)
+    assert not [button for button in app.button if button.label == "Try it here"]
+
+
+def test_capacity_is_that_of_the_nodes_the_pods_match() -> None:
+    words = said(visit("rollout", workload="Deployment/prod/ml-worker"))
+    assert "The new pods match 6 nodes with 6 nvidia.com/gpu of the cluster's 27" in words
+    assert "this workload holds 6 of them, others 0" in words
