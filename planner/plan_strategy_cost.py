@@ -2,8 +2,8 @@
 
 How many are spare. A cell that completes today uses what room there is: its peak beyond what the workload holds between
 rollouts, at most its surge (a pod that ends late holds its GPU beside its successor's, but nobody has to keep one for
-that). A cell that is stuck for want of room is played again with the nodes its surge needs; where others wait for the same
-nodes, they get theirs beside it, outside the price. A cell that more nodes don't help has no price.
+that). A cell that is stuck for want of room is played again with the nodes its surge needs; where pods wait for such
+nodes already, they get theirs beside it, outside the price. A cell that more nodes don't help has no price.
 """
 
 from __future__ import annotations
@@ -133,8 +133,9 @@ class SpareNeeds:
     gpus_per_pod: int
     node: str
     needs: tuple[StrategyNeed, ...]  # row by row of the grid without 0/0, then Recreate
-    others_nodes: int  # nodes that pods of others take, before a spare one is free
+    others_nodes: int  # nodes that pods which wait today take, before a spare one is free
     others: tuple[str, ...]  # whose pods these are
+    own_waiting: int  # pods of its own that wait today: they come before a spare one as well
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,13 +197,16 @@ class _Case:
         self.node = _node_for(self.cluster, self.workload) if self.gpus else None
         self.pods_per_node = _pods_per_node(self.cluster, self.node, self.workload) if self.node else 1
         self._revisions, self._pace, self._seed = prepared.revisions, prepared.paces[place], scenario.seed
+        keys = workload_keys(self.cluster.snapshot)
+        pods = (self.cluster.snapshot.pods[i] for i in self.cluster.waiting)
+        self.own_waiting = sum(keys.get(pod.uid) == key for pod in pods)
         self._grown: dict[int, Cluster] = {0: self.cluster}
 
     def lacks_room(self, cell: GridCell) -> bool:
         return self.node is not None and cell.verdict is Verdict.STUCK and cell.reason in GROWING_REASONS
 
     def with_room(self, cell: GridCell, strategy: Strategy, others: int) -> GridCell:
-        """The cell with the nodes its surge needs, and `others` for pods of others."""
+        """The cell with the nodes its surge needs, and `others` for pods that wait today."""
         assert self.node is not None
         count = ceil(cell.max_surge / self.pods_per_node) + others
         if count not in self._grown:
@@ -234,8 +238,9 @@ def spare_needs(snapshot: Snapshot, scenario: Scenario, grid: StrategyGrid) -> S
     first = next(((cell, strategy) for cell, strategy in cells if case.lacks_room(cell)), None)
     others = 0
     if first is not None:
-        tried = range(_MOST_OTHER_NODES + 1)
-        others = next((count for count in tried if _completes(case.with_room(*first, count))), 0)
+        own = ceil(case.own_waiting / case.pods_per_node)
+        tried = range(own, own + _MOST_OTHER_NODES + 1)
+        others = next((count for count in tried if _completes(case.with_room(*first, count))), own)
     return SpareNeeds(
         workload=grid.workload,
         replicas=case.workload.replicas,
@@ -244,6 +249,7 @@ def spare_needs(snapshot: Snapshot, scenario: Scenario, grid: StrategyGrid) -> S
         needs=tuple(case.need(cell, strategy, others) for cell, strategy in cells),
         others_nodes=others,
         others=_waiting_for(case.cluster, case.node, case.workload) if case.node and others else (),
+        own_waiting=case.own_waiting,
     )
 
 
@@ -375,12 +381,17 @@ def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterato
     elif terms.on_demand_usd_per_gpu_hour is None:
         yield price.sentence
     if needs.others_nodes:
-        more = f" and {len(needs.others) - _NAMED} more" if len(needs.others) > _NAMED else ""
-        verb = "waits" if len(needs.others) == 1 else "wait"
+        names = [
+            *needs.others[:_NAMED],
+            *([f"{len(needs.others) - _NAMED} more"] if len(needs.others) > _NAMED else []),
+        ]
+        own = [f"{needs.own_waiting} of its own {needs.replicas} pods"] if needs.own_waiting else []
+        waiting = own + names or ["pods of others"]
+        said = ", ".join(waiting[:-1]) + " and " + waiting[-1] if len(waiting) > 1 else waiting[0]
+        verb = "waits" if names and len(waiting) == 1 else "wait"
         nodes = "1 node" if needs.others_nodes == 1 else f"{needs.others_nodes} nodes"
         yield (
-            f"{', '.join(needs.others[:_NAMED]) or 'pods of others'}{more} {verb} for the same GPUs and would take "
-            f"{nodes} first, whatever the strategy: not in these prices"
+            f"{said} {verb} for the same GPUs and would take {nodes} first, whatever the strategy: not in these prices"
         )
 
 

@@ -176,3 +176,16 @@ def test_a_remedys_node_has_its_price() -> None:
 def test_settings_are_the_terms() -> None:
     fields = set(SpareTerms.__dataclass_fields__)
     assert {setting.name for setting in plan_strategy_cost.SETTINGS} <= fields
+
+
+def test_pods_of_its_own_that_wait_are_no_spare() -> None:
+    """Three pods and two nodes: the third waits, and gets a node whatever the strategy. Surge 1 needs one more."""
+    waiting = worker(3)
+    waiting[-1]["spec"].pop("nodeName")
+    waiting[-1]["status"] = {"phase": "Pending"}
+    found = costs(snapshot(node("node-0", 1), node("node-1", 1), *waiting), WORKER, asked=OWN)
+    surge, swap = named(found, "Surge 1"), named(found, "Unavailable 1")
+    assert (surge.needs_room, surge.extra_gpus) == (True, 1)
+    assert swap.extra_gpus == 0
+    (note,) = found.notes
+    assert note.startswith("1 of its own 3 pods wait for the same GPUs and would take 1 node first")

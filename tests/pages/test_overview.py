@@ -1,3 +1,5 @@
+import pytest
+
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
 from tests.pages.visiting import said, visit
 
@@ -43,8 +45,8 @@ def test_the_month_is_priced_by_pool_and_way_of_buying_and_what_is_idle() -> Non
     }
     table = next(one.value for one in app.dataframe if "bought" in one.value).set_index("node pool")
     assert table.loc["gpu-l4-spot", "bought"] == "spot"
-    assert round(table.loc["gpu-t4", "$/month"], 2) == round(6 * 0.857514 * 730, 2)
-    assert round(table.loc["gpu-l4-spot", "of that GPUs"], 2) == round(0.1951 * 730, 2)
+    assert table.loc["gpu-t4", "$/month"] == pytest.approx(6 * 0.857514 * 730)
+    assert table.loc["gpu-l4-spot", "of that GPUs"] == pytest.approx(0.1951 * 730)
     assert "Prices are of 2026-07-16" in said(app)
 
 
