@@ -7,7 +7,7 @@ Sources: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `plugin/pkg
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from planner.inventory.model import (
@@ -211,29 +211,41 @@ def _with_defaults(container: Container, item: LimitRangeItem) -> Container:
 
 
 def _out_of_bounds(limits: LimitRange, spec: PodSpec) -> str:
+    """Source: limitranger `PodValidateLimitFunc`; several errors are listed as apimachinery's aggregates are."""
+    problems: list[str] = []
     for item in limits.items:
         if item.kind == "Container":
             for container in spec.containers + spec.init_containers:
-                problem = _check(item, container.requests, container.limits, "Container")
-                if problem:
-                    return problem
+                problems += _check(item, container.requests, container.limits)
         elif item.kind == "Pod":
-            problem = _check(item, pod_requests(spec), pod_limits(spec), "Pod")
-            if problem:
-                return problem
-    return ""
+            problems += _check(item, pod_requests(spec), pod_limits(spec))
+    different = list(dict.fromkeys(problems))
+    return different[0] if len(different) == 1 else f"[{', '.join(different)}]" if different else ""
 
 
-def _check(item: LimitRangeItem, requests: Mapping[str, int], limits: Mapping[str, int], kind: str) -> str:
+def _check(item: LimitRangeItem, requests: Mapping[str, int], limits: Mapping[str, int]) -> Iterator[str]:
+    """`minConstraint`, `maxConstraint`, `limitRequestRatioConstraint`."""
     for name, low in item.minimum.items():
-        if requests.get(name, 0) < low:
-            return f"minimum {name} usage per {kind} is {format_amount(low, name)}, but request is " + (
-                format_amount(requests[name], name) if name in requests else "not specified"
-            )
+        bound = f"minimum {name} usage per {item.kind} is {format_amount(low, name)}"
+        if name not in requests:
+            yield f"{bound}.  No request is specified"
+        elif requests[name] < low:
+            yield f"{bound}, but request is {format_amount(requests[name], name)}"
+        elif limits.get(name, low) < low:
+            yield f"{bound}, but limit is {format_amount(limits[name], name)}"
     for name, high in item.maximum.items():
-        amount = limits.get(name, requests.get(name))
-        if amount is None or amount > high:
-            return f"maximum {name} usage per {kind} is {format_amount(high, name)}, but limit is " + (
-                format_amount(amount, name) if amount is not None else "not specified"
-            )
-    return ""
+        bound = f"maximum {name} usage per {item.kind} is {format_amount(high, name)}"
+        if name not in limits:
+            yield f"{bound}.  No limit is specified"
+        elif limits[name] > high:
+            yield f"{bound}, but limit is {format_amount(limits[name], name)}"
+        elif requests.get(name, 0) > high:
+            yield f"{bound}, but request is {format_amount(requests[name], name)}"
+    for name, most in item.max_limit_request_ratio.items():
+        bound = f"{name} max limit to request ratio per {item.kind} is {most:g}"
+        if not requests.get(name):
+            yield f"{bound}, but no request is specified or request is 0"
+        elif not limits.get(name):
+            yield f"{bound}, but no limit is specified or limit is 0"
+        elif limits[name] > most * requests[name]:
+            yield f"{bound}, but provided ratio is {limits[name] / requests[name]:f}"

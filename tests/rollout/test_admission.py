@@ -1,0 +1,154 @@
+"""What the API server does to new pods: quotas with their scopes, limit ranges, priority classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planner.inventory.model import Container, FrozenMap, PodSpec
+from planner.rollout.admission import Admission, pod_limits, quota_covers, usage
+from tests.capacity.clusters import Item, node, snapshot
+
+GIB = 2**30
+
+
+def spec(requests: dict[str, int] | None = None, limits: dict[str, int] | None = None, **more: Any) -> PodSpec:
+    one = Container(name="main", requests=FrozenMap(requests or {}), limits=FrozenMap(limits or {}))
+    return PodSpec(containers=(one,), **more)
+
+
+def quota(hard: Item, used: Item | None = None, **more: Any) -> Item:
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "ml", "uid": "q"},
+        "spec": {"hard": hard, **more},
+        "status": {"hard": hard, "used": used or {}},
+    }
+
+
+def limit_range(**item: Any) -> Item:
+    metadata = {"name": "lr", "namespace": "ml", "uid": "lr"}
+    return {"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata, "spec": {"limits": [item]}}
+
+
+def admission(*items: Item) -> Admission:
+    return Admission(snapshot(node("n-0"), *items))
+
+
+def refused(found: Admission, asked: PodSpec, namespace: str = "ml") -> str:
+    refusal = found.refusal(namespace, "p", asked)
+    return refusal.message if refusal else ""
+
+
+# ── quotas ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_usage_under_every_key() -> None:
+    counted = usage(spec({"cpu": 500, "nvidia.com/gpu": 2}, {"memory": GIB, "nvidia.com/gpu": 2}))
+    assert counted == {
+        "pods": 1, "count/pods": 1, "cpu": 500, "requests.cpu": 500, "requests.nvidia.com/gpu": 2,
+        "limits.memory": GIB,
+    }  # fmt: skip
+
+
+def test_a_quota_is_used_up_and_given_back() -> None:
+    found = admission(quota({"requests.nvidia.com/gpu": "3"}, {"requests.nvidia.com/gpu": "1"}))
+    two = spec({"nvidia.com/gpu": 2})
+    assert refused(found, two) == ""
+    found.charge("ml", two)
+    assert refused(found, spec({"nvidia.com/gpu": 1})) == (
+        'pods "p" is forbidden: exceeded quota: q, requested: requests.nvidia.com/gpu=1, '
+        "used: requests.nvidia.com/gpu=3, limited: requests.nvidia.com/gpu=3"
+    )
+    assert refused(found, spec({"nvidia.com/gpu": 1}), "other") == ""
+    found.charge("ml", two, -1)
+    assert refused(found, two) == ""
+
+
+def test_a_quota_on_cpu_makes_stating_it_compulsory() -> None:
+    found = admission(quota({"requests.cpu": "9", "limits.memory": "9Gi"}))
+    message = 'pods "p" is forbidden: failed quota: q: must specify limits.memory,requests.cpu'
+    assert refused(found, spec()) == message
+    assert refused(found, spec({"cpu": 100}, {"memory": GIB})) == ""
+
+
+@pytest.mark.parametrize(
+    ("scope", "asked", "covered"),
+    [
+        ("BestEffort", spec(), True),
+        ("BestEffort", spec({"cpu": 1}), False),
+        ("BestEffort", spec({"nvidia.com/gpu": 1}), True),
+        ("NotBestEffort", spec({"cpu": 1}), True),
+        ("NotBestEffort", spec(), False),
+        ("Terminating", spec(active_deadline_seconds=60), True),
+        ("Terminating", spec(), False),
+        ("NotTerminating", spec(), True),
+        ("PriorityClass", spec(priority_class_name="high"), True),
+        ("PriorityClass", spec(), False),
+        ("CrossNamespacePodAffinity", spec(), False),
+    ],
+)
+def test_scopes(scope: str, asked: PodSpec, covered: bool) -> None:
+    found = snapshot(node("n-0"), quota({"pods": "1"}, scopes=[scope])).resource_quotas[0]
+    assert quota_covers(found, asked, asked.priority_class_name) is covered
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "name", "covered"),
+    [
+        ("In", ["high"], "high", True),
+        ("In", ["high"], "low", False),
+        ("NotIn", ["high"], "low", True),
+        ("Exists", [], "low", True),
+        ("DoesNotExist", [], "", True),
+    ],
+)
+def test_priority_class_selectors(operator: str, values: list[str], name: str, covered: bool) -> None:
+    rule = {"scopeName": "PriorityClass", "operator": operator, "values": values}
+    item = quota({"pods": "1"}, scopeSelector={"matchExpressions": [rule]})
+    found = snapshot(node("n-0"), item).resource_quotas[0]
+    assert quota_covers(found, spec(), name) is covered
+
+
+# ── limit ranges, priority classes ───────────────────────────────────────────────────────────────────────────────────
+def test_a_limit_range_fills_in_what_is_missing() -> None:
+    found = admission(limit_range(type="Container", default={"memory": "2Gi"}, defaultRequest={"cpu": "250m"}))
+    filled = found.prepare("ml", spec({"cpu": 100}))
+    assert filled.containers[0].requests["cpu"] == 100
+    assert pod_limits(filled) == {"memory": 2 * GIB}
+    assert found.prepare("ml", spec()).containers[0].requests["cpu"] == 250
+    assert found.prepare("other", spec()) == spec()
+
+
+@pytest.mark.parametrize(
+    ("item", "asked", "words"),
+    [
+        ({"max": {"memory": "1Gi"}}, spec(limits={"memory": 2 * GIB}), "maximum memory usage per Container is 1Gi"),
+        ({"min": {"cpu": "500m"}}, spec({"cpu": 100}), "minimum cpu usage per Container is 500m, but request is 100m"),
+        (
+            {"type": "Pod", "max": {"cpu": "1"}},
+            spec(limits={"cpu": 2_000}),
+            "maximum cpu usage per Pod is 1, but limit is 2",
+        ),
+        ({"type": "Pod", "max": {"cpu": "1"}}, spec(), "maximum cpu usage per Pod is 1.  No limit is specified"),
+        ({"type": "Pod", "min": {"cpu": "1"}}, spec(), "minimum cpu usage per Pod is 1.  No request is specified"),
+        ({"max": {"cpu": "500m"}}, spec({"cpu": 1_000}), "maximum cpu usage per Container is 500m, but request is 1"),
+        (
+            {"maxLimitRequestRatio": {"cpu": "2"}},
+            spec({"cpu": 100}, {"cpu": 300}),
+            "cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000",
+        ),
+    ],
+)
+def test_limit_ranges_set_bounds(item: Item, asked: PodSpec, words: str) -> None:
+    found = admission(limit_range(**({"type": "Container"} | item)))
+    assert words in refused(found, found.prepare("ml", asked))
+
+
+def test_a_priority_class_has_to_be_there() -> None:
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}
+    found = admission(high)
+    assert refused(found, spec(priority_class_name="high")) == ""
+    assert refused(found, spec(priority_class_name="system-node-critical")) == ""
+    assert refused(found, spec(priority_class_name="no")).endswith("no PriorityClass with name no was found")
+    assert refused(admission(), spec(priority_class_name="no")) == ""  # the snapshot doesn't hold the classes

@@ -1,0 +1,176 @@
+"""What each controller does, step by step; scaling figures are those of Kubernetes' own tests (`TestScale`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planner.rollout.controllers.deployment import DeploymentController
+from planner.rollout.run import Run
+from planner.rollout.simulation import Simulation
+from planner.scheduling.cluster import Cluster
+from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.rollout.rollouts import WORKER, daemon_set, roll, rolling, stateful_set
+
+SETS, DAEMONS = "StatefulSet/ml/worker", "DaemonSet/ml/worker"
+
+
+def course(run: Run, key: str = WORKER) -> list[tuple[int, int, int]]:
+    """(pods, ready, terminating) at each quiet moment after the change."""
+    return [(m.pods, m.ready, m.terminating) for m in run.moments[key][1:]]
+
+
+# ── Deployment ───────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("replicas", "surge", "new", "old", "expected_new", "expected_old"),
+    [
+        ((10, 5), (0, 0), 10, [], 5, []),
+        ((10, 12), (0, 0), 10, [], 12, []),
+        ((5, 10), (0, 0), 2, [3], 4, [6]),
+        ((5, 3), (0, 0), 2, [3], 1, [2]),
+        ((9, 4), (0, 0), 8, [1], 4, [0]),
+        ((7, 10), (0, 0), 2, [3, 2], 3, [4, 3]),
+        ((13, 8), (0, 0), 2, [8, 3], 1, [5, 2]),
+        ((3, 4), (0, 0), 1, [1, 1], 2, [1, 1]),
+        ((3, 2), (0, 0), 1, [1, 1], 1, [1, 0]),
+        ((4, 5), (0, 0), None, [2, 2], None, [3, 2]),
+        ((6, 0), (0, 0), 3, [2, 1], 0, [0, 0]),
+        ((10, 20), (2, 2), 6, [6], 11, [11]),
+        ((10, 50), (3, 6), 5, [8], 22, [34]),
+        ((10, 14), (0, 0), None, [7, 3], None, [10, 4]),
+    ],
+)
+def test_scaling_in_proportion(
+    replicas: tuple[int, int], surge: tuple[int, int], new: int | None, old: list[int], expected_new: int | None,
+    expected_old: list[int],
+) -> None:  # fmt: skip
+    sizes = ([] if new is None else [new]) + old  # newest first
+    base, first = deployment("worker", [], pod_spec(), replicas=replicas[1], strategy=rolling(surge[1], 1))
+    sets: list[Item] = []
+    for age, size in enumerate(sizes):
+        annotations = {
+            "deployment.kubernetes.io/revision": str(9 - age),
+            "deployment.kubernetes.io/desired-replicas": str(replicas[0]),
+            "deployment.kubernetes.io/max-replicas": str(replicas[0] + surge[0]),
+        }
+        metadata = {
+            **first["metadata"], "name": f"worker-{9 - age}", "uid": f"rs-{age}", "annotations": annotations,
+            "creationTimestamp": f"2026-01-01T0{9 - age}:00:00Z",
+        }  # fmt: skip
+        sets.append({**first, "metadata": metadata, "spec": {**first["spec"], "replicas": size}})
+    found = snapshot(node("n-0"), base, sets)
+    simulation = Simulation(Cluster(found))
+    workload = found.workload(WORKER)
+    assert workload is not None
+    controller = DeploymentController(simulation, workload, has_new_template=new is None)
+    controller.sync(simulation)
+    assert (controller.new.replicas if controller.new else None) == expected_new
+    assert [s.replicas for s in sorted(controller.old, key=lambda s: -s.created_at)] == expected_old
+
+
+def test_rolling_within_surge_and_unavailable() -> None:
+    run = roll(node("n-0"), deployment("worker", ["n-0"] * 3, pod_spec(), strategy=rolling(1, 0)))
+    assert run.completed
+    assert course(run) == [(4, 3, 0), (5, 3, 1), (5, 3, 1), (4, 3, 1), (3, 3, 0)]
+
+
+def test_recreate_waits_for_the_last_old_pod_to_be_gone() -> None:
+    run = roll(node("n-0"), deployment("worker", ["n-0"] * 2, pod_spec(), strategy={"type": "Recreate"}))
+    assert run.completed
+    assert course(run) == [(2, 0, 2), (2, 0, 0), (2, 2, 0)]
+
+
+def test_broken_old_pods_go_first() -> None:
+    items = deployment("worker", ["n-0", "", "n-0"], pod_spec(cpu="4"), strategy=rolling(0, 1))
+    run = roll(node("n-0"), items)
+    assert course(run)[0] == (3, 2, 0)  # the pod that waited was replaced at once, none that serves was taken
+
+
+# ── ReplicaSet: who goes first ───────────────────────────────────────────────────────────────────────────────────────
+def survivors(*changes: tuple[int, Item], count: int = 3, nodes: tuple[str, ...] = ("n-0", "n-1", "n-2")) -> set[str]:
+    """Pods left when one of `count` is scaled away; `changes` are merged into pods by number."""
+    items = deployment("worker", list(nodes[:count]), pod_spec())
+    pods = [item for item in items if item["kind"] == "Pod"]
+    for number, change in changes:
+        for field, value in change.items():
+            pods[number][field] = {**pods[number][field], **value}
+    run = roll(node("n-0"), node("n-1"), node("n-2"), items, replicas=count - 1, new_revision=False)
+    assert run.completed
+    return {p.name for p in run.pods[WORKER]}
+
+
+def test_order_of_deletion() -> None:
+    old, young = "2026-01-01T00:00:00Z", "2026-03-01T00:00:00Z"
+    not_ready = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    assert "worker-1-1" not in survivors((1, not_ready))
+    cheap = {"metadata": {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-5"}}}
+    assert "worker-1-2" not in survivors((2, cheap))
+    assert "worker-1-0" in survivors(nodes=("n-0", "n-1", "n-1"))
+    ages = [(i, {"metadata": {"creationTimestamp": old if i != 1 else young}}) for i in range(3)]
+    assert "worker-1-1" not in survivors(*ages)
+
+
+# ── StatefulSet ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def stateful(
+    policy: str = "OrderedReady", *, ready: tuple[bool, ...] = (), count: int = 3, **rolling_update: Any
+) -> Run:
+    update = {"type": "RollingUpdate", "rollingUpdate": rolling_update}
+    items = stateful_set(
+        "worker", ["n-0"] * count, pod_spec(), ready=ready, podManagementPolicy=policy, updateStrategy=update
+    )
+    return roll(node("n-0"), items, key=SETS)
+
+
+def test_pods_are_replaced_from_the_highest_ordinal_down_to_the_partition() -> None:
+    run = stateful()
+    assert (run.completed, run.ticks) == (True, 6)
+    assert {m.ready for m in run.moments[SETS][1:]} == {2, 3}
+    run = stateful(partition=2)
+    assert (run.completed, run.ticks) == (True, 2)
+    assert [p.name for p in run.pods[SETS] if p.is_new] == ["worker-2"]
+
+
+def test_max_unavailable_replaces_several_at_once() -> None:
+    run = stateful("Parallel", maxUnavailable=2, count=4)
+    assert (run.completed, run.ticks) == (True, 4)
+    assert stateful(maxUnavailable=2, count=4).ticks == 6  # ordered pods are made one after the other
+    assert min(m.ready for m in run.moments[SETS][1:]) == 2
+    assert stateful(maxUnavailable="40%", count=4).ticks == 8  # 1.6, rounded down
+
+
+def test_a_broken_pod_stops_ordered_pods_and_is_replaced_among_parallel_ones() -> None:
+    assert not stateful(ready=(False, True, True)).completed
+    assert stateful("Parallel", ready=(True, True, False)).completed
+
+
+# ── DaemonSet ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def daemons(surge: int | str, unavailable: int | str, *, cpu: str = "1") -> Run:
+    nodes = [node(f"n-{i}") for i in range(4)]
+    items = daemon_set(
+        "worker", [f"n-{i}" for i in range(4)], pod_spec(cpu=cpu), updateStrategy=rolling(surge, unavailable)
+    )
+    return roll(nodes, items, key=DAEMONS)
+
+
+def test_daemons_go_some_at_a_time() -> None:
+    run = daemons(0, "50%")
+    assert (run.completed, run.ticks, min(m.ready for m in run.moments[DAEMONS][1:])) == (True, 4, 2)
+
+
+def test_daemons_that_surge_stay_available() -> None:
+    run = daemons(2, 0)
+    assert run.completed
+    assert min(m.ready for m in run.moments[DAEMONS][1:]) == 4
+    assert max(m.pods - m.terminating for m in run.moments[DAEMONS]) == 6
+    assert not daemons(1, 0, cpu="5").completed  # no node has room for two
+
+
+def test_a_daemon_pod_that_waits_belongs_to_the_node_it_names() -> None:
+    items = daemon_set("worker", ["n-0", ""], pod_spec(gpus=1), updateStrategy=rolling(1, 0))
+    field = {"key": "metadata.name", "operator": "In", "values": ["n-1"]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [field]}]}}
+    items[-1]["spec"] = {**items[-1]["spec"], "affinity": {"nodeAffinity": required}}
+    run = roll(node("n-0", gpus=2), node("n-1"), items, key=DAEMONS, new_revision=False)
+    assert {p.name for p in run.pods[DAEMONS]} == {"worker-0", "worker-1"}
+    assert run.touched == ()

@@ -1,0 +1,134 @@
+"""Every reason is reached by a small cluster, with its sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.results import Reason
+from planner.rollout.verdict import unknowns
+from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.rollout.rollouts import revision, roll, rolling, stateful_set, why
+from tests.rollout.test_admission import limit_range, quota
+
+GPU_NODE = node("gpu-0", pool="gpu", gpus=1)
+SELF = {"labelSelector": {"matchLabels": {"app": "worker"}}, "topologyKey": "kubernetes.io/hostname"}
+
+
+def worker(*nodes: str, spec: Item | None = None, surge: int = 1, unavailable: int = 0, **more: Any) -> list[Item]:
+    return deployment("worker", list(nodes), spec or pod_spec(), strategy=rolling(surge, unavailable), **more)
+
+
+def volume_spec() -> Item:
+    return pod_spec(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}])
+
+
+def test_hold_and_wait_with_its_circle() -> None:
+    found = why(GPU_NODE, worker("gpu-0", spec=pod_spec(gpus=1)))
+    assert found.reason is Reason.HOLD_AND_WAIT
+    assert found.sentence == (
+        "stuck: the new pod needs 1 nvidia.com/gpu on a node of pool gpu; all 1 nvidia.com/gpu there are held by the "
+        "old pods, which are kept until a new one is Ready (surge 1, unavailable 0 of 1)"
+    )
+    assert [e.source for e in found.wait_for] == ["Deployment worker", "new pod", "nvidia.com/gpu", "old pods"]
+    assert found.wait_for[-1].target == found.wait_for[0].source
+    assert found.scheduler_message.startswith("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
+
+
+def test_insufficient_resource() -> None:
+    found = why(node("n-0"), worker("n-0"), requests={"cpu": 9_000})
+    assert found.reason is Reason.INSUFFICIENT_RESOURCE
+    assert "even empty, the largest of them has only 8 cpu" in found.sentence
+    other = deployment("other", ["gpu-0"], pod_spec(gpus=1))
+    found = why(GPU_NODE, other, worker("", spec=pod_spec(gpus=1)))
+    assert found.reason is Reason.INSUFFICIENT_RESOURCE
+    missing = why(node("n-0"), worker("n-0"), requests={"nvidia.com/gpu": 1})
+    assert missing.sentence.endswith("no node has nvidia.com/gpu")
+
+
+def test_no_matching_node() -> None:
+    nodes = [node("n-0"), node("n-1", cordoned=True), node("n-2", taints=(("gpu", "NoSchedule"),))]
+    found = why(nodes, worker("n-0"), node_selector={"disk": "ssd"})
+    assert found.reason is Reason.NO_MATCHING_NODE
+    assert found.sentence == (
+        "stuck: no node matches the new pod (1 cordoned, 1 with a taint the pod doesn't tolerate, "
+        "1 that its node selector or affinity rules out)"
+    )
+
+
+def test_never_ready() -> None:
+    found = why(node("n-0"), worker("n-0", "n-0"), never_ready=True)
+    assert found.reason is Reason.NEVER_READY
+    assert "1 new pod started and never became Ready" in found.sentence
+
+
+def test_quota_and_admission() -> None:
+    found = why(node("n-0"), worker("n-0"), quota({"pods": "1"}))
+    assert found.reason is Reason.QUOTA
+    assert "exceeded quota: q" in found.quota_message
+    found = why(node("n-0"), worker("n-0"), limit_range(type="Container", max={"cpu": "500m"}))
+    assert found.reason is Reason.ADMISSION
+
+
+def test_affinity_and_spread() -> None:
+    anti = pod_spec(affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [SELF]}})
+    assert why(node("n-0"), worker("n-0", spec=anti)).reason is Reason.POD_AFFINITY
+    constraint = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **SELF}
+    missing = pod_spec(topologySpreadConstraints=[{**constraint, "topologyKey": "rack"}])
+    template = {"spec": {"template": {"spec": missing}}}
+    assert why(node("n-0"), worker("n-0"), patch=template).reason is Reason.TOPOLOGY_SPREAD
+
+
+def test_host_port_and_pod_limit() -> None:
+    port = {"containers": [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+    found = why(node("n-0"), worker("n-0", spec=port))
+    assert found.reason is Reason.HOLD_AND_WAIT
+    assert "its host port" in found.sentence
+    other = deployment("other", ["n-0"], port)
+    assert why(node("n-0"), other, worker("", spec=port)).reason is Reason.HOST_PORT
+    full = node("n-0", extra={"pods": "1"})
+    assert "room under the node's pod limit" in why(full, worker("n-0")).sentence
+    assert why(full, deployment("other", ["n-0"], pod_spec()), worker("")).reason is Reason.TOO_MANY_PODS
+
+
+def test_volume_device_and_missing_object() -> None:
+    claim = {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "x", "namespace": "ml", "uid": "c"},
+        "spec": {"accessModes": ["ReadWriteOnce"]}, "status": {},
+    }  # fmt: skip
+    found = why(node("n-0"), worker("n-0", spec=volume_spec()), claim)
+    assert found.reason is Reason.VOLUME
+    assert 'persistentvolumeclaim "d" not found' in found.sentence
+    claims = pod_spec(resourceClaims=[{"name": "g", "resourceClaimTemplateName": "g"}])
+    template = {
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "g", "namespace": "ml", "uid": "t"},
+        "spec": {"spec": {"devices": {"requests": [{"name": "one", "exactly": {"deviceClassName": "gpu"}}]}}},
+    }  # fmt: skip
+    device_class = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+    waiting = deployment("worker", [""], claims, strategy=rolling(1, 0))
+    assert why(node("n-0"), waiting, template, device_class).reason is Reason.DEVICE
+    other = {**template, "metadata": {"name": "other", "namespace": "ml", "uid": "t"}}
+    assert why(node("n-0"), waiting, other, device_class).reason is Reason.MISSING_OBJECT
+
+
+def test_gates_pause_on_delete_and_pod_management() -> None:
+    gated = worker("n-0", spec=pod_spec(schedulingGates=[{"name": "example.com/wait"}]))
+    found = why(node("n-0"), gated)
+    assert found.reason is Reason.SCHEDULING_GATE
+    assert "example.com/wait" in found.sentence
+    assert why(node("n-0"), worker("n-0", paused=True)).reason is Reason.PAUSED
+    key = "StatefulSet/ml/worker"
+    on_delete = stateful_set("worker", ["n-0"], pod_spec(), updateStrategy={"type": "OnDelete"})
+    assert why(node("n-0"), on_delete, key=key).reason is Reason.ON_DELETE
+    broken = stateful_set("worker", ["n-0", "n-0"], pod_spec(), ready=(False, True))
+    assert why(node("n-0"), broken, key=key).reason is Reason.POD_MANAGEMENT
+
+
+def test_what_the_snapshot_lacks_for_an_answer() -> None:
+    items = [node("n-0"), *worker("n-0", spec=volume_spec())]
+    asked = revision(snapshot(items))
+    assert unknowns(roll(items), asked) == (
+        "the pods use volumes, and the snapshot doesn't hold PersistentVolumeClaims",
+    )
+    alone = [item for item in items if item["kind"] in ("Node", "Deployment")]
+    assert unknowns(roll(alone), asked)[0] == "the snapshot doesn't hold Pods and ReplicaSets"
