@@ -231,7 +231,7 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
                 f"Today it is {today.sentence}",
                 seconds=seconds,
                 exceeds_deadline=grown.exceeds_deadline or wait > (grown.progress_deadline_seconds or float("inf")),
-                timeline=tuple(replace(r, seconds=r.seconds + wait) if r.tick > 0 else r for r in grown.timeline),
+                timeline=_after_waiting(today.timeline, grown.timeline, wait),
                 wait_for=today.wait_for,
                 scheduler_message=today.scheduler_message,
             )
@@ -252,6 +252,14 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
         luck=None,
         growth=growth.sentence,
     )
+
+
+def _after_waiting(
+    today: tuple[TimelineRow, ...], grown: tuple[TimelineRow, ...], wait: float
+) -> tuple[TimelineRow, ...]:
+    """The grown rollout's timeline, with what is seen until the nodes have arrived before it."""
+    before = [replace(row, event=f"{row.event}; nodes are on their way") for row in today if row.tick == 0]
+    return (grown[0], *before, *(replace(row, seconds=row.seconds + wait) for row in grown[1:]))
 
 
 def _unknown_finding(workload: Workload, what: str) -> Finding:

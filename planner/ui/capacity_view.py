@@ -51,7 +51,7 @@ def pools(answer: CapacityAnswer) -> None:
                 "pool": pool.name,
                 "nodes": pool.node_count,
                 "GPUs": total or None,
-                "GPUs held": held / total if total else None,
+                "GPUs held": _share(held, total),
                 "GPUs free": total - held if total else None,
                 "CPU held": _share(line.requested.get(CPU, 0), line.allocatable.get(CPU, 0)),
                 "memory held": _share(line.requested.get(MEMORY, 0), line.allocatable.get(MEMORY, 0)),
@@ -67,15 +67,16 @@ def pools(answer: CapacityAnswer) -> None:
                 "kind": pool.kind,
             }
         )
-    bar = st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent")
+    bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d %%")
     tables.show(
         rows, alt=f"{words.count(len(rows), 'node pool')} with what is held and free",
         columns={"GPUs held": bar, "CPU held": bar, "memory held": bar}, empty="No nodes in this snapshot.",
     )  # fmt: skip
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _share(part: int, whole: int) -> int | None:
+    """In percent."""
+    return round(100 * part / whole) if whole else None
 
 
 def _upgrade(settings: UpgradeSettings | None) -> str:
@@ -182,7 +183,7 @@ def resources(answer: CapacityAnswer) -> None:
         }
         for line in answer.resources
     ]  # fmt: skip
-    bar = st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent")
+    bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d %%")
     tables.show(rows, alt="Resources of the whole cluster", columns={"held": bar}, empty="No nodes in this snapshot.")
     supply = [
         {

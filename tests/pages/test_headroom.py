@@ -59,7 +59,7 @@ def test_pools_have_bars_and_limits_typed_in_the_link() -> None:
     app = visit("headroom", limits="gpu-t4=8")
     pools = table(app, "limits")
     row = pools[pools["pool"] == "gpu-t4"].iloc[0]
-    assert (row["GPUs"], row["GPUs held"], row["limits"], row["may grow by"]) == (6, 1.0, "0 to 8 nodes (typed)", "2")
+    assert (row["GPUs"], row["GPUs held"], row["limits"], row["may grow by"]) == (6, 100, "0 to 8 nodes (typed)", "2")
     assert pools[pools["pool"] == "gpu-a100"].iloc[0]["limits"] == "2 to 2 nodes (gcloud node-pools list)"
     assert {trace["name"] for trace in figure(app, "pool_bars")["data"]} == {"requested", "free", "room to grow"}
 
