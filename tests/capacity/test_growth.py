@@ -103,6 +103,9 @@ def test_waiting_for_the_node_is_in_the_duration() -> None:
     )
     assert found.timeline[-1].seconds == with_gpu
     assert GPU_NODE_ARRIVAL_SECONDS > NODE_ARRIVAL_SECONDS
+    until = [row for row in found.timeline if row.seconds < GPU_NODE_ARRIVAL_SECONDS]
+    assert [row.counts["pending"] for row in until] == [0, 1]
+    assert until[-1].event.endswith("nodes are on their way")
 
 
 def test_quota_is_nothing_growth_can_mend() -> None:
