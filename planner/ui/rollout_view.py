@@ -23,7 +23,7 @@ def answer(result: RolloutResult) -> None:
     for message in dict.fromkeys(filter(None, (w.scheduler_message or w.quota_message for w in result.workloads))):
         st.caption("In Kubernetes' own words, as kubectl describe would show them")
         st.code(message, language=None, wrap_lines=True)
-    if result.growth:
+    if result.growth and result.growth not in result.sentence:
         st.caption(f":material/trending_up: {words.literal(result.growth)}")
     if result.luck is not None:
         st.caption(f":material/casino: This rollout {words.literal(result.luck.sentence)}.")
@@ -39,12 +39,13 @@ def _figures(result: RolloutResult) -> None:
     gpus = [name for name in result.capacity if is_gpu_resource(name)]
     if len(result.workloads) > 1:
         st.caption(f"Of {words.literal(first.workload)}:")
-    with st.grid(min_column_width=150):
+    is_large = any(result.capacity[name] > 999 for name in gpus)
+    with st.grid(min_column_width=210 if is_large else 150):
         st.metric("Lowest Ready", f"{first.lowest_ready} of {first.replicas}", border=True, height="stretch")
         st.metric("Most pods at once", f"{first.peak_pods:,}", border=True, height="stretch")
         for name in gpus:
             held = f"{result.peak_held.get(name, 0):,} of {result.capacity[name]:,}"
-            label = "Peak GPUs, whole cluster" if len(gpus) == 1 else f"Peak {name}, whole cluster"
+            label = "GPUs, cluster" if len(gpus) == 1 else f"{name}, cluster"
             told = f"Most {name} held at once by all pods of the cluster, of all that its nodes have."
             st.metric(label, held, border=True, height="stretch", help=told)
         st.metric("Duration, estimate", _duration(first), border=True, height="stretch", help=_basis(first))
@@ -58,7 +59,7 @@ def _figures(result: RolloutResult) -> None:
 
 
 def _duration(rollout: WorkloadRollout) -> str:
-    return words.about(rollout.seconds) if rollout.verdict is Verdict.COMPLETES else "never"
+    return words.about(rollout.seconds) if rollout.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH) else "never"
 
 
 def _basis(rollout: WorkloadRollout) -> str:

@@ -14,7 +14,7 @@ def _page() -> None:
 
 
 def test_names_out_of_files_never_become_markup_with_or_without_an_object() -> None:
-    app = AppTest.from_function(_page).run()
+    app = AppTest.from_function(_page, default_timeout=120).run()
     assert not app.exception
     first, second = (line.value for line in app.markdown)
     for line in (first, second):
