@@ -13,7 +13,7 @@ from tests.conformance.comparison import Comparison, cases
 
 HERE = Path(__file__).parent
 
-# Recorded once, decided by chance (the scheduler's ties); docs/decisions/0005-recordings.md says what and why.
+# Recorded once, decided by chance (the scheduler's ties); docs/decisions/0007-recordings.md says what and why.
 # The list is for this test alone: the comparison itself knows no case.
 UNDECIDED = {"spread-008-spread-zone", "spread-042-spread-rev", "tight-058-spread-zone"}
 
