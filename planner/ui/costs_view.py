@@ -44,7 +44,7 @@ def _cost(snapshot: Snapshot, book: PriceBook) -> ClusterCost:
 
 def _figures(cost: ClusterCost) -> None:
     unpriced = sum(len(group.nodes) for group in cost.unpriced)
-    with st.grid(min_column_width=150):
+    with st.grid(min_column_width=200):
         if cost.usd_per_month is None:
             st.metric("Cost a month", "no price", border=True)
         else:
