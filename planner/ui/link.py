@@ -35,6 +35,15 @@ def _say_refused(key: str, refused: Sequence[str], why: str, value: object) -> N
         )
 
 
+def _write_as_offered(key: str, options: Sequence[str]) -> None:
+    """``deployment/prod/api``, as the command line takes it, is the choice ``Deployment/prod/api``."""
+    asked = _asked(key)
+    if len(asked) == 1 and asked[0] not in options:
+        alike = [option for option in options if option.lower() == asked[0].lower()]
+        if len(alike) == 1:
+            st.session_state[key] = alike[0]
+
+
 def select(
     label: str,
     options: Sequence[str],
@@ -45,6 +54,7 @@ def select(
     **more: Any,
 ) -> str:
     """One of `options` (at least one); `default` or the first when the URL says nothing."""
+    _write_as_offered(key, options)
     asked = _asked(key)
     index = options.index(default) if default in options else 0
     value = st.selectbox(

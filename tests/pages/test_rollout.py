@@ -202,3 +202,10 @@ def test_capacity_is_that_of_the_nodes_the_pods_match() -> None:
     words = said(visit("rollout", workload="Deployment/prod/ml-worker"))
     assert "The new pods match 6 nodes with 6 nvidia.com/gpu of the cluster's 27" in words
     assert "this workload holds 6 of them, others 0" in words
+
+
+def test_a_link_may_write_the_workload_as_the_command_line_does() -> None:
+    app = visit("rollout", workload="deployment/prod/ml-worker")
+    [box] = [one for one in app.selectbox if one.label == "Workload"]
+    assert box.value == "Deployment/prod/ml-worker"
+    assert "there is no such choice" not in said(app)
