@@ -16,13 +16,13 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.requests import pod_requests
 from planner.vocabulary import is_gpu_resource
 
-FULL_UP_TO = 20  # replicas up to which every number is a column; above, FEW of them
+FULL_UP_TO = 20  # replicas up to which every number is a column, where cells are counted; above, FEW of them
 FEW = 11
 
 
-def axis(replicas: int) -> tuple[int, ...]:
+def axis(replicas: int, full_up_to: int = FULL_UP_TO) -> tuple[int, ...]:
     """The numbers on an axis: 0 to `replicas`, thinned evenly (0, 1 and all of them kept) where there are many."""
-    if replicas <= FULL_UP_TO:
+    if replicas <= full_up_to:
         return tuple(range(replicas + 1))
     step = replicas / (FEW - 1)
     return tuple(sorted({0, 1, *(round(i * step) for i in range(FEW))}))
@@ -40,7 +40,8 @@ def strategy_grid(cluster: Cluster, revisions: Sequence[Revision], key: str, *, 
         played = play_cell(cluster, revisions, key, strategy, surge, unavailable, seed=seed, pace=pace)
         return replace(played, is_current=(surge, unavailable) == current)
 
-    values = axis(workload.replicas)
+    is_counted = len(revisions) == 1 and certain_course(cluster, workload) is not None
+    values = axis(workload.replicas, FULL_UP_TO if is_counted else FEW - 1)  # each cell is simulated otherwise
     cells = tuple(
         tuple(
             _invalid() if surge == unavailable == 0 else cell(surge, unavailable, rolling(surge, unavailable))
