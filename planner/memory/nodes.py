@@ -120,6 +120,13 @@ class NodeReport:
     sentence: str
 
     @property
+    def is_held_by_limits(self) -> bool:
+        """Whether every pod has a limit and all together end before the hard threshold: pods alone can't meet it."""
+        return (
+            self.lines.hard_bytes is not None and not self.unlimited_pods and self.limit_bytes <= self.lines.hard_bytes
+        )
+
+    @property
     def overcommit(self) -> float:
         """Limits over allocatable; above 1, pods within their limits can run the node out of memory."""
         return self.limit_bytes / self.memory.allocatable_bytes if self.memory.allocatable_bytes else 0.0
@@ -372,5 +379,12 @@ def _cluster_sentence(nodes: tuple[NodeReport, ...]) -> str:
         opening = f"No node is past its eviction threshold; {nearest.name} would be the first, after {measured_bytes(more)} more"
     first = nearest.first_to_go
     text = f"{opening}. " + (f"There, {first.key} would go first." if first else "None of its pods can be evicted.")
+    held = [node for node in used if node.is_held_by_limits]
+    if len(held) == len(used):
+        text += " But on every node the pods' limits end before the threshold: at its own limit a container is OOM-killed first."
+    elif nearest.is_held_by_limits:
+        text += (
+            " But the limits of its pods end before the threshold: at its own limit a container is OOM-killed first."
+        )
     unknown = len(used) - len(known)
     return f"{text} Of {count(unknown, 'node')} this is unknown." if unknown else text

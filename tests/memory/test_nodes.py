@@ -42,6 +42,15 @@ def test_a_node_adds_up() -> None:
     )
 
 
+def test_limits_that_end_before_the_threshold_are_told() -> None:
+    held = cluster_memory(one_node(OVER, UNDER, over="2Gi", under="3Gi"), DEFAULT)
+    assert held.nodes[0].is_held_by_limits
+    assert "on every node the pods' limits end before the threshold" in held.sentence
+    free = cluster_memory(one_node(OVER, BEST_EFFORT, over="2Gi", best_effort="1Gi"), DEFAULT)
+    assert not free.nodes[0].is_held_by_limits  # a pod without a limit can go on growing
+    assert "limits end" not in free.sentence
+
+
 def test_order_ranks_and_who_is_passed_over() -> None:
     found = report(UNDER, OVER, CRITICAL, over="2Gi", under="3Gi", critical="2Gi")
     assert [(one.name, one.eviction_rank) for one in found.pods] == [("over", 1), ("critical", 2), ("under", 3)]
