@@ -18,7 +18,7 @@ with errors.shown(answer):
     result = cache.answer(plan_savings.answer, snapshot, assumptions)
     fitness = cache.answer(plan_savings.suitability, snapshot, key, assumptions.capacity, asked.get("job_minutes"))
 with answer:
-    savings_view.verdicts(result, fitness)
+    savings_view.verdicts(result, fitness, derived)
     savings_view.figures(result.savings, assumptions)
 
 saved = result.savings

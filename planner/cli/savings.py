@@ -142,7 +142,7 @@ def _list(snapshot: Snapshot, book: PriceBook, asked: dict[str, Any], output: st
                 "on_demand_usd": round(saved.on_demand_usd, 2),
                 "p5_usd": round(saved.saved_usd.p5, 2),
                 "saved_usd": round(saved.saved_usd.p50, 2),
-                "why": f"bought now: {derived.bought_as}",
+                "why": f"bought now: {derived.bought_as}" + (", saves already" if derived.is_on_spot else ""),
             }
         )
     if output == "json":

@@ -43,15 +43,18 @@ _FITNESS: Final = {
 _MOST_SERIES: Final = 6
 
 
-def verdicts(answer: SavingsAnswer, fitness: Suitability) -> None:
-    """Two sentences: what it saves, and whether the workload may go there."""
+def verdicts(answer: SavingsAnswer, fitness: Suitability, derived: Derived) -> None:
+    """Two sentences: what it saves (already, where its nodes are spot nodes now), and whether it may go there."""
     saved = answer.savings
     box, title, icon = (
-        (st.success, "✓ Spot saves", ":material/savings:")
+        (st.success, "✓ Spot saves already" if derived.is_on_spot else "✓ Spot saves", ":material/savings:")
         if saved.is_worth_it
         else (st.error, "✗ Spot doesn't pay", ":material/money_off:")
     )
     box(words.literal(saved.sentence), title=title, icon=icon)
+    if derived.is_on_spot:
+        told = "this is what they save against on-demand ones, not a further saving"
+        st.caption(f"Its nodes are {words.literal(derived.bought_as)} nodes now: {told}.")
     flex = saved.flex_start_usd
     if flex is not None and flex < saved.net_usd.p50:
         st.info(

@@ -102,3 +102,10 @@ def test_without_prices_the_page_asks_for_them() -> None:
 def test_an_empty_cluster_is_a_sentence() -> None:
     empty = Snapshot(taken_at=0.0, source="empty", digest="empty")
     assert "no Deployment, StatefulSet or Job" in said(page(empty))
+
+
+def test_what_runs_on_spot_already_saves_nothing_further() -> None:
+    words = said(page(None, workload="Deployment/batch/labs-runner", runs="500"))
+    assert "✓ Spot saves already" in words
+    assert "not a further saving" in words
+    assert "not a further saving" not in said(page(None, **WORKER))
