@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from functools import cmp_to_key
+from heapq import nsmallest
 
 from planner.inventory.model import Labels, LabelSelector, PodSpec
 from planner.rollout.simulation import Simulation
@@ -165,7 +166,7 @@ class ReplicaSetController:
         def compare(a: LivePod, b: LivePod) -> int:
             return _compare(a, b, doubled, now)
 
-        ordered = sorted(shuffled, key=cmp_to_key(compare))
+        ordered = nsmallest(count + 1, shuffled, key=cmp_to_key(compare))
         if count < len(ordered) and compare(ordered[count - 1], ordered[count]) == 0:
             simulation.choices += 1
         return ordered[:count]
