@@ -6,9 +6,22 @@ import os
 import sys
 
 import pytest
+from PIL import Image
 
-from tests.browser.dashboard import SCREENSHOTS_ASKED
+from tests.browser.dashboard import SCREENSHOTS, SCREENSHOTS_ASKED
+
+COLOURS = 160  # pages have few; the pictures get a third of their size, and each stays in the repository for ever
+
+
+def main() -> int:
+    os.environ[SCREENSHOTS_ASKED] = "1"
+    status = pytest.main(["tests/browser", "-k", "screenshot", "-q"])
+    for path in SCREENSHOTS.glob("*.png"):
+        with Image.open(path) as picture:
+            small = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        small.save(path, optimize=True)
+    return int(status)
+
 
 if __name__ == "__main__":
-    os.environ[SCREENSHOTS_ASKED] = "1"
-    sys.exit(pytest.main(["tests/browser", "-k", "screenshot", "-q"]))
+    sys.exit(main())
