@@ -62,3 +62,10 @@ def test_why_says_the_verdict_only_once() -> None:
 def test_every_verdict_and_reason_has_words() -> None:
     assert set(verdict.WORD) == set(verdict.GLYPH) == set(verdict.COLOUR) == set(Verdict)
     assert set(verdict.REASON) == set(Reason)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(89, "~ 89 s"), (94, "~ 2 min"), (5_399, "~ 90 min"), (5_400, "~ 1.5 h")]
+)
+def test_an_estimate_has_the_unit_the_verdict_has(seconds: float, said: str) -> None:
+    assert words.about(seconds) == said
