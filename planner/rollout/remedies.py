@@ -26,6 +26,7 @@ from planner.scheduling.requests import pod_requests
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import is_extended_resource, is_gpu_resource
 
+_MOST_PODS = 4  # pods of another workload that may have to go
 _MOST_NODES = 8  # nodes tried at most when asking how many would do
 
 
@@ -298,21 +299,20 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
         nodes = {case.cluster.node_index[name] for name in names if name in case.cluster.node_index}
         if not any(matching[n] for n in nodes):
             continue
-        fewer = replace(other, replicas=other.replicas - 1)
-        run = simulate(
-            case.cluster,
-            [Revision(before=other, after=fewer, has_new_template=False), *case.revisions],
-            seed=case.seed,
-        )
-        if run.done[case.workload.key]:
-            yield case.remedy(
-                RemedyKind.FREE_CAPACITY,
-                f"One {other.namespace}/{other.name} pod fewer while rolling out",
-                f"{other.replicas - 1} of {other.replicas} {other.namespace}/{other.name}; {_at_worst(case, run)}",
-                run,
-                command=f"kubectl scale deployment/{other.name} -n {other.namespace} --replicas={other.replicas - 1}",
-            )
-            return
+        for count in range(1, min(other.replicas, _MOST_PODS) + 1):
+            left = other.replicas - count
+            fewer = Revision(before=other, after=replace(other, replicas=left), has_new_template=False)
+            run = simulate(case.cluster, [fewer, *case.revisions], seed=case.seed)
+            if run.done[case.workload.key]:
+                pods = "One pod" if count == 1 else f"{count} pods"
+                yield case.remedy(
+                    RemedyKind.FREE_CAPACITY,
+                    f"{pods} of {other.namespace}/{other.name} fewer while rolling out",
+                    f"{left} of {other.replicas} {other.namespace}/{other.name}; {_at_worst(case, run)}",
+                    run,
+                    command=f"kubectl scale deployment/{other.name} -n {other.namespace} --replicas={left}",
+                )
+                return
 
 
 def _without_rivals(case: _Case) -> Iterator[Remedy]:
