@@ -1,0 +1,126 @@
+"""The strategy grid, what luck can change, and ticks as seconds."""
+
+from __future__ import annotations
+
+from planner import plan
+from planner.inventory.model import Snapshot
+from planner.results import Verdict
+from planner.rollout.grid import FULL_UP_TO, axis, best_cell
+from planner.rollout.luck import is_proven
+from planner.rollout.run import simulate
+from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pace
+from planner.scenario import Scenario, WorkloadChange
+from planner.scheduling.cluster import Cluster
+from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.rollout.rollouts import WORKER, revision, roll, rolling
+
+RESTART = Scenario(changes=(WorkloadChange(workload=WORKER),))
+
+
+def worker(count: int, **spec: object) -> list[Item]:
+    return deployment("worker", ["n-0"] * count, pod_spec(**spec), strategy=rolling(1, 0))  # type: ignore[arg-type]
+
+
+# ── grid ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_axes() -> None:
+    assert axis(3) == (0, 1, 2, 3)
+    assert axis(FULL_UP_TO) == tuple(range(FULL_UP_TO + 1))
+    long = axis(200)
+    assert (long[0], long[1], long[-1]) == (0, 1, 200)
+    assert len(long) <= 13
+
+
+def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
+    found = snapshot(node("n-0", gpus=2), worker(2, gpus=1))
+    grid = plan.strategy_grid(found, RESTART, WORKER)
+    assert not grid.cells[0][0].is_valid
+    assert grid.cells[1][0].is_current
+    assert grid.cells[1][0].verdict is Verdict.STUCK
+    for cell in (c for row in grid.cells for c in row if c.is_valid):
+        asked = WorkloadChange(workload=WORKER, max_surge=cell.max_surge, max_unavailable=cell.max_unavailable)
+        part = plan.rollout(found, Scenario(changes=(asked,), with_remedies=False)).workloads[0]
+        assert (part.verdict, part.reason) == (cell.verdict, cell.reason)
+        assert (part.peak_pods, part.lowest_ready) == (cell.peak_pods, cell.lowest_ready)
+    assert grid.recreate.verdict is Verdict.COMPLETES
+    assert grid.recreate.lowest_ready == 0
+    good = [c for row in grid.cells for c in row if c.verdict is Verdict.COMPLETES]
+    best = best_cell(good)
+    assert (best.max_surge, best.max_unavailable, best.lowest_ready) == (0, 1, 1)
+    assert f"maxSurge {best.max_surge} / maxUnavailable {best.max_unavailable}" in grid.sentence
+
+
+# ── luck ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_pods_of_one_size_are_proven() -> None:
+    nodes = [node(f"n-{i}", gpus=2) for i in range(3)]
+    found = snapshot(nodes, worker(2, gpus=1))
+    luck = plan.rollout(found, RESTART).luck
+    assert luck is not None
+    assert luck.proven
+    assert luck.sentence == "completes in every placement (proven)"
+
+
+def test_pods_of_different_sizes_are_sampled() -> None:
+    nodes = [node(f"n-{i}", gpus=2) for i in range(2)]
+    items = [
+        *nodes,
+        *deployment("worker", [], pod_spec(gpus=1), replicas=2),
+        *deployment("large", [], pod_spec(gpus=2), replicas=1),
+    ]
+    found = snapshot(items)
+    both = [revision(found), revision(found, "Deployment/ml/large")]
+    runs = [simulate(Cluster(found), both, seed=seed) for seed in range(20)]
+    assert not any(is_proven(run, both) for run in runs if run.choices)
+    changes = tuple(WorkloadChange(workload=r.after.key) for r in both)
+    luck = plan.rollout(found, Scenario(changes=changes, runs=20)).luck
+    assert luck is not None
+    assert (luck.proven, luck.runs) == (False, 20)
+    assert luck.completed_runs == sum(run.completed for run in runs)
+
+
+# ── timing ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def at(second: int) -> str:
+    return f"2026-01-01T00:{second // 60:02d}:{second % 60:02d}Z"
+
+
+def learnt(*startups: int, restarts: int = 0) -> Snapshot:
+    items = worker(len(startups))
+    pods = [item for item in items if item["kind"] == "Pod"]
+    for pod, seconds in zip(pods, startups, strict=True):
+        pod["status"]["conditions"] = [
+            {"type": "PodScheduled", "status": "True", "lastTransitionTime": at(0)},
+            {"type": "Ready", "status": "True", "lastTransitionTime": at(seconds)},
+        ]
+        pod["status"]["containerStatuses"] = [
+            {"name": "main", "ready": True, "restartCount": restarts, "image": "", "imageID": ""}
+        ]
+    return snapshot(node("n-0"), items)
+
+
+def test_start_up_is_the_median_of_the_pods() -> None:
+    part = plan.rollout(learnt(20, 40, 600), RESTART).workloads[0]
+    assert (part.startup_seconds, part.startup_source, part.termination_seconds) == (40, "learnt from 3 pods", 30)
+    restarted = plan.rollout(learnt(20, 40, restarts=1), RESTART).workloads[0]
+    assert (restarted.startup_seconds, restarted.startup_source) == (DEFAULT_STARTUP_SECONDS, "default")
+
+
+def test_given_seconds_win_and_waits_come_on_top() -> None:
+    found = learnt(20)
+    workload = found.workloads[0]
+    pace = learn_pace(workload, found.pods, startup_seconds=5, termination_seconds=2)
+    assert (pace.startup_seconds, pace.termination_seconds, pace.source) == (5, 2, "given")
+
+
+def test_a_step_lasts_as_long_as_the_slowest_in_it() -> None:
+    part = plan.rollout(learnt(20, 20), RESTART).workloads[0]
+    # a new pod starts (20), another beside the old one that goes (30), the last old one goes (30)
+    assert part.seconds == 20 + 30 + 30
+    assert not part.exceeds_deadline
+    slow = WorkloadChange(workload=WORKER, startup_seconds=601)
+    assert plan.rollout(learnt(20, 20), Scenario(changes=(slow,))).workloads[0].exceeds_deadline
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    items = [node("n-0"), node("n-1"), *worker(3)]
+    first, second = roll(items, seed=5), roll(items, seed=5)
+    assert [p.name for p in first.pods[WORKER]] == [p.name for p in second.pods[WORKER]]
+    assert first.moments == second.moments

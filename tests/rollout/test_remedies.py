@@ -1,0 +1,120 @@
+"""Ways out: each was simulated, completes, and can be applied as it is printed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from planner import plan
+from planner.inventory.change import apply_change
+from planner.inventory.model import Snapshot
+from planner.results import Reason, Remedy, RemedyKind, RolloutResult, Verdict
+from planner.scenario import Scenario, WorkloadChange
+from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.rollout.rollouts import WORKER, daemon_set, rolling
+from tests.rollout.test_admission import quota
+
+
+def ask(found: Snapshot, key: str = WORKER, **change: object) -> RolloutResult:
+    return plan.rollout(found, Scenario(changes=(WorkloadChange(workload=key, **change),)))  # type: ignore[arg-type]
+
+
+def worker(*nodes: str, spec: Item | None = None, surge: int = 1, unavailable: int = 0) -> list[Item]:
+    return deployment("worker", list(nodes), spec or pod_spec(gpus=1), strategy=rolling(surge, unavailable))
+
+
+GPU = node("gpu-0", pool="gpu", gpus=2)
+STUCK = snapshot(GPU, worker("gpu-0", "gpu-0"))
+
+
+def by_kind(result: RolloutResult) -> dict[RemedyKind, Remedy]:
+    assert result.verdict is Verdict.STUCK
+    return {remedy.kind: remedy for remedy in result.remedies}
+
+
+@pytest.mark.parametrize(
+    ("found", "key"),
+    [
+        (STUCK, WORKER),
+        (
+            snapshot(
+                node("n-0", gpus=1), daemon_set("worker", ["n-0"], pod_spec(gpus=1), updateStrategy=rolling(1, 0))
+            ),
+            "DaemonSet/ml/worker",
+        ),
+        (snapshot(node("n-0", cpu="2"), worker("n-0", spec=pod_spec(cpu="1500m"))), WORKER),
+        (snapshot(node("n-0"), worker("n-0", spec=pod_spec(nodeSelector={"disk": "ssd"}))), WORKER),
+    ],
+)
+def test_every_patch_parses_applies_and_completes(found: Snapshot, key: str) -> None:
+    result = ask(found, key)
+    patched = [r for r in result.remedies if r.patch_yaml and r.kind is not RemedyKind.FREE_CAPACITY]
+    assert patched
+    for remedy in patched:
+        assert isinstance(yaml.safe_load(remedy.patch_yaml), dict)
+        assert remedy.command.startswith("kubectl patch ")
+        before = found.workload(key)
+        assert before is not None
+        apply_change(before, WorkloadChange(workload=key, patch=remedy.patch_yaml))
+        again = plan.rollout(found, Scenario(changes=(WorkloadChange(workload=key, patch=remedy.patch_yaml),)))
+        after = apply_change(before, WorkloadChange(workload=key, patch=remedy.patch_yaml))[0]
+        rolled = plan.rollout(
+            replace(found, workloads=tuple(after if w.key == key else w for w in found.workloads)),
+            Scenario(changes=(WorkloadChange(workload=key),)),
+        )
+        assert again.verdict is Verdict.COMPLETES
+        assert rolled.verdict is Verdict.COMPLETES, remedy.title
+
+
+def test_hold_and_wait_has_a_strategy_recreate_and_a_node() -> None:
+    found = by_kind(ask(STUCK))
+    switch = found[RemedyKind.SWITCH_STRATEGY]
+    assert (switch.title, switch.lowest_ready, switch.extra_gpus) == ("maxSurge 0, maxUnavailable 1", 1, 0)
+    assert found[RemedyKind.RECREATE].lowest_ready == 0
+    assert "the service is down" in found[RemedyKind.RECREATE].sentence
+    more = found[RemedyKind.ADD_NODE]
+    assert (more.lowest_ready, more.extra_gpus) == (2, 2)
+    assert "gcloud container clusters resize CLUSTER --node-pool gpu --num-nodes 2" in more.command
+
+
+def test_what_keeps_most_pods_ready_without_more_gpus_comes_first() -> None:
+    remedies = ask(STUCK).remedies
+    assert [r.extra_gpus > 0 for r in remedies] == sorted(r.extra_gpus > 0 for r in remedies)
+    free = [r.lowest_ready for r in remedies if not r.extra_gpus]
+    assert free == sorted(free, reverse=True)
+
+
+def test_a_quota_is_raised_by_what_is_needed() -> None:
+    found = snapshot(node("n-0"), worker("n-0", spec=pod_spec()), quota({"pods": "1"}))
+    remedy = by_kind(ask(found))[RemedyKind.RAISE_QUOTA]
+    assert "pods to 2" in remedy.sentence
+    assert remedy.command == """kubectl patch resourcequota q -n ml -p '{"spec": {"hard": {"pods": "2"}}}'"""
+
+
+def test_a_smaller_request_where_half_of_it_is_there() -> None:
+    other = deployment("other", ["n-0"], pod_spec(cpu="3"))
+    found = snapshot(node("n-0"), other, worker("", spec=pod_spec(cpu="6")))
+    remedy = by_kind(ask(found))[RemedyKind.SMALLER_REQUEST]
+    assert remedy.title == "Ask for 5 cpu instead of 6"
+
+
+def test_another_holder_makes_room() -> None:
+    other = deployment("other", ["gpu-0", "gpu-0"], pod_spec(gpus=1))
+    found = snapshot(GPU, other, worker("", surge=0, unavailable=1))
+    remedy = by_kind(ask(found))[RemedyKind.FREE_CAPACITY]
+    assert "kubectl scale deployment/other -n ml --replicas=1" in remedy.command
+
+
+def test_a_selector_no_node_has_is_left_out() -> None:
+    found = snapshot(node("n-0"), worker("n-0", spec=pod_spec()))
+    result = ask(found, patch='{"spec": {"template": {"spec": {"nodeSelector": {"disk": "ssd"}}}}}')
+    assert result.reason is Reason.NO_MATCHING_NODE
+    assert by_kind(result)[RemedyKind.FIX_SELECTOR].title == "Without nodeSelector disk=ssd"
+
+
+def test_no_way_out_is_offered_where_none_was_found() -> None:
+    result = ask(snapshot(node("n-0"), worker("n-0", spec=pod_spec())), never_ready=True)
+    assert result.reason is Reason.NEVER_READY
+    assert all(r.kind is not RemedyKind.ADD_NODE for r in result.remedies)
