@@ -178,6 +178,7 @@ def rollout(
         remedies = find_remedies(
             cluster, prepared.revisions, stuck.workload, run, why, prepared.paces[place], seed=scenario.seed
         )
+        remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
     told = stuck or max(parts, key=lambda p: p.seconds)
     unknown = tuple(u for r in prepared.revisions for u in unknowns(run, r))
     verdict, sentence = told.verdict, told.sentence
@@ -210,6 +211,20 @@ def rollout(
         more = f"; {answer.sentence}" if answer.sentence else ""
         return replace(result, growth=answer.sentence, sentence=result.sentence + more)
     return _needs_growth(result, prepared, answer.growth, keys)
+
+
+def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...]) -> Remedy:
+    """A remedy that adds nodes, with what the pool's own limit says to that."""
+    pool = next((p for p in pools if remedy.node_template and remedy.node_template in p.nodes), None)
+    if pool is None:
+        return remedy
+    if pool.maximum is not None and len(pool.nodes) + remedy.extra_nodes > pool.maximum:
+        more = f"the pool has {len(pool.nodes)} of at most {pool.maximum} nodes, so its maximum has to be raised first"
+    elif pool.is_autoscaled is False:
+        more = "the pool has a fixed size, so somebody has to resize it"
+    else:
+        return remedy
+    return replace(remedy, sentence=f"{remedy.sentence}; {more}")
 
 
 def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str]) -> RolloutResult:
@@ -463,7 +478,11 @@ def overview(snapshot: Snapshot) -> ClusterOverview:
     elif stuck:
         sentence = f"{len(stuck)} of {len(lines)} workloads could not be rolled out now."
     else:
-        sentence = f"All {len(lines)} workloads could be rolled out now."
+        sentence = (
+            f"All {len(lines)} workloads could be rolled out now."
+            if len(lines) > 1
+            else "The one workload could be rolled out now."
+        )
     return ClusterOverview(
         sentence=sentence,
         workloads=lines,

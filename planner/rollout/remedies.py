@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from planner.inventory.node_labels import gpu_count, node_pool
 from planner.quantity import format_amount
 from planner.results import Reason, Remedy, RemedyKind
 from planner.rollout.admission import usage
+from planner.rollout.controllers.deployment import sets_by_owner
 from planner.rollout.ownership import pods_by_owner
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.strategy import rolling_limits
@@ -26,6 +28,7 @@ from planner.scheduling.requests import pod_requests
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import is_extended_resource, is_gpu_resource
 
+_MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
 _MOST_PODS = 4  # pods of another workload that may have to go
 _MOST_NODES = 8  # nodes tried at most when asking how many would do
 
@@ -286,19 +289,15 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
     scarce = next((n for n in case.why.lacking if is_extended_resource(n)), None)
     if shape is None or scarce is None:
         return
-    snapshot = case.cluster.snapshot
-    matching = shape.static == Static.PASSES
-    for other in snapshot.workloads:
+    tried = 0
+    for other in case.cluster.snapshot.workloads:
         if other.kind != "Deployment" or other.key == case.workload.key or other.replicas == 0:
             continue
-        if scarce not in pod_requests(other.template.spec):
+        if scarce not in pod_requests(other.template.spec) or not _makes_room(case, shape, other):
             continue
-        owners = [r.uid for r in snapshot.replica_sets if r.owner is not None and r.owner.uid == other.uid]
-        indices = [i for uid in owners for i in pods_by_owner(case.cluster).get(uid, ())]
-        names = (snapshot.pods[i].node_name for i in indices)
-        nodes = {case.cluster.node_index[name] for name in names if name in case.cluster.node_index}
-        if not any(matching[n] for n in nodes):
-            continue
+        tried += 1
+        if tried > _MOST_OTHERS:
+            return
         for count in range(1, min(other.replicas, _MOST_PODS) + 1):
             left = other.replicas - count
             fewer = Revision(before=other, after=replace(other, replicas=left), has_new_template=False)
@@ -313,6 +312,23 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                     command=f"kubectl scale deployment/{other.name} -n {other.namespace} --replicas={left}",
                 )
                 return
+
+
+def _makes_room(case: _Case, shape: Shape, other: Workload) -> bool:
+    """Whether the waiting pod would fit on a node of `other` if as many of its pods there went as may."""
+    cluster, state = case.cluster, case.run.simulation.state
+    owners = [r.uid for r in sets_by_owner(cluster).get(other.uid, ()) if r.replicas]
+    indices = [i for uid in owners for i in pods_by_owner(cluster).get(uid, ())]
+    names = Counter(cluster.snapshot.pods[i].node_name for i in indices)
+    given = {cluster.row[n]: a for n, a in pod_requests(other.template.spec).items() if n in cluster.row}
+    candidates = set(shape.candidates.tolist())
+    for name, count in names.items():
+        node = cluster.node_index.get(name)
+        if node is not None and node in candidates:
+            gone = min(count, _MOST_PODS)
+            if all(int(state.free[row, node]) + gone * given.get(row, 0) >= amount for row, amount in shape.asks):
+                return True
+    return False
 
 
 def _without_rivals(case: _Case) -> Iterator[Remedy]:
@@ -336,6 +352,7 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     run = simulate(case.cluster, [*paused, *changed], seed=case.seed)
     if run.done[workload.key]:
         names = " and ".join(f"{r.namespace}/{r.name}" for r in others)
+        back = "; ".join(f"kubectl scale deployment/{r.name} -n {r.namespace} --replicas={r.replicas}" for r in others)
         scale = "; ".join(f"kubectl scale deployment/{r.name} -n {r.namespace} --replicas=0" for r in others)
         patch = {"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}}
         yield case.remedy(
@@ -344,7 +361,7 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
             f"{_at_worst(case, run)}; without that, {names} takes the place of the first old pod",
             run,
             patch=patch,
-            command=f"{scale}; {_kubectl_patch(workload, patch)}",
+            command=f"{scale}; {_kubectl_patch(workload, patch)}; {back}  # the last once the rollout is complete",
         )
 
 

@@ -151,7 +151,7 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
         edges = (
             WaitForEdge(source=controller, target="new pod", label="waits until Ready"),
             WaitForEdge(source="new pod", target=name, label="needs room in"),
-            WaitForEdge(source=name, target="old pods", label="is used up by"),
+            WaitForEdge(source=name, target="old pods", label="used up by"),
             WaitForEdge(source="old pods", target=controller, label="are kept by"),
         )
     return Explanation(
@@ -312,7 +312,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
         wait_for=(
             WaitForEdge(source=controller, target="new pod", label="waits until Ready"),
             WaitForEdge(source="new pod", target=cycle_thing, label="waits for"),
-            WaitForEdge(source=cycle_thing, target="old pods", label="is held by"),
+            WaitForEdge(source=cycle_thing, target="old pods", label="held by"),
             WaitForEdge(source="old pods", target=controller, label="are kept by"),
         ),
         scheduler_message=c.message,
