@@ -450,10 +450,10 @@ def _worth(strategies: list[StrategyPrice]) -> tuple[StrategyPrice, ...]:
 
 
 def _compared(strategies: tuple[StrategyPrice, ...]) -> tuple[StrategyPrice | None, StrategyPrice | None]:
-    """The strategy with spare GPUs that keeps all pods up with the fewest, and the best one that needs none."""
+    """The strategy with spare GPUs that keeps all pods up with the fewest, and the best one that completes without any."""
     priced = [one for one in strategies if one.cost is not None]
     spare = [one for one in priced if one.cost is not None and one.cost.billed_gpus]
-    none = [one for one in priced if one.cost is not None and not one.cost.billed_gpus]
+    none = [one for one in priced if one.cost is not None and not one.cost.billed_gpus and not one.needs_room]
 
     def rank(one: StrategyPrice) -> tuple[int, bool, int, int]:
         assert one.lowest_ready is not None

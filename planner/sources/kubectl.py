@@ -140,9 +140,12 @@ def _bytes_of(path: Path) -> bytes:
         raise InputError(problem, where=str(path), mend="Check the path and its permissions") from None
 
 
+_DUMP_DEPTHS = ("*", "*/*", "*/*/*")  # nodes.json, NAMESPACE/pods.json, NAMESPACE/POD/logs.txt
+
+
 def _folder_parts(folder: Path, problems: list[Finding], logs: list[PodLog]) -> Iterator[Part]:
     """The objects of a dump's files; logs and what can't be read are added to `logs` and `problems`."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for depth in _DUMP_DEPTHS for path in folder.glob(depth) if path.is_file())
     documents = [path for path in files if path.name.endswith(_SUFFIXES)]
     if not documents:
         raise InputError("the folder holds no JSON or YAML file", where=str(folder), mend=_GIVE)
