@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.headroom-ready
+HOST ?= localhost
 PORT ?= 8501
 DIR ?=
 
@@ -26,7 +27,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 app: setup ## the dashboard on http://localhost:8501, with the embedded demo cluster
-	@$(BIN)/streamlit run app.py --server.port $(PORT) --server.headless true --browser.gatherUsageStats false
+	@$(BIN)/streamlit run app.py --server.address $(HOST) --server.port $(PORT) --server.headless true --browser.gatherUsageStats false
 
 test: setup ## every test, the browser ones included
 	@$(BIN)/python -m tests.browser.prepare
