@@ -17,6 +17,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "docs" / "screenshots"  # what the documents show
@@ -121,6 +122,27 @@ class Visitor:
         field = self.page.get_by_label(label, exact=True).first
         field.fill(text)
         field.press("Enter")
+        self.answered()
+
+    def choose(self, label: str, option: str) -> None:
+        """Open a select box by the keyboard, type, and take the option.
+
+        A run that ends meanwhile draws the box anew and closes its list, so it is opened again until the option is taken.
+        """
+        self.settle()
+        box = self.page.get_by_role("combobox", name=label, exact=True)
+        wanted = self.page.get_by_role("option", name=option, exact=True)
+        for _ in range(6):
+            box.focus()
+            box.press("ArrowDown")
+            box.fill(option)
+            try:
+                wanted.click(timeout=5_000)
+                break
+            except PlaywrightTimeoutError:
+                box.press("Escape")
+                self.settle()
+        expect(box).to_have_value(option)
         self.answered()
 
     def answered(self) -> None:

@@ -13,23 +13,12 @@ from tests.browser.dashboard import Visitor
 API = "restarts?loop=dev/api: workers killed by timeout"
 
 
-def choose(visitor: Visitor, label: str, option: str) -> None:
-    """Open a select box by the keyboard, type, and take the option."""
-    box = visitor.page.get_by_role("combobox", name=label, exact=True)
-    box.focus()
-    box.press("ArrowDown")
-    box.press_sequentially(option)
-    visitor.page.get_by_role("option", name=option, exact=True).click()
-    expect(box).to_have_value(option)
-    visitor.answered()
-
-
 def test_from_the_list_to_the_cause_the_noise_and_the_cure(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open("restarts")
     page = visitor.page
     expect(page.get_by_text("dev/celery was killed at its own memory limit (512Mi)")).to_be_visible()
-    choose(visitor, "Look at", "dev/api: workers killed by timeout")
+    visitor.choose("Look at", "dev/api: workers killed by timeout")
     expect(page.get_by_text(re.compile("gunicorn's own timeout after 31 s"))).to_be_visible()
     expect(page.get_by_text(re.compile("Only here: none of 4 working pods")).first).to_be_visible()
     expect(page.get_by_text(re.compile("Noise: 4 of 4 working pods")).first).to_be_visible()
@@ -45,7 +34,7 @@ def test_drift_shows_dev_api_against_prod_api_and_the_link_to_it(visit: Callable
     visitor = visit()
     visitor.open("drift")
     page = visitor.page
-    choose(visitor, "Service", "api")
+    visitor.choose("Service", "api")
     sentence = re.compile(
         r"dev has 1/8 of prod's memory request \(256Mi of 2Gi\).* 18 restarts of dev/api; prod has none"
     )
