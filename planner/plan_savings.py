@@ -10,10 +10,11 @@ from typing import Any
 
 from planner.errors import InputError
 from planner.inventory.model import FrozenMap, Node, Pod, PodDisruptionBudget, Snapshot, Workload
+from planner.inventory.selection import labels_match
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import count_physical_gpus, price_node, read_node_pool, read_provisioning
 from planner.scheduling.requests import pod_requests
-from planner.scheduling.selectors import labels_match, node_affinity_matches, tolerates_taints
+from planner.scheduling.selectors import node_affinity_matches, tolerates_taints
 from planner.spot.assumptions import SETTINGS, Assumptions, Capacity, Work
 from planner.spot.checks import start_seconds
 from planner.spot.economics import Savings, savings

@@ -10,7 +10,7 @@ import re
 
 from planner.errors import ChangeError
 from planner.inventory.model import Container, Strategy, Workload
-from planner.inventory.selection import selects
+from planner.inventory.selection import labels_match
 from planner.quantity import format_amount
 from planner.vocabulary import is_extended_resource
 
@@ -75,7 +75,7 @@ def _check_template(before: Workload | None, after: Workload) -> None:
     """Labels, restart policy, and the containers that are new or changed."""
     spec = after.template.spec
     if after.kind != "Job":
-        if not selects(after.selector, after.template.labels):
+        if not labels_match(after.selector, after.template.labels):
             mend = "Give the template the labels that the selector asks for"
             raise ChangeError("the selector doesn't select its own pod template", where=after.key, mend=mend)
         if spec.restart_policy != "Always":

@@ -14,7 +14,7 @@ from planner.inventory.model import Finding, Node, Pod, PodSpec, Presence, Sever
 from planner.inventory.node_labels import gpu_count, gpu_model, node_pool
 from planner.inventory.owners import workload_key
 from planner.inventory.records.pods import effective_container_requests
-from planner.inventory.selection import selects
+from planner.inventory.selection import labels_match
 from planner.vocabulary import PODS, is_extended_resource
 
 T = TypeVar("T")
@@ -279,7 +279,9 @@ def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
             few = by_label.get((workload.namespace, key, value), [])
             candidates = min(candidates, few, key=len)
         others = [
-            one.key for one in candidates if one is not workload and selects(workload.selector, one.template.labels)
+            one.key
+            for one in candidates
+            if one is not workload and labels_match(workload.selector, one.template.labels)
         ]
         if others:
             what = f"its selector also selects the pods of {_some(others)}"
@@ -326,7 +328,7 @@ def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:
             pods[pod.namespace].append(pod)
     for budget in snapshot.pod_disruption_budgets:
         name = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
-        selected = sum(selects(budget.selector, pod.labels) for pod in pods.get(budget.namespace, ()))
+        selected = sum(labels_match(budget.selector, pod.labels) for pod in pods.get(budget.namespace, ()))
         least, most = budget.min_available, budget.max_unavailable
         if not selected:
             what = "selects no pod: it protects nothing"

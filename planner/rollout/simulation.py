@@ -13,6 +13,7 @@ from random import Random
 from typing import Protocol
 
 from planner.inventory.model import Labels, LabelSelector, Pod, PodSpec, Snapshot
+from planner.inventory.selection import labels_match
 from planner.rollout.admission import Admission, Refusal
 from planner.rollout.ownership import pods_by_node, pods_by_owner
 from planner.rollout.strategy import scaled_value
@@ -21,7 +22,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand, device_table
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.scheduler import Attempt, Budget, Scheduler
-from planner.scheduling.selectors import labels_match
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
 from planner.vocabulary import POD_DELETION_COST, is_extended_resource

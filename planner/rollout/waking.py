@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner.inventory.selection import labels_match
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import Fails
 from planner.scheduling.pod import LivePod
-from planner.scheduling.selectors import labels_match
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import carried_terms
 

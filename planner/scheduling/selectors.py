@@ -13,50 +13,13 @@ from planner.inventory.model import (
     Node,
     NodeSelectorTerm,
     PodSpec,
-    Requirement,
     Taint,
     Toleration,
 )
+from planner.inventory.selection import as_integer, requirement_matches
 from planner.vocabulary import TAINT_UNSCHEDULABLE
 
 _NO_SCHEDULE = ("NoSchedule", "NoExecute")
-
-
-def _as_integer(text: str | None) -> int | None:
-    try:
-        return int(text) if text is not None else None
-    except ValueError:
-        return None
-
-
-def requirement_matches(requirement: Requirement, labels: Mapping[str, str]) -> bool:
-    """Whether `labels` satisfy one requirement. NotIn and DoesNotExist hold where the key is missing."""
-    value = labels.get(requirement.key)
-    operator = requirement.operator
-    if operator == "In":
-        return value is not None and value in requirement.values
-    if operator == "NotIn":
-        return value is None or value not in requirement.values
-    if operator == "Exists":
-        return value is not None
-    if operator == "DoesNotExist":
-        return value is None
-    if operator in ("Gt", "Lt"):
-        number, bound = _as_integer(value), _as_integer(requirement.values[0] if requirement.values else None)
-        if number is None or bound is None:
-            return False
-        return number > bound if operator == "Gt" else number < bound
-    return False
-
-
-def labels_match(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """Whether a label selector selects `labels`: None selects nothing, an empty selector everything."""
-    if selector is None:
-        return False
-    for key, value in selector.match_labels.items():
-        if labels.get(key) != value:
-            return False
-    return all(requirement_matches(requirement, labels) for requirement in selector.match_expressions)
 
 
 def is_empty(selector: LabelSelector | None) -> bool:
@@ -97,7 +60,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
     if toleration.operator == "Exists":
         return True
     if toleration.operator in ("Lt", "Gt"):
-        number, bound = _as_integer(taint.value), _as_integer(toleration.value)
+        number, bound = as_integer(taint.value), as_integer(toleration.value)
         if number is None or bound is None:
             return False
         return number < bound if toleration.operator == "Lt" else number > bound

@@ -23,11 +23,11 @@ from planner.inventory.model import (
     Requirement,
     TopologySpreadConstraint,
 )
+from planner.inventory.selection import labels_match
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
 from planner.scheduling.requests import host_ports, pod_requests, scored_requests
 from planner.scheduling.selectors import (
     intolerable_preferences,
-    labels_match,
     named_nodes,
     node_affinity_matches,
     term_matches,

@@ -17,13 +17,12 @@ from planner.inventory.model import (
     Taint,
     Toleration,
 )
+from planner.inventory.selection import labels_match, requirement_matches
 from planner.scheduling.selectors import (
     intolerable_preferences,
     is_empty,
-    labels_match,
     named_nodes,
     node_affinity_matches,
-    requirement_matches,
     term_matches,
     tolerates,
     tolerates_cordon,
