@@ -1,6 +1,7 @@
 import streamlit as st
 
-from planner import plan, plan_capacity
+from planner.questions import capacity as plan_capacity
+from planner.questions import seats as seats_question
 from planner.ui import cache, capacity_inputs, capacity_view, seats_view, session
 
 st.title("Headroom")
@@ -8,7 +9,7 @@ snapshot = session.cluster()
 said = st.container()
 limits = capacity_inputs.limits(snapshot)
 answer = cache.answer(plan_capacity.capacity, snapshot, limits)
-nodes = cache.answer(plan.seats, snapshot)
+nodes = cache.answer(seats_question.seats, snapshot)
 with said:
     capacity_view.sentence(answer)
     seats_view.figures(nodes, snapshot)

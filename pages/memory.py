@@ -1,7 +1,7 @@
 import streamlit as st
 
-from planner import plan_memory
 from planner.figures import memory_classes, memory_eviction, memory_nodes
+from planner.questions import memory as plan_memory
 from planner.ui import cache, charts, memory_inputs, memory_view, session
 
 st.title("Memory")

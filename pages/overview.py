@@ -1,11 +1,11 @@
 import streamlit as st
 
-from planner import plan
+from planner.questions import overview as overview_question
 from planner.ui import cache, costs_view, findings, overview_view, session
 
 st.title("Overview")
 snapshot = session.cluster()
-overview = cache.answer(plan.overview, snapshot)
+overview = cache.answer(overview_question.overview, snapshot)
 found = findings.of(snapshot)
 
 overview_view.story(overview)

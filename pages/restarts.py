@@ -1,6 +1,6 @@
 import streamlit as st
 
-from planner import plan_restarts
+from planner.questions import restarts as plan_restarts
 from planner.ui import cache, restarts_inputs, restarts_view, session, usage_inputs
 
 st.title("Restarts")

@@ -1,12 +1,14 @@
 import streamlit as st
 
-from planner import plan, plan_reach
 from planner.figures import strategy_grid, wait_for
+from planner.questions import overview as overview_question
+from planner.questions import reach as plan_reach
+from planner.questions import rollout as rollout_question
 from planner.ui import cache, capacity_inputs, charts, downloads, errors, rollout_inputs, rollout_view, session, spares
 
 st.title("Rollout")
 snapshot = session.cluster()
-lines = cache.answer(plan.overview, snapshot).workloads
+lines = cache.answer(overview_question.overview, snapshot).workloads
 key, also = rollout_inputs.pick(snapshot, lines)
 answer = st.container()
 picture, knobs = st.columns([7, 3], gap="large")
@@ -15,7 +17,7 @@ with knobs, st.container(border=True), errors.shown(answer):
     scenario = rollout_inputs.scenario(snapshot, key, also)
     pools, arrival_seconds = capacity_inputs.growth(snapshot)
 with errors.shown(answer):
-    result = cache.answer(plan.rollout, snapshot, scenario, pools, arrival_seconds)
+    result = cache.answer(rollout_question.rollout, snapshot, scenario, pools, arrival_seconds)
 with answer:
     rollout_view.answer(result)
 
@@ -35,7 +37,7 @@ if rollout_view.has_grid(rollout):
     st.caption(
         "Click a cell to try it. In a cell: verdict, and the most GPUs held at once (pods, where none is asked)."
     )
-    grid = cache.answer(plan.strategy_grid, snapshot, scenario, rollout.workload)
+    grid = cache.answer(rollout_question.strategy_grid, snapshot, scenario, rollout.workload)
     cells = st.container()
     rollout_view.under_grid(grid)
     costs = spares.show(snapshot, scenario, grid, pools, arrival_seconds)

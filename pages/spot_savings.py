@@ -1,7 +1,7 @@
 import streamlit as st
 
-from planner import plan_savings
 from planner.figures import savings_band, savings_break_even, savings_mix, savings_waterfall
+from planner.questions import savings as plan_savings
 from planner.ui import cache, charts, downloads, errors, savings_inputs, savings_view, session
 
 st.title("Spot savings")

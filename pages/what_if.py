@@ -1,6 +1,6 @@
 import streamlit as st
 
-from planner import plan_capacity
+from planner.questions import capacity as plan_capacity
 from planner.ui import cache, capacity_inputs, capacity_view, errors, session, tables
 
 st.title("What if")

@@ -1,1 +1,1 @@
-"""Headroom: told before you apply whether a Kubernetes rollout will finish. `planner.plan` is the way in."""
+"""Headroom: told before you apply whether a Kubernetes rollout will finish. `planner.questions.rollout` is the way in."""

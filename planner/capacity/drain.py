@@ -12,17 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planner.errors import ChangeError
-from planner.inventory.model import Finding, Node, PodDisruptionBudget, Severity, Snapshot, Taint
-from planner.inventory.node_labels import node_pool
-from planner.inventory.owners import workload_keys
-from planner.inventory.selection import labels_match
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Finding, Node, PodDisruptionBudget, Severity, Snapshot, Taint
+from planner.kubernetes.selectors import is_empty, labels_match
+from planner.kubernetes.shares import scaled_value
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.run import owning_controller
 from planner.rollout.simulation import Controller, Simulation
-from planner.rollout.strategy import scaled_value
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-from planner.scheduling.selectors import is_empty
 from planner.vocabulary import TAINT_UNSCHEDULABLE
 
 _MOST_TICKS = 20_000  # beyond any drain: a pod a tick of the largest cluster Kubernetes supports

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from planner.capacity.headroom import room_by_node
 from planner.capacity.node_pools import pool_key
 from planner.capacity.pod_shapes import asking_pods, gpu_resource, shape_name
-from planner.inventory.model import Amounts, FrozenMap, PodSpec
-from planner.inventory.node_labels import gpu_model
+from planner.kubernetes.nodes import gpu_model
+from planner.kubernetes.records import Amounts, FrozenMap, PodSpec
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import tolerates_taints
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
-from planner.scheduling.requests import pod_requests
-from planner.scheduling.selectors import tolerates_taints
 from planner.scheduling.shape import Static
 from planner.vocabulary import CPU, MEMORY
 

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.capacity.node_pools import NodePool, held_by
-from planner.inventory.model import Node
-from planner.inventory.node_labels import zone
 from planner.inventory.pool_limits import LimitSource
-from planner.results import Reason
+from planner.kubernetes.nodes import zone
+from planner.kubernetes.records import Node
+from planner.kubernetes.requests import pod_requests
+from planner.rollout.answers import Reason
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
-from planner.scheduling.requests import pod_requests
 from planner.scheduling.shape import Shape, Static
 
 # From the first pod that finds no node to a node that takes it. With GPUs 4 to 6 minutes were told (VM and driver;

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.capacity.pod_shapes import PodShape
-from planner.inventory.model import Amounts, Container, PodSpec
-from planner.inventory.node_labels import node_pool, zone
+from planner.kubernetes.nodes import node_pool, zone
+from planner.kubernetes.records import Amounts, Container, PodSpec
+from planner.kubernetes.requests import pod_requests
 from planner.rollout.admission import quota_covers, usage
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.filters import REASONS, Fails, fails, feasible
 from planner.scheduling.pod import NOWHERE, LivePod
-from planner.scheduling.requests import pod_requests
 from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape
 from planner.scheduling.state import State

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.inventory.model import EMPTY, Amounts, FrozenMap, Node, Taint
-from planner.inventory.node_labels import gpu_count, gpu_model, node_pool, provisioning_model, zone
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings
+from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, provisioning_model, zone
+from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, Taint
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import (
     AKS_AGENT_POOL,

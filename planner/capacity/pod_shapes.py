@@ -7,7 +7,7 @@ from enum import StrEnum
 from statistics import median
 
 from planner.errors import InputError
-from planner.inventory.model import (
+from planner.kubernetes.records import (
     EMPTY,
     Amounts,
     Container,
@@ -18,9 +18,9 @@ from planner.inventory.model import (
     PodSpec,
     Toleration,
 )
+from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_roughly, parse
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.requests import pod_requests
 from planner.vocabulary import CPU, GPU_RESOURCES, MEMORY, NODE_POOL_LABELS, NVIDIA_GPU, is_extended_resource
 
 STANDARD_GPUS = (1, 2, 4, 8)

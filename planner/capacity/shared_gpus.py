@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from planner.inventory.model import Node
-from planner.inventory.node_labels import gpu_model, physical_gpus
+from planner.kubernetes.nodes import gpu_model, physical_gpus
+from planner.kubernetes.records import Node
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_table
 from planner.vocabulary import (

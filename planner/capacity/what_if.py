@@ -15,20 +15,19 @@ from planner.capacity.drain import DrainResult, DrainRun, described, drain_contr
 from planner.capacity.growth import zone_templates
 from planner.capacity.node_pools import NodePool, pools
 from planner.errors import ChangeError
-from planner.inventory.change import apply_change
-from planner.inventory.model import FrozenMap, Node, Owner, Pod, ReplicaSet, Snapshot, Taint, Workload
-from planner.inventory.node_labels import zone
+from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
+from planner.kubernetes.nodes import zone
+from planner.kubernetes.records import FrozenMap, Node, Owner, Pod, ReplicaSet, Snapshot, Taint, Workload
+from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.quantity import parse
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.simulation import Simulation
 from planner.rollout.verdict import explain
-from planner.scenario import WorkloadChange
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.scheduling.pod import LivePod
-from planner.scheduling.selectors import node_affinity_matches, tolerates_taints
 from planner.vocabulary import REVISION
 
 _MOST_TICKS = 20_000

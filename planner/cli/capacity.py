@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 import click
 
-from planner import plan_capacity
 from planner.capacity.changes import FORMS, parse_changes
 from planner.capacity.headroom import Fit
 from planner.cli.cluster import read_cluster
 from planner.cli.usage_options import print_csv
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
-from planner.plan_capacity import CapacityAnswer, WhatIfAnswer
 from planner.quantity import format_roughly
-from planner.report import capacity_document, fit_rows
+from planner.questions import capacity as plan_capacity
+from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
+from planner.questions.documents import capacity_document, fit_rows
 from planner.sources import gcloud, node_pools
 
 _CHANGES = "; ".join(f"{form} ({what})" for form, what in FORMS.values())

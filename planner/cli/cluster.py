@@ -6,7 +6,7 @@ from typing import BinaryIO, Final
 
 import click
 
-from planner.inventory.model import Severity, Snapshot
+from planner.kubernetes.records import Severity, Snapshot
 from planner.sources import cluster as source
 
 _MOST_SHOWN: Final = 5

@@ -9,11 +9,11 @@ import click
 
 from planner.cli.cluster import read_cluster
 from planner.cli.usage_options import print_csv, print_table, prometheus_options, usage_over_time
+from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, MatchBy, Rule, ServiceDrift, parse_same_as
+from planner.drift.rows import flat_rows, matrix_rows, suggestion_rows
+from planner.drift.services import drift
 from planner.errors import InputError
-from planner.memory.drift import drift
-from planner.memory.drift_model import ENVIRONMENT_WORDS, DriftReport, MatchBy, Rule, ServiceDrift, parse_same_as
-from planner.memory.drift_rows import flat_rows, matrix_rows, suggestion_rows
-from planner.report import drift_document
+from planner.questions.documents import drift_document
 
 
 @click.command("drift")

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import click
 
-from planner import plan_memory
 from planner.cli.cluster import read_cluster
 from planner.cli.rollout import EXIT_STATUS
 from planner.errors import InputError
 from planner.inventory import cadvisor
 from planner.inventory.cadvisor import NodeMemoryStats
-from planner.inventory.model import Snapshot
+from planner.kubernetes.records import Snapshot
 from planner.memory import rows
 from planner.memory.kubelet import (
     DEFAULT_HARD,
@@ -29,11 +28,12 @@ from planner.memory.kubelet import (
 )
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.what_if import Difference, MemoryChange
-from planner.memory.wording import measured_bytes
-from planner.plan_memory import MemoryPlan, MemoryWhatIf
 from planner.quantity import parse
+from planner.questions import memory as plan_memory
+from planner.questions.memory import MemoryPlan, MemoryWhatIf
 from planner.sources import kubectl
 from planner.vocabulary import MEMORY
+from planner.words import measured_bytes
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 _WHAT = ("nodes", "pods", "containers")

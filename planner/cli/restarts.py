@@ -8,19 +8,19 @@ from pathlib import Path
 
 import click
 
-from planner import plan_restarts
 from planner.cli.cluster import read_cluster
 from planner.cli.usage_options import print_csv, print_table, prometheus_options, usage_over_time
 from planner.errors import InputError
-from planner.inventory.model import PodLog, Snapshot
-from planner.memory.restarts.model import LineVerdict, Loop
-from planner.memory.restarts.rows import line_rows, loop_rows
-from planner.memory.restarts.wanted import wanted_logs
-from planner.memory.wording import count, duration, short_name
-from planner.plan_restarts import Cure, RestartPlan
-from planner.report import restarts_document
+from planner.kubernetes.records import PodLog, Snapshot
+from planner.questions import restarts as plan_restarts
+from planner.questions.documents import restarts_document
+from planner.questions.restarts import Cure, RestartPlan
+from planner.restarts.model import LineVerdict, Loop
+from planner.restarts.rows import line_rows, loop_rows
+from planner.restarts.wanted import wanted_logs
 from planner.sources import pod_logs
 from planner.sources.cluster import CONTEXT_PREFIX
+from planner.words import count, duration, short_name
 
 
 @click.command("restarts")

@@ -8,18 +8,22 @@ from pathlib import Path
 
 import click
 
-from planner import plan, plan_strategy_cost
 from planner.capacity.node_pools import pools
 from planner.cli.cluster import read_cluster
 from planner.cli.prices import read_discounts
 from planner.cli.usage_options import print_table
 from planner.errors import ChangeError, InputError
-from planner.inventory.model import Snapshot
+from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.plan_strategy_cost import StrategyCosts, StrategyPrice
-from planner.report import rollout_document
-from planner.results import RolloutResult, Verdict
-from planner.scenario import Scenario, WorkloadChange
+from planner.kubernetes.records import Snapshot
+from planner.questions import overview as overview_question
+from planner.questions import prepared as prepared_question
+from planner.questions import rollout as rollout_question
+from planner.questions import strategy_costs as plan_strategy_cost
+from planner.questions.documents import rollout_document
+from planner.questions.prepared import Scenario
+from planner.questions.strategy_costs import StrategyCosts, StrategyPrice
+from planner.rollout.answers import RolloutResult, Verdict
 from planner.sources import node_pools
 from planner.sources.prices import load_book
 from planner.spot.economics import usd
@@ -120,8 +124,8 @@ def command(
     manifest = "\n---\n".join(_read(name) for name in manifest_files)
     scenario = Scenario(changes=changes, manifest=manifest, seed=seed, runs=runs)
     known = tuple(one for name in pool_files for one in node_pools.read(name)) + parse_typed_limits(limits)
-    growing = pools(plan.compiled(snapshot), known) if known else ()
-    result = plan.rollout(snapshot, scenario, growing, node_arrival_seconds)
+    growing = pools(prepared_question.compiled(snapshot), known) if known else ()
+    result = rollout_question.rollout(snapshot, scenario, growing, node_arrival_seconds)
     costs = None
     if with_costs:
         asked = {
@@ -153,7 +157,7 @@ def _read(name: str) -> str:
 
 
 def _list(snapshot: Snapshot) -> None:
-    overview = plan.overview(snapshot)
+    overview = overview_question.overview(snapshot)
     click.echo(overview.sentence)
     for line in overview.workloads:
         click.echo(f"{line.verdict.value:<12} {line.workload}  {line.sentence}")

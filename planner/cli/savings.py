@@ -9,15 +9,15 @@ from typing import Any
 
 import click
 
-from planner import plan_savings
 from planner.cli.cluster import read_cluster
 from planner.cli.prices import read_discounts
 from planner.cli.usage_options import print_csv, print_table
 from planner.errors import InputError
-from planner.inventory.model import Snapshot
-from planner.plan_savings import AssumptionRow, SavingsAnswer
+from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
-from planner.report import savings_document, savings_rows
+from planner.questions import savings as plan_savings
+from planner.questions.documents import savings_document, savings_rows
+from planner.questions.savings import AssumptionRow, SavingsAnswer
 from planner.sources.prices import load_book
 from planner.spot.assumptions import SETTINGS, Capacity, Fallback, Life, Work
 from planner.spot.checks import CHECK_NAME, Status

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
+from planner.drift.model import SYSTEM_NAMESPACES
 from planner.errors import InputError
-from planner.inventory.model import Snapshot
 from planner.inventory.usage import Usage
-from planner.memory.drift_model import SYSTEM_NAMESPACES
+from planner.kubernetes.records import Snapshot
 from planner.sources.prometheus import Prometheus, container_usage
 
 _DAY = 86_400

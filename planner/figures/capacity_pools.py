@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.labels import plain
-from planner.plan_capacity import PoolLine
+from planner.questions.capacity import PoolLine
 
 MOST_POOLS = 40
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
+from planner.drift.model import Aspect, ServiceDrift
 from planner.figures import palette
 from planner.figures.labels import plain
-from planner.memory.drift_model import Aspect, ServiceDrift
-from planner.memory.wording import count, measured_bytes
+from planner.words import count, measured_bytes
 
 _GIB = 2**30
 _STYLE = (

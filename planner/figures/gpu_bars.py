@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.labels import plain
-from planner.results import GpuModelLine
+from planner.questions.overview import GpuModelLine
 
 
 def figure(lines: Sequence[GpuModelLine]) -> go.Figure:

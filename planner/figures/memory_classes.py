@@ -5,9 +5,9 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.kubernetes.qos import QosClass
 from planner.memory.nodes import ClusterMemory
-from planner.memory.qos import QosClass
-from planner.memory.wording import count, measured_bytes
+from planner.words import count, measured_bytes
 
 COLOUR = {
     QosClass.GUARANTEED: palette.GREEN,

@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.labels import plain
 from planner.figures.memory_classes import COLOUR, PATTERN
+from planner.kubernetes.qos import QosClass
 from planner.memory.nodes import NodeReport, PodMemory
-from planner.memory.qos import QosClass
-from planner.memory.wording import count, measured_bytes
+from planner.words import count, measured_bytes
 
 MOST_PODS = 25  # rows a person reads; the table has them all
 _GIB = 2**30

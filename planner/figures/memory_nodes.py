@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.labels import plain
 from planner.memory.nodes import ClusterMemory, NodeReport
-from planner.memory.wording import count, measured_bytes
+from planner.words import count, measured_bytes
 
 MOST_NODES = 30  # rows a person reads; the table has them all
 _PERCENT = 100

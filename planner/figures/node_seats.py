@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.labels import plain
 from planner.figures.pool_seats import NO_POOL
-from planner.results import NodeSeats, Seat
+from planner.questions.seats import NodeSeats, Seat
 
 NAMED_NODES = 500  # above this, nodes are shown as sums by pool and zone
 _LETTERED_CELLS = 2_000  # above this, letters in the cells can't be read and only cost time

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from planner.results import PodState, Verdict
+from planner.rollout.answers import PodState, Verdict
 
 BLUE: Final = "#0072B2"
 GREEN: Final = "#009E73"

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.labels import plain
-from planner.results import NodeSeats
+from planner.questions.seats import NodeSeats
 
 NO_POOL, NO_ZONE = "no pool", "no zone"
 

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.labels import plain
-from planner.memory.restarts.model import Loop
-from planner.memory.wording import count, measured_bytes, short_name
+from planner.restarts.model import Loop
+from planner.words import count, measured_bytes, short_name
 
 MOST_LOOPS = 12
 _GIB = 2**30

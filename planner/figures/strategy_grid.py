@@ -5,8 +5,8 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.plan_strategy_cost import StrategyCosts, StrategyPrice
-from planner.results import GridCell, StrategyGrid, Verdict
+from planner.questions.strategy_costs import StrategyCosts, StrategyPrice
+from planner.rollout.answers import GridCell, StrategyGrid, Verdict
 from planner.spot.economics import usd
 
 _CODES = (Verdict.COMPLETES, Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN)

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.labels import plain
-from planner.results import WaitForEdge
+from planner.rollout.answers import WaitForEdge
 
 _STEP = 88  # pixels from one box to the next
 _BOX = 15  # half a box's height, in pixels

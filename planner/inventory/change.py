@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from types import UnionType
-from typing import Any, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -21,11 +21,21 @@ from planner.errors import ChangeError, InputError
 from planner.inventory import wire
 from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import values_of
-from planner.inventory.model import Amounts, Finding, Labels, LabelSelector, Requirement, Severity, Strategy, Workload
 from planner.inventory.parse import DAMAGE, damage_in_words
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import DEFAULT_STRATEGIES, read_workload
-from planner.inventory.strategic_merge import merge
+from planner.kubernetes.patches import merge
+from planner.kubernetes.records import (
+    EMPTY,
+    Amounts,
+    Finding,
+    Labels,
+    LabelSelector,
+    Requirement,
+    Severity,
+    Strategy,
+    Workload,
+)
 from planner.vocabulary import is_extended_resource
 
 Object = dict[str, Any]
@@ -38,28 +48,37 @@ _STRATEGY_KINDS = {
 _TEMPLATE = "spec.template"
 
 
-class Change(Protocol):
-    """What `planner.scenario.WorkloadChange` has of use here (that module knows this room, not the other way)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadChange:
+    """A change to one workload. Fields left at None stay as they are; `patch` is applied first, then the others.
 
-    @property
-    def patch(self) -> str: ...
-    @property
-    def replicas(self) -> int | None: ...
-    @property
-    def strategy_kind(self) -> str | None: ...
-    @property
-    def max_surge(self) -> int | str | None: ...
-    @property
-    def max_unavailable(self) -> int | str | None: ...
-    @property
-    def requests(self) -> Amounts: ...
-    @property
-    def node_selector(self) -> Labels | None: ...
-    @property
-    def new_revision(self) -> bool: ...
+    A change with nothing set stands for "a new revision of the same shape": what ``kubectl rollout restart`` does.
+    """
+
+    workload: str  # key, e.g. "Deployment/prod/ml-worker"
+    patch: str = ""  # strategic merge patch, JSON or YAML
+    replicas: int | None = None
+    strategy_kind: str | None = None
+    max_surge: int | str | None = None
+    max_unavailable: int | str | None = None
+    requests: Amounts = EMPTY  # replaces these resources' requests (and an extended resource's limit) per pod
+    node_selector: Labels | None = None
+    new_revision: bool = True  # without it, a change that leaves the template alone only scales
+    never_ready: bool = False  # pods of the new revision start and never become Ready
+    startup_seconds: float | None = None
+    termination_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.replicas is not None and self.replicas < 0:
+            raise ChangeError(f"replicas is {self.replicas}", where=self.workload, mend="Give 0 or more")
+        if self.workload.count("/") != 2:
+            raise ChangeError(
+                f'"{self.workload}" is not a workload',
+                mend="Write it as kind/namespace/name: deployment/prod/ml-worker",
+            )
 
 
-def apply_change(workload: Workload, change: Change) -> tuple[Workload, bool, tuple[Finding, ...]]:
+def apply_change(workload: Workload, change: WorkloadChange) -> tuple[Workload, bool, tuple[Finding, ...]]:
     """`workload` after `change`.
 
     The patch comes first, then replicas, strategy, requests and node selector, each if given.
@@ -362,7 +381,7 @@ def _scaled(workload: Workload, replicas: int | None) -> Workload:
     return replace(workload, replicas=replicas)
 
 
-def _strategy(workload: Workload, change: Change) -> Strategy:
+def _strategy(workload: Workload, change: WorkloadChange) -> Strategy:
     """The strategy with what `change` overrides; a new kind comes with that kind's defaults."""
     strategy, kind = workload.strategy, workload.kind
     given = {"max_surge": change.max_surge, "max_unavailable": change.max_unavailable}

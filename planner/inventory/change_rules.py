@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from planner.errors import ChangeError
-from planner.inventory.model import Container, Strategy, Workload
-from planner.inventory.selection import labels_match
+from planner.kubernetes.records import Container, Strategy, Workload
+from planner.kubernetes.selectors import labels_match
 from planner.quantity import format_amount
 from planner.vocabulary import is_extended_resource
 

@@ -10,11 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from planner.inventory.model import Finding, Node, Pod, PodSpec, Presence, Severity, Snapshot, Workload
-from planner.inventory.node_labels import gpu_count, gpu_model, node_pool
-from planner.inventory.owners import workload_key
 from planner.inventory.records.pods import effective_container_requests
-from planner.inventory.selection import labels_match
+from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
+from planner.kubernetes.owners import workload_key
+from planner.kubernetes.records import Finding, Node, Pod, PodSpec, Presence, Severity, Snapshot, Workload
+from planner.kubernetes.selectors import labels_match
 from planner.vocabulary import PODS, is_extended_resource
 
 T = TypeVar("T")

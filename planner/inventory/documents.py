@@ -17,9 +17,9 @@ import msgspec
 
 from planner.errors import InputError
 from planner.inventory import wire
-from planner.inventory.model import Finding, Severity
 from planner.inventory.parse import Part
 from planner.inventory.yaml_text import yaml_documents
+from planner.kubernetes.records import Finding, Severity
 
 LARGEST_BYTES = 8 * 2**30  # of one input, decompressed: a dump of 65,000 nodes is about 8 GB
 LARGEST_RATIO = 400  # of gzip, once past the first 64 MiB: dumps reach 60, a bomb 1,000

@@ -23,7 +23,9 @@ from planner.inventory.change import (
 )
 from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import objects_of
-from planner.inventory.model import (
+from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
+from planner.inventory.records.workloads import WORKLOAD_KINDS
+from planner.kubernetes.records import (
     EMPTY,
     Finding,
     FrozenMap,
@@ -34,8 +36,6 @@ from planner.inventory.model import (
     Snapshot,
     Workload,
 )
-from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
-from planner.inventory.records.workloads import WORKLOAD_KINDS
 
 Object = dict[str, Any]
 MANIFEST = "manifest"

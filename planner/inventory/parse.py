@@ -16,10 +16,11 @@ from typing import Any
 import msgspec
 
 from planner.errors import InputError
-from planner.inventory import model, wire
-from planner.inventory.model import Finding, FrozenMap, Presence, Severity
+from planner.inventory import wire
 from planner.inventory.records import devices, nodes, observations, pods, policy, storage, workloads
 from planner.inventory.records.shared import Shared
+from planner.kubernetes import records as model
+from planner.kubernetes.records import Finding, FrozenMap, Presence, Severity
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
 Read = Callable[[Shared, Any], Any]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.errors import InputError
-from planner.inventory.model import EMPTY, Amounts, Labels, Taint
+from planner.kubernetes.records import EMPTY, Amounts, Labels, Taint
 
 
 class LimitSource(StrEnum):

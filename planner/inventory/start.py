@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from planner.inventory.model import CommandForm
+from planner.kubernetes.records import CommandForm
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh", "ksh"})
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,62}\Z")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.inventory.model import Snapshot
+from planner.kubernetes.records import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

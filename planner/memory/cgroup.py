@@ -16,9 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from planner.inventory.model import Container, Pod, PodSpec
-from planner.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
-from planner.memory.qos import (
+from planner.kubernetes.qos import (
     QosClass,
     container_request,
     has_pod_level,
@@ -30,6 +28,8 @@ from planner.memory.qos import (
     pod_qos_class,
     pod_request,
 )
+from planner.kubernetes.records import Container, Pod, PodSpec
+from planner.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
 from planner.vocabulary import MEMORY
 
 PAGE_BYTES: Final = 4096  # os.Getpagesize() on amd64, and on arm64 as GKE, EKS and AKS ship it

@@ -16,7 +16,7 @@ import numpy as np
 
 from planner import vocabulary
 from planner.errors import InputError, QuantityError
-from planner.inventory.model import Node
+from planner.kubernetes.records import Node
 from planner.quantity import format_amount, parse
 
 _PERCENT = re.compile(r"\d+(\.\d+)?%\Z", re.ASCII)

@@ -13,14 +13,9 @@ from dataclasses import dataclass, replace
 
 from planner import vocabulary
 from planner.inventory.cadvisor import NodeMemoryStats
-from planner.inventory.model import Node, Pod, Snapshot
-from planner.inventory.node_labels import node_pool
-from planner.inventory.owners import workload_keys
-from planner.memory.cgroup import ContainerCgroup, GroupCgroup, class_cgroups, container_cgroup, pod_cgroup
-from planner.memory.eviction import EvictionLines, PodUsage, eviction_lines, eviction_order
-from planner.memory.kubelet import KubeletSettings, NodeMemory, node_memory
-from planner.memory.oom import badness, kill_order, share_per_mille
-from planner.memory.qos import (
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.qos import (
     QosClass,
     is_critical,
     pod_limit,
@@ -29,7 +24,12 @@ from planner.memory.qos import (
     ranked_request,
     running_containers,
 )
-from planner.memory.wording import count, measured_bytes
+from planner.kubernetes.records import Node, Pod, Snapshot
+from planner.memory.cgroup import ContainerCgroup, GroupCgroup, class_cgroups, container_cgroup, pod_cgroup
+from planner.memory.eviction import EvictionLines, PodUsage, eviction_lines, eviction_order
+from planner.memory.kubelet import KubeletSettings, NodeMemory, node_memory
+from planner.memory.oom import badness, kill_order, share_per_mille
+from planner.words import count, measured_bytes
 
 
 @dataclass(frozen=True, slots=True)

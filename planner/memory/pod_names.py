@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from planner.inventory.model import Workload
+from planner.kubernetes.records import Workload
 
 # the letters and digits of names Kubernetes makes up: apimachinery `pkg/util/rand/rand.go`
 _MADE_UP = "[bcdfghjklmnpqrstvwxz2456789]"

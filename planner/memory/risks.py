@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from planner.inventory.model import Finding, Severity, Snapshot
+from planner.kubernetes.qos import HIGHEST_USER_PRIORITY, QosClass
+from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.memory.kubelet import KubeletSettings, SwapBehavior
 from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory, cluster_memory
-from planner.memory.qos import HIGHEST_USER_PRIORITY, QosClass
-from planner.memory.wording import count, measured_bytes
+from planner.words import count, measured_bytes
 
 NEAR_LIMIT_PERCENT: Final = 90  # the "within 10 % of limit"
 FAR_OVER_REQUEST: Final = 2  # a limit this many times the request is "far over": the pod lives on borrowed memory

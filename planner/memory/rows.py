@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from planner.inventory.model import Finding
+from planner.kubernetes.records import Finding
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, NodeReport
 

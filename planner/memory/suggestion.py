@@ -22,11 +22,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from planner.inventory.model import Container
 from planner.inventory.usage import Usage
-from planner.memory.wording import count, duration, measured_bytes
+from planner.kubernetes.records import Container
 from planner.quantity import format_amount
 from planner.vocabulary import CPU, MEMORY
+from planner.words import count, duration, measured_bytes
 
 MARGIN_PERCENT = 15
 OOM_BUMP_PERCENT = 20

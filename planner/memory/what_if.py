@@ -1,7 +1,7 @@
 """What would change: other requests and limits for one workload, or other settings of the kubelets.
 
 Pods stay where they are and use what they use; only what is asked for, or how the kubelet is set up, differs. Whether
-the changed workload can still be placed and rolled out is the scheduler's matter: `planner.plan_memory` asks the engine.
+the changed workload can still be placed and rolled out is the scheduler's matter: `planner.questions.memory` asks the engine.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from planner.errors import ChangeError
-from planner.inventory.model import Amounts, Container, FrozenMap, Pod, PodSpec, Snapshot
-from planner.inventory.owners import workload_keys
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Amounts, Container, FrozenMap, Pod, PodSpec, Snapshot
 from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory
-from planner.memory.wording import measured_bytes
 from planner.quantity import format_amount
 from planner.vocabulary import CPU, MEMORY
+from planner.words import measured_bytes
 
 _RESOURCES = (MEMORY, CPU)
 _COUNTED = ("QoS class", "eviction rank", "oom_score_adj", "OOM rank")

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import Final
 
 from planner.errors import InputError
-from planner.inventory.model import EMPTY, FrozenMap
+from planner.kubernetes.records import EMPTY, FrozenMap
 from planner.pricing.model import (
     LOCAL_SSD,
     Component,

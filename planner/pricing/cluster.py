@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from planner.inventory.model import EMPTY, Amounts, Node
+from planner.kubernetes.records import EMPTY, Amounts, Node
 from planner.pricing.model import Component, NodePrice, PartKind, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.node import price_node
 from planner.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, is_gpu_resource

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.errors import InputError
-from planner.inventory.model import FrozenMap
+from planner.kubernetes.records import FrozenMap
 from planner.pricing.machine import gpu_hour_price, price_machine
 from planner.pricing.model import Component, MachinePrice, Price, PriceBook, Provisioning
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.inventory.model import Node
-from planner.inventory.node_labels import physical_gpus, provisioning_model
+from planner.kubernetes.nodes import physical_gpus, provisioning_model
+from planner.kubernetes.records import Node
 from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
 from planner.pricing.model import NodePrice, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.strategy_cost import SpareTerms

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import Final
 
 from planner.errors import SourceError
-from planner.inventory.model import FrozenMap
+from planner.kubernetes.records import FrozenMap
 from planner.pricing.machine import host_product
 from planner.pricing.model import Component, PriceBook, Provisioning, UnitKey, UnitPrice
 from planner.pricing.skus import Rejection, Sku, read_sku

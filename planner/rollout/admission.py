@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from planner.inventory.model import (
+from planner.kubernetes.records import (
     EMPTY,
     Amounts,
     Container,
@@ -22,8 +22,8 @@ from planner.inventory.model import (
     ResourceQuota,
     Snapshot,
 )
+from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
-from planner.scheduling.requests import pod_requests
 from planner.vocabulary import is_extended_resource
 
 

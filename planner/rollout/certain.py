@@ -2,7 +2,7 @@
 
 Holds for a new revision of the same size as the old one, of a shape that only static filters and resources judge, with
 nobody else waiting for the same nodes: every pod then takes exactly one seat wherever it goes (see
-`planner.rollout.luck`), so numbers are enough. What isn't of that kind gets None, and is simulated.
+`planner.rollout.ties`), so numbers are enough. What isn't of that kind gets None, and is simulated.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.inventory.model import FrozenMap, Pod, Workload
+from planner.kubernetes.records import FrozenMap, Pod, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import NEW_HASH, sets_by_owner
 from planner.rollout.ownership import pods_by_owner
-from planner.rollout.strategy import rolling_limits, scaled_value
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
-from planner.scheduling.requests import pod_requests
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import carried_terms
 from planner.vocabulary import POD_TEMPLATE_HASH

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planner.inventory.model import Strategy, Workload
-from planner.results import GridCell, Reason, StrategyGrid, Verdict
+from planner.kubernetes.records import Strategy, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.shares import rolling_limits
+from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.certain import Course, certain_course
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.strategy import rolling_limits
 from planner.rollout.timing import Pace, seconds_at, seconds_of
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.requests import pod_requests
 from planner.vocabulary import is_gpu_resource
 
 FULL_UP_TO = 20  # replicas up to which every number is a column, where cells are counted; above, FEW of them

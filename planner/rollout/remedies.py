@@ -10,21 +10,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 import yaml
 
-from planner.inventory.model import FrozenMap, Node, ResourceQuota, Strategy, Workload
-from planner.inventory.node_labels import gpu_count, node_pool
+from planner.kubernetes.nodes import gpu_count, node_pool
+from planner.kubernetes.records import FrozenMap, Node, ResourceQuota, Strategy, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.shares import rolling_limits
 from planner.quantity import format_amount
-from planner.results import Reason, Remedy, RemedyKind
 from planner.rollout.admission import usage
+from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.controllers.deployment import sets_by_owner
 from planner.rollout.ownership import pods_by_owner
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.strategy import rolling_limits
 from planner.rollout.timing import Pace, seconds_at
 from planner.rollout.verdict import Explanation, rivals, workload_of
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
-from planner.scheduling.requests import pod_requests
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import is_extended_resource, is_gpu_resource
 

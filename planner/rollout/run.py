@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from planner.errors import ChangeError
-from planner.inventory.model import Workload
+from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController

@@ -12,12 +12,12 @@ from dataclasses import replace
 from random import Random
 from typing import Protocol
 
-from planner.inventory.model import Labels, LabelSelector, Pod, PodSpec, Snapshot
-from planner.inventory.selection import labels_match
+from planner.kubernetes.records import Labels, LabelSelector, Pod, PodSpec, Snapshot
+from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import Admission, Refusal
 from planner.rollout.ownership import pods_by_node, pods_by_owner
-from planner.rollout.strategy import scaled_value
-from planner.rollout.waking import Event
+from planner.rollout.queueing_hints import Event
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand, device_table
 from planner.scheduling.pod import NOWHERE, LivePod

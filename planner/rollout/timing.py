@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from planner.inventory.model import Pod, Workload
+from planner.kubernetes.records import Pod, Workload
 from planner.rollout.tally import Moment
 
 DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from

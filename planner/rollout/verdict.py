@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.inventory.model import Presence
-from planner.inventory.node_labels import node_pool
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.records import Presence
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.shares import rolling_limits
 from planner.quantity import format_roughly
-from planner.results import PendingPods, Reason, WaitForEdge
 from planner.rollout.admission import Refusal
+from planner.rollout.answers import PendingPods, Reason, WaitForEdge
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.run import Revision, Run
-from planner.rollout.strategy import rolling_limits
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.devices import device_demand
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import LivePod
-from planner.scheduling.requests import pod_requests
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import is_extended_resource
 

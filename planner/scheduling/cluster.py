@@ -14,8 +14,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.inventory.model import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
-from planner.scheduling.requests import pod_requests, scored_requests
+from planner.kubernetes.records import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
+from planner.kubernetes.requests import pod_requests, scored_requests
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
 
 IntArray = NDArray[np.int64]

@@ -18,10 +18,10 @@ from celpy import celtypes
 from numpy.typing import NDArray
 
 from planner.errors import QuantityError
-from planner.inventory.model import ClaimSpec, Device, PodSpec, Presence, ResourceSlice
+from planner.kubernetes.records import ClaimSpec, Device, PodSpec, Presence, ResourceSlice
+from planner.kubernetes.selectors import term_matches
 from planner.quantity import parse_decimal
 from planner.scheduling.cluster import BoolArray, Cluster, CodeArray
-from planner.scheduling.selectors import term_matches
 
 ALL_NODES = -1
 

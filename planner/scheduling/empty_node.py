@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.inventory.model import FrozenMap, Node
+from planner.kubernetes.records import FrozenMap, Node
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.requests import pod_requests
-from planner.scheduling.selectors import node_affinity_matches, tolerates_taints
 from planner.vocabulary import HOSTNAME, PODS, TAINT_UNSCHEDULABLE
 
 

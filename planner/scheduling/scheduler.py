@@ -15,14 +15,13 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.inventory.model import LabelSelector
-from planner.inventory.selection import labels_match
+from planner.kubernetes.records import LabelSelector
+from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray
 from planner.scheduling.devices import choose, device_table
 from planner.scheduling.filters import Fails, fails, feasible_nodes, reasons_for, view
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.scores import total_scores
-from planner.scheduling.selectors import is_empty
 from planner.scheduling.state import State
 
 NO_VICTIMS = "No preemption victims found for incoming pod"

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.inventory.model import (
+from planner.kubernetes.records import (
     HostPort,
     Labels,
     LabelSelector,
@@ -23,17 +23,17 @@ from planner.inventory.model import (
     Requirement,
     TopologySpreadConstraint,
 )
-from planner.inventory.selection import labels_match
-from planner.scheduling.cluster import BoolArray, Cluster, IntArray
-from planner.scheduling.requests import host_ports, pod_requests, scored_requests
-from planner.scheduling.selectors import (
+from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
+from planner.kubernetes.selectors import (
     intolerable_preferences,
+    labels_match,
     named_nodes,
     node_affinity_matches,
     term_matches,
     tolerates_cordon,
     tolerates_taints,
 )
+from planner.scheduling.cluster import BoolArray, Cluster, IntArray
 from planner.scheduling.storage import StorageDemand, storage_demand
 from planner.vocabulary import CPU, HOSTNAME, MEMORY, ZONE
 

@@ -13,12 +13,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.inventory.model import HostPort, Labels, LabelSelector, PodSpec
-from planner.inventory.selection import labels_match
+from planner.kubernetes.records import HostPort, Labels, LabelSelector, PodSpec
+from planner.kubernetes.requests import host_ports
+from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray
 from planner.scheduling.devices import device_table
-from planner.scheduling.requests import host_ports
-from planner.scheduling.selectors import is_empty
 from planner.scheduling.shape import Shape, Term, compile_term
 
 K = TypeVar("K")

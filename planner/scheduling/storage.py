@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.inventory.model import (
+from planner.kubernetes.records import (
     Node,
     NodeSelectorTerm,
     PersistentVolume,
@@ -21,8 +21,8 @@ from planner.inventory.model import (
     Presence,
     StorageClass,
 )
+from planner.kubernetes.selectors import terms_match
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.selectors import terms_match
 from planner.vocabulary import HOSTNAME, REGION, ZONE
 
 NODE_CONFLICT, NO_VOLUME, ZONE_CONFLICT, VOLUME_MISSING = 1, 2, 3, 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO, Final
 
-from planner.inventory.model import Snapshot
+from planner.kubernetes.records import Snapshot
 from planner.sources import demo, kubectl
 
 CONTEXT_PREFIX: Final = "context:"

@@ -9,7 +9,7 @@ import gzip
 from pathlib import Path
 from typing import Final
 
-from planner.inventory.model import Snapshot
+from planner.kubernetes.records import Snapshot
 from planner.sources import kubectl
 from planner.sources.prices import data_folder
 

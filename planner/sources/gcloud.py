@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from planner.errors import InputError, SourceError
-from planner.inventory.model import FrozenMap, Taint
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
+from planner.kubernetes.records import FrozenMap, Taint
 
 _EFFECTS: Final = {
     "NO_SCHEDULE": "NoSchedule",

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 
 from planner.errors import InputError
 from planner.inventory.documents import LARGEST_BYTES, parts_of
-from planner.inventory.model import Finding, PodLog, Presence, Severity, Snapshot
 from planner.inventory.parse import Part, build_snapshot
+from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
 from planner.sources import pod_logs
 
 _STDIN = "-"

@@ -21,8 +21,8 @@ from kubernetes import client, config
 from kubernetes.config.config_exception import ConfigException
 
 from planner.errors import SourceError
-from planner.inventory.model import Finding, PodLog, Severity, Snapshot
 from planner.inventory.parse import Part, build_snapshot
+from planner.kubernetes.records import Finding, PodLog, Severity, Snapshot
 
 IN_CLUSTER: Final = "in-cluster"  # the context of a pod that looks at its own cluster
 PAGE_SIZE: Final = 500  # objects; what kubectl asks for

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from planner.errors import InputError
 from planner.inventory.documents import objects_of, values_of
-from planner.inventory.model import FrozenMap, Taint
 from planner.inventory.pool_limits import LimitSource, PoolLimits
+from planner.kubernetes.records import FrozenMap, Taint
 from planner.quantity import parse
 from planner.sources import gcloud
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from planner.errors import InputError, SourceError
-from planner.inventory.model import PodLog
+from planner.kubernetes.records import PodLog
 
 LARGEST_LOG_BYTES = 2 * 2**20  # of one file; of a longer one the end is read: what happened last stands there
 LARGEST_BYTES = 512 * 2**20  # of all files

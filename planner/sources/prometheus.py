@@ -20,8 +20,8 @@ import requests
 from numpy.typing import NDArray
 
 from planner.errors import InputError, SourceError
-from planner.inventory.model import FrozenMap, Labels
 from planner.inventory.usage import Usage
+from planner.kubernetes.records import FrozenMap, Labels
 
 WORKING_SET = "container_memory_working_set_bytes"
 CPU_SECONDS = "container_cpu_usage_seconds_total"

@@ -11,8 +11,8 @@ from typing import Any, Final
 import yaml
 
 from planner import vocabulary
-from planner.inventory.model import CommandForm, Container, Node, Pod, PodDisruptionBudget, Snapshot, Taint, Workload
-from planner.scheduling.selectors import tolerates_taints
+from planner.kubernetes.records import CommandForm, Container, Node, Pod, PodDisruptionBudget, Snapshot, Taint, Workload
+from planner.kubernetes.selectors import tolerates_taints
 from planner.spot import programs
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
 from planner.spot.programs import Signal

@@ -15,9 +15,9 @@ from typing import Any, Final
 import yaml
 
 from planner import vocabulary
-from planner.inventory.model import Pod, Snapshot, Workload
-from planner.inventory.owners import workload_keys
-from planner.inventory.selection import labels_match
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Pod, Snapshot, Workload
+from planner.kubernetes.selectors import labels_match
 from planner.spot.assumptions import Capacity, Work
 from planner.spot.checks import CHECK_NAME, CHECKS, Case, CheckResult, Status, dump, is_spot
 from planner.spot.windows import Provider, Window, window_of

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from planner import vocabulary
-from planner.inventory.model import Node
+from planner.kubernetes.records import Node
 from planner.spot.assumptions import Capacity
 
 _VERSION: Final = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-gke\.(\d+))?")

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import streamlit as st
 
-from planner.inventory.model import FrozenMap, Snapshot
+from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
 from planner.sources import prices
 

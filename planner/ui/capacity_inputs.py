@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner import plan
 from planner.capacity.changes import FORMS, Change, ChangeKind, parse_change, parse_changes, text_of
 from planner.capacity.node_pools import NodePool, pools
 from planner.errors import HeadroomError, InputError
-from planner.inventory.model import Snapshot
-from planner.inventory.node_labels import zone
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
+from planner.kubernetes.nodes import zone
+from planner.kubernetes.records import Snapshot
+from planner.questions import prepared as prepared_question
 from planner.sources import demo, node_pools
 from planner.ui import errors, link, session, words
 
@@ -67,7 +67,7 @@ def growth(snapshot: Snapshot) -> tuple[tuple[NodePool, ...], float | None]:
         )  # fmt: skip
         seconds = arrival_seconds()
     known = stated(snapshot) + (typed or ())
-    return (pools(plan.compiled(snapshot), known) if known else ()), seconds
+    return (pools(prepared_question.compiled(snapshot), known) if known else ()), seconds
 
 
 def arrival_seconds() -> float | None:

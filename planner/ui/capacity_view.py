@@ -11,11 +11,11 @@ from planner.capacity.drain import DrainResult
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.headroom import Fit
 from planner.figures import capacity_pools, capacity_stranded
-from planner.inventory.model import Snapshot
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
-from planner.plan_capacity import CapacityAnswer, WhatIfAnswer
+from planner.kubernetes.records import Snapshot
 from planner.quantity import format_roughly
-from planner.report import capacity_document, fit_rows
+from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
+from planner.questions.documents import capacity_document, fit_rows
 from planner.ui import charts, downloads, findings, link, tables, verdict, words
 from planner.vocabulary import CPU, MEMORY
 

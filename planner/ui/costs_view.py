@@ -8,11 +8,11 @@ import streamlit as st
 
 from planner.errors import HeadroomError
 from planner.figures import pool_costs
-from planner.inventory.model import Snapshot
-from planner.plan_costs import cost_cluster
+from planner.kubernetes.records import Snapshot
 from planner.pricing.book import age_warning
 from planner.pricing.cluster import ClusterCost, PoolCost
 from planner.pricing.model import PriceBook
+from planner.questions.costs import cost_cluster
 from planner.spot.economics import usd
 from planner.ui import cache, charts, errors, tables, words
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, MatchBy, Rule, ServiceDrift, parse_same_as
 from planner.errors import HeadroomError, InputError
-from planner.inventory.model import Snapshot
-from planner.memory.drift_model import ENVIRONMENT_WORDS, DriftReport, MatchBy, Rule, ServiceDrift, parse_same_as
+from planner.kubernetes.records import Snapshot
 from planner.sources import kubectl
 from planner.ui import errors, link, words
 

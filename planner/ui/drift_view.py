@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner import plan_drift
+from planner.drift.members import environment_names
+from planner.drift.model import DriftReport, EnvironmentSuggestion, Rule, ServiceDrift
+from planner.drift.rows import flat_rows, matrix_rows
+from planner.drift.services import drift
 from planner.figures import drift_memory
-from planner.inventory.model import Snapshot
 from planner.inventory.usage import Usage
-from planner.memory.drift import drift
-from planner.memory.drift_members import environment_names
-from planner.memory.drift_model import DriftReport, EnvironmentSuggestion, Rule, ServiceDrift
-from planner.memory.drift_rows import flat_rows, matrix_rows
-from planner.report import drift_document
+from planner.kubernetes.records import Snapshot
+from planner.questions import drift as plan_drift
+from planner.questions.documents import drift_document
 from planner.ui import cache, charts, downloads, drift_inputs, tables, verdict, words
 
 

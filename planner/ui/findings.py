@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from planner import restarts
+from planner.drift import services as drift
 from planner.inventory import checks
-from planner.inventory.model import Finding, Severity, Snapshot
-from planner.memory import drift, restarts, risks
+from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.memory import risks
 from planner.ui import cache, session, tables, words
 
 # Each room that finds something adds its function: snapshot → findings.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from planner.errors import HeadroomError
-from planner.inventory.model import Presence, Snapshot
+from planner.kubernetes.records import Presence, Snapshot
 from planner.sources import cluster, kubectl
 from planner.ui import errors, session, tables, words
 

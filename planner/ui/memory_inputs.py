@@ -9,8 +9,9 @@ import streamlit as st
 
 from planner.inventory import cadvisor
 from planner.inventory.cadvisor import NodeMemoryStats
-from planner.inventory.model import Snapshot
-from planner.inventory.owners import workload_keys
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.qos import running_containers
+from planner.kubernetes.records import Snapshot
 from planner.memory.kubelet import (
     DEFAULT_THROTTLING_FACTOR,
     THRESHOLD_DEFAULTS,
@@ -22,7 +23,6 @@ from planner.memory.kubelet import (
     parse_threshold,
 )
 from planner.memory.nodes import ClusterMemory, NodeReport
-from planner.memory.qos import running_containers
 from planner.memory.what_if import MemoryChange
 from planner.quantity import parse
 from planner.ui import link

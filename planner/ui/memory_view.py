@@ -7,11 +7,11 @@ from typing import Final
 
 import streamlit as st
 
-from planner.inventory.model import Finding, Snapshot
+from planner.kubernetes.records import Finding, Snapshot
 from planner.memory import rows
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
-from planner.plan_memory import MemoryPlan, MemoryWhatIf
+from planner.questions.memory import MemoryPlan, MemoryWhatIf
 from planner.ui import downloads, findings, tables, verdict, words
 
 _GIB: Final = 2**30

@@ -7,7 +7,8 @@ from collections import Counter
 import streamlit as st
 
 from planner.figures import gpu_bars
-from planner.results import ClusterOverview, Verdict, WorkloadOverview
+from planner.questions.overview import ClusterOverview, WorkloadOverview
+from planner.rollout.answers import Verdict
 from planner.ui import charts, rollout_inputs, tables, verdict, words
 from planner.vocabulary import NVIDIA_GPU
 

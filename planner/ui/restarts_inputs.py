@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner.inventory.model import PodLog, Snapshot
-from planner.memory.restarts.model import Cause, Loop
-from planner.memory.restarts.wanted import wanted_logs
-from planner.memory.wording import short_name
+from planner.kubernetes.records import PodLog, Snapshot
+from planner.restarts.model import Cause, Loop
+from planner.restarts.wanted import wanted_logs
 from planner.sources import kubernetes_api, pod_logs
 from planner.ui import errors, link, session, words
+from planner.words import short_name
 
 _LOGS = "_uploaded_logs"
 CAUSE = {

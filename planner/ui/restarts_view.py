@@ -8,8 +8,10 @@ from typing import Final, Literal
 import streamlit as st
 
 from planner.figures import restarts_memory
-from planner.inventory.model import Snapshot
-from planner.memory.restarts.model import (
+from planner.kubernetes.records import Snapshot
+from planner.questions.documents import restarts_document
+from planner.questions.restarts import Cure, RestartPlan
+from planner.restarts.model import (
     Activity,
     Confidence,
     EvidenceSource,
@@ -18,12 +20,10 @@ from planner.memory.restarts.model import (
     Loop,
     RestartReport,
 )
-from planner.memory.restarts.rows import loop_rows
-from planner.memory.wording import short_name
-from planner.plan_restarts import Cure, RestartPlan
-from planner.report import restarts_document
+from planner.restarts.rows import loop_rows
 from planner.ui import charts, downloads, tables, verdict, words
 from planner.ui.restarts_inputs import cause_words
+from planner.words import short_name
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
 _ACTIVITY: Final[dict[Activity, tuple[str, _Colour]]] = {

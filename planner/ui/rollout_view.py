@@ -7,12 +7,12 @@ from collections.abc import Callable
 import streamlit as st
 
 from planner.figures import rollout_timeline
-from planner.inventory.model import Snapshot
-from planner.plan_reach import Reach
-from planner.plan_strategy_cost import StrategyCosts
-from planner.report import rollout_document
-from planner.results import PodState, Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
-from planner.scenario import Scenario
+from planner.kubernetes.records import Snapshot
+from planner.questions.documents import rollout_document
+from planner.questions.prepared import Scenario
+from planner.questions.reach import Reach
+from planner.questions.strategy_costs import StrategyCosts
+from planner.rollout.answers import PodState, Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.ui import charts, findings, link, rollout_inputs, tables, verdict, words
 from planner.vocabulary import is_gpu_resource
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from planner import plan_savings
 from planner.errors import InputError
-from planner.inventory.model import Snapshot
-from planner.plan_savings import Derived
+from planner.kubernetes.records import Snapshot
 from planner.pricing.history import PriceChange
 from planner.pricing.model import PriceBook
+from planner.questions import savings as plan_savings
+from planner.questions.savings import Derived
 from planner.sources import prices
 from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Life, Setting, Work
 from planner.spot.interruption import parse_lives

@@ -8,11 +8,11 @@ from typing import Any, Final
 import streamlit as st
 
 from planner.figures import savings_discount
-from planner.inventory.model import Snapshot
-from planner.plan_savings import AssumptionRow, Derived, SavingsAnswer
+from planner.kubernetes.records import Snapshot
 from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
-from planner.report import savings_document, savings_rows
+from planner.questions.documents import savings_document, savings_rows
+from planner.questions.savings import AssumptionRow, Derived, SavingsAnswer
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
 from planner.spot.economics import Band, Savings, duration, nodes_text, usd

@@ -9,8 +9,8 @@ import streamlit as st
 
 from planner.figures import node_seats, pool_seats
 from planner.inventory.checks import requested
-from planner.inventory.model import Snapshot, Workload
-from planner.results import NodeSeats
+from planner.kubernetes.records import Snapshot, Workload
+from planner.questions.seats import NodeSeats
 from planner.ui import charts, link, tables, words
 from planner.vocabulary import is_gpu_resource
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from planner.inventory.model import Snapshot
+from planner.kubernetes.records import Snapshot
 from planner.sources import demo
 from planner.ui import link
 

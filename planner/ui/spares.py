@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from planner import plan_strategy_cost
 from planner.capacity.node_pools import NodePool
 from planner.errors import HeadroomError
-from planner.inventory.model import Snapshot
-from planner.plan_strategy_cost import SETTINGS, SpareNeeds, StrategyCosts, StrategyPrice
+from planner.kubernetes.records import Snapshot
 from planner.pricing.strategy_cost import SpareTerms
-from planner.results import Remedy, StrategyGrid
-from planner.scenario import Scenario
+from planner.questions import strategy_costs as plan_strategy_cost
+from planner.questions.prepared import Scenario
+from planner.questions.strategy_costs import SETTINGS, SpareNeeds, StrategyCosts, StrategyPrice
+from planner.rollout.answers import Remedy, StrategyGrid
 from planner.spot.assumptions import Setting
 from planner.ui import cache, errors, link, tables, verdict, words
 

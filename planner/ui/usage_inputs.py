@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from planner.drift.model import SYSTEM_NAMESPACES
 from planner.errors import HeadroomError
-from planner.inventory.model import Snapshot
 from planner.inventory.usage import Usage
-from planner.memory.drift_model import SYSTEM_NAMESPACES
+from planner.kubernetes.records import Snapshot
 from planner.sources.prometheus import Prometheus, container_usage
 from planner.ui import errors, words
 

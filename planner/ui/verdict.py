@@ -7,7 +7,7 @@ from typing import Final, Literal
 import streamlit as st
 
 from planner.figures import palette
-from planner.results import Reason, Verdict
+from planner.rollout.answers import Reason, Verdict
 from planner.ui.words import literal
 from planner.ui.words import sentence as as_sentence
 

@@ -40,7 +40,7 @@ def duration(seconds: float) -> str:
 def about(seconds: float) -> str:
     """``~ 45 s``, ``~ 15 min``, ``~ 3.2 h``: an estimate has one unit."""
     for unit, size in (("s", 1), ("min", 60), ("h", 3_600)):
-        if seconds < 90 * size:  # as the sentences of planner.plan have it
+        if seconds < 90 * size:  # as the sentences of planner.questions.rollout have it
             return f"~ {seconds / size:.2g} {unit}" if unit == "h" else f"~ {seconds / size:.0f} {unit}"
     return f"~ {seconds / 86_400:.0f} d"
 

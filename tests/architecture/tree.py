@@ -9,7 +9,19 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = ("inventory", "scheduling", "rollout", "capacity", "pricing", "spot", "memory")  # the pure rooms
+CORE = (
+    "kubernetes",
+    "inventory",
+    "scheduling",
+    "rollout",
+    "capacity",
+    "pricing",
+    "spot",
+    "memory",
+    "restarts",
+    "drift",
+    "questions",
+)  # the pure rooms
 
 
 @cache
@@ -36,7 +48,7 @@ def python_files(*folders: str) -> Iterator[Path]:
 def core_files() -> Iterator[Path]:
     """The pure core: the rooms that compute, and the modules beside them in `planner/`."""
     yield from python_files(*(f"planner/{room}" for room in CORE))
-    yield from (path for path in python_files("planner") if len(path.parts) == 2 and path.stem != "report")
+    yield from (path for path in python_files("planner") if len(path.parts) == 2)
 
 
 @cache

@@ -19,11 +19,14 @@ from typing import Any
 
 import click
 
-from planner import plan
 from planner.capacity.headroom import fit, fits
 from planner.capacity.pod_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
-from planner.inventory.model import Snapshot
-from planner.scenario import Scenario, WorkloadChange
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Snapshot
+from planner.questions import overview as overview_question
+from planner.questions import prepared as prepared_question
+from planner.questions import rollout as rollout_question
+from planner.questions.prepared import Scenario
 from planner.sources import demo
 from planner.spot import economics, months
 from planner.spot.assumptions import Assumptions
@@ -84,7 +87,7 @@ def rollout(nodes: int) -> Iterator[Figure]:
     yield Figure(
         figure="first verdict, tables not yet made",
         cluster=cluster,
-        seconds=once(lambda: plan.rollout(snapshot, _restart(clusters.FIFTY, 0))),
+        seconds=once(lambda: rollout_question.rollout(snapshot, _restart(clusters.FIFTY, 0))),
     )
     for key, what in ((clusters.FIFTY, "completes"), (clusters.HELD, "stuck")):
         replicas = next(w.replicas for w in snapshot.workloads if w.key == key)
@@ -99,19 +102,21 @@ def rollout(nodes: int) -> Iterator[Figure]:
     yield Figure(
         figure="the same with remedies and placement luck",
         cluster=cluster,
-        seconds=best(lambda run: plan.rollout(snapshot, _restart(clusters.HELD, run, luck=True)), runs=3),
+        seconds=best(lambda run: rollout_question.rollout(snapshot, _restart(clusters.HELD, run, luck=True)), runs=3),
     )
     yield Figure(
         figure="strategy grid 11 x 11",
         cluster=cluster,
-        seconds=best(lambda run: plan.strategy_grid(snapshot, _restart(clusters.TEN, run), clusters.TEN), runs=5),
+        seconds=best(
+            lambda run: rollout_question.strategy_grid(snapshot, _restart(clusters.TEN, run), clusters.TEN), runs=5
+        ),
         at_most_seconds=0.300 if is_target else None,
     )
     if nodes <= LARGEST_OVERVIEW:
         yield Figure(
             figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
             cluster=cluster,
-            seconds=best(lambda _: plan.overview(snapshot), runs=3),
+            seconds=best(lambda _: overview_question.overview(snapshot), runs=3),
             at_most_seconds=5.0 if is_target else None,
         )
     if nodes == 65_000:
@@ -133,8 +138,8 @@ def _restart(key: str, seed: int, *, luck: bool = False) -> Scenario:
 @cache
 def _verdict_seconds(nodes: int, key: str) -> float:
     snapshot = made(nodes)
-    plan.rollout(snapshot, _restart(key, 0))
-    return best(lambda run: plan.rollout(snapshot, _restart(key, run)), runs=9)
+    rollout_question.rollout(snapshot, _restart(key, 0))
+    return best(lambda run: rollout_question.rollout(snapshot, _restart(key, run)), runs=9)
 
 
 def _reference_seconds(nodes: int, key: str) -> float | None:
@@ -155,30 +160,32 @@ def openb(_: int) -> Iterator[Figure]:
     yield Figure(
         figure="first verdict, tables not yet made",
         cluster=cluster,
-        seconds=once(lambda: plan.rollout(snapshot, _restart(biggest.key, 0))),
+        seconds=once(lambda: rollout_question.rollout(snapshot, _restart(biggest.key, 0))),
     )
     for workload in (biggest, tenfold):
         yield Figure(
             figure=f"one verdict, {workload.replicas:,} replicas",
             cluster=cluster,
-            seconds=best(lambda run, key=workload.key: plan.rollout(snapshot, _restart(key, run)), runs=5),  # type: ignore[misc]
+            seconds=best(lambda run, key=workload.key: rollout_question.rollout(snapshot, _restart(key, run)), runs=5),  # type: ignore[misc]
         )
     yield Figure(
         figure="strategy grid 11 x 11",
         cluster=cluster,
-        seconds=best(lambda run: plan.strategy_grid(snapshot, _restart(tenfold.key, run), tenfold.key), runs=3),
+        seconds=best(
+            lambda run: rollout_question.strategy_grid(snapshot, _restart(tenfold.key, run), tenfold.key), runs=3
+        ),
     )
     yield Figure(
         figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
         cluster=cluster,
-        seconds=best(lambda _: plan.overview(snapshot), runs=2),
+        seconds=best(lambda _: overview_question.overview(snapshot), runs=2),
     )
 
 
 # ── capacity ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def capacity(_: int) -> Iterator[Figure]:
     """How many more pods of a shape fit."""
-    cluster = plan.compiled(demo.read_large())
+    cluster = prepared_question.compiled(demo.read_large())
     shape = shape_of({NVIDIA_GPU: 1, CPU: 8000, MEMORY: 32 * 2**30}, origin=ShapeOrigin.TYPED)
     yield Figure(
         figure=f"one shape: {fit(cluster, shape).count:,} more fit",
@@ -188,7 +195,7 @@ def capacity(_: int) -> Iterator[Figure]:
         beside_seconds=CLUSTER_CAPACITY_SECONDS,
         at_most_seconds=0.005,
     )
-    large = plan.compiled(made(5_000))
+    large = prepared_question.compiled(made(5_000))
     shapes = (*workload_shapes(large), *standard_shapes(large))
     yield Figure(
         figure=f"all shapes ({len(shapes):,})",

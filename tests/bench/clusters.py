@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from planner import vocabulary
-from planner.inventory.model import FrozenMap, NodeAffinity, NodeSelectorTerm, Requirement, Snapshot
+from planner.kubernetes.records import FrozenMap, NodeAffinity, NodeSelectorTerm, Requirement, Snapshot
 from planner.sources import kubectl
 
 PODS_PER_NODE = 30

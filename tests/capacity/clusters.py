@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from planner.inventory.model import Snapshot
+from planner.kubernetes.records import Snapshot
 from planner.sources import kubectl
 
 Item = dict[str, Any]

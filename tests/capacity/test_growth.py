@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from planner import plan
 from planner.capacity.growth import GPU_NODE_ARRIVAL_SECONDS, NODE_ARRIVAL_SECONDS, new_nodes
 from planner.capacity.node_pools import pools
-from planner.inventory.model import FrozenMap, Snapshot
+from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
-from planner.results import Reason, RolloutResult, Verdict
-from planner.scenario import Scenario, WorkloadChange
+from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.questions import prepared as prepared_question
+from planner.questions import rollout as rollout_question
+from planner.questions.prepared import Scenario
+from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, node_pools
 from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
@@ -24,7 +26,7 @@ def asked(
     cluster: Snapshot, *limits: PoolLimits, workload: str = "Deployment/ml/a", seconds: float | None = None
 ) -> RolloutResult:
     scenario = Scenario(changes=(WorkloadChange(workload=workload),), runs=1, with_remedies=False)
-    return plan.rollout(cluster, scenario, pools(plan.compiled(cluster), limits), seconds)
+    return rollout_question.rollout(cluster, scenario, pools(prepared_question.compiled(cluster), limits), seconds)
 
 
 def full(*more: Item | list[Item]) -> Snapshot:
@@ -43,7 +45,7 @@ def test_a_pool_with_room_makes_the_stuck_rollout_one_that_needs_growth() -> Non
 
 def test_without_pools_nothing_is_different() -> None:
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
-    found = plan.rollout(full(), scenario)
+    found = rollout_question.rollout(full(), scenario)
     assert (found.verdict, found.growth) == (Verdict.STUCK, "")
 
 
@@ -156,6 +158,8 @@ def test_a_joint_rollout_says_which_part_needs_growth() -> None:
         runs=1,
         with_remedies=False,
     )
-    found = plan.rollout(cluster, scenario, pools(plan.compiled(cluster), parse_typed_limits("t4=5")))
+    found = rollout_question.rollout(
+        cluster, scenario, pools(prepared_question.compiled(cluster), parse_typed_limits("t4=5"))
+    )
     assert [part.verdict for part in found.workloads] == [Verdict.COMPLETES, Verdict.NEEDS_GROWTH]
     assert found.sentence.startswith("1 of 2 rollouts finish; Deployment/ml/a completes if")

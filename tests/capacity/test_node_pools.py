@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from planner.capacity.node_pools import NodePool, held_by, pools, unmatched
-from planner.inventory.model import FrozenMap
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
+from planner.kubernetes.records import FrozenMap
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, node_pools
 from tests.capacity.clusters import deployment, node, pod_spec, snapshot

@@ -7,8 +7,8 @@ import pytest
 from planner.capacity.changes import FORMS, ChangeKind, parse_changes, text_of
 from planner.capacity.what_if import Changed, apply
 from planner.errors import ChangeError
-from planner.inventory.model import Snapshot
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy, parse_typed_limits
+from planner.kubernetes.records import Snapshot
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.capacity.clusters import Item, budget, deployment, node, pod_spec, snapshot

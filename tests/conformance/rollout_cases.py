@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from planner.inventory.change import apply_change
-from planner.inventory.model import Snapshot, Workload
-from planner.results import Reason
-from planner.rollout.luck import sample
+from planner.inventory.change import WorkloadChange, apply_change
+from planner.kubernetes.records import Snapshot, Workload
+from planner.rollout.answers import Reason
 from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.ties import sample
 from planner.rollout.verdict import explain
-from planner.scenario import WorkloadChange
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.sources import kubectl

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from planner.inventory.model import FrozenMap
-from planner.results import (
-    GpuModelLine,
+from planner.kubernetes.records import FrozenMap
+from planner.questions.overview import GpuModelLine
+from planner.questions.seats import NodeSeats, Seat
+from planner.rollout.answers import (
     GridCell,
-    NodeSeats,
     PodState,
     Reason,
-    Seat,
     StrategyGrid,
     TimelineRow,
     Verdict,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from planner import plan_capacity
 from planner.figures import capacity_pools, capacity_stranded
 from planner.inventory.pool_limits import parse_typed_limits
-from planner.plan_capacity import CapacityAnswer
+from planner.questions import capacity as plan_capacity
+from planner.questions.capacity import CapacityAnswer
 from planner.sources import demo
 
 GPU = "nvidia.com/gpu"

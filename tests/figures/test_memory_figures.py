@@ -1,7 +1,7 @@
 import pytest
 
 from planner.figures import memory_classes, memory_eviction, memory_nodes
-from planner.inventory.model import Snapshot
+from planner.kubernetes.records import Snapshot
 from planner.memory.kubelet import KubeletSettings, Threshold
 from planner.memory.nodes import ClusterMemory, cluster_memory
 from tests.memory.objects import GIB, container, metrics, node, pod, snapshot

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from planner.figures import palette
-from planner.results import PodState, Verdict
+from planner.rollout.answers import PodState, Verdict
 
 THEME = tomllib.loads((Path(__file__).parents[2] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
+from planner.drift.services import drift
 from planner.figures import drift_memory, restarts_memory
-from planner.inventory.model import PodSpec
-from planner.memory.drift import drift
-from planner.memory.restarts import restarts
-from tests.memory.restart_cases import GIB, MIB, Cluster, amounts, container, crashed, single
-from tests.memory.test_drift import dev_and_prod
+from planner.kubernetes.records import PodSpec
+from planner.restarts import restarts
+from tests.drift.test_drift import dev_and_prod
+from tests.restarts.cases import GIB, MIB, Cluster, amounts, container, crashed, single
 
 
 def test_memory_of_loops_given_used_and_used_where_it_works() -> None:

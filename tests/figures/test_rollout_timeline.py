@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from planner.figures import rollout_timeline
-from planner.inventory.model import FrozenMap
-from planner.results import WorkloadRollout
+from planner.kubernetes.records import FrozenMap
+from planner.rollout.answers import WorkloadRollout
 from tests.figures import answers
 
 

@@ -1,9 +1,11 @@
 import pytest
 
-from planner import plan, plan_strategy_cost
 from planner.figures import palette, strategy_grid
-from planner.results import Verdict
-from planner.scenario import Scenario, WorkloadChange
+from planner.inventory.change import WorkloadChange
+from planner.questions import rollout as rollout_question
+from planner.questions import strategy_costs as plan_strategy_cost
+from planner.questions.prepared import Scenario
+from planner.rollout.answers import Verdict
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.figures import answers
@@ -55,7 +57,7 @@ def test_a_priced_cells_hover_says_what_its_spare_costs() -> None:
     snapshot, key = demo.read(), "Deployment/prod/ml-worker"
     scenario = Scenario(changes=(WorkloadChange(workload=key),))
     costs = plan_strategy_cost.costs_of(snapshot, scenario, key, embedded_book(), {})
-    grid = plan.strategy_grid(snapshot, scenario, key)
+    grid = rollout_question.strategy_grid(snapshot, scenario, key)
     squares = strategy_grid.figure(grid, costs).to_dict()["data"][1]
     said = dict(zip(map(tuple, squares["customdata"]), squares["text"], strict=True))
     assert said[1, 0].endswith("with 1 spare GPU: $626 a month kept on demand, $260 on spot, $10.44 as nodes added")

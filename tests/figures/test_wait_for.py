@@ -1,5 +1,5 @@
 from planner.figures import wait_for
-from planner.results import WaitForEdge
+from planner.rollout.answers import WaitForEdge
 from tests.figures import answers
 
 

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.errors import ChangeError
-from planner.inventory.change import apply_change, document_of, read_changed
-from planner.inventory.model import CommandForm, Finding, FrozenMap, Strategy, Workload
-from planner.scenario import WorkloadChange
+from planner.inventory.change import WorkloadChange, apply_change, document_of, read_changed
+from planner.kubernetes.records import CommandForm, Finding, FrozenMap, Strategy, Workload
 from planner.sources import demo, kubectl
 from tests.inventory.objects import container, gpu_container, named, template, workload
 

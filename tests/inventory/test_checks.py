@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from planner.inventory import checks
-from planner.inventory.model import Finding, Presence, Severity, Snapshot
 from planner.inventory.parse import Part, build_snapshot
+from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.sources import demo, kubectl
 from tests.inventory.objects import container, gpu_container, gpu_node, named, node, pod, template, workload
 

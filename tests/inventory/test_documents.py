@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from planner.errors import InputError
 from planner.inventory.documents import objects_of, parts_of, values_of
-from planner.inventory.model import Finding, Severity, Snapshot
 from planner.inventory.parse import build_snapshot
+from planner.kubernetes.records import Finding, Severity, Snapshot
 from tests.inventory.objects import a_list, node, pod, workload
 
 ITEMS = [node("a"), node("b"), pod("p1"), pod("p2"), workload()]

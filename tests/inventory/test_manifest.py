@@ -10,7 +10,7 @@ import yaml
 
 from planner.errors import ChangeError
 from planner.inventory.manifest import Manifest, read_manifest
-from planner.inventory.model import Presence, Snapshot, Strategy
+from planner.kubernetes.records import Presence, Snapshot, Strategy
 from planner.sources import demo, kubectl
 from planner.sources.prices import data_folder
 from tests.inventory.objects import a_list, container, gpu_node, named, template, workload

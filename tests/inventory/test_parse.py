@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.inventory import wire
-from planner.inventory.model import (
+from planner.inventory.parse import Part, build_snapshot
+from planner.kubernetes.records import (
     EMPTY,
     CommandForm,
     Container,
@@ -31,7 +32,6 @@ from planner.inventory.model import (
     Volume,
     Workload,
 )
-from planner.inventory.parse import Part, build_snapshot
 from planner.sources import demo, kubectl
 from planner.sources.prices import data_folder
 from planner.vocabulary import KEPT_ANNOTATIONS

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.inventory.model import CommandForm
 from planner.inventory.start import read_start, start_of, written_start
+from planner.kubernetes.records import CommandForm
 
 IMAGE, EXEC, SHELL, SHELL_EXEC = CommandForm.IMAGE, CommandForm.EXEC, CommandForm.SHELL, CommandForm.SHELL_EXEC
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from planner.inventory.model import (
+from planner.kubernetes.records import (
     EMPTY,
     Amounts,
     Container,

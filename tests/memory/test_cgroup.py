@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from planner.inventory.model import Container, Owner, Pod
+from planner.kubernetes.qos import QosClass
+from planner.kubernetes.records import Container, Owner, Pod
 from planner.memory.cgroup import class_cgroups, container_cgroup, oom_score_adj, pod_cgroup
 from planner.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
-from planner.memory.qos import QosClass
 from tests.memory.objects import GIB, MIB, amounts, container, pod
 
 NODE = NodeMemory(capacity_bytes=16 * GIB, allocatable_bytes=14 * GIB, swap_bytes=8 * GIB)

@@ -1,7 +1,7 @@
 import pytest
 
 from planner.errors import InputError
-from planner.inventory.model import Node
+from planner.kubernetes.records import Node
 from planner.memory.kubelet import (
     GKE_DEFAULTS,
     KUBELET_DEFAULTS,

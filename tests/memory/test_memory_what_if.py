@@ -1,10 +1,10 @@
 import pytest
 
 from planner.errors import ChangeError
-from planner.inventory.model import Container, Snapshot
+from planner.kubernetes.qos import QosClass
+from planner.kubernetes.records import Container, Snapshot
 from planner.memory.kubelet import KubeletSettings, ReservationPolicy
 from planner.memory.nodes import cluster_memory
-from planner.memory.qos import QosClass
 from planner.memory.what_if import Difference, MemoryChange, apply, changed_container, differences, patch
 from tests.memory.objects import GIB, amounts, container, metrics, node, pod, snapshot, stateful_set_owner
 

@@ -3,10 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.inventory.cadvisor import ContainerMemoryStats, NodeMemoryStats
-from planner.inventory.model import Pod, Snapshot
+from planner.kubernetes.qos import QosClass
+from planner.kubernetes.records import Pod, Snapshot
 from planner.memory.kubelet import KubeletSettings, SwapBehavior, Threshold
 from planner.memory.nodes import NodeReport, cluster_memory
-from planner.memory.qos import QosClass
 from planner.memory.rows import container_rows, document, node_rows, pod_rows
 from tests.memory.objects import GIB, MIB, container, metrics, node, pod, snapshot
 

@@ -1,5 +1,5 @@
 from planner.inventory.cadvisor import ContainerMemoryStats, NodeMemoryStats
-from planner.inventory.model import Finding, Pod, PodMetrics, Severity
+from planner.kubernetes.records import Finding, Pod, PodMetrics, Severity
 from planner.memory.kubelet import KubeletSettings, SwapBehavior
 from planner.memory.nodes import cluster_memory
 from planner.memory.risks import risks

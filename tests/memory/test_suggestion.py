@@ -3,11 +3,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.inventory.model import Container, FrozenMap
 from planner.inventory.usage import Usage
+from planner.kubernetes.records import Container, FrozenMap
 from planner.memory.suggestion import Basis, round_up_bytes, suggest
 from planner.vocabulary import CPU, MEMORY
-from tests.memory.restart_cases import GIB, MIB, amounts
+from tests.restarts.cases import GIB, MIB, amounts
 
 SIZES = st.integers(1, 2**42)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.inventory.model import Snapshot
+from planner.kubernetes.records import Snapshot
 from planner.sources import demo
-from tests.memory.restart_cases import Cluster
-from tests.memory.test_drift import dev_and_prod
+from tests.drift.test_drift import dev_and_prod
+from tests.restarts.cases import Cluster
 
 PAGE = Path(__file__).parents[2] / "pages" / "drift.py"
 

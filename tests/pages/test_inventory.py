@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from planner.errors import SourceError
-from planner.inventory.model import FrozenMap, Presence, Snapshot
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.sources import cluster, kubernetes_api
 from tests.pages.clusters import full, node, worker
 from tests.pages.visiting import said, visit

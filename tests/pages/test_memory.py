@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.inventory.model import Snapshot
+from planner.kubernetes.records import Snapshot
 from tests.memory.objects import container, node, pod, snapshot
 
 PAGE = Path(__file__).parents[2] / "pages" / "memory.py"

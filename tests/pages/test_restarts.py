@@ -5,9 +5,9 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from planner.inventory.model import PodSpec, Snapshot
+from planner.kubernetes.records import PodSpec, Snapshot
 from planner.sources.pod_logs import read_text
-from tests.memory.restart_cases import RUNNING, Cluster, amounts, container, crashed, single
+from tests.restarts.cases import RUNNING, Cluster, amounts, container, crashed, single
 from tests.sources.prometheus_server import running
 
 PAGE = Path(__file__).parents[2] / "pages" / "restarts.py"

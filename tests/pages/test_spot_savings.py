@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.inventory.model import FrozenMap, Snapshot
+from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.sources import demo
 from tests.pages.visiting import said, visit
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from planner.inventory.model import Snapshot
+from planner.kubernetes.records import Snapshot
 
 ROUTER = Path(__file__).parents[2] / "pages" / "_router.py"
 

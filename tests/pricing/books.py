@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.inventory.model import FrozenMap, Node
+from planner.kubernetes.records import FrozenMap, Node
 from planner.pricing.book import PriceTable, compose, read_table
 from planner.pricing.model import PriceBook
 from planner.sources.prices import embedded_book

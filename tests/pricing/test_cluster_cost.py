@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.inventory.model import FrozenMap
+from planner.kubernetes.records import FrozenMap
 from planner.pricing.cluster import VCPU_TO_GIB_PRICE, cluster_cost
 from planner.pricing.model import PriceReason, PricingCategory, Provisioning
 from planner.sources.prices import embedded_book

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.shares import rolling_limits
 from planner.rollout.certain import certain_course
-from planner.rollout.luck import is_proven
 from planner.rollout.run import Revision, simulate
 from planner.rollout.simulation import Simulation
-from planner.rollout.strategy import rolling_limits
+from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.pod import LivePod
-from planner.scheduling.requests import pod_requests
 from planner.sources import kubectl
 from tests.properties.random_rollouts import case_of, engine, renamed, with_empty_node
 

@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from planner.inventory.change import apply_change
-from planner.inventory.model import Snapshot
+from planner.inventory.change import WorkloadChange, apply_change
+from planner.kubernetes.records import Snapshot
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.verdict import Explanation, explain
-from planner.scenario import WorkloadChange
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from tests.capacity.clusters import Item, snapshot

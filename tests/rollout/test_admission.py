@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.inventory.model import Container, FrozenMap, PodSpec
+from planner.kubernetes.records import Container, FrozenMap, PodSpec
 from planner.rollout.admission import Admission, pod_limits, quota_covers, usage
 from tests.capacity.clusters import Item, node, snapshot
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from planner import plan
-from planner.inventory.model import Snapshot
-from planner.results import Verdict
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Snapshot
+from planner.questions import rollout as rollout_question
+from planner.questions.prepared import Scenario
+from planner.rollout.answers import Verdict
 from planner.rollout.grid import FULL_UP_TO, axis, best_cell
-from planner.rollout.luck import is_proven
 from planner.rollout.run import simulate
+from planner.rollout.ties import is_proven
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pace
-from planner.scenario import Scenario, WorkloadChange
 from planner.scheduling.cluster import Cluster
 from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, revision, roll, rolling
@@ -32,13 +33,13 @@ def test_axes() -> None:
 
 def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
     found = snapshot(node("n-0", gpus=2), worker(2, gpus=1))
-    grid = plan.strategy_grid(found, RESTART, WORKER)
+    grid = rollout_question.strategy_grid(found, RESTART, WORKER)
     assert not grid.cells[0][0].is_valid
     assert grid.cells[1][0].is_current
     assert grid.cells[1][0].verdict is Verdict.STUCK
     for cell in (c for row in grid.cells for c in row if c.is_valid):
         asked = WorkloadChange(workload=WORKER, max_surge=cell.max_surge, max_unavailable=cell.max_unavailable)
-        part = plan.rollout(found, Scenario(changes=(asked,), with_remedies=False)).workloads[0]
+        part = rollout_question.rollout(found, Scenario(changes=(asked,), with_remedies=False)).workloads[0]
         assert (part.verdict, part.reason) == (cell.verdict, cell.reason)
         assert (part.peak_pods, part.lowest_ready) == (cell.peak_pods, cell.lowest_ready)
     assert grid.recreate.verdict is Verdict.COMPLETES
@@ -53,7 +54,7 @@ def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
 def test_pods_of_one_size_are_proven() -> None:
     nodes = [node(f"n-{i}", gpus=2) for i in range(3)]
     found = snapshot(nodes, worker(2, gpus=1))
-    luck = plan.rollout(found, RESTART).luck
+    luck = rollout_question.rollout(found, RESTART).luck
     assert luck is not None
     assert luck.proven
     assert luck.sentence == "completes in every placement (proven)"
@@ -71,7 +72,7 @@ def test_pods_of_different_sizes_are_sampled() -> None:
     runs = [simulate(Cluster(found), both, seed=seed) for seed in range(20)]
     assert not any(is_proven(run, both) for run in runs if run.choices)
     changes = tuple(WorkloadChange(workload=r.after.key) for r in both)
-    luck = plan.rollout(found, Scenario(changes=changes, runs=20)).luck
+    luck = rollout_question.rollout(found, Scenario(changes=changes, runs=20)).luck
     assert luck is not None
     assert (luck.proven, luck.runs) == (False, 20)
     assert luck.completed_runs == sum(run.completed for run in runs)
@@ -97,9 +98,9 @@ def learnt(*startups: int, restarts: int = 0) -> Snapshot:
 
 
 def test_start_up_is_the_median_of_the_pods() -> None:
-    part = plan.rollout(learnt(20, 40, 600), RESTART).workloads[0]
+    part = rollout_question.rollout(learnt(20, 40, 600), RESTART).workloads[0]
     assert (part.startup_seconds, part.startup_source, part.termination_seconds) == (40, "learnt from 3 pods", 30)
-    restarted = plan.rollout(learnt(20, 40, restarts=1), RESTART).workloads[0]
+    restarted = rollout_question.rollout(learnt(20, 40, restarts=1), RESTART).workloads[0]
     assert (restarted.startup_seconds, restarted.startup_source) == (DEFAULT_STARTUP_SECONDS, "default")
 
 
@@ -111,12 +112,12 @@ def test_given_seconds_win_and_waits_come_on_top() -> None:
 
 
 def test_a_step_lasts_as_long_as_the_slowest_in_it() -> None:
-    part = plan.rollout(learnt(20, 20), RESTART).workloads[0]
+    part = rollout_question.rollout(learnt(20, 20), RESTART).workloads[0]
     # a new pod starts (20), another beside the old one that goes (30), the last old one goes (30)
     assert part.seconds == 20 + 30 + 30
     assert not part.exceeds_deadline
     slow = WorkloadChange(workload=WORKER, startup_seconds=601)
-    assert plan.rollout(learnt(20, 20), Scenario(changes=(slow,))).workloads[0].exceeds_deadline
+    assert rollout_question.rollout(learnt(20, 20), Scenario(changes=(slow,))).workloads[0].exceeds_deadline
 
 
 def test_the_same_seed_gives_the_same_run() -> None:

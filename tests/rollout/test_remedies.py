@@ -7,18 +7,18 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from planner import plan
-from planner.inventory.change import apply_change
-from planner.inventory.model import Snapshot
-from planner.results import Reason, Remedy, RemedyKind, RolloutResult, Verdict
-from planner.scenario import Scenario, WorkloadChange
+from planner.inventory.change import WorkloadChange, apply_change
+from planner.kubernetes.records import Snapshot
+from planner.questions import rollout as rollout_question
+from planner.questions.prepared import Scenario
+from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
 from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, rolling
 from tests.rollout.test_admission import quota
 
 
 def ask(found: Snapshot, key: str = WORKER, **change: object) -> RolloutResult:
-    return plan.rollout(found, Scenario(changes=(WorkloadChange(workload=key, **change),)))  # type: ignore[arg-type]
+    return rollout_question.rollout(found, Scenario(changes=(WorkloadChange(workload=key, **change),)))  # type: ignore[arg-type]
 
 
 def worker(*nodes: str, spec: Item | None = None, surge: int = 1, unavailable: int = 0) -> list[Item]:
@@ -58,9 +58,11 @@ def test_every_patch_parses_applies_and_completes(found: Snapshot, key: str) -> 
         before = found.workload(key)
         assert before is not None
         apply_change(before, WorkloadChange(workload=key, patch=remedy.patch_yaml))
-        again = plan.rollout(found, Scenario(changes=(WorkloadChange(workload=key, patch=remedy.patch_yaml),)))
+        again = rollout_question.rollout(
+            found, Scenario(changes=(WorkloadChange(workload=key, patch=remedy.patch_yaml),))
+        )
         after = apply_change(before, WorkloadChange(workload=key, patch=remedy.patch_yaml))[0]
-        rolled = plan.rollout(
+        rolled = rollout_question.rollout(
             replace(found, workloads=tuple(after if w.key == key else w for w in found.workloads)),
             Scenario(changes=(WorkloadChange(workload=key),)),
         )

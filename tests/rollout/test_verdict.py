@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.results import Reason
+from planner.rollout.answers import Reason
 from planner.rollout.verdict import unknowns
 from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import revision, roll, rolling, stateful_set, why

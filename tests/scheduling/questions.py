@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.inventory.model import LabelSelector
+from planner.kubernetes.records import LabelSelector
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import feasible_nodes, view
 from planner.scheduling.pod import LivePod

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from planner.errors import InputError
-from planner.inventory.model import Presence
+from planner.kubernetes.records import Presence
 from planner.sources import cluster, demo, kubectl, pod_logs
 from tests.inventory.objects import a_list, named, node, pod, workload
 

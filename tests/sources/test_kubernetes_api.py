@@ -11,7 +11,7 @@ from kubernetes import client
 from kubernetes.config import kube_config
 
 from planner.errors import SourceError
-from planner.inventory.model import Presence, Severity
+from planner.kubernetes.records import Presence, Severity
 from planner.sources import cluster, kubectl, kubernetes_api
 from planner.sources.kubernetes_api import ATTEMPTS, Api
 from tests.sources.api_server import Answer, Asked, Play, api_server, as_recorded, recorded, recordings

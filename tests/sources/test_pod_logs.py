@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from planner.errors import InputError, SourceError
-from planner.inventory.model import PodLog
+from planner.kubernetes.records import PodLog
 from planner.sources import kubernetes_api, pod_logs
 
 FRAMED = """==== START logs for container app of pod dev/api-1 ====

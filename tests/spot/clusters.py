@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.inventory.model import (
+from planner.kubernetes.records import (
     CommandForm,
     Container,
     FrozenMap,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.inventory.model import (
+from planner.kubernetes.records import (
     CommandForm,
     Container,
     ContainerState,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from planner import plan_savings
 from planner.pricing.strategy_cost import SpareTerms, StrategyUse, strategy_cost
+from planner.questions import savings as plan_savings
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SETTINGS, Assumptions

@@ -4,7 +4,7 @@ from streamlit.testing.v1 import AppTest
 
 
 def _page() -> None:
-    from planner.inventory.model import Finding, Severity
+    from planner.kubernetes.records import Finding, Severity
     from planner.ui import findings
 
     evil = "item 1 of [x](http://elsewhere.example) *left* out"

@@ -1,6 +1,6 @@
 import pytest
 
-from planner.results import Reason, Verdict
+from planner.rollout.answers import Reason, Verdict
 from planner.ui import verdict, words
 
 

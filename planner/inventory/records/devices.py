@@ -6,10 +6,11 @@ v1beta2 and v1 have flat devices and nest the request in ``exactly`` (or ``first
 
 from __future__ import annotations
 
-from planner.inventory import model, wire
-from planner.inventory.model import FrozenMap
+from planner.inventory import wire
 from planner.inventory.records.selectors import read_taint, read_terms, read_tolerations
 from planner.inventory.records.shared import Shared, amount, given, metadata_of, read_owner
+from planner.kubernetes import records as model
+from planner.kubernetes.records import FrozenMap
 
 
 def read_device_class(_: Shared, device_class: wire.DeviceClass) -> model.DeviceClass:

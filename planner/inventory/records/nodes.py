@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from planner.inventory import model, wire
-from planner.inventory.model import EMPTY, FrozenMap
+from planner.inventory import wire
 from planner.inventory.records.selectors import read_taint
 from planner.inventory.records.shared import Shared, annotations_of, metadata_of
+from planner.kubernetes import records as model
+from planner.kubernetes.records import EMPTY, FrozenMap
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 

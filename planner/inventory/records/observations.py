@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from planner.inventory import model, wire
+from planner.inventory import wire
 from planner.inventory.records.shared import Shared, metadata_of
+from planner.kubernetes import records as model
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
 _DURATION_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}

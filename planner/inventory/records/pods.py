@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from planner.inventory import model, wire
-from planner.inventory.model import EMPTY, Amounts, FrozenMap
+from planner.inventory import wire
 from planner.inventory.records.selectors import (
     read_selector,
     read_term,
@@ -16,6 +15,8 @@ from planner.inventory.records.selectors import (
 )
 from planner.inventory.records.shared import Shared, amount, annotations_of, given, metadata_of, read_owner, seconds_of
 from planner.inventory.start import read_start, start_of, written_start
+from planner.kubernetes import records as model
+from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.vocabulary import CPU, MEMORY
 
 DEFAULT_GRACE_SECONDS = 30

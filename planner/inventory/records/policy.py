@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from planner import quantity
-from planner.inventory import model, wire
-from planner.inventory.model import EMPTY, FrozenMap
+from planner.inventory import wire
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.shared import Shared, metadata_of
+from planner.kubernetes import records as model
+from planner.kubernetes.records import EMPTY, FrozenMap
 
 
 def read_pod_disruption_budget(shared: Shared, budget: wire.PodDisruptionBudget) -> model.PodDisruptionBudget:

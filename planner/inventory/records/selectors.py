@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from planner.inventory import model, wire
+from planner.inventory import wire
 from planner.inventory.records.shared import Shared
+from planner.kubernetes import records as model
 
 
 def read_selector(shared: Shared, selector: wire.LabelSelector | None) -> model.LabelSelector | None:

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from planner import quantity
 from planner.errors import InputError, QuantityError
-from planner.inventory import model, wire
-from planner.inventory.model import EMPTY, Amounts, FrozenMap, Labels
+from planner.inventory import wire
+from planner.kubernetes import records as model
+from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
 
 T = TypeVar("T")
 W = TypeVar("W")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from planner.inventory import model, wire
-from planner.inventory.model import EMPTY
+from planner.inventory import wire
 from planner.inventory.records.selectors import read_terms
 from planner.inventory.records.shared import Shared, metadata_of
+from planner.kubernetes import records as model
+from planner.kubernetes.records import EMPTY
 
 
 def read_persistent_volume(shared: Shared, volume: wire.PersistentVolume) -> model.PersistentVolume:

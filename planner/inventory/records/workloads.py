@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from planner.errors import InputError
-from planner.inventory import model, wire
-from planner.inventory.model import FrozenMap
+from planner.inventory import wire
 from planner.inventory.records.pods import cut, read_pod_spec
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.shared import Shared, annotations_of, given, metadata_of, read_owner
+from planner.kubernetes import records as model
+from planner.kubernetes.records import FrozenMap
 
 WORKLOAD_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 DEFAULT_PROGRESS_DEADLINE_SECONDS = 600

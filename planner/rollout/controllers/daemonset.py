@@ -9,7 +9,7 @@ from dataclasses import replace
 from enum import Enum
 from itertools import islice
 
-from planner.inventory.model import (  # fmt: skip
+from planner.kubernetes.records import (  # fmt: skip
     FrozenMap,
     Node,
     NodeAffinity,
@@ -19,11 +19,11 @@ from planner.inventory.model import (  # fmt: skip
     Toleration,
     Workload,
 )
+from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
+from planner.kubernetes.shares import scaled_value
 from planner.rollout.simulation import Simulation
-from planner.rollout.strategy import scaled_value
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod
-from planner.scheduling.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
 from planner.vocabulary import CONTROLLER_REVISION_HASH, TAINT_NOT_READY, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE
 
 NEW_HASH = "new"

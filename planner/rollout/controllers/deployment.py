@@ -5,10 +5,10 @@ Source: kubernetes `pkg/controller/deployment/{rolling,recreate,sync}.go` and `u
 
 from __future__ import annotations
 
-from planner.inventory.model import FrozenMap, ReplicaSet, Workload
+from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
+from planner.kubernetes.shares import fenceposts
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.simulation import Simulation
-from planner.rollout.strategy import fenceposts
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, POD_TEMPLATE_HASH, REVISION

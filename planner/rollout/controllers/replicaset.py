@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cmp_to_key
 from heapq import nsmallest
 
-from planner.inventory.model import Labels, LabelSelector, PodSpec
+from planner.kubernetes.records import Labels, LabelSelector, PodSpec
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import NOWHERE, LivePod
 

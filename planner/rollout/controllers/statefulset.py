@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.inventory.model import FrozenMap, PodSpec, Volume, Workload
+from planner.kubernetes.records import FrozenMap, PodSpec, Volume, Workload
+from planner.kubernetes.shares import scaled_value
 from planner.rollout.simulation import Simulation
-from planner.rollout.strategy import scaled_value
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
 

@@ -1,0 +1,1 @@
+"""One service in several namespaces or clusters: what differs, and what that explains."""

@@ -1,0 +1,204 @@
+"""Which workloads are one service, and what is known of each: its pods, their use, their trouble."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from planner.drift.model import (
+    APP,
+    APP_COMPONENT,
+    APP_NAME,
+    SYSTEM_NAMESPACES,
+    MatchBy,
+    Rule,
+)
+from planner.inventory.usage import Usage, usage_now
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Container, Node, Pod, Snapshot, Workload
+from planner.memory.pod_names import pod_name_pattern
+from planner.restarts import restarts
+from planner.restarts.model import Loop
+from planner.restarts.population import image_repository
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    environment: str
+    cluster: str
+    workload: Workload
+    pods: tuple[Pod, ...]
+    nodes: Mapping[str, Node]
+    usages: tuple[Usage, ...]
+    loops: tuple[Loop, ...]
+
+    @property
+    def restart_count(self) -> int:
+        return sum(state.restart_count for pod in self.pods for state in pod.containers)
+
+    @property
+    def is_quiet(self) -> bool:
+        """No loop that is still alive."""
+        return not any(loop.is_live for loop in self.loops)
+
+
+def service_name(workload: Workload, rule: Rule) -> str:
+    """What `rule` calls the service `workload` belongs to; empty where the rule's label is missing."""
+    labels = {**workload.template.labels, **workload.labels}
+    name = _raw_name(workload, labels, rule)
+    return dict(rule.same_as).get(name) or dict(rule.same_as).get(workload.name) or _without_environment(name, rule)
+
+
+def _raw_name(workload: Workload, labels: Mapping[str, str], rule: Rule) -> str:
+    match rule.match_by:
+        case MatchBy.NAME:
+            return workload.name
+        case MatchBy.APP_NAME:
+            return _app_name(labels)
+        case MatchBy.APP:
+            return labels.get(APP, "")
+        case MatchBy.LABEL:
+            return labels.get(rule.label, "")
+        case MatchBy.IMAGE:
+            containers = workload.template.spec.containers
+            return image_repository(containers[0].image).rpartition("/")[2] if containers else ""
+        case MatchBy.AUTO:
+            return _app_name(labels) or labels.get(APP, "") or workload.name
+
+
+def _app_name(labels: Mapping[str, str]) -> str:
+    name, component = labels.get(APP_NAME, ""), labels.get(APP_COMPONENT, "")
+    return f"{name}-{component}" if name and component and component != name else name
+
+
+def _without_environment(name: str, rule: Rule) -> str:
+    """``shop-api-dev`` → ``shop-api``: environment words at either end, as long as something is left."""
+    words = {word.lower() for word in rule.environment_words}
+    parts = re.split(r"([-_.])", name)
+    while len(parts) >= 3 and parts[-1].lower() in words:
+        parts = parts[:-2]
+    while len(parts) >= 3 and parts[0].lower() in words:
+        parts = parts[2:]
+    return "".join(parts)
+
+
+def members_of(
+    snapshots: Sequence[Snapshot], rule: Rule, usages: Sequence[Sequence[Usage] | None]
+) -> dict[str, list[Member]]:
+    """Service → the workloads that are it, in all environments of all `snapshots`."""
+    clusters = cluster_names(snapshots)
+    found: defaultdict[str, list[Member]] = defaultdict(list)
+    for index, (snapshot, cluster) in enumerate(zip(snapshots, clusters, strict=True)):
+        history = usages[index] if index < len(usages) else None
+        measured = tuple(usage_now(snapshot) if history is None else history)
+        by_pod: defaultdict[tuple[str, str], list[Usage]] = defaultdict(list)
+        for usage in measured:
+            by_pod[usage.namespace, usage.pod].append(usage)
+        loops: defaultdict[str, list[Loop]] = defaultdict(list)
+        for loop in restarts(snapshot, history).loops:
+            loops[loop.workload].append(loop)
+        keys = workload_keys(snapshot)
+        pods: defaultdict[str, list[Pod]] = defaultdict(list)
+        for pod in snapshot.pods:
+            if pod.phase != "Succeeded":
+                pods[keys[pod.uid]].append(pod)
+        nodes = {node.name: node for node in snapshot.nodes}
+        for workload in snapshot.workloads:
+            if (workload.namespace in SYSTEM_NAMESPACES and not rule.with_system) or workload.is_finished:
+                continue
+            name = service_name(workload, rule)
+            if not name:
+                continue
+            mine = tuple(pods.get(workload.key, ()))
+            found[name].append(
+                Member(
+                    environment=f"{cluster}/{workload.namespace}" if cluster else workload.namespace,
+                    cluster=cluster,
+                    workload=workload,
+                    pods=mine,
+                    nodes=nodes,
+                    usages=_usages_of(workload, mine, by_pod, measured if history is not None else ()),
+                    loops=tuple(loops.get(workload.key, ())),
+                )
+            )
+    return found
+
+
+def _usages_of(
+    workload: Workload,
+    pods: Sequence[Pod],
+    by_pod: Mapping[tuple[str, str], Sequence[Usage]],
+    history: Sequence[Usage],
+) -> tuple[Usage, ...]:
+    """Use of the workload's pods; of a history also the pods that have gone since, known by their names."""
+    names = {pod.name for pod in pods}
+    current = [usage for pod in pods for usage in by_pod.get((pod.namespace, pod.name), ())]
+    pattern = pod_name_pattern(workload)
+    gone = [
+        usage
+        for usage in history
+        if usage.namespace == workload.namespace and usage.pod not in names and pattern.fullmatch(usage.pod)
+    ]
+    return (*current, *gone)
+
+
+def environment_names(snapshots: Sequence[Snapshot]) -> tuple[str, ...]:
+    """Every environment there is to compare: the namespaces that hold workloads, system ones left out."""
+    return tuple(
+        sorted(
+            {
+                f"{cluster}/{workload.namespace}" if cluster else workload.namespace
+                for snapshot, cluster in zip(snapshots, cluster_names(snapshots), strict=True)
+                for workload in snapshot.workloads
+                if workload.namespace not in SYSTEM_NAMESPACES
+            }
+        )
+    )
+
+
+def cluster_names(snapshots: Sequence[Snapshot]) -> list[str]:
+    """What tells clusters apart: nothing for a single one, else the source's name, numbered where two are alike."""
+    if len(snapshots) == 1:
+        return [""]
+    names = [snapshot.source.rpartition("/")[2].partition(".")[0] or "cluster" for snapshot in snapshots]
+    return [f"{name}-{index + 1}" if names.count(name) > 1 else name for index, name in enumerate(names)]
+
+
+def told_apart(
+    name: str, members: Sequence[Member], rule: Rule, ambiguous: list[str]
+) -> Iterable[tuple[str, list[Member]]]:
+    """Where the rule puts two workloads of one environment under one name, the workloads' own names tell them apart."""
+    by_environment: defaultdict[str, list[Member]] = defaultdict(list)
+    for member in members:
+        by_environment[member.environment].append(member)
+    if all(len(some) == 1 for some in by_environment.values()):
+        return [(name, list(members))]
+    by_name: defaultdict[str, list[Member]] = defaultdict(list)
+    for member in members:
+        by_name[_without_environment(member.workload.name, rule)].append(member)
+    result: list[tuple[str, list[Member]]] = []
+    for own, some in sorted(by_name.items()):
+        first: dict[str, Member] = {}
+        for member in some:
+            if member.environment in first:
+                ambiguous.append(
+                    f"{member.workload.key} and {first[member.environment].workload.key} are both {own} in "
+                    f"{member.environment}; only the latter is compared"
+                )
+                continue
+            first[member.environment] = member
+        result.append((own if own == name else f"{name} ({own})", list(first.values())))
+    return result
+
+
+def matching_container(member: Member, name: str) -> Container | None:
+    """The container called `name`; where there is just one, that one, whatever it is called."""
+    containers = member.workload.template.spec.containers
+    return next((one for one in containers if one.name == name), containers[0] if len(containers) == 1 else None)
+
+
+def usage_of(member: Member, container: Container) -> list[Usage]:
+    """What `container` was seen to use, in all pods of `member`."""
+    return [usage for usage in member.usages if usage.container == container.name]

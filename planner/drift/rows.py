@@ -1,0 +1,67 @@
+"""The drift answer as rows of named values, for tables and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from planner.drift.model import DriftReport, Row, ServiceDrift
+
+TableRow = Mapping[str, object]
+
+
+def matrix_rows(service: ServiceDrift, *, everything: bool = False) -> list[TableRow]:
+    """One row an aspect, one column an environment (the reference first); ratios against the reference in brackets."""
+    return [
+        {"what": _name(row)}
+        | {environment: _text(row, index) for index, environment in enumerate(service.environments)}
+        for row in (service.rows if everything else service.differences)
+    ]
+
+
+def _name(row: Row) -> str:
+    return f"{row.aspect.value} ({row.container})" if row.container else row.aspect.value
+
+
+def _text(row: Row, index: int) -> str:
+    cell = row.cells[index]
+    if cell is None:
+        return "no such container"
+    return f"{cell.text} ({cell.ratio})" if cell.ratio else cell.text
+
+
+def flat_rows(report: DriftReport, *, everything: bool = False) -> list[TableRow]:
+    """One row a service, environment and aspect."""
+    return [
+        {
+            "service": service.service,
+            "reference": service.reference,
+            "environment": environment,
+            "workload": workload,
+            "container": row.container,
+            "aspect": row.aspect.value,
+            "value": cell.text if cell else None,
+            "amount": cell.amount if cell else None,
+            "ratio": cell.ratio if cell else "",
+            "differs": row.differs,
+        }
+        for service in report.services
+        for row in (service.rows if everything else service.differences)
+        for environment, workload, cell in zip(service.environments, service.workloads, row.cells, strict=True)
+    ]
+
+
+def suggestion_rows(services: Iterable[ServiceDrift]) -> list[TableRow]:
+    """One row a suggestion: what stands there, what is suggested, by which rule and from which readings."""
+    return [
+        {
+            "service": service.service,
+            "environment": one.environment,
+            "container": one.suggestion.container,
+            "today": one.today,
+            "suggested": one.suggestion.text,
+            "rule": one.suggestion.rule,
+            "source": one.suggestion.source,
+        }
+        for service in services
+        for one in service.suggestions
+    ]

@@ -1,0 +1,150 @@
+"""The QoS class of a pod, and what a pod requests and may use as the kubelet adds it up.
+
+Sources: kubernetes 1.36 `pkg/apis/core/v1/helper/qos/qos.go` (`ComputePodQOS`), `pkg/kubelet/types/pod_update.go`
+(`IsCriticalPod`, `IsNodeCriticalPod`), `staging/src/k8s.io/component-helpers/resource/helpers.go` (`PodRequests`,
+`PodLimits`), `pkg/api/v1/resource/helpers.go` (`GetResourceRequestQuantity`), `pkg/apis/scheduling/types.go`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Final
+
+from planner.kubernetes.records import EMPTY, Amounts, Container, Pod, PodSpec
+from planner.vocabulary import CPU, MEMORY
+
+HIGHEST_USER_PRIORITY: Final = 1_000_000_000
+SYSTEM_CRITICAL_PRIORITY: Final = 2 * HIGHEST_USER_PRIORITY
+SYSTEM_NODE_CRITICAL: Final = "system-node-critical"
+_COUNTED: Final = (CPU, MEMORY)  # what a QoS class is made of
+
+
+class QosClass(StrEnum):
+    """The three classes, the best protected first."""
+
+    GUARANTEED = "Guaranteed"
+    BURSTABLE = "Burstable"
+    BEST_EFFORT = "BestEffort"
+
+
+def qos_class(spec: PodSpec) -> QosClass:
+    """The class of a pod made from `spec`: pod-level resources decide where there are any, else all containers."""
+    if spec.pod_requests is not None or spec.pod_limits is not None:
+        holders = [(spec.pod_requests or EMPTY, spec.pod_limits or EMPTY)]
+        must_limit = [holders[0][1]] if holders[0][1] else []
+    else:
+        holders = [(one.requests, one.limits) for one in (*spec.containers, *spec.init_containers)]
+        must_limit = [limits for _, limits in holders]
+    requests = {name: sum(asked.get(name, 0) for asked, _ in holders) for name in _COUNTED}
+    limits = {name: sum(allowed.get(name, 0) for _, allowed in holders) for name in _COUNTED}
+    if not any(requests.values()) and not any(limits.values()):
+        return QosClass.BEST_EFFORT
+    all_limited = all(allowed.get(name, 0) > 0 for allowed in must_limit for name in _COUNTED)
+    return QosClass.GUARANTEED if all_limited and requests == limits else QosClass.BURSTABLE
+
+
+def pod_qos_class(pod: Pod) -> QosClass:
+    """The class the API server wrote into the pod's status, else the computed one."""
+    return QosClass(pod.qos_class) if pod.qos_class in tuple(QosClass) else qos_class(pod.spec)
+
+
+def is_static(pod: Pod) -> bool:
+    """Whether the kubelet runs the pod from a file: its mirror in the API is owned by the node."""
+    return pod.owner is not None and pod.owner.kind == "Node"
+
+
+def is_critical(pod: Pod) -> bool:
+    """Whether the kubelet never evicts the pod and gives it no swap."""
+    return is_static(pod) or (pod.spec.priority or 0) >= SYSTEM_CRITICAL_PRIORITY
+
+
+def is_node_critical(pod: Pod) -> bool:
+    """Whether the kernel is told to kill the pod's processes last, like those of a Guaranteed pod."""
+    return is_critical(pod) and pod.spec.priority_class_name == SYSTEM_NODE_CRITICAL
+
+
+def is_sidecar(container: Container) -> bool:
+    """Whether an init container keeps running beside the others."""
+    return container.restart_policy == "Always"
+
+
+def running_containers(spec: PodSpec) -> Iterator[Container]:
+    """The containers of a pod that has started: the sidecars, then the others."""
+    yield from (one for one in spec.init_containers if is_sidecar(one))
+    yield from spec.containers
+
+
+def has_pod_level(*amounts: Amounts | None) -> bool:
+    """Whether any of the pod-level lists names a resource that pods may have as a whole."""
+    return any(name in _COUNTED or name.startswith("hugepages-") for one in amounts for name in one or EMPTY)
+
+
+def memory_at_pod(amounts: Amounts | None) -> int:
+    """The memory a pod-level list names; 0 where there is no list, or none in it."""
+    return 0 if amounts is None else int(amounts.get(MEMORY, 0))
+
+
+def container_request(spec: PodSpec) -> int:
+    """Bytes of memory the containers request together: the sum, or an init container's peak if that is more."""
+    return _together(spec, [one.requests.get(MEMORY, 0) for one in (*spec.containers, *spec.init_containers)])
+
+
+def container_limit(spec: PodSpec) -> int:
+    """Bytes of memory the containers' limits add up to, in the same way; a missing limit counts as 0."""
+    return _together(spec, [one.limits.get(MEMORY, 0) for one in (*spec.containers, *spec.init_containers)])
+
+
+def _together(spec: PodSpec, amounts: list[int]) -> int:
+    """`amounts`: one per container, then one per init container. Sidecars run on beside what starts after them."""
+    total, sidecars, peak = sum(amounts[: len(spec.containers)]), 0, 0
+    for init, amount in zip(spec.init_containers, amounts[len(spec.containers) :], strict=True):
+        if is_sidecar(init):
+            total, sidecars = total + amount, sidecars + amount
+            peak = max(peak, sidecars)
+        else:
+            peak = max(peak, sidecars + amount)
+    return max(total, peak)
+
+
+def pod_request(spec: PodSpec) -> int:
+    """Bytes of memory the pod requests, overhead included; its cgroup and the scheduler go by it."""
+    requests: Amounts = spec.pod_requests or EMPTY
+    overhead: int = spec.overhead.get(MEMORY, 0)
+    return (requests[MEMORY] if MEMORY in requests else container_request(spec)) + overhead
+
+
+def ranked_request(spec: PodSpec) -> int:
+    """Bytes of memory the eviction ranking compares the working set with.
+
+    With pod-level resources only they count, even where they name no memory; overhead only on top of a request.
+    """
+    if has_pod_level(spec.pod_requests, spec.pod_limits):
+        requested = memory_at_pod(spec.pod_requests)
+    else:
+        requested = container_request(spec)
+    overhead: int = spec.overhead.get(MEMORY, 0)
+    return requested + overhead if requested else 0
+
+
+def pod_limit(spec: PodSpec) -> int | None:
+    """Bytes of memory the pod's cgroup may use; None when a container without a limit leaves it open."""
+    at_pod = memory_at_pod(spec.pod_limits)
+    if not at_pod and not _all_limited(spec):
+        return None
+    total = at_pod or container_limit(spec)
+    overhead: int = spec.overhead.get(MEMORY, 0)
+    return total + overhead if total else None
+
+
+def _all_limited(spec: PodSpec) -> bool:
+    """Whether memory counts as limited: every container has a limit, and every init container or a sidecar before it."""
+    if any(not one.limits.get(MEMORY, 0) for one in spec.containers):
+        return False
+    sidecars = 0
+    for init in spec.init_containers:
+        limit = init.limits.get(MEMORY, 0)
+        sidecars += limit if is_sidecar(init) else 0
+        if not (limit or sidecars):
+            return False
+    return True

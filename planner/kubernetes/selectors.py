@@ -1,0 +1,144 @@
+"""Label, node and taint matching: pure predicates over records.
+
+Sources: apimachinery `pkg/labels/selector.go`; component-helpers `scheduling/corev1/nodeaffinity`;
+component-helpers `scheduling/corev1/helpers.go` (`TolerationsTolerateTaint`). Gt and Lt are known to node selectors only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from planner.kubernetes.records import (
+    LabelSelector,
+    Node,
+    NodeSelectorTerm,
+    PodSpec,
+    Requirement,
+    Taint,
+    Toleration,
+)
+from planner.vocabulary import TAINT_UNSCHEDULABLE
+
+_NO_SCHEDULE = ("NoSchedule", "NoExecute")
+
+
+def as_integer(text: str | None) -> int | None:
+    """A label's or taint's value as a whole number; None where it isn't one."""
+    try:
+        return int(text) if text is not None else None
+    except ValueError:
+        return None
+
+
+def requirement_matches(requirement: Requirement, labels: Mapping[str, str]) -> bool:
+    """Whether `labels` satisfy one requirement. NotIn and DoesNotExist hold where the key is missing."""
+    value = labels.get(requirement.key)
+    operator = requirement.operator
+    if operator == "In":
+        return value is not None and value in requirement.values
+    if operator == "NotIn":
+        return value is None or value not in requirement.values
+    if operator == "Exists":
+        return value is not None
+    if operator == "DoesNotExist":
+        return value is None
+    if operator in ("Gt", "Lt"):
+        number, bound = as_integer(value), as_integer(requirement.values[0] if requirement.values else None)
+        if number is None or bound is None:
+            return False
+        return number > bound if operator == "Gt" else number < bound
+    return False
+
+
+def labels_match(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
+    """Whether a label selector selects `labels`: None selects nothing, an empty selector everything."""
+    if selector is None:
+        return False
+    for key, value in selector.match_labels.items():
+        if labels.get(key) != value:
+            return False
+    return all(requirement_matches(requirement, labels) for requirement in selector.match_expressions)
+
+
+def is_empty(selector: LabelSelector | None) -> bool:
+    """Whether a selector has no requirement at all (None included)."""
+    return selector is None or not (selector.match_labels or selector.match_expressions)
+
+
+def term_matches(term: NodeSelectorTerm, labels: Mapping[str, str], node_name: str) -> bool:
+    """Whether a node satisfies one node selector term. An empty term matches no node."""
+    if not term.match_expressions and not term.match_fields:
+        return False
+    fields = {"metadata.name": node_name}
+    return all(requirement_matches(r, labels) for r in term.match_expressions) and all(
+        requirement_matches(r, fields) for r in term.match_fields
+    )
+
+
+def terms_match(terms: Iterable[NodeSelectorTerm], labels: Mapping[str, str], node_name: str) -> bool:
+    """Whether a node satisfies any of the terms."""
+    return any(term_matches(term, labels, node_name) for term in terms)
+
+
+def node_affinity_matches(spec: PodSpec, labels: Mapping[str, str], node_name: str) -> bool:
+    """``nodeSelector`` and required node affinity together (`GetRequiredNodeAffinity`)."""
+    for key, value in spec.node_selector.items():
+        if labels.get(key) != value:
+            return False
+    required = spec.node_affinity.required
+    return required is None or terms_match(required, labels, node_name)
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Whether one toleration tolerates one taint."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    if toleration.operator == "Exists":
+        return True
+    if toleration.operator in ("Lt", "Gt"):
+        number, bound = as_integer(taint.value), as_integer(toleration.value)
+        if number is None or bound is None:
+            return False
+        return number < bound if toleration.operator == "Lt" else number > bound
+    return bool(toleration.key) and toleration.value == taint.value
+
+
+def tolerates_taints(tolerations: Iterable[Toleration], taints: Iterable[Taint]) -> bool:
+    """Whether every NoSchedule and NoExecute taint is tolerated."""
+    known = tuple(tolerations)
+    return all(any(tolerates(t, taint) for t in known) for taint in taints if taint.effect in _NO_SCHEDULE)
+
+
+def intolerable_preferences(tolerations: Iterable[Toleration], taints: Iterable[Taint]) -> int:
+    """How many PreferNoSchedule taints are not tolerated (TaintToleration's raw score)."""
+    known = tuple(t for t in tolerations if t.effect in ("", "PreferNoSchedule"))
+    return sum(
+        1 for taint in taints if taint.effect == "PreferNoSchedule" and not any(tolerates(t, taint) for t in known)
+    )
+
+
+def tolerates_cordon(spec: PodSpec, node: Node) -> bool:
+    """Whether the pod may go to the node as far as ``spec.unschedulable`` is concerned."""
+    cordon = Taint(key=TAINT_UNSCHEDULABLE, value="", effect="NoSchedule")
+    return not node.is_cordoned or any(tolerates(t, cordon) for t in spec.tolerations)
+
+
+def named_nodes(spec: PodSpec) -> frozenset[str] | None:
+    """The only nodes a pod's affinity allows by ``metadata.name``, or None when it names none.
+
+    Source: plugins/nodeaffinity `PreFilter`: every term must name nodes with In, terms are ORed.
+    """
+    if not spec.node_affinity.required:
+        return None
+    names: set[str] = set()
+    for term in spec.node_affinity.required:
+        own: set[str] | None = None
+        for field in term.match_fields:
+            if field.key == "metadata.name" and field.operator == "In":
+                own = set(field.values) if own is None else own & set(field.values)
+        if own is None:
+            return None
+        names |= own
+    return frozenset(names)

@@ -1,0 +1,178 @@
+"""Every workload's own rollout, were its template changed now; GPUs by model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.kubernetes.nodes import gpu_model, node_pool
+from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.questions.prepared import ROLLING_KINDS, compiled, pods_of
+from planner.rollout.answers import (
+    Reason,
+    Verdict,
+)
+from planner.rollout.certain import certain_course
+from planner.rollout.run import Revision, simulate
+from planner.rollout.verdict import Explanation, explain, unknowns
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import compile_shape
+from planner.vocabulary import is_gpu_resource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadOverview:
+    """A workload's own rollout if its template changed now, as one line of the Overview."""
+
+    workload: str
+    verdict: Verdict
+    reason: Reason
+    sentence: str
+    replicas: int
+    ready: int
+    gpus: int  # asked for by all its replicas
+    gpu_model: str
+    node_pools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuModelLine:
+    """GPUs of one model: requested counts bound pods only."""
+
+    model: str
+    resource: str
+    node_count: int
+    allocatable: int
+    requested: int
+    free: int
+    pending: int  # asked for by pods that wait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOverview:
+    sentence: str
+    workloads: tuple[WorkloadOverview, ...]
+    gpus: tuple[GpuModelLine, ...]
+    node_count: int
+    pod_count: int
+    pending_pods: int
+    taken_at: float
+    source: str
+    digest: str
+
+
+def overview(snapshot: Snapshot) -> ClusterOverview:
+    """Every workload's own rollout, were its template changed now; GPUs by model."""
+    cluster = compiled(snapshot)
+    lines = tuple(
+        _overview_line(cluster, workload) for workload in snapshot.workloads if workload.kind in ROLLING_KINDS
+    )
+    stuck = [line for line in lines if line.verdict is Verdict.STUCK]
+    if not lines:
+        sentence = "The snapshot holds no workload that rolls out."
+    elif stuck:
+        sentence = f"{len(stuck)} of {len(lines)} workloads could not be rolled out now."
+    else:
+        sentence = (
+            f"All {len(lines)} workloads could be rolled out now."
+            if len(lines) > 1
+            else "The one workload could be rolled out now."
+        )
+    return ClusterOverview(
+        sentence=sentence,
+        workloads=lines,
+        gpus=gpu_lines(cluster),
+        node_count=cluster.node_count,
+        pod_count=sum(len(g.nodes) for g in cluster.groups),
+        pending_pods=len(cluster.waiting),
+        taken_at=snapshot.taken_at,
+        source=snapshot.source,
+        digest=snapshot.digest,
+    )
+
+
+def _overview_line(cluster: Cluster, workload: Workload) -> WorkloadOverview:
+    """One workload's line; counted where its course is certain, simulated where it isn't."""
+    indices = pods_of(cluster, workload)
+    pods = [cluster.snapshot.pods[i] for i in indices]
+    nodes = {cluster.node_index[p.node_name] for p in pods if p.node_name in cluster.node_index}
+    gpus = sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
+    replicas = len(nodes) if workload.kind == "DaemonSet" else workload.replicas
+    course = certain_course(cluster, workload)
+    why: Explanation | None = None
+    unknown: tuple[str, ...] = ()
+    if course is None or not course.completes:
+        revision = Revision(before=workload, after=workload, has_new_template=True)
+        run = simulate(cluster, [revision])
+        why = None if run.done[workload.key] else explain(run, revision)
+        unknown = () if why else unknowns(run, revision)
+        lowest = min(m.ready for m in run.moments[workload.key][1:])
+        ticks = run.ticks
+    else:
+        ticks, lowest = course.ticks, course.lowest_ready
+    if why:
+        sentence = why.sentence
+    elif unknown:
+        sentence = f"not known: {unknown[0]}"
+    else:
+        steps = f"{ticks} step" + ("" if ticks == 1 else "s")
+        sentence = f"completes in {steps}; at worst {lowest} of {replicas} Ready"
+    return WorkloadOverview(
+        workload=workload.key,
+        verdict=Verdict.STUCK if why else Verdict.UNKNOWN if unknown else Verdict.COMPLETES,
+        reason=why.reason if why else Reason.UNKNOWN if unknown else Reason.NONE,
+        sentence=sentence,
+        replicas=replicas,
+        ready=sum(p.is_ready and p.deleted_at is None for p in pods),
+        gpus=gpus * replicas,
+        gpu_model=", ".join(sorted({gpu_model(cluster.nodes[n]) for n in nodes} - {""})) if gpus else "",
+        node_pools=tuple(sorted({node_pool(cluster.nodes[n]) for n in nodes} - {""})),
+    )
+
+
+def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
+    """GPUs by model and resource: allocatable, requested by bound pods, free, and asked for by pods that wait."""
+    waiting: dict[str, int] = {}
+    for i in cluster.waiting:
+        for name, amount in pod_requests(cluster.snapshot.pods[i].spec).items():
+            if is_gpu_resource(name):
+                model = _wanted_model(cluster, i)
+                waiting[f"{model}\0{name}"] = waiting.get(f"{model}\0{name}", 0) + amount
+    lines: dict[tuple[str, str], list[int]] = {}
+    for n, node in enumerate(cluster.nodes):
+        for name in node.allocatable:
+            row = cluster.row[name]
+            total = int(cluster.allocatable[row, n])
+            if is_gpu_resource(name) and total:
+                line = lines.setdefault((gpu_model(node), name), [0, 0, 0])
+                line[0] += 1
+                line[1] += total
+                line[2] += int(cluster.requested[row, n])
+    keys = sorted({*lines, *((k.split("\0")[0], k.split("\0")[1]) for k in waiting)})
+    return tuple(
+        GpuModelLine(
+            model=model,
+            resource=name,
+            node_count=lines.get((model, name), [0, 0, 0])[0],
+            allocatable=lines.get((model, name), [0, 0, 0])[1],
+            requested=lines.get((model, name), [0, 0, 0])[2],
+            free=lines.get((model, name), [0, 0, 0])[1] - lines.get((model, name), [0, 0, 0])[2],
+            pending=waiting.get(f"{model}\0{name}", 0),
+        )
+        for model, name in keys
+    )
+
+
+def _wanted_model(cluster: Cluster, pod_index: int) -> str:
+    """The GPU model a waiting pod could go to; "" when it is several or none."""
+    pod = cluster.snapshot.pods[pod_index]
+    shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
+    rows = [cluster.row[n] for n in pod_requests(pod.spec) if is_gpu_resource(n) and n in cluster.row]
+    models = {
+        gpu_model(cluster.nodes[n])
+        for n in np.flatnonzero(shape.static == 0).tolist()
+        if any(cluster.allocatable[row, n] for row in rows)
+    }
+    return models.pop() if len(models) == 1 else ""

@@ -1,0 +1,132 @@
+"""What is asked of a rollout, worked out against a snapshot: which workloads change into what, and at what pace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+
+from planner.errors import ChangeError
+from planner.inventory.change import WorkloadChange, apply_change
+from planner.inventory.manifest import read_manifest
+from planner.kubernetes.records import Finding, Snapshot, Workload
+from planner.rollout.controllers.deployment import sets_by_owner
+from planner.rollout.ownership import pods_by_owner
+from planner.rollout.run import Revision
+from planner.rollout.timing import Pace, learn_pace
+from planner.scheduling.cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """Changes applied together, and how luck is sampled.
+
+    `manifest` holds documents as ``kubectl apply -f`` would take them; what they change against the snapshot is added
+    to `changes`. `runs` seeds are tried where the verdict may depend on placement; the first is `seed`.
+    """
+
+    changes: tuple[WorkloadChange, ...] = ()
+    manifest: str = ""
+    seed: int = 0
+    runs: int = 50
+    with_remedies: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.changes and not self.manifest:
+            raise ChangeError("nothing is changed", mend="Name a workload or give a manifest")
+
+
+ROLLING_KINDS = ("Deployment", "StatefulSet", "DaemonSet")
+_recent: list[tuple[Snapshot, Cluster]] = []
+_KEPT = 4  # compiled clusters kept; a page's user looks at one, a comparison at two
+_lock = Lock()
+
+
+def compiled(snapshot: Snapshot) -> Cluster:
+    """The snapshot compiled for scheduling; the last few are kept, by identity."""
+    with _lock:
+        for known, cluster in _recent:
+            if known is snapshot:
+                return cluster
+    cluster = Cluster(snapshot)
+    with _lock:
+        _recent.insert(0, (snapshot, cluster))
+        del _recent[_KEPT:]
+    return cluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A scenario worked out against a snapshot (which a manifest may have added objects to)."""
+
+    snapshot: Snapshot
+    revisions: tuple[Revision, ...]
+    paces: tuple[Pace, ...]
+    findings: tuple[Finding, ...]
+
+
+def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
+    """Work a scenario out: which workloads change into what.
+
+    Raises
+    ------
+    ChangeError
+        For a workload that isn't there, or a change that doesn't apply.
+    """
+    revisions: list[Revision] = []
+    findings: list[Finding] = []
+    wanted: dict[str, WorkloadChange] = {}
+    if scenario.manifest:
+        manifest = read_manifest(scenario.manifest, snapshot)
+        snapshot = manifest.snapshot
+        findings.extend(manifest.findings)
+        for changed in manifest.workloads:
+            revisions.append(
+                Revision(before=changed.before, after=changed.after, has_new_template=changed.has_new_template)
+            )
+            wanted[changed.after.key] = WorkloadChange(workload=changed.after.key)
+    for change in scenario.changes:
+        workload = snapshot.workload(change.workload)
+        if workload is None:
+            raise ChangeError(
+                f"there is no {change.workload} in the snapshot", mend=_similar(snapshot, change.workload)
+            )
+        if workload.kind not in ROLLING_KINDS:
+            raise ChangeError(
+                f"a {workload.kind} does not roll out: its pod template can't be changed",
+                where=workload.key,
+                mend="Pick a Deployment, StatefulSet or DaemonSet",
+            )
+        after, has_new_template, notes = apply_change(workload, change)
+        findings.extend(notes)
+        revisions = [r for r in revisions if r.after.key != workload.key]
+        revisions.append(
+            Revision(before=workload, after=after, has_new_template=has_new_template, never_ready=change.never_ready)
+        )
+        wanted[workload.key] = change
+    if not revisions:
+        raise ChangeError("the manifest changes no workload of the snapshot", mend="Give a Deployment, StatefulSet or DaemonSet")  # fmt: skip
+    cluster = compiled(snapshot)
+    paces = tuple(_pace(cluster, r, wanted[r.after.key]) for r in revisions)
+    return Prepared(snapshot=snapshot, revisions=tuple(revisions), paces=paces, findings=tuple(findings))
+
+
+def _similar(snapshot: Snapshot, key: str) -> str:
+    name = key.rsplit("/", 1)[-1]
+    alike = [w.key for w in snapshot.workloads if w.name == name or name in w.name][:3]
+    return f"Did you mean {', '.join(alike)}?" if alike else "headroom rollout CLUSTER lists the workloads"
+
+
+def _pace(cluster: Cluster, revision: Revision, change: WorkloadChange) -> Pace:
+    pods = (cluster.snapshot.pods[i] for i in pods_of(cluster, revision.before or revision.after))
+    return learn_pace(
+        revision.after, pods, startup_seconds=change.startup_seconds, termination_seconds=change.termination_seconds
+    )
+
+
+def pods_of(cluster: Cluster, workload: Workload) -> list[int]:
+    """Indices of the workload's pods in the snapshot, those of all its ReplicaSets for a Deployment."""
+    owners = pods_by_owner(cluster)
+    uids = [workload.uid]
+    if workload.kind == "Deployment":
+        uids = [r.uid for r in sets_by_owner(cluster).get(workload.uid, ())]
+    return [i for uid in uids for i in owners.get(uid, ())]

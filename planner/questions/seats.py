@@ -1,0 +1,83 @@
+"""Nodes with GPUs as rows of seats: who holds each, and whose next pod would fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, zone
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
+from planner.kubernetes.requests import pod_requests
+from planner.questions.prepared import compiled
+from planner.scheduling.filters import feasible
+from planner.scheduling.shape import compile_shape
+from planner.scheduling.state import State
+from planner.vocabulary import is_gpu_resource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """One GPU of a node. `holder`: workload key or "namespace/pod"; empty when free."""
+
+    holder: str
+    pod: str
+    is_terminating: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSeats:
+    node: str
+    node_pool: str
+    zone: str
+    model: str
+    is_cordoned: bool
+    seats: tuple[Seat, ...]
+    free: Amounts  # what is left of every resource
+    could_take: tuple[str, ...]  # keys of workloads whose next pod fits here now
+
+
+def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
+    """Nodes with GPUs as rows of seats, by pool and name; who holds each, and whose next pod would fit."""
+    cluster = compiled(snapshot)
+    state = State(cluster)
+    keys = workload_keys(snapshot)
+    takers: dict[int, list[str]] = {}
+    for workload in snapshot.workloads:
+        requests = pod_requests(workload.template.spec)
+        if workload.kind != "DaemonSet" and any(is_gpu_resource(n) for n in requests):
+            spec, labels = workload.template.spec, workload.template.labels
+            shape = compile_shape(cluster, workload.namespace, labels, spec)
+            for n in np.flatnonzero(feasible(state, shape)).tolist():
+                takers.setdefault(n, []).append(workload.key)
+    held: dict[int, list[Seat]] = {}
+    for group in cluster.groups:
+        count = sum(a for name, a in pod_requests(group.spec).items() if is_gpu_resource(name))
+        if count:
+            for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
+                pod = snapshot.pods[i]
+                seat = Seat(
+                    holder=keys[pod.uid], pod=f"{pod.namespace}/{pod.name}", is_terminating=group.is_terminating
+                )
+                held.setdefault(n, []).extend([seat] * count)
+    rows = []
+    for n, node in enumerate(cluster.nodes):
+        total = gpu_count(node)
+        if not total and n not in held:
+            continue
+        taken = sorted(held.get(n, []), key=lambda s: (s.holder, s.pod))
+        free = {name: int(state.free[row, n]) for name, row in cluster.row.items() if cluster.allocatable[row, n]}
+        rows.append(
+            NodeSeats(
+                node=node.name,
+                node_pool=node_pool(node),
+                zone=zone(node),
+                model=gpu_model(node),
+                is_cordoned=node.is_cordoned,
+                seats=tuple(taken) + tuple(Seat(holder="", pod="") for _ in range(total - len(taken))),
+                free=FrozenMap(free),
+                could_take=tuple(takers.get(n, ())),
+            )
+        )
+    return tuple(sorted(rows, key=lambda r: (r.node_pool, r.node)))

@@ -1,0 +1,249 @@
+"""Every container of the cluster beside its log, its events, its use, and the same program where it works."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from planner.inventory.usage import Usage, usage_now
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Container, ContainerState, Event, Node, Pod, PodLog, Snapshot
+from planner.restarts import signs as signs_of
+from planner.restarts.lines import Digest, content, digest
+from planner.restarts.model import Peers
+from planner.restarts.signs import Sign, Signs
+from planner.vocabulary import CPU, MEMORY
+
+SETTLED_SECONDS = 86_400.0  # restarted longer ago than this and running since: it works
+FEW_CHILD_KILLS = 2  # one late worker in a log is not yet a story
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One container of one pod with all that is known about it."""
+
+    pod: Pod
+    workload: str  # key
+    container: Container
+    state: ContainerState
+    is_init: bool
+    taken_at: float
+    node: Node | None  # None: not bound, or the node isn't in the snapshot
+    has_nodes: bool  # whether the snapshot lists nodes at all
+    events: tuple[Event, ...]  # about the pod, those that name another container left out
+    node_events: tuple[Event, ...]
+    lines: tuple[str, ...]
+    previous_lines: tuple[str, ...]
+    signs: Signs  # of both logs
+    digest: Digest | None  # of both logs; None without a log
+    usage: Usage | None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.workload, self.container.name
+
+    @property
+    def has_log(self) -> bool:
+        return bool(self.lines or self.previous_lines)
+
+    @property
+    def child_kills(self) -> int:
+        if not self.signs.hits:
+            return 0
+        return len(self.signs.killed_by_supervisor()) + len(self.signs.killed_by_others())
+
+    @property
+    def works(self) -> bool:
+        """Ready, not restarted lately, and no children killed inside."""
+        settled = self.state.restart_count == 0 or (
+            self.state.last_finished_at is not None and self.taken_at - self.state.last_finished_at > SETTLED_SECONDS
+        )
+        ready = self.pod.phase == "Running" and self.pod.is_ready and self.pod.deleted_at is None
+        return ready and settled and self.child_kills < FEW_CHILD_KILLS
+
+    @property
+    def startup_seconds(self) -> float | None:
+        """From the container's start to the pod's Ready, where the container has run without a break since."""
+        started, ready = self.state.started_at, self.pod.ready_at
+        if not self.works or self.state.restart_count or started is None or ready is None or ready < started:
+            return None
+        return ready - started
+
+
+def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Case, ...]:
+    """A case for every container of every pod that is meant to run (finished pods that succeeded are left out).
+
+    `usages` replaces the snapshot's own PodMetrics where given (a history has higher peaks).
+    """
+    workloads = workload_keys(snapshot)
+    nodes = {node.name: node for node in snapshot.nodes}
+    pod_events, node_events = _events(snapshot)
+    logs = _logs(snapshot)
+    measured = {
+        (one.namespace, one.pod, one.container): one for one in (usage_now(snapshot) if usages is None else usages)
+    }
+    found: list[Case] = []
+    for pod in snapshot.pods:
+        if pod.phase == "Succeeded":
+            continue
+        states = {state.name: state for state in pod.containers}
+        alone = len(pod.spec.containers) + len(pod.spec.init_containers) == 1
+        for is_init, container in [(False, one) for one in pod.spec.containers] + [
+            (True, one) for one in pod.spec.init_containers
+        ]:
+            lines, previous = _lines_of(logs, pod, container.name, alone=alone)
+            found.append(
+                Case(
+                    pod=pod,
+                    workload=workloads[pod.uid],
+                    container=container,
+                    state=states.get(container.name, ContainerState(name=container.name, is_init=is_init)),
+                    is_init=is_init,
+                    taken_at=snapshot.taken_at,
+                    node=nodes.get(pod.node_name),
+                    has_nodes=bool(nodes),
+                    events=tuple(
+                        event
+                        for event in pod_events.get((pod.namespace, pod.name), ())
+                        if _is_about(event, pod, container.name)
+                    ),
+                    node_events=node_events.get(pod.node_name, ()) if pod.node_name else (),
+                    lines=lines,
+                    previous_lines=previous,
+                    signs=signs_of.read((*previous, *lines)),
+                    digest=digest((*previous, *lines)) if lines or previous else None,
+                    usage=measured.get((pod.namespace, pod.name, container.name)),
+                )
+            )
+    return tuple(found)
+
+
+def _events(snapshot: Snapshot) -> tuple[dict[tuple[str, str], tuple[Event, ...]], dict[str, tuple[Event, ...]]]:
+    of_pods: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)
+    of_nodes: defaultdict[str, list[Event]] = defaultdict(list)
+    for event in snapshot.events:
+        if event.object_kind == "Pod":
+            of_pods[event.namespace, event.object_name].append(event)
+        elif event.object_kind == "Node":
+            of_nodes[event.object_name].append(event)
+    return {key: tuple(some) for key, some in of_pods.items()}, {key: tuple(some) for key, some in of_nodes.items()}
+
+
+def _is_about(event: Event, pod: Pod, container: str) -> bool:
+    """Whether an event of `pod` may concern `container`: events carry no container field here, but kubelet's texts name
+    it (``Container api failed liveness probe``, ``container=api``, ``failed container api in pod``)."""
+    if event.object_uid and pod.uid and event.object_uid != pod.uid:
+        return False
+    words = set(event.message.replace("=", " ").replace('"', " ").replace(",", " ").split())
+    named = {one.name for one in (*pod.spec.containers, *pod.spec.init_containers)} & words
+    return container in named or not named
+
+
+def _logs(snapshot: Snapshot) -> dict[tuple[str, str], list[PodLog]]:
+    found: defaultdict[tuple[str, str], list[PodLog]] = defaultdict(list)
+    for log in snapshot.logs:
+        found[log.namespace, log.pod].append(log)
+    return found
+
+
+def _lines_of(
+    logs: dict[tuple[str, str], list[PodLog]], pod: Pod, container: str, *, alone: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(current lines, lines of the previous container); a log that names no container counts where there is only one."""
+    current: list[str] = []
+    previous: list[str] = []
+    for log in logs.get((pod.namespace, pod.name), ()):
+        if log.container == container or (not log.container and alone):
+            (previous if log.is_previous else current).extend(content(log))
+    return tuple(current), tuple(previous)
+
+
+# ── the same program elsewhere ───────────────────────────────────────────────────────────────────────────────────────
+def image_repository(image: str) -> str:
+    """``registry/path/api:2026.1@sha256:…`` → ``registry/path/api``."""
+    name = image.partition("@")[0]
+    head, slash, last = name.rpartition("/")
+    return f"{head}{slash}{last.partition(':')[0]}"
+
+
+def is_same_program(one: Container, other: Container) -> bool:
+    """Whether two containers run the same program: the same image repository, or (environments often have registries
+    of their own) the same last part of it under the same container name."""
+    mine, theirs = image_repository(one.image), image_repository(other.image)
+    if not mine or not theirs:
+        return False
+    if mine == theirs:
+        return one.name == other.name or one.program == other.program
+    return mine.rpartition("/")[2] == theirs.rpartition("/")[2] and one.name == other.name
+
+
+class Population:
+    """All cases, with a way to the working peers and the siblings of one of them.
+
+    What is asked again and again (who works, who is whose peer, how many working pods print a line) is worked out once.
+    """
+
+    def __init__(self, all_cases: Sequence[Case]) -> None:
+        self.cases = tuple(all_cases)
+        self._working: defaultdict[str, list[Case]] = defaultdict(list)  # by the image's last part
+        self._siblings: defaultdict[tuple[str, str], list[Case]] = defaultdict(list)
+        self._peers: dict[tuple[str, str], tuple[Case, ...]] = {}
+        self._summaries: dict[tuple[str, str], Peers | None] = {}
+        self.printed_by_working: Counter[str] = Counter()  # alarming template → working pods that print it
+        for case in self.cases:
+            self._siblings[case.key].append(case)
+            if case.works:
+                self._working[_last_part(case.container)].append(case)
+                self.printed_by_working.update(case.digest.alarming.keys() if case.digest else ())
+
+    def siblings(self, case: Case) -> Sequence[Case]:
+        """The same container in every pod of its workload, `case` too."""
+        return self._siblings[case.key]
+
+    def peers(self, case: Case) -> tuple[Case, ...]:
+        """Working containers that run the same program, in any namespace, `case` left out."""
+        if case.key not in self._peers:
+            alike = self._working[_last_part(case.container)]
+            self._peers[case.key] = tuple(one for one in alike if is_same_program(case.container, one.container))
+        found = self._peers[case.key]
+        return tuple(one for one in found if one is not case) if case.works else found
+
+    def summary(self, case: Case) -> Peers | None:
+        """What the program is given and uses where it works; None where it works nowhere else."""
+        if case.works:
+            return self._summary(case)
+        if case.key not in self._summaries:
+            self._summaries[case.key] = self._summary(case)
+        return self._summaries[case.key]
+
+    def _summary(self, case: Case) -> Peers | None:
+        peers = self.peers(case)
+        if not peers:
+            return None
+        return Peers(
+            workloads=tuple(sorted({peer.workload for peer in peers})),
+            pods=len(peers),
+            memory_request_bytes=_largest(peer.container.requests.get(MEMORY) for peer in peers),
+            memory_limit_bytes=_largest(peer.container.limits.get(MEMORY) for peer in peers),
+            cpu_request_millicores=_largest(peer.container.requests.get(CPU) for peer in peers),
+            cpu_limit_millicores=_largest(peer.container.limits.get(CPU) for peer in peers),
+            working_set_bytes=_largest(peer.usage.working_set_bytes for peer in peers if peer.usage),
+            startup_seconds=max((one for peer in peers if (one := peer.startup_seconds) is not None), default=None),
+        )
+
+
+def _largest(amounts: Iterable[int | None]) -> int | None:
+    return max((amount for amount in amounts if amount is not None), default=None)
+
+
+def _last_part(container: Container) -> str:
+    return image_repository(container.image).rpartition("/")[2]
+
+
+def troubled_signs(case: Case) -> bool:
+    """Whether the log alone tells of trouble that the pod's status doesn't show."""
+    return bool(case.signs.hits) and (
+        case.child_kills >= FEW_CHILD_KILLS
+        or len(case.signs.of(Sign.KERNEL_OOM, Sign.TASK_TIME_LIMIT, Sign.CHILD_DIED)) >= FEW_CHILD_KILLS
+    )

@@ -1,0 +1,284 @@
+"""From a snapshot to the loops a person should look at, worst first, and the findings for the Overview."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from planner.inventory.usage import Usage, usage_now
+from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
+from planner.memory.suggestion import Suggestion, suggest
+from planner.restarts import noise
+from planner.restarts.causes import diagnose, is_troubled
+from planner.restarts.causes_start import IMAGE_REASONS
+from planner.restarts.gone import gone
+from planner.restarts.model import Activity, Cause, Confidence, Diagnosis, Loop, RestartReport
+from planner.restarts.population import Case, Population, cases
+from planner.restarts.pressure import pressure
+from planner.restarts.question import Question
+from planner.vocabulary import MEMORY
+from planner.words import count, duration, listing, short_name
+
+# CrashLoopBackOff waits at most 5 min, and a run of 10 min ends the back-off: kubernetes `pkg/kubelet/kubelet.go`
+# (MaxCrashLoopBackOff, backOffPeriod); what restarted within half an hour is still at it
+LOOPING_SECONDS = 1_800.0
+RECENT_SECONDS = 86_400.0
+VAGUE = frozenset({Cause.ERROR_EXIT, Cause.KILLED, Cause.UNKNOWN})
+_ORDER = tuple(Activity)
+_RANK = {Confidence.POSSIBLE: 0, Confidence.LIKELY: 1, Confidence.CERTAIN: 2}
+
+
+def restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> RestartReport:
+    """Which containers restart or don't start, since when, how often, why, and what would help.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Pods with their statuses; Events, logs and PodMetrics where there are any. Every answer says what was missing.
+    usages : sequence of Usage, optional
+        A history of use (Prometheus); without it the snapshot's PodMetrics count.
+    """
+    population = Population(cases(snapshot, usages))
+    diagnosed = _diagnosed(population)
+    groups = _groups(diagnosed)
+    measured = _by_container(usage_now(snapshot) if usages is None else usages)
+    loops = [*(_loop(group, population, measured) for group in groups), *gone(snapshot)]
+    loops.sort(key=lambda loop: (_ORDER.index(loop.activity), -loop.restarts, loop.workload, loop.container))
+    return RestartReport(
+        loops=tuple(loops),
+        pods=len({case.pod.uid for case in population.cases}),
+        containers=len(population.cases),
+        pods_with_log=len({case.pod.uid for case in population.cases if case.has_log}),
+        gaps=_gaps(snapshot, population),
+        sentence=_report_sentence(loops, population),
+    )
+
+
+Diagnosed = tuple[Case, Diagnosis]
+
+
+def _diagnosed(population: Population) -> list[Diagnosed]:
+    found: list[Diagnosed] = []
+    for case in population.cases:
+        if not is_troubled(case):
+            continue
+        peers = population.summary(case)
+        found.append((case, diagnose(Question(case=case, peers=peers, pressure=pressure(case, peers)))))
+    return found
+
+
+def _groups(diagnosed: Iterable[Diagnosed]) -> list[list[Diagnosed]]:
+    """By workload, container and cause. Pods with a vague cause join the one cause that is known of their siblings:
+    often only some pods' logs were read."""
+    by_container: defaultdict[tuple[str, str], defaultdict[Cause, list[Diagnosed]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for case, diagnosis in diagnosed:
+        by_container[case.key][diagnosis.cause].append((case, diagnosis))
+    groups: list[list[Diagnosed]] = []
+    for by_cause in by_container.values():
+        told = [cause for cause in by_cause if cause not in VAGUE]
+        vague = [cause for cause in by_cause if cause in VAGUE]
+        if len(told) == 1 and vague:
+            for cause in vague:
+                by_cause[told[0]] += by_cause.pop(cause)
+        groups += by_cause.values()
+    return groups
+
+
+def _loop(group: list[Diagnosed], population: Population, measured: Measured) -> Loop:
+    group.sort(key=lambda one: one[0].pod.name)
+    spokesman, diagnosis = max(
+        group, key=lambda one: (one[1].cause not in VAGUE, _RANK[one[1].confidence], len(one[1].evidence))
+    )
+    failing = [case for case, _ in group]
+    siblings = population.siblings(spokesman)
+    peers = population.summary(spokesman)
+    ends = [end for case in failing if (end := _last_end(case)) is not None]
+    restarted = sum(case.state.restart_count for case in failing)
+    seen = max((case.usage.working_set_bytes for case in failing if case.usage), default=None)
+    loop = Loop(
+        workload=spokesman.workload,
+        namespace=spokesman.pod.namespace,
+        container=spokesman.container.name,
+        image=spokesman.container.image,
+        pods=tuple(case.pod.name for case in failing),
+        pods_in_all=len(siblings),
+        activity=min((_activity(case, diagnosis) for case in failing), key=_ORDER.index),
+        restarts=restarted,
+        most_restarts=max(case.state.restart_count for case in failing),
+        since=_since(failing),
+        last_restart_at=max(ends, default=None),
+        seconds_between=_seconds_between(failing),
+        diagnosis=diagnosis,
+        memory_limit_bytes=spokesman.container.limits.get(MEMORY),
+        memory_request_bytes=spokesman.container.requests.get(MEMORY),
+        seen_bytes=seen,
+        peers=peers,
+        suggestion=_suggestion(spokesman, diagnosis, siblings, population, measured),
+        lines=noise.judge(failing, population),
+        has_log=any(case.has_log for case in failing),
+        sentence="",
+    )
+    return _with_sentence(loop, spokesman.taken_at, len(failing))
+
+
+def _suggestion(
+    case: Case, diagnosis: Diagnosis, siblings: Sequence[Case], population: Population, measured: Measured
+) -> Suggestion | None:
+    if not (diagnosis.wants_memory or diagnosis.wants_cpu):
+        return None
+    of = [measured.get(_place(one)) for one in siblings]
+    of_peers = [measured.get(_place(one)) for one in population.peers(case)]
+    return suggest(
+        case.container,
+        [usage for usage in of if usage],
+        [usage for usage in of_peers if usage],
+        was_oom_killed=diagnosis.cause is Cause.OOM_OWN_LIMIT,
+        with_cpu=diagnosis.wants_cpu,
+    )
+
+
+Measured = Mapping[tuple[str, str, str], Usage]
+
+
+def _by_container(usages: Sequence[Usage]) -> Measured:
+    return {(usage.namespace, usage.pod, usage.container): usage for usage in usages}
+
+
+def _place(case: Case) -> tuple[str, str, str]:
+    return case.pod.namespace, case.pod.name, case.container.name
+
+
+def _last_end(case: Case) -> float | None:
+    state = case.state
+    return state.finished_at if state.state == "terminated" else state.last_finished_at
+
+
+def _activity(case: Case, diagnosis: Diagnosis) -> Activity:
+    state = case.state
+    if diagnosis.cause in (Cause.EVICTED, Cause.PREEMPTED) or (
+        diagnosis.cause is Cause.NODE_LOST and case.pod.phase == "Failed"
+    ):
+        return Activity.GONE
+    if state.restart_count == 0 and (
+        state.reason in IMAGE_REASONS or (state.state == "waiting" and not state.last_state)
+    ):
+        return Activity.NOT_STARTING
+    if state.restart_count == 0 and state.state == "running":
+        return Activity.SILENT
+    end = _last_end(case)
+    ago = None if end is None else case.taken_at - end
+    if state.reason == "CrashLoopBackOff" or (state.restart_count > 1 and ago is not None and ago <= LOOPING_SECONDS):
+        return Activity.LOOPING
+    if ago is not None and ago > RECENT_SECONDS and state.state == "running":
+        return Activity.SETTLED
+    return Activity.RECURRING
+
+
+def _since(failing: Sequence[Case]) -> float | None:
+    warned = [
+        event.first_seen_at
+        for case in failing
+        for event in case.events
+        if event.kind == "Warning" and event.first_seen_at is not None
+    ]
+    if warned:
+        return min(warned)
+    began = [at for case in failing if (at := case.pod.started_at or case.pod.created_at) is not None]
+    return min(began, default=None)
+
+
+def _seconds_between(failing: Sequence[Case]) -> float | None:
+    rates = [
+        (case.taken_at - begin) / case.state.restart_count
+        for case in failing
+        if case.state.restart_count and (begin := case.pod.started_at or case.pod.created_at) is not None
+    ]
+    return min(rates, default=None)
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _with_sentence(loop: Loop, taken_at: float, failing: int) -> Loop:
+    name = short_name(loop.workload)
+    container = f" ({loop.container})" if loop.container != name.rpartition("/")[2] else ""
+    root = loop.diagnosis.root
+    behind = f" {root[0].upper()}{root[1:]}." if root else ""
+    sentence = f"{name}{container} {loop.diagnosis.what}.{behind} {_how_often(loop, taken_at, failing)}"
+    return replace(loop, sentence=sentence)
+
+
+def _how_often(loop: Loop, taken_at: float, failing: int) -> str:
+    pods = f"{failing} of {count(loop.pods_in_all, 'pod')}"
+    if not loop.restarts:
+        return f"{pods} so, no restart counted."
+    each = f", up to {loop.most_restarts} a pod" if failing > 1 else ""
+    pace = (
+        f", one every {duration(loop.seconds_between)} on average" if loop.seconds_between and loop.restarts > 1 else ""
+    )
+    last = ""
+    if loop.last_restart_at is not None:
+        last = f", the last {duration(max(0.0, taken_at - loop.last_restart_at))} before the snapshot"
+    return f"{pods}, {count(loop.restarts, 'restart')}{each}{pace}{last}."
+
+
+def _report_sentence(loops: Sequence[Loop], population: Population) -> str:
+    live = [loop for loop in loops if loop.is_live]
+    watched = count(len(population.cases), "container")
+    if not live:
+        lost = sum(loop.activity is Activity.GONE for loop in loops)
+        past = len(loops) - lost
+        more = f"; {count(past, 'old restart')} long past" if past else ""
+        more += f"; {count(lost, 'workload')} lost pods to their nodes or to others" if lost else ""
+        return f"No container restarts or fails to start, of {watched} looked at{more}."
+    names = listing([short_name(loop.workload) for loop in live])
+    return f"{count(len(live), 'workload restarts or fails', 'workloads restart or fail')} to start, of {watched}: {names}."
+
+
+def _gaps(snapshot: Snapshot, population: Population) -> tuple[str, ...]:
+    gaps: list[str] = []
+    words = {Presence.REFUSED: "were refused (403)", Presence.ABSENT: "were not in the input"}
+    for kind, use in (("Event", "probe failures and node losses"), ("PodMetrics", "memory and CPU use")):
+        presence = snapshot.presence.get(kind, Presence.PRESENT if kind == "Event" else None)
+        if kind == "PodMetrics" and not snapshot.pod_metrics and presence is None:
+            presence = Presence.ABSENT
+        if presence in words:
+            gaps.append(f"{kind}s {words[presence]}: {use} are unknown.".replace("PodMetricss", "PodMetrics"))
+    if not any(case.has_log for case in population.cases):
+        gaps.append(
+            "There are no logs: processes killed inside a running container can't be seen, and noise can't be told apart. "
+            "kubectl cluster-info dump --all-namespaces brings them."
+        )
+    return tuple(gaps)
+
+
+# ── findings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+_SEVERITY = {
+    Activity.NOT_STARTING: Severity.ERROR,
+    Activity.LOOPING: Severity.ERROR,
+    Activity.SILENT: Severity.WARNING,
+    Activity.RECURRING: Severity.WARNING,
+    Activity.GONE: Severity.INFO,
+    Activity.SETTLED: Severity.INFO,
+}
+
+
+def findings(snapshot: Snapshot) -> tuple[Finding, ...]:
+    """One finding a loop that is still alive."""
+    return findings_of(restarts(snapshot))
+
+
+def findings_of(report: RestartReport) -> tuple[Finding, ...]:
+    """The findings of a report that was made already."""
+    return tuple(
+        Finding(
+            severity=_SEVERITY[loop.activity],
+            code=f"restarts-{loop.diagnosis.cause.value.replace('_', '-')}",
+            object=loop.workload,
+            what=loop.sentence.removesuffix("."),
+            mend=loop.diagnosis.cure,
+        )
+        for loop in report.loops
+        if loop.activity is not Activity.SETTLED
+    )

@@ -1,0 +1,208 @@
+"""What is answered of a rollout: frozen records of names and numbers, read by questions, figures, CLI and pages.
+
+Rooms fill these, nothing here computes. Reasons are enums; the English sentence is rendered last and carried along, so
+that every reader shows the same words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap
+
+
+class Verdict(StrEnum):
+    """Whether a rollout ends."""
+
+    COMPLETES = "completes"
+    STUCK = "stuck"
+    NEEDS_GROWTH = "needs_growth"  # completes if a node pool may grow
+    UNKNOWN = "unknown"  # the snapshot lacks something the answer depends on
+
+
+class Reason(StrEnum):
+    """Why a rollout is stuck; NONE when it completes."""
+
+    NONE = "none"
+    HOLD_AND_WAIT = "hold_and_wait"  # new pods wait for what old pods hold, old pods wait for new ones to be Ready
+    NO_MATCHING_NODE = "no_matching_node"  # selectors, affinity, taints or cordons leave no node
+    INSUFFICIENT_RESOURCE = "insufficient_resource"  # nodes match, but others than the old pods hold what is needed
+    NEVER_READY = "never_ready"  # new pods start and never become Ready
+    QUOTA = "quota"  # ResourceQuota refuses the pods
+    ADMISSION = "admission"  # LimitRange or a missing PriorityClass refuses the pods
+    POD_AFFINITY = "pod_affinity"  # (anti-)affinity to other pods leaves no node
+    TOPOLOGY_SPREAD = "topology_spread"
+    HOST_PORT = "host_port"
+    TOO_MANY_PODS = "too_many_pods"  # the nodes' pod limit
+    VOLUME = "volume"  # a claim's volume is elsewhere, missing or unbound
+    DEVICE = "device"  # devices asked for through ResourceClaims can't be allocated
+    MISSING_OBJECT = "missing_object"  # a claim, class or template that isn't there: never tried
+    SCHEDULING_GATE = "scheduling_gate"
+    PAUSED = "paused"
+    ON_DELETE = "on_delete"  # the strategy waits for someone to delete pods
+    POD_MANAGEMENT = "pod_management"  # an OrderedReady StatefulSet waits for a broken pod
+    UNKNOWN = "unknown"
+
+
+class PodState(StrEnum):
+    """Rows of the timeline; each pod of the workload is in exactly one."""
+
+    OLD_READY = "old_ready"
+    OLD_NOT_READY = "old_not_ready"
+    NEW_READY = "new_ready"
+    NEW_STARTING = "new_starting"
+    PENDING = "pending"
+    TERMINATING = "terminating"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineRow:
+    """One quiet moment. `tick` −1 is before the change, 0 right after it; `seconds` is the estimate for that tick."""
+
+    tick: int
+    seconds: float
+    counts: FrozenMap[int]  # PodState value → pods of the workload
+    ready: int  # Ready and not terminating, old and new
+    held: Amounts  # extended resources held by bound pods of the whole cluster, terminating ones included
+    held_by_workload: Amounts  # the same, this workload's pods only
+    event: str = ""  # what the controller and the scheduler did at this moment, in words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingPods:
+    """Pods that were never placed at the end, grouped by owner and message."""
+
+    namespace: str
+    owner: str  # "ReplicaSet/worker-7d…" or, for pods yet to be made, "ReplicaSet/worker-<new>"
+    workload: str  # workload key, "" if none is known
+    count: int
+    message: str | None  # kube-scheduler's own words; None: never tried
+    is_new: bool = False  # belongs to the new revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitForEdge:
+    """`holder` → `waits_for`, with the words between them. A cycle when the last edge's target is the first's source."""
+
+    source: str
+    target: str
+    label: str
+
+
+class RemedyKind(StrEnum):
+    SWITCH_STRATEGY = "switch_strategy"  # maxSurge/maxUnavailable
+    RECREATE = "recreate"
+    SCALE_DOWN_FIRST = "scale_down_first"
+    ADD_NODE = "add_node"
+    SMALLER_REQUEST = "smaller_request"
+    RAISE_QUOTA = "raise_quota"
+    FREE_CAPACITY = "free_capacity"  # remove or shrink a named other holder
+    FIX_SELECTOR = "fix_selector"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """A way out that was simulated and completes."""
+
+    kind: RemedyKind
+    title: str  # "maxSurge 0, maxUnavailable 1"
+    sentence: str  # what it costs, in words
+    lowest_ready: int  # Ready pods at the worst moment
+    replicas: int
+    seconds: float
+    extra_gpus: int  # GPUs beyond today's capacity
+    patch_yaml: str  # strategic merge patch, "" when the cure isn't a patch
+    command: str  # copyable kubectl (or gcloud) command
+    extra_nodes: int = 0
+    node_template: str = ""  # a node like those it adds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementLuck:
+    """How far the verdict depends on the scheduler's ties. `proven`: a bound shows it, `runs` is then 0."""
+
+    proven: bool
+    runs: int
+    completed_runs: int
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadRollout:
+    """One workload's part of a rollout."""
+
+    workload: str
+    verdict: Verdict
+    reason: Reason
+    sentence: str
+    replicas: int
+    max_surge: int  # as rounded by the controller; 0 for kinds without
+    max_unavailable: int
+    strategy_kind: str
+    is_new_revision: bool
+    peak_pods: int
+    lowest_ready: int
+    ticks: int
+    seconds: float  # estimate until complete, or until nothing moves any more
+    progress_deadline_seconds: int | None
+    exceeds_deadline: bool
+    final: FrozenMap[int]  # replicas, updatedReplicas, readyReplicas, availableReplicas, unavailableReplicas, …
+    pending: tuple[PendingPods, ...]
+    timeline: tuple[TimelineRow, ...]
+    wait_for: tuple[WaitForEdge, ...] = ()
+    requests: Amounts = EMPTY  # of one new pod
+    scheduler_message: str = ""  # the FailedScheduling message of the first new pod that waits
+    quota_message: str = ""  # the FailedCreate message, where admission refused pods
+    startup_seconds: float = 0.0
+    startup_source: str = ""  # "learnt from 6 pods" | "default" | "given"
+    termination_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutResult:
+    """The answer to one scenario; `workloads` has one entry per changed workload, in the order of the changes."""
+
+    verdict: Verdict
+    reason: Reason
+    sentence: str
+    workloads: tuple[WorkloadRollout, ...]
+    ticks: int
+    seconds: float
+    peak_held: Amounts  # most of each extended resource held at any quiet moment, whole cluster
+    capacity: Amounts  # allocatable of the same resources
+    pending: tuple[PendingPods, ...]  # of the whole cluster
+    timeline: tuple[TimelineRow, ...]  # of the first changed workload
+    placement: tuple[tuple[str, str, str], ...]  # (namespace, pod or owner, node) at the end, changed workloads only
+    luck: PlacementLuck | None = None
+    remedies: tuple[Remedy, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    preempted: tuple[str, ...] = ()  # "namespace/pod" of victims
+    growth: str = ""  # for NEEDS_GROWTH: what has to grow, in words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridCell:
+    max_surge: int
+    max_unavailable: int
+    verdict: Verdict
+    reason: Reason
+    peak_gpus: int  # peak of the workload's GPUs (or of its scarcest resource) held by it, terminating included
+    peak_pods: int
+    lowest_ready: int
+    ticks: int
+    seconds: float
+    is_valid: bool = True  # 0/0 is refused by the API server
+    is_current: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyGrid:
+    """Every maxSurge × maxUnavailable from 0 to replicas (thinned above 32), and Recreate. `cells[surge][unavailable]`."""
+
+    workload: str
+    surges: tuple[int, ...]
+    unavailables: tuple[int, ...]
+    cells: tuple[tuple[GridCell, ...], ...]
+    recreate: GridCell
+    sentence: str

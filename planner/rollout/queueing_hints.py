@@ -1,0 +1,50 @@
+"""Which pods that wait are tried again after something happened: the queueing hints of what refused them.
+
+Source: the plugins' EventsToRegister (kubernetes `pkg/scheduler/framework/plugins`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.kubernetes.selectors import labels_match
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.filters import Fails
+from planner.scheduling.pod import LivePod
+from planner.scheduling.shape import Shape
+from planner.scheduling.state import carried_terms
+
+_FREED_BY_REMOVAL = frozenset((Fails.RESOURCES, Fails.DEVICES, Fails.EXCLUSIVE_CLAIM, Fails.DISK))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """A pod was bound or is gone; what that means to pods that wait depends on what refused them.
+
+    Source: the plugins' EventsToRegister and queueing hints (kubernetes `pkg/scheduler/framework/plugins`).
+    """
+
+    shape: Shape
+    is_removal: bool
+
+    def wakes(self, cluster: Cluster, pod: LivePod) -> bool:
+        """Whether the event may help `pod`, given which filters refused it."""
+        refused, shape, other = pod.refused_by, pod.shape, self.shape
+        if self.is_removal and not refused.isdisjoint(_FREED_BY_REMOVAL):
+            return True
+        if self.is_removal and Fails.PORTS in refused:
+            wanted = {(p.port, p.protocol) for p in shape.host_ports}
+            if any((p.port, p.protocol) in wanted for p in other.host_ports):
+                return True
+        if Fails.SPREAD in refused and other.namespace == shape.namespace:
+            if any(labels_match(s.selector, other.labels) for s in shape.hard_spread):
+                return True
+        if not self.is_removal and Fails.AFFINITY in refused:
+            return any(t.matches(cluster, other.namespace, other.labels) for t in shape.affinity)
+        if self.is_removal and Fails.ANTI_AFFINITY in refused:
+            if any(t.matches(cluster, other.namespace, other.labels) for t in shape.anti_affinity):
+                return True
+        if self.is_removal and Fails.EXISTING_ANTI_AFFINITY in refused:
+            anti, _ = carried_terms(other.namespace, other.labels, other.spec)
+            return any(t.matches(cluster, shape.namespace, shape.labels) for t in anti)
+        return False

@@ -1,0 +1,91 @@
+"""Whether the scheduler's ties could change the verdict: proven where a bound proves it, sampled where not.
+
+The bound: pods of a simple shape (only static filters and resources decide) are interchangeable, and each takes exactly
+one seat wherever it goes: the number of seats, the sum over nodes of how often the shape fits, falls by one whichever
+node is chosen. If every pod that comes or goes during the rollout is of that size, all placements see the same number of
+seats at every moment, so they share verdict and steps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from planner.rollout.answers import PlacementLuck
+from planner.rollout.run import Revision, Run, simulate
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.pod import LivePod
+from planner.scheduling.shape import Shape, Static
+
+_FEWEST_RUNS = 5
+_WORK = 30_000_000  # what all samples together may cost, in `Run.work`: about two seconds
+
+
+def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
+    """Whether every placement gives `run`'s verdict and steps."""
+    if run.choices == 0:
+        return True  # nothing was ever left to chance
+    if len(revisions) != 1 or run.preempted:
+        return False
+    return _is_exchangeable(run, revisions[0])
+
+
+def _is_exchangeable(run: Run, revision: Revision) -> bool:
+    simulation = run.simulation
+    shape = run.new_shapes.get(revision.after.key)
+    if revision.after.kind != "Deployment" or shape is None or not shape.is_simple or simulation.state.anti:
+        return False
+    if any(not _same_size(shape, pod) for pod in run.touched):
+        return False
+    others = [p for p in run.ever_waiting if p.owner not in {q.owner for q in run.pods[revision.after.key]}]
+    return all(_same_size(shape, pod) for pod in others)
+
+
+def _same_size(shape: Shape, pod: LivePod) -> bool:
+    """Whether a pod takes and gives back the same as `shape` wherever `shape` may go, or never meets it there."""
+    other = pod.shape
+    if other is shape:
+        return True
+    mine, theirs = shape.static == Static.PASSES, other.static == Static.PASSES
+    if pod.is_bound and not mine[pod.node]:
+        return True
+    if not (mine & theirs).any() and not pod.is_bound:
+        return True
+    return bool(other.asks == shape.asks and (mine == theirs).all() and other.is_simple)
+
+
+def sample(
+    cluster: Cluster,
+    revisions: Sequence[Revision],
+    first: Run,
+    *,
+    seed: int,
+    runs: int,
+    never_ready: Callable[[LivePod], bool] | None = None,
+) -> tuple[Run, PlacementLuck]:
+    """The run to show and what is known of luck; `first` is the run with `seed`.
+
+    At most `runs` placements are tried, fewer (never below 5) where one run is costly; the sentence says how many.
+
+    Without proof `runs` placements are tried; the run shown is the first with the commonest verdict.
+    """
+    if is_proven(first, revisions):
+        word = "completes" if first.completed else "is stuck"
+        return first, PlacementLuck(
+            proven=True, runs=0, completed_runs=0, sentence=f"{word} in every placement (proven)"
+        )
+    runs = min(runs, max(_FEWEST_RUNS, _WORK // first.work))
+    tried = [first] + [
+        simulate(cluster, revisions, seed=seed + i, never_ready=never_ready) for i in range(1, max(1, runs))
+    ]
+    completed = sum(r.completed for r in tried)
+    outcomes = Counter((r.completed, r.ticks) for r in tried)
+    majority = completed * 2 >= len(tried)
+    commonest = max((o for o in outcomes if o[0] is majority), key=lambda o: outcomes[o])
+    shown = next(r for r in tried if (r.completed, r.ticks) == commonest)
+    if completed in (0, len(tried)):
+        word = "completes" if completed else "is stuck"
+        sentence = f"{word} in all {len(tried)} placements tried"
+    else:
+        sentence = f"depends on placement: completes in {completed} of {len(tried)} runs"
+    return shown, PlacementLuck(proven=False, runs=len(tried), completed_runs=completed, sentence=sentence)

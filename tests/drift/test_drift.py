@@ -1,0 +1,332 @@
+"""One service in several environments: recognised by an editable rule, compared, explained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner.drift.members import environment_names
+from planner.drift.model import Aspect, MatchBy, Rule, ServiceDrift, parse_same_as
+from planner.drift.rows import flat_rows, matrix_rows, suggestion_rows
+from planner.drift.services import drift, findings
+from planner.drift.values import image_version
+from planner.errors import InputError
+from planner.inventory.usage import Usage
+from planner.kubernetes.records import Container, PodSpec, Probe, Strategy
+from planner.memory.pod_names import pod_name_pattern
+from planner.words import ratio
+from tests.restarts.cases import GIB, MIB, NOW, Cluster, amounts, container, crashed
+
+
+def spec(
+    memory: str, *, cpu: str = "1", name: str = "api", image: str = "registry/app/api:1", **fields: object
+) -> PodSpec:
+    made = container(name, image, requests=amounts(memory=memory, cpu=cpu), limits=amounts(memory=memory))
+    return PodSpec(containers=(replace(made, **fields),))  # type: ignore[arg-type]
+
+
+def dev_and_prod() -> Cluster:
+    """dev/api has an eighth of prod's memory and is OOM-killed; prod works."""
+    cluster = Cluster()
+    cluster.node(labels={"cloud.google.com/gke-nodepool": "default"})
+    cluster.pod(
+        cluster.workload("api", "dev", spec("256Mi")), crashed(137, "OOMKilled", restarts=9), working_set=200 * MIB
+    )
+    prod = cluster.workload("api", "prod", spec("2Gi"), replicas=2)
+    for _ in range(2):
+        cluster.pod(prod, working_set=GIB)
+    return cluster
+
+
+RULE = Rule()
+
+
+def only(cluster: Cluster, rule: Rule = RULE) -> ServiceDrift:
+    services = drift((cluster.snapshot(),), rule).services
+    assert len(services) == 1, [service.service for service in services]
+    return services[0]
+
+
+def cell(service: ServiceDrift, aspect: Aspect, environment: str) -> tuple[str, str]:
+    row = next(row for row in service.rows if row.aspect is aspect)
+    found = row.cells[service.environments.index(environment)]
+    assert found is not None
+    return found.text, found.ratio
+
+
+def test_what_differs_by_how_much_and_what_that_explains() -> None:
+    service = only(dev_and_prod())
+    assert service.environments == ("prod", "dev")  # the reference first
+    assert cell(service, Aspect.MEMORY_LIMIT, "dev") == ("256Mi", "1/8")
+    assert cell(service, Aspect.MEMORY_LIMIT, "prod") == ("2Gi", "")
+    assert service.sentence == (
+        "dev has 1/8 of prod's memory request (256Mi of 2Gi) and 1/8 of prod's memory limit (256Mi of 2Gi), "
+        "and 9 restarts of dev/api; prod has none."
+    )
+
+
+def test_only_differences_by_default() -> None:
+    service = only(dev_and_prod())
+    shown = {row.aspect for row in service.differences}
+    assert Aspect.MEMORY_LIMIT in shown
+    assert Aspect.KIND not in shown
+    assert Aspect.KIND in {row.aspect for row in service.rows}
+    assert {row["what"] for row in matrix_rows(service)} < {
+        row["what"] for row in matrix_rows(service, everything=True)
+    }
+
+
+def test_equal_environments_show_nothing() -> None:
+    cluster = Cluster()
+    cluster.node()
+    for namespace in ("dev", "prod"):
+        cluster.pod(cluster.workload("api", namespace, spec("1Gi")), working_set=100 * MIB)
+    service = only(cluster)
+    assert service.differences == ()
+    assert service.sentence == "api is set up the same in prod and dev."
+
+
+def test_trouble_on_both_sides_is_not_explained_by_a_difference() -> None:
+    cluster = dev_and_prod()
+    cluster.pods[1] = replace(
+        cluster.pods[1], is_ready=False, containers=(replace(crashed(137, "OOMKilled"), name="api"),)
+    )
+    assert only(cluster).explanations == ()
+
+
+def test_trouble_with_more_than_the_reference_has_is_not_explained() -> None:
+    cluster = Cluster()
+    cluster.node()
+    cluster.pod(cluster.workload("api", "dev", spec("4Gi")), crashed(137, "OOMKilled"))
+    cluster.pod(cluster.workload("api", "prod", spec("2Gi")), working_set=GIB)
+    assert only(cluster).explanations == ()
+
+
+def test_another_version_explains_an_error_exit_and_not_an_oom_kill() -> None:
+    cluster = Cluster()
+    cluster.node()
+    cluster.pod(cluster.workload("api", "dev", spec("2Gi", image="registry/app/api:2")), crashed(1))
+    cluster.pod(cluster.workload("api", "prod", spec("2Gi")))
+    assert "version 2 where prod has 1" in only(cluster).sentence
+
+
+def test_another_probe_explains_a_probe_kill() -> None:
+    tight = Probe(handler="http", period_seconds=5, failure_threshold=1)
+    cluster = Cluster()
+    cluster.node()
+    pod = cluster.pod(cluster.workload("api", "dev", spec("2Gi", liveness_probe=tight)), crashed(137))
+    cluster.event(pod, "Killing", "Container api failed liveness probe, will be restarted")
+    cluster.pod(cluster.workload("api", "prod", spec("2Gi")))
+    assert "another liveness probe than prod" in only(cluster).sentence
+
+
+# ── the rule ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def named(*workloads: tuple[str, str, dict[str, str]], image: str = "registry/app/api:1") -> Cluster:
+    cluster = Cluster()
+    cluster.node()
+    for name, namespace, labels in workloads:
+        cluster.pod(cluster.workload(name, namespace, spec("1Gi", image=image), labels=labels))
+    return cluster
+
+
+@pytest.mark.parametrize(
+    ("rule", "first", "second", "service"),
+    [
+        (Rule(), ("api-dev", {}), ("api-prod", {}), "api"),
+        (Rule(), ("dev-api", {}), ("api", {}), "api"),
+        (Rule(), ("x", {"app": "api"}), ("y", {"app": "api"}), "api"),
+        (Rule(), ("x", {"app.kubernetes.io/name": "shop", "app.kubernetes.io/component": "web"}),
+         ("y", {"app.kubernetes.io/name": "shop", "app.kubernetes.io/component": "web"}), "shop-web"),
+        (Rule(match_by=MatchBy.NAME), ("api", {"app": "a"}), ("api", {"app": "b"}), "api"),
+        (Rule(match_by=MatchBy.IMAGE), ("x", {}), ("y", {}), "api"),
+        (Rule(match_by=MatchBy.LABEL, label="team/svc"), ("x", {"team/svc": "q"}), ("y", {"team/svc": "q"}), "q"),
+        (Rule(same_as=(("backend", "api"),)), ("backend", {}), ("api", {}), "api"),
+        (Rule(environment_words=("blue",)), ("api-blue", {}), ("api", {}), "api"),
+    ],
+)  # fmt: skip
+def test_recognising_a_service(
+    rule: Rule, first: tuple[str, dict[str, str]], second: tuple[str, dict[str, str]], service: str
+) -> None:
+    cluster = named((first[0], "one", first[1]), (second[0], "two", second[1]))
+    assert only(cluster, rule).service == service
+
+
+def test_an_environment_word_alone_is_a_name() -> None:
+    assert drift((named(("dev", "one", {}), ("prod", "two", {})).snapshot(),)).services == ()
+
+
+def test_two_workloads_of_one_app_are_told_apart_by_their_names() -> None:
+    app = {"app": "shop"}
+    cluster = named(*[(name, place, app) for place in ("dev", "prod") for name in ("shop-web", "shop-worker")])
+    found = [service.service for service in drift((cluster.snapshot(),)).services]
+    assert sorted(found) == ["shop (shop-web)", "shop (shop-worker)"]
+
+
+def test_what_cannot_be_told_apart_is_said() -> None:
+    cluster = named(("api-dev", "one", {}), ("api-prod", "one", {}), ("api", "two", {}))
+    report = drift((cluster.snapshot(),))
+    assert len(report.services) == 1
+    assert "are both api in one" in report.ambiguous[0]
+
+
+def test_the_reference_can_be_chosen_and_must_exist() -> None:
+    assert only(dev_and_prod(), Rule(reference="dev")).environments == ("dev", "prod")
+    with pytest.raises(InputError, match='no environment "moon"'):
+        drift((dev_and_prod().snapshot(),), Rule(reference="moon"))
+
+
+def test_without_production_the_largest_is_the_reference() -> None:
+    cluster = named(("api", "blue", {}))
+    cluster.workload("api", "green", spec("1Gi"), replicas=9)
+    assert only(cluster).reference == "green"
+
+
+@pytest.mark.parametrize("text", ["a", "a=", "=b", "a=b, c"])
+def test_bad_pairs(text: str) -> None:
+    with pytest.raises(InputError, match="not a pair"):
+        parse_same_as(text)
+
+
+def test_pairs() -> None:
+    assert parse_same_as(" backend = api,\n shop-web=web ,") == (("backend", "api"), ("shop-web", "web"))
+    assert parse_same_as("") == ()
+
+
+def test_a_label_must_be_named() -> None:
+    with pytest.raises(InputError, match="no label is named"):
+        Rule(match_by=MatchBy.LABEL)
+
+
+def test_system_namespaces_are_left_out_unless_asked_for() -> None:
+    cluster = named(("dns", "kube-system", {}), ("dns", "prod", {}))
+    assert drift((cluster.snapshot(),)).services == ()
+    assert len(drift((cluster.snapshot(),), Rule(with_system=True)).services) == 1
+
+
+# ── several clusters ─────────────────────────────────────────────────────────────────────────────────────────────────
+def test_environments_of_several_clusters() -> None:
+    first, second = dev_and_prod().snapshot("east.json"), dev_and_prod().snapshot("west.json")
+    report = drift((first, second))
+    assert set(report.environments) == {"east/dev", "east/prod", "west/dev", "west/prod"}
+    assert report.services[0].reference == "east/prod"
+    assert environment_names((first, second)) == report.environments
+
+
+def test_two_clusters_of_one_name_are_numbered() -> None:
+    snapshot = dev_and_prod().snapshot("c.json")
+    assert "c-1/dev" in drift((snapshot, snapshot)).environments
+    assert "c-2/dev" in drift((snapshot, snapshot)).environments
+
+
+# ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_suggestions_of_a_starved_environment_come_from_where_it_works() -> None:
+    found = next(one for one in only(dev_and_prod()).suggestions if one.environment == "dev")
+    assert found.suggestion.memory_request_bytes >= GIB * 115 // 100
+    assert found.today == "memory request 256Mi, limit 256Mi, CPU request 1"
+    assert suggestion_rows([only(dev_and_prod())])[0]["environment"] == "dev"  # the one in trouble first
+
+
+def test_a_history_counts_pods_that_have_gone() -> None:
+    cluster = Cluster()
+    cluster.node()
+    for namespace in ("dev", "prod"):
+        cluster.pod(cluster.workload("api", namespace, spec("1Gi")))
+
+    def seen(pod: str, size: int) -> Usage:
+        return Usage(namespace="prod", pod=pod, container="api", working_set_bytes=size, cpu_millicores=1, samples=99,
+                     started_at=NOW - 99, ended_at=NOW, source="test")  # fmt: skip
+
+    usages = [
+        seen("api-6c6bb8f8c6-kzqs6", 700 * MIB),
+        seen("api-gateway-6c6bb8f8c6-kzqs6", 3 * GIB),
+        seen("api-0", GIB),
+    ]
+    report = drift((cluster.snapshot(),), Rule(), (usages,))
+    row = next(row for row in report.services[0].rows if row.aspect is Aspect.WORKING_SET)
+    assert [one.text if one else None for one in row.cells] == ["1 GiB", "not measured"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "pod", "belongs"),
+    [
+        ("Deployment", "api-6c6bb8f8c6-kzqs6", True),
+        ("Deployment", "api-gateway-6c6bb8f8c6-kzqs6", False),
+        ("Deployment", "api-0", False),
+        ("StatefulSet", "api-12", True),
+        ("StatefulSet", "api-x", False),
+        ("DaemonSet", "api-kzqs6", True),
+        ("Job", "api-28912340-kzqs6", True),
+    ],
+)
+def test_names_of_pods_that_have_gone(kind: str, pod: str, belongs: bool) -> None:
+    workload = Cluster().workload("api", "dev", spec("1Gi"), kind=kind)
+    assert bool(pod_name_pattern(workload).fullmatch(pod)) is belongs
+
+
+@pytest.mark.parametrize(
+    ("image", "version"),
+    [
+        ("registry:5000/app/api:2026.1", "2026.1"),
+        ("registry:5000/app/api", "latest"),
+        ("api@sha256:0123456789abcdef0123", "@0123456789ab"),
+        ("api:2@sha256:0123456789abcdef0123", "2@0123456789ab"),
+    ],
+)
+def test_version_of_an_image(image: str, version: str) -> None:
+    assert image_version(image) == version
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "said"),
+    [(1, 8, "1/8"), (8, 8, "the same"), (16, 8, "2×"), (3, 4, "3/4"), (100, 431, "about 1/4"), (9, 10, "about 90%"),
+     (5, 2, "about 2.5×"), (0, 5, "0×"), (1, 1000, "about 1/1000")],
+)  # fmt: skip
+def test_ratios_as_people_say_them(part: int, whole: int, said: str) -> None:
+    assert ratio(part, whole) == said
+
+
+def test_every_aspect_is_compared() -> None:
+    cluster = Cluster()
+    cluster.node()
+    rich = Container(
+        name="api", image="registry/app/api:1", requests=amounts(cpu="1", memory="1Gi", **{"nvidia.com/gpu": "1"}),
+        limits=amounts(cpu="2", memory="1Gi", **{"nvidia.com/gpu": "1"}), startup_probe=Probe(handler="http"),
+        readiness_probe=Probe(handler="tcp"), liveness_probe=Probe(handler="exec"), program="gunicorn",
+    )  # fmt: skip
+    full = PodSpec(containers=(rich,), priority_class_name="high", termination_grace_period_seconds=60)
+    cluster.pod(
+        cluster.workload("api", "prod", full, strategy=Strategy(max_surge=1, max_unavailable=0)), working_set=GIB
+    )
+    cluster.pod(cluster.workload("api", "dev", PodSpec(containers=(container(),))))
+    service = only(cluster)
+    assert {row.aspect for row in service.rows} == set(Aspect)
+    assert all(len(row.cells) == 2 for row in service.rows)
+
+
+def test_sidecars_in_one_environment_only() -> None:
+    cluster = Cluster()
+    cluster.node()
+    both = PodSpec(containers=(container(), container("proxy", "registry/proxy:1")))
+    cluster.pod(cluster.workload("api", "prod", both))
+    cluster.pod(cluster.workload("api", "dev", PodSpec(containers=(container(),))))
+    rows = matrix_rows(only(cluster))
+    assert {"no such container"} == {str(row["dev"]) for row in rows if "(proxy)" in str(row["what"])}
+
+
+def test_findings_name_the_workload_and_the_cure() -> None:
+    found = findings(dev_and_prod().snapshot())
+    assert [one.object for one in found] == ["Deployment/dev/api"]
+    assert "memory request" in found[0].mend
+
+
+def test_flat_rows_hold_every_cell() -> None:
+    report = drift((dev_and_prod().snapshot(),))
+    rows = flat_rows(report, everything=True)
+    assert len(rows) == sum(len(service.rows) * len(service.environments) for service in report.services)
+
+
+def test_an_empty_cluster() -> None:
+    report = drift((Cluster().snapshot(),))
+    assert report.services == ()
+    assert report.sentence == "No service runs in two environments."

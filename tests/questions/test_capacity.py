@@ -1,0 +1,82 @@
+"""The answers as pages and commands get them: sums that hold on any cluster, and changes beside today."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.capacity.changes import parse_changes
+from planner.capacity.headroom import fits
+from planner.capacity.pod_shapes import workload_shapes
+from planner.inventory.pool_limits import LimitSource, PoolLimits
+from planner.questions import capacity as plan_capacity
+from planner.rollout.answers import Verdict
+from planner.scheduling.cluster import Cluster
+from planner.sources import demo, kubectl
+from tests.capacity.clusters import deployment, node, pod_spec, snapshot
+from tests.reference.random_clusters import random_case
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_requested_and_free_are_allocatable(seed: int) -> None:
+    answer = plan_capacity.capacity(kubectl.read_items(random_case(seed).items))
+    assert all(line.requested + line.free == line.allocatable for line in answer.resources)
+    by_pool = sum(line.allocatable.get("nvidia.com/gpu", 0) for line in answer.pools)
+    assert by_pool == sum(line.allocatable for line in answer.gpus)
+    assert answer.fragments.stranded <= answer.fragments.free
+    assert 0 <= answer.fragments.fragmented <= answer.fragments.free
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_empty_node_more_never_takes_room_away(seed: int) -> None:
+    items = random_case(seed).items
+    first = next(item for item in items if item["kind"] == "Node")
+    name = "one-more"
+    labels = {**first["metadata"]["labels"], "kubernetes.io/hostname": name}
+    more = {**first, "metadata": {**first["metadata"], "name": name, "uid": name, "labels": labels}}
+    before, after = Cluster(kubectl.read_items(items)), Cluster(kubectl.read_items([*items, more]))
+    counts = {one.shape: one.count for one in fits(before, workload_shapes(before))}
+    simple = [s for s in workload_shapes(after) if not s.spec.topology_spread and not s.spec.pod_affinity]
+    for one in fits(after, simple):
+        assert one.count >= counts[one.shape]
+
+
+def test_pods_that_wait_are_no_requests() -> None:
+    answer = plan_capacity.capacity(snapshot(node("n0", gpus=1), deployment("a", ["n0", "", ""], pod_spec(gpus=1))))
+    gpus = next(line for line in answer.resources if line.resource == "nvidia.com/gpu")
+    assert (gpus.allocatable, gpus.requested, gpus.free, gpus.pending) == (1, 1, 0, 2)
+
+
+def test_free_on_cordoned_nodes_stands_apart() -> None:
+    answer = plan_capacity.capacity(snapshot(node("n0", gpus=1), node("n1", gpus=2, cordoned=True)))
+    gpus = next(line for line in answer.resources if line.resource == "nvidia.com/gpu")
+    assert (gpus.free, gpus.free_cordoned) == (3, 2)
+
+
+def test_a_group_of_the_autoscaler_without_a_pool_is_a_finding() -> None:
+    stray = PoolLimits(
+        name="elsewhere-grp", source=LimitSource.AUTOSCALER_STATUS, maximum=3, group_names=("elsewhere-grp",)
+    )
+    answer = plan_capacity.capacity(snapshot(node("n0", pool="here")), (stray,))
+    assert [finding.code for finding in answer.findings] == ["node-group-without-pool"]
+
+
+def test_a_what_if_stands_beside_today() -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    apps = deployment("a", ["n0", "n1"], pod_spec(gpus=1))
+    apps[0]["spec"]["strategy"] = strategy
+    cluster = snapshot(node("n0", pool="p", gpus=1), node("n1", pool="p", gpus=1), apps)
+    answer = plan_capacity.what_if(cluster, parse_changes("add:p=1"), shape_text="gpu=1")
+    assert (answer.completing_before, answer.completing_after) == (0, 1)
+    (changed,) = answer.verdicts
+    assert (changed.before, changed.after) == (Verdict.STUCK, Verdict.COMPLETES)
+    assert answer.sentence == "pool p grows from 2 to 3 nodes; 1 rollout that is stuck today would complete"
+    assert (answer.fits[0].before, answer.fits[0].after) == (0, 1)
+    quick = plan_capacity.what_if(cluster, parse_changes("add:p=1"), with_rollouts=False)
+    assert (quick.completing_before, quick.verdicts) == (None, ())
+
+
+def test_openbs_sentence_is_the_honest_measure() -> None:
+    answer = plan_capacity.capacity(demo.read_large())
+    assert answer.sentence == (
+        "2,221 of 6,212 GPUs are free: room for 1,310 more pods of 1 GPU or 459 more pods of 2 GPU, and for none of 4 or 8"
+    )

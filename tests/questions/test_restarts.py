@@ -1,0 +1,85 @@
+"""Cures put to the engine: room on the node, what isn't rolled out, what doesn't fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.drift.services import drift
+from planner.kubernetes.records import PodSpec
+from planner.questions.drift import adopt
+from planner.questions.restarts import RestartPlan, restarts
+from planner.rollout.answers import Verdict
+from tests.restarts.cases import GIB, MIB, Cluster, amounts, container, crashed
+
+SMALL = PodSpec(containers=(container(requests=amounts(memory="256Mi"), limits=amounts(memory="256Mi")),))
+ROOMY = PodSpec(containers=(container(requests=amounts(memory="2Gi"), limits=amounts(memory="3Gi")),))
+
+
+def planned(node_memory: str = "32Gi", *, kind: str = "Deployment") -> RestartPlan:
+    cluster = Cluster()
+    cluster.node(allocatable=amounts(cpu="8", memory=node_memory, pods="110"))
+    cluster.node("node-2", allocatable=amounts(cpu="8", memory="3Gi", pods="110"))
+    cluster.pod(cluster.workload("api", "dev", SMALL, kind=kind), crashed(137, "OOMKilled"), working_set=200 * MIB)
+    cluster.pod(cluster.workload("api", "prod", ROOMY), working_set=2 * GIB, node="node-2")
+    return restarts(cluster.snapshot())
+
+
+def test_where_the_node_has_the_room() -> None:
+    cure = planned().cures[0]
+    assert cure.rooms[0].fits
+    assert cure.rooms[0].free_bytes == 32 * GIB - 256 * MIB
+    assert cure.room_sentence.startswith("The node it is on has the room")
+    assert cure.rollout is not None
+    assert cure.rollout.verdict is Verdict.COMPLETES
+
+
+def test_where_no_node_has_the_room_the_engine_says_so() -> None:
+    cure = planned("1Gi").cures[0]
+    assert not cure.rooms[0].fits
+    assert "lacks the room" in cure.room_sentence
+    assert cure.rollout is not None
+    assert cure.rollout.verdict is Verdict.STUCK
+
+
+def test_the_patch_is_what_the_suggestion_says() -> None:
+    cure = planned().cures[0]
+    assert cure.patch_yaml == (
+        "spec:\n  template:\n    spec:\n      containers:\n      - name: api\n        resources:\n"
+        "          requests:\n            memory: 2432Mi\n          limits:\n            memory: 2432Mi\n"
+    )
+    assert cure.command.startswith("kubectl --namespace dev patch deployment api --patch-file /dev/stdin <<'EOF'\n")
+
+
+def test_a_job_is_not_rolled_out() -> None:
+    cure = planned(kind="Job").cures[0]
+    assert cure.rollout is None
+    assert "isn't rolled out" in cure.note
+    assert cure.command == ""
+
+
+def test_a_pod_nobody_makes_anew() -> None:
+    cluster = Cluster()
+    cluster.node()
+    pod = cluster.pod(cluster.workload("api", "dev", SMALL), crashed(137, "OOMKilled"))
+    cluster.workloads.clear()
+    cluster.pods[0] = replace(pod, owner=None)
+    cure = restarts(cluster.snapshot()).cures[0]
+    assert cure.workload == "Pod/dev/api-0"
+    assert cure.rollout is None
+    assert "No workload" in cure.note
+
+
+def test_adopting_a_suggestion_of_drift() -> None:
+    cluster = Cluster()
+    cluster.node()
+    cluster.pod(cluster.workload("api", "dev", SMALL), crashed(137, "OOMKilled"), working_set=200 * MIB)
+    cluster.pod(cluster.workload("api", "prod", ROOMY), working_set=2 * GIB)
+    snapshot = cluster.snapshot()
+    suggestion = drift((snapshot,)).services[0].suggestions[0]
+    adopted = adopt(snapshot, suggestion)
+    assert suggestion.environment == "dev"
+    assert adopted.rollout is not None
+    assert adopted.rollout.verdict is Verdict.COMPLETES
+    gone = adopt(Cluster().snapshot(), suggestion)
+    assert gone.rollout is None
+    assert gone.note

@@ -1,0 +1,167 @@
+"""Rollouts from a snapshot and a scenario to the answer: joint changes, manifests, unknowns, overview, seats."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from planner.errors import ChangeError
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Presence, Severity
+from planner.questions import overview as overview_question
+from planner.questions import prepared as prepared_question
+from planner.questions import rollout as rollout_question
+from planner.questions import seats as seats_question
+from planner.questions.prepared import Scenario
+from planner.rollout.answers import PodState, Reason, RolloutResult, Verdict
+from planner.sources import demo
+from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.rollout.rollouts import rolling
+
+DEMO = demo.read()
+A, B = "Deployment/ml/a", "Deployment/ml/b"
+
+
+def ask(*items: Item | list[Item], manifest: str = "", **changes: dict[str, object]) -> RolloutResult:
+    asked = tuple(WorkloadChange(workload=f"Deployment/ml/{name}", **fields) for name, fields in changes.items())  # type: ignore[arg-type]
+    return rollout_question.rollout(snapshot(*items), Scenario(changes=asked, manifest=manifest))
+
+
+def two(gpus: int, *, surge: int = 1, unavailable: int = 0) -> list[Item]:
+    """Two Deployments of one GPU pod each, on one node with `gpus` GPUs."""
+    rule = rolling(surge, unavailable)
+    one, other = (deployment(name, ["gpu-0"], pod_spec(gpus=1), strategy=rule) for name in "ab")
+    return [node("gpu-0", pool="gpu", gpus=gpus), *one, *other]
+
+
+# ── several changes ──────────────────────────────────────────────────────────────────────────────────────────────────
+def test_rollouts_together_share_what_is_free() -> None:
+    result = ask(two(3), a={}, b={})
+    assert result.verdict is Verdict.COMPLETES
+    assert result.sentence == "completes: all 2 rollouts finish together"
+    assert [p.workload for p in result.workloads] == [A, B]
+    assert result.peak_held == {"nvidia.com/gpu": 3}
+    assert result.ticks > ask(two(4), a={}, b={}).ticks  # with room for both surges at once
+
+
+def test_one_of_two_that_is_stuck_is_named() -> None:
+    result = ask(two(3), a={}, b={"requests": {"nvidia.com/gpu": 3}})
+    assert result.verdict is Verdict.STUCK
+    assert result.sentence.startswith("1 of 2 rollouts finish; Deployment/ml/b is stuck: ")
+    assert [p.verdict for p in result.workloads] == [Verdict.COMPLETES, Verdict.STUCK]
+
+
+def test_pods_that_waited_before_compete() -> None:
+    waiting = deployment("c", [""], pod_spec(gpus=1))
+    alone = ask(two(2, surge=0, unavailable=1), a={})
+    crowded = ask(two(2, surge=0, unavailable=1), waiting, a={})
+    assert alone.verdict is Verdict.COMPLETES
+    assert crowded.verdict is Verdict.STUCK
+    assert crowded.reason is Reason.INSUFFICIENT_RESOURCE
+
+
+# ── manifests ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def manifest(name: str, gpus: int, **more: object) -> str:
+    spec = pod_spec(gpus=gpus)
+    spec["containers"][0]["image"] = "registry.example/app:2"
+    labels = {"app": name}
+    return json.dumps(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name, "namespace": "ml"},
+            "spec": {
+                "replicas": 1,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": spec},
+                **more,
+            },
+        }
+    )
+
+
+def test_a_new_workload_is_rolled_out_beside_a_changed_one() -> None:
+    result = ask(two(4), manifest=manifest("new", 1) + "\n---\n" + manifest("a", 1, strategy=rolling(1, 0)))
+    assert result.verdict is Verdict.COMPLETES
+    assert {p.workload for p in result.workloads} == {"Deployment/ml/new", A}
+    stuck = ask(two(2), manifest=manifest("new", 1))
+    assert (stuck.verdict, stuck.reason) == (Verdict.STUCK, Reason.INSUFFICIENT_RESOURCE)
+
+
+# ── what can't be asked, what can't be known ─────────────────────────────────────────────────────────────────────────
+def test_an_unknown_workload_gets_a_hint() -> None:
+    with pytest.raises(ChangeError, match=r"there is no Deployment/ml/aa in the snapshot\. "):
+        ask(two(2), aa={})
+    with pytest.raises(ChangeError, match="Did you mean Deployment/prod/ml-worker"):
+        rollout_question.rollout(DEMO, Scenario(changes=(WorkloadChange(workload="deployment/prod/worker"),)))
+
+
+def test_a_job_does_not_roll_out() -> None:
+    job = next((w for w in DEMO.workloads if w.kind == "Job"), None)
+    if job is None:
+        pytest.fail("the demo has no Job")
+    with pytest.raises(ChangeError, match="a Job does not roll out"):
+        rollout_question.rollout(DEMO, Scenario(changes=(WorkloadChange(workload=job.key),)))
+
+
+def test_missing_kinds_make_an_answer_unknown() -> None:
+    spec = pod_spec(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}])
+    result = ask(node("n-0"), deployment("a", ["n-0"], spec), a={})
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.sentence.startswith("not known: the pods use volumes, and the snapshot doesn't hold ")
+    assert [f.code for f in result.findings if f.severity is Severity.WARNING] == ["answer-incomplete"]
+    alone = ask(node("n-0"), deployment("a", [], pod_spec(), replicas=1)[0], a={})
+    assert alone.verdict is Verdict.UNKNOWN
+    assert "doesn't hold Pods and ReplicaSets" in alone.sentence
+
+
+# ── the answer's parts ───────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_timeline_counts_every_pod_once() -> None:
+    for key in ("Deployment/prod/ml-worker", "Deployment/prod/llm-serve", "StatefulSet/prod/postgres"):
+        if DEMO.workload(key) is None:
+            continue
+        part = rollout_question.rollout(DEMO, Scenario(changes=(WorkloadChange(workload=key),))).workloads[0]
+        for row in part.timeline:
+            assert set(row.counts) == {state.value for state in PodState}
+            ready = row.counts[PodState.OLD_READY] + row.counts[PodState.NEW_READY]
+            assert ready == row.ready
+        assert max(sum(row.counts.values()) for row in part.timeline[1:]) == part.peak_pods
+        assert [row.seconds for row in part.timeline] == sorted(row.seconds for row in part.timeline)
+
+
+def test_scaling_moves_nothing_of_the_template() -> None:
+    result = ask(two(2), a={"replicas": 0, "new_revision": False})
+    part = result.workloads[0]
+    assert result.verdict is Verdict.COMPLETES
+    assert not part.is_new_revision
+    assert part.final["replicas"] == 0
+
+
+# ── overview and seats ───────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_demo_at_a_glance() -> None:
+    found = overview_question.overview(DEMO)
+    lines = {line.workload: line for line in found.workloads}
+    stuck = [line for line in found.workloads if line.verdict is Verdict.STUCK]
+    assert found.sentence == f"{len(stuck)} of {len(lines)} workloads could not be rolled out now."
+    assert lines["Deployment/prod/llm-serve"].reason is Reason.HOLD_AND_WAIT
+    assert lines["Deployment/prod/ml-worker"].verdict is Verdict.COMPLETES
+    for line in found.workloads:  # counted or simulated, the same as asked one by one
+        asked = Scenario(changes=(WorkloadChange(workload=line.workload),), runs=1, with_remedies=False)
+        assert rollout_question.rollout(DEMO, asked).verdict is line.verdict, line.workload
+    for gpu in found.gpus:
+        assert gpu.allocatable == gpu.requested + gpu.free
+    assert found.pod_count == sum(bool(p.node_name) and not p.is_terminal for p in DEMO.pods)
+
+
+def test_seats_add_up() -> None:
+    rows = seats_question.seats(DEMO)
+    lines = overview_question.overview(DEMO).gpus
+    assert sum(len(row.seats) for row in rows) == sum(line.allocatable for line in lines)
+    assert sum(bool(seat.holder) for row in rows for seat in row.seats) == sum(line.requested for line in lines)
+    assert rows == tuple(sorted(rows, key=lambda row: (row.node_pool, row.node)))
+
+
+def test_a_snapshot_is_compiled_once() -> None:
+    assert prepared_question.compiled(DEMO) is prepared_question.compiled(DEMO)
+    assert DEMO.presence["Pod"] is Presence.PRESENT
