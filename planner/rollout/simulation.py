@@ -1,7 +1,8 @@
 """A cluster in motion: controllers and scheduler take turns until nothing is left to do, then a tick passes.
 
 In one tick every bound pod that isn't Ready becomes Ready and every terminating pod is gone; between ticks controllers
-and scheduler work until they have nothing left to do. Start-up and termination thus both last one tick;
+and scheduler work until they have nothing left to do. Start-up and termination thus both last one tick, and so does
+``minReadySeconds``: a pod is available at the end of the tick after the one in which it got Ready.
 `planner.rollout.timing` turns ticks into seconds.
 """
 
@@ -12,8 +13,8 @@ from dataclasses import replace
 from random import Random
 from typing import Protocol
 
-from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.records import Labels, LabelSelector, Pod, PodSpec, Snapshot
+from planner.kubernetes.kinds import kind_called, kind_in
+from planner.kubernetes.records import Labels, LabelSelector, Pod, PodSpec, ReplicaSet, Snapshot, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import Admission, Refusal
@@ -41,11 +42,15 @@ class Controller(Protocol):
     Attributes
     ----------
     key : the owner of the pods it makes, as their `LivePod.owner` says it; none have a Deployment's
+    min_ready_seconds : how long its pods are to be Ready before they are available
     replicas : its scale as disruption budgets see it; None: it has none, and its pods are counted
     retry_at : on the simulation's clock, when it tries again by itself; None: it waits for something to happen
     """
 
     key: str
+
+    @property
+    def min_ready_seconds(self) -> int: ...
 
     @property
     def replicas(self) -> int | None: ...
@@ -110,6 +115,7 @@ class Simulation:
         self.queue: list[LivePod] = []
         self.starting: list[LivePod] = []
         self.terminating: list[LivePod] = []
+        self.maturing: list[LivePod] = []  # Ready, and not yet for minReadySeconds
         self.refusals: dict[str, Refusal] = {}  # owner's key → the API server's last refusal
         self.preempted: list[LivePod] = []
         self.choices = 0  # times a controller picked among equals
@@ -181,7 +187,10 @@ class Simulation:
             self._on_node.setdefault(live.node, {})[live.number] = live
             if live.is_terminating:
                 self.terminating.append(live)
-            elif not live.is_ready:
+            elif live.is_ready:
+                if index in self._maturing_at_first():
+                    self.let_mature(live)
+            else:
                 # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.
                 live.never_ready = _is_failing(pod)
                 if not live.never_ready:
@@ -196,6 +205,26 @@ class Simulation:
                 live.refused_by = self.scheduler.refusals(live)
                 live.seen_events = 0
         return live
+
+    def _maturing_at_first(self) -> frozenset[int]:
+        """Indices of pods whose owner's status says that they aren't available yet: the last ones that got Ready."""
+
+        def find() -> frozenset[int]:
+            snapshot, found = self.snapshot, set[int]()
+            owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
+            for owner in owners:
+                count = owner.ready_replicas - owner.available_replicas
+                if owner.min_ready_seconds and count > 0:
+                    own = [i for i in pods_by_owner(self.cluster).get(owner.uid, ()) if snapshot.pods[i].is_ready]
+                    found.update(sorted(own, key=lambda i: -(snapshot.pods[i].ready_at or 0.0))[:count])
+            return frozenset(found)
+
+        return self.cluster.remember("maturing", find)
+
+    def let_mature(self, pod: LivePod) -> None:
+        """A Ready pod isn't available before ``minReadySeconds`` are over."""
+        pod.is_maturing = True
+        self.maturing.append(pod)
 
     def pods_of(self, owner_key: str, uid: str) -> list[LivePod]:
         """All pods of an owner, the snapshot's included, that aren't gone."""
@@ -517,24 +546,61 @@ class Simulation:
 
     @property
     def is_moving(self) -> bool:
-        """Whether waiting changes anything: a pod is starting or terminating."""
-        return bool(self.starting or self.terminating)
+        """Whether waiting changes anything: a pod is starting, terminating, or Ready and not yet available."""
+        return bool(self.starting or self.terminating or self.maturing)
 
     def tick(self) -> None:
-        """Every starting pod becomes Ready, every terminating pod is gone: one request after another, a round each."""
+        """Every starting pod becomes Ready, every terminating pod is gone: one request after another, a round each.
+
+        Then pods become available that were Ready before.
+        """
         self.tick_number += 1
         self.now += 1.0
+        late, mature = self._ripe()
+        for pod in late:
+            self._mature(pod)
         starting, self.starting = self.starting, []
         gone, self.terminating = self.terminating, []
         for pod in starting:
             if not pod.is_terminating and not pod.is_gone:
                 pod.is_ready = pod.is_running = True
                 pod.ready_at = self.now
-                pod.ready_tick = self.tick_number
+                owner = self.controllers.get(pod.owner)
+                if owner is not None and owner.min_ready_seconds:
+                    self.let_mature(pod)
                 self.news.append(pod)
                 self.round()
         for pod in gone:
             self._forget(pod)
+            self.round()
+        for pod in mature:
+            self._mature(pod)
+
+    def _ripe(self) -> tuple[list[LivePod], list[LivePod]]:
+        """Pods that become available in the tick that begins: before anything else in it, and at its end.
+
+        A DaemonSet whose pods all have an old one beside them, which is the one its status counts, learns of it a second
+        late: the recorder's tick is over by then (kubernetes `pkg/controller/daemon/daemon_controller.go` `updatePod`,
+        `updateDaemonSetStatus`).
+        """
+        ripe = [p for p in self.maturing if p.is_maturing and not (p.is_terminating or p.is_gone)]
+        late = [p for p in ripe if p.is_overdue]
+        mature = [p for p in ripe if not p.is_overdue]
+        in_time = {p.owner for p in mature if not self._has_surged(p)}
+        for pod in mature:
+            pod.is_overdue = self._has_surged(pod) and pod.owner not in in_time
+        self.maturing = [p for p in mature if p.is_overdue]
+        return late, [p for p in mature if not p.is_overdue]
+
+    def _has_surged(self, pod: LivePod) -> bool:
+        """Whether a pod of its owner's, one a node, is beside it."""
+        beside = (p for p in self.pods_on(pod.node) if p.owner == pod.owner and p is not pod)
+        return kind_in(pod.owner).is_per_node and any(not p.is_terminating for p in beside)
+
+    def _mature(self, pod: LivePod) -> None:
+        pod.is_maturing = False
+        if not (pod.is_terminating or pod.is_gone):
+            self.news.append(pod)
             self.round()
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -27,6 +27,7 @@ class Moment:
     old_not_ready: int
     new_ready: int
     new_starting: int
+    maturing: int  # of those Ready, the ones that aren't available yet
     held: dict[str, int]  # extended resources held by bound pods of the whole cluster
     held_by_workload: dict[str, int]
 
@@ -93,6 +94,7 @@ class Tally:
             old_not_ready=counts["old_waits"],
             new_ready=counts["new_ready"],
             new_starting=counts["new_waits"],
+            maturing=sum(1 for pod in simulation.maturing if pod.number in self._states),
             held=simulation.held(),
             held_by_workload=dict(+self._held),
         )

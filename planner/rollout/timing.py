@@ -19,10 +19,11 @@ _LONGEST_LEARNT_SECONDS = 3 * 3600.0  # a Ready condition that changed later was
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """Seconds a pod takes to become available, and to be gone; `source` says where the first comes from."""
+    """Seconds a pod takes to become Ready, then available, and to be gone; `source` says where the first comes from."""
 
     startup_seconds: float
     termination_seconds: float
+    min_ready_seconds: float = 0.0
     source: str
 
 
@@ -35,8 +36,9 @@ def learn_pace(
     """
     grace = float(workload.template.spec.termination_grace_period_seconds)
     ends = termination_seconds if termination_seconds is not None else grace
+    wait = float(workload.min_ready_seconds)
     if startup_seconds is not None:
-        return Pace(startup_seconds=startup_seconds, termination_seconds=ends, source="given")
+        return Pace(startup_seconds=startup_seconds, termination_seconds=ends, min_ready_seconds=wait, source="given")
     learnt = [
         pod.ready_at - pod.scheduled_at
         for pod in pods
@@ -46,11 +48,11 @@ def learn_pace(
         and 0 < pod.ready_at - pod.scheduled_at < _LONGEST_LEARNT_SECONDS
         and not any(c.restart_count for c in pod.containers)
     ]
-    wait = float(workload.min_ready_seconds)
     if not learnt:
-        return Pace(startup_seconds=DEFAULT_STARTUP_SECONDS + wait, termination_seconds=ends, source="default")
-    count = f"{len(learnt)} pod" + ("s" if len(learnt) != 1 else "")
-    return Pace(startup_seconds=median(learnt) + wait, termination_seconds=ends, source=f"learnt from {count}")
+        startup, source = DEFAULT_STARTUP_SECONDS, "default"
+    else:
+        startup, source = median(learnt), f"learnt from {len(learnt)} pod" + ("s" if len(learnt) != 1 else "")
+    return Pace(startup_seconds=startup, termination_seconds=ends, min_ready_seconds=wait, source=source)
 
 
 def seconds_of(pauses: Sequence[tuple[bool, bool]], pace: Pace) -> float:
@@ -64,7 +66,7 @@ def seconds_of(pauses: Sequence[tuple[bool, bool]], pace: Pace) -> float:
 def seconds_at(moments: Sequence[Moment], pace: Pace) -> list[float]:
     """Estimated seconds since the change for every moment; the one before the change is 0.
 
-    A tick lasts as long as the slowest of what goes on in it: starting pods, terminating pods.
+    A tick lasts as long as the slowest of what goes on in it: pods that start, become available, terminate.
     """
     times: list[float] = []
     elapsed = 0.0
@@ -75,6 +77,8 @@ def seconds_at(moments: Sequence[Moment], pace: Pace) -> list[float]:
                 waits.append(pace.startup_seconds)
             if previous.terminating:
                 waits.append(pace.termination_seconds)
+            if previous.maturing:
+                waits.append(pace.min_ready_seconds)
             elapsed += max(waits) if len(waits) > 1 else pace.startup_seconds
         times.append(elapsed)
     return times

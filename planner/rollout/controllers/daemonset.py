@@ -43,11 +43,11 @@ class NodeState(Enum):
 
     EMPTY = "empty"
     LEAVING = "leaving"  # only terminating ones
-    NEW_READY = "new ready"
+    NEW_READY = "new ready"  # ready: available, that is Ready for minReadySeconds
     NEW_WAITS = "new waits"
     OLD_READY = "old ready"
     OLD_WAITS = "old waits"
-    SURGING = "surging"  # a new one not Ready beside an old one that is
+    SURGING = "surging"  # a new one not available beside an old one that is Ready
     REPLACED = "replaced"  # two, of which the old one can go
 
 
@@ -60,6 +60,7 @@ class DaemonSetController:
     def __init__(self, workload: Workload, *, has_new_template: bool) -> None:
         self.workload = workload
         self.key = workload.key
+        self.min_ready_seconds = workload.min_ready_seconds
         self.has_new_template = has_new_template
         spec = workload.template.spec
         extra: tuple[Toleration, ...] = _ALWAYS_TOLERATED
@@ -146,13 +147,13 @@ class DaemonSetController:
         if new is None and old is None:
             return NodeState.LEAVING if pods else NodeState.EMPTY
         if new is not None and old is not None:
-            if new.is_ready or not old.is_ready:
+            if new.is_available or not old.is_ready:
                 return NodeState.REPLACED
             return NodeState.SURGING
         if new is not None:
-            return NodeState.NEW_READY if new.is_ready else NodeState.NEW_WAITS
+            return NodeState.NEW_READY if new.is_available else NodeState.NEW_WAITS
         assert old is not None
-        return NodeState.OLD_READY if old.is_ready else NodeState.OLD_WAITS
+        return NodeState.OLD_READY if old.is_available else NodeState.OLD_WAITS
 
     def _pair(self, pods: list[LivePod]) -> tuple[LivePod | None, LivePod | None]:
         """The standing pods of the new and of the old revision (`findUpdatedPodsOnNode`)."""
@@ -181,11 +182,13 @@ class DaemonSetController:
     def status(self, simulation: Simulation) -> dict[str, int]:
         self._begin(simulation)
         targets = self.targets(simulation)
-        updated = ready = current = 0
+        updated = ready = available = current = 0
         for node in targets:
             here = self._pods.get(node, [])
             current += bool(here)
-            ready += any(p.is_ready and not p.is_terminating for p in here)
+            standing = [p for p in here if not p.is_terminating]
+            ready += any(p.is_ready for p in standing)
+            available += any(p.is_available for p in standing)
             oldest = min(here, key=lambda p: (not p.is_ready, p.number), default=None)
             updated += oldest is not None and self._is_updated(oldest)
         return {
@@ -193,8 +196,8 @@ class DaemonSetController:
             "currentNumberScheduled": current,
             "updatedNumberScheduled": updated,
             "numberReady": ready,
-            "numberAvailable": ready,
-            "numberUnavailable": len(targets) - ready,
+            "numberAvailable": available,
+            "numberUnavailable": len(targets) - available,
             "numberMisscheduled": sum(1 for n, pods in self._pods.items() if pods and n not in self._target_set),
         }
 

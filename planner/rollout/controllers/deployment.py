@@ -33,6 +33,7 @@ class DeploymentController:
         self.workload = workload
         self.key = workload.key
         self.replicas = workload.replicas
+        self.min_ready_seconds = workload.min_ready_seconds
         self.strategy = workload.strategy
         self.old: list[ReplicaSetController] = []
         self.new: ReplicaSetController | None = None

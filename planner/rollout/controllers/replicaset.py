@@ -108,13 +108,7 @@ class ReplicaSetController:
         return self._status[3]
 
     def available(self, simulation: Simulation) -> int:
-        """Ready for ``minReadySeconds``: in ticks, since an earlier tick where that is more than 0."""
-        waits = self.min_ready_seconds > 0
-        return sum(
-            1
-            for p in self.active(simulation)
-            if p.is_ready and not (waits and p.number > 0 and p.ready_tick >= simulation.tick_number)
-        )
+        return sum(p.is_available for p in self.active(simulation))
 
     def sync(self, simulation: Simulation) -> bool:
         """`syncReplicaSet`: one batch of pods made, or the surplus deleted, or else the status written.

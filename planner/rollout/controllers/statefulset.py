@@ -27,6 +27,7 @@ class StatefulSetController:
         self.before = before
         self.key = workload.key
         self.replicas = workload.replicas
+        self.min_ready_seconds = workload.min_ready_seconds
         current = before.update_revision or before.current_revision or "current"
         self.current_revision = before.current_revision or current
         self.update_revision = NEW_REVISION if has_new_template else current
@@ -60,7 +61,7 @@ class StatefulSetController:
         return {
             "replicas": len(pods),
             "readyReplicas": len(ready),
-            "availableReplicas": len(ready),
+            "availableReplicas": sum(p.is_available for p in ready),
             "updatedReplicas": updated,
             "currentReplicas": current,
         }
@@ -92,13 +93,14 @@ class StatefulSetController:
                 busy = True
                 if not self.is_parallel:
                     return True
-            elif not self.is_parallel and (pod.is_terminating or not pod.is_ready):
+            elif not self.is_parallel and _is_unavailable(pod):
                 return busy
         condemned = sorted((p for o, p in by_ordinal.items() if o not in ordinals), key=lambda p: -p.ordinal)
+        broken = next((p for p in reversed(condemned) if _is_unavailable(p)), None)
         for pod in condemned:
+            if not self.is_parallel and _is_unavailable(pod) and (pod.is_terminating or pod is not broken):
+                return busy
             if pod.is_terminating:
-                if not self.is_parallel:
-                    return busy
                 continue
             simulation.delete(pod)
             if not self.is_parallel:
@@ -113,7 +115,7 @@ class StatefulSetController:
         targets = [by_ordinal[o] for o in range(start + self.replicas - 1, start - 1, -1) if o in by_ordinal]
         if self.max_unavailable is not None:
             allowed = max(1, scaled_value(self.max_unavailable, self.replicas, round_up=False))
-            room = allowed - sum(1 for p in targets if p.is_terminating or not p.is_ready)
+            room = allowed - sum(_is_unavailable(p) for p in targets)
             old = [p for p in targets if p.ordinal >= lowest and self._is_old(p) and not p.is_terminating]
             for pod in old[: max(0, room)]:
                 simulation.delete(pod)
@@ -124,7 +126,7 @@ class StatefulSetController:
             if self._is_old(pod) and not pod.is_terminating:
                 simulation.delete(pod)
                 return True
-            if pod.is_terminating or not pod.is_ready:
+            if _is_unavailable(pod):
                 return False
         return False
 
@@ -167,3 +169,8 @@ class StatefulSetController:
         )
         others = tuple(v for v in spec.volumes if v.name not in self.workload.claim_templates)
         return replace(spec, volumes=others + claims)
+
+
+def _is_unavailable(pod: LivePod) -> bool:
+    """`isUnavailable`."""
+    return pod.is_terminating or not pod.is_available
