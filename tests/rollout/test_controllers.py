@@ -179,7 +179,9 @@ def test_a_daemon_pod_that_waits_belongs_to_the_node_it_names() -> None:
 # ── minReadySeconds ──────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_pod_is_available_a_step_after_it_is_ready() -> None:
     one = pod_spec(gpus=1)
-    items = [node("n-0", gpus=2), deployment("worker", ["n-0"], one, strategy=rolling(1, 0), minReadySeconds=30)]
+    items: list[Item | list[Item]] = [
+        node("n-0", gpus=2), deployment("worker", ["n-0"], one, strategy=rolling(1, 0), minReadySeconds=30)
+    ]  # fmt: skip
     run = roll(*items)
     assert run.completed
     assert course(run) == [(2, 1, 0), (2, 2, 0), (2, 1, 1), (1, 1, 0)]
@@ -187,7 +189,7 @@ def test_a_pod_is_available_a_step_after_it_is_ready() -> None:
 
 
 def test_raised_min_ready_seconds_make_young_pods_unavailable() -> None:
-    items = [node("n-0"), deployment("worker", ["n-0"], pod_spec(), strategy=rolling(1, 0))]
+    items: list[Item | list[Item]] = [node("n-0"), deployment("worker", ["n-0"], pod_spec(), strategy=rolling(1, 0))]
     run = roll(*items, patch={"spec": {"minReadySeconds": 30}})
     assert (run.completed, run.ticks) == (True, 1)
 
