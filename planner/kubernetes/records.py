@@ -174,6 +174,27 @@ class HostPort:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityContext:
+    """What the Pod Security Standards look at in a pod's or a container's ``securityContext``; None: not given."""
+
+    is_privileged: bool = False
+    may_escalate: bool | None = None  # allowPrivilegeEscalation
+    added_capabilities: tuple[str, ...] = ()
+    dropped_capabilities: tuple[str, ...] = ()
+    proc_mount: str | None = None
+    run_as_non_root: bool | None = None
+    run_as_user: int | None = None
+    seccomp: str | None = None  # types of the profiles
+    app_armor: str | None = None
+    se_linux: tuple[str, str, str] | None = None  # type, user, role
+    is_host_process: bool = False  # Windows
+    sysctls: tuple[str, ...] = ()
+
+
+NO_SECURITY_CONTEXT = SecurityContext()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     name: str
     image: str = ""
@@ -188,6 +209,8 @@ class Container:
     liveness_probe: Probe | None = None
     has_pre_stop: bool = False
     resource_claims: tuple[str, ...] = ()  # names of entries in PodSpec.resource_claims
+    security: SecurityContext = NO_SECURITY_CONTEXT
+    handler_hosts: tuple[str, ...] = ()  # other hosts that its probes and lifecycle hooks ask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +256,11 @@ class PodSpec:
     priority: int | None = None  # set on pods by admission; on templates only when written there
     preemption_policy: str | None = None  # PreemptLowerPriority | Never
     host_network: bool = False
+    host_pid: bool = False
+    host_ipc: bool = False
+    host_users: bool = True  # False: the pod has a user namespace of its own
+    os: str = ""  # "windows", "linux" or not given
+    security: SecurityContext = NO_SECURITY_CONTEXT
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodClaim, ...] = ()
     scheduler_name: str = "default-scheduler"

@@ -17,7 +17,7 @@ from planner.kubernetes.kinds import kind_called, kind_in
 from planner.kubernetes.records import Labels, LabelSelector, Pod, PodSpec, ReplicaSet, Snapshot, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import scaled_value
-from planner.rollout.admission import Admission, Refusal
+from planner.rollout.admission import Admission, Refusal, Rules, claim_usage
 from planner.rollout.ownership import pods_by_node, pods_by_owner
 from planner.rollout.queueing_hints import Event
 from planner.scheduling.cluster import Cluster
@@ -105,7 +105,7 @@ class Simulation:
         self.state = State(cluster)
         self.random = Random(seed)
         self.scheduler = Scheduler(self.state, seed + 1, self.pods_on, self.budgets)
-        self.admission = Admission(self.snapshot)
+        self.admission = Admission(cluster.remember("admission", lambda: Rules(cluster.snapshot)))
         self.never_ready = never_ready or (lambda _: False)
         self.now = self.snapshot.taken_at
         self.tick_number = -1
@@ -117,6 +117,8 @@ class Simulation:
         self.terminating: list[LivePod] = []
         self.maturing: list[LivePod] = []  # Ready, and not yet for minReadySeconds
         self.refusals: dict[str, Refusal] = {}  # owner's key → the API server's last refusal
+        self.claim_refusals: dict[int, Refusal] = {}  # number of a pod → why a claim of its isn't made
+        self._without_claims: list[LivePod] = []
         self.preempted: list[LivePod] = []
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound
@@ -197,6 +199,8 @@ class Simulation:
                     self.starting.append(live)
         elif not live.is_terminating:
             live.is_gated = bool(pod.spec.scheduling_gates) or bool(self._missing(shape))
+            live.claims_made = len(pod.claim_names)
+            self._make_claims(live)
             nominated = self.cluster.node_index.get(pod.nominated_node_name, NOWHERE)
             if nominated != NOWHERE:
                 self.scheduler.nominate(live, nominated)
@@ -357,10 +361,65 @@ class Simulation:
         )
         pod.is_gated = bool(shape.spec.scheduling_gates) or bool(self._missing(shape))
         pod.never_ready = self.never_ready(pod)
+        self._make_claims(pod)
         self.pods.setdefault(owner, []).append(pod)
         self.news.append(pod)
         self._enqueue(pod)
         return pod
+
+    def make_object(self, owner: str, kind: str, namespace: str, name: str, counted: dict[str, int]) -> bool:
+        """Make an object that isn't a pod; whether the API server takes it (`refusals` says why not)."""
+        refusal = self.admission.object_refusal(kind, namespace, name, counted)
+        if refusal:
+            self.refusals[owner] = refusal
+            return False
+        self.refusals.pop(owner, None)
+        self.admission.charge_object(namespace, counted)
+        return True
+
+    # ── claims made from templates ──────────────────────────────────────────────────────────────────────────────────
+    def _make_claims(self, pod: LivePod) -> None:
+        """The ResourceClaims of a pod's templates, which a quota may refuse: the pod then is there and never tried.
+
+        Source: kubernetes `pkg/controller/resourceclaim/controller.go` `handleClaim`.
+        """
+        for counted in self._claims_of(pod)[pod.claims_made :]:
+            refusal = self.admission.object_refusal("ResourceClaim", pod.namespace, pod.name, counted)
+            if refusal:
+                self.claim_refusals[pod.number] = refusal
+                self._without_claims.append(pod)
+                pod.is_gated = True
+                return
+            self.admission.charge_object(pod.namespace, counted)
+            pod.claims_made += 1
+        if self.claim_refusals.pop(pod.number, None):
+            pod.is_gated = bool(pod.shape.spec.scheduling_gates) or bool(self._missing(pod.shape))
+
+    def _drop_claims(self, pod: LivePod) -> None:
+        """Claims go with the pod they were made for; pods that had to do without get theirs."""
+        if not pod.claims_made:
+            return
+        for counted in self._claims_of(pod)[: pod.claims_made]:
+            self.admission.charge_object(pod.namespace, counted, -1)
+        waiting, self._without_claims = self._without_claims, []
+        for other in waiting:
+            if not (other.is_gone or other.is_terminating):
+                self._make_claims(other)
+
+    def _claims_of(self, pod: LivePod) -> list[dict[str, int]]:
+        """What each claim made from a template of the pod counts against quotas."""
+        references = pod.shape.spec.resource_claims
+        if not references:
+            return []
+        templates = self.cluster.remember(
+            "claim-usage",
+            lambda: {
+                (one.namespace, one.name): claim_usage(self.snapshot, one.spec)
+                for one in self.snapshot.resource_claim_templates
+            },
+        )
+        wanted = ((pod.namespace, one.resource_claim_template_name or "") for one in references)
+        return [templates[key] for key in wanted if key in templates]
 
     def _shape(self, namespace: str, labels: Labels, spec: PodSpec, selector: LabelSelector | None) -> Shape:
         """The shape of a new pod as admitted; templates are few, so looked up by identity first."""
@@ -395,6 +454,7 @@ class Simulation:
         self.news.append(pod)
         self.pods[pod.owner].remove(pod)
         self.admission.charge(pod.namespace, pod.shape.spec, -1)
+        self._drop_claims(pod)
         if pod.nominated != NOWHERE:
             self._release_nomination(pod)
         if pod.is_bound:

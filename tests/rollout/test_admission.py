@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planner.kubernetes.records import Container, FrozenMap, PodSpec
-from planner.rollout.admission import Admission, pod_limits, quota_covers, usage
+from planner.rollout.admission import Admission, Rules, pod_limits, quota_covers, usage
 from tests.capacity.clusters import Item, node, snapshot
 
 GIB = 2**30
@@ -34,7 +34,7 @@ def limit_range(**item: Any) -> Item:
 
 
 def admission(*items: Item) -> Admission:
-    return Admission(snapshot(node("n-0"), *items))
+    return Admission(Rules(snapshot(node("n-0"), *items)))
 
 
 def refused(found: Admission, asked: PodSpec, namespace: str = "ml") -> str:

@@ -21,6 +21,7 @@ from planner.kubernetes.records import (  # fmt: skip
 )
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
 from planner.kubernetes.shares import rolling_limits
+from planner.rollout.admission import object_count
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod
@@ -62,6 +63,7 @@ class DaemonSetController:
         self.key = workload.key
         self.min_ready_seconds = workload.min_ready_seconds
         self.has_new_template = has_new_template
+        self._made_revision = False
         spec = workload.template.spec
         extra: tuple[Toleration, ...] = _ALWAYS_TOLERATED
         if spec.host_network:
@@ -218,12 +220,23 @@ class DaemonSetController:
     def sync(self, simulation: Simulation) -> bool:
         """`updateDaemonSet`: a refused pod is an error, with which the rolling update isn't reached."""
         self._begin(simulation)
+        if not self._has_revision(simulation):
+            return False
         made, was_refused = self._fill(simulation)
         busy = self._prune(simulation) or made
         if self.workload.strategy.kind != "OnDelete" and not was_refused:
             self._refresh(simulation)
             busy |= self._roll(simulation)
         return busy
+
+    def _has_revision(self, simulation: Simulation) -> bool:
+        """As a StatefulSet's (`constructHistory`)."""
+        if self.has_new_template and not self._made_revision:
+            name, counted = f"{self.workload.name}-{NEW_HASH}", object_count("controllerrevisions.apps")
+            where = self.workload.namespace
+            self._made_revision = simulation.make_object(self.key, "ControllerRevision", where, name, counted)
+            return self._made_revision
+        return True
 
     def _fill(self, simulation: Simulation) -> tuple[bool, bool]:
         """`podsShouldBeOnNode`: a pod on every target node without; where one is terminating, only a surging DaemonSet

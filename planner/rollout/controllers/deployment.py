@@ -5,8 +5,10 @@ Source: kubernetes `pkg/controller/deployment/{rolling,recreate,sync}.go` and `u
 
 from __future__ import annotations
 
+from planner.kubernetes.kinds import REPLICA_SET
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
+from planner.rollout.admission import object_count
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
@@ -87,12 +89,18 @@ class DeploymentController:
         wanted = sum(s.replicas for s in self.all_sets())
         return {
             "replicas": total,
-            "updatedReplicas": len(self.new.active(simulation)) if self.new else 0,
+            "updatedReplicas": self._updated(simulation),
             "readyReplicas": sum(1 for _, p in active if p.is_ready),
             "availableReplicas": available,
             "unavailableReplicas": max(0, wanted - available),
             "terminatingReplicas": sum(1 for p in self.all_pods(simulation) if p.is_terminating),
         }
+
+    def _updated(self, simulation: Simulation) -> int:
+        if self.new is not None:
+            return len(self.new.active(simulation))
+        # a status isn't written as long as the ReplicaSet isn't made
+        return self.workload.updated_replicas if self.key in simulation.refusals else 0
 
     def is_complete(self, simulation: Simulation) -> bool:
         """`DeploymentComplete`."""
@@ -183,9 +191,13 @@ class DeploymentController:
         allowed = to_add - added
         return min(fraction, allowed) if to_add > 0 else max(fraction, allowed)
 
-    def _make_new(self, simulation: Simulation, replicas: int) -> ReplicaSetController:
+    def _make_new(self, simulation: Simulation, replicas: int) -> bool:
+        """The new ReplicaSet, unless a quota refuses it; whether it was made."""
         workload = self.workload
         name = f"{workload.name}-{NEW_HASH}"
+        counted = object_count("replicasets.apps")
+        if not simulation.make_object(self.key, REPLICA_SET.name, workload.namespace, name, counted):
+            return False
         labels = FrozenMap({**workload.template.labels, POD_TEMPLATE_HASH: NEW_HASH})
         selector = workload.selector
         new = ReplicaSetController(
@@ -208,14 +220,13 @@ class DeploymentController:
         )
         self.new = new
         simulation.controllers[new.key] = new
-        return new
+        return True
 
     def _roll(self, simulation: Simulation) -> bool:
         """`rolloutRolling`, one write a sync."""
         if self.new is None:
             total = sum(s.replicas for s in self.old)
-            self._make_new(simulation, max(0, min(self.replicas, self.replicas + self.surge - total)))
-            return True
+            return self._make_new(simulation, max(0, min(self.replicas, self.replicas + self.surge - total)))
         return self._scale_up_new() or self._scale_down_old(simulation)
 
     def _scale_up_new(self) -> bool:
@@ -278,8 +289,7 @@ class DeploymentController:
         if any(s.pods(simulation) for s in self.old):
             return False
         if self.new is None:
-            self._make_new(simulation, self.replicas)
-            return True
+            return self._make_new(simulation, self.replicas)
         return self._set(self.new, self.replicas)
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from planner.kubernetes.records import FrozenMap, PodSpec, Volume, Workload
 from planner.kubernetes.shares import scaled_value
+from planner.rollout.admission import object_count
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
@@ -32,6 +33,7 @@ class StatefulSetController:
         self.current_revision = before.current_revision or current
         self.update_revision = NEW_REVISION if has_new_template else current
         self.partition = workload.strategy.partition
+        self._made_revision = False
         self.is_parallel = workload.pod_management_policy == "Parallel"
         self.max_unavailable = workload.strategy.max_unavailable
 
@@ -79,6 +81,8 @@ class StatefulSetController:
         return sum(1 for p in self.all_pods(simulation) if p.is_ready and not p.is_terminating) >= self.replicas
 
     def sync(self, simulation: Simulation) -> bool:
+        if not self._has_revision(simulation):
+            return False
         start = self.workload.start_ordinal
         by_ordinal = {p.ordinal: p for p in self.all_pods(simulation)}
         ordinals = range(start, start + self.replicas)
@@ -109,6 +113,16 @@ class StatefulSetController:
         if self.workload.strategy.kind == "OnDelete":
             return busy
         return self._update(simulation, by_ordinal, start) or busy
+
+    def _has_revision(self, simulation: Simulation) -> bool:
+        """Whether the new revision's ControllerRevision is there, or was made; nothing is done as long as a quota
+        refuses it (`performUpdate`)."""
+        if self.update_revision == NEW_REVISION and not self._made_revision:
+            name, counted = f"{self.workload.name}-{NEW_REVISION}", object_count("controllerrevisions.apps")
+            where = self.workload.namespace
+            self._made_revision = simulation.make_object(self.key, "ControllerRevision", where, name, counted)
+            return self._made_revision
+        return True
 
     def _update(self, simulation: Simulation, by_ordinal: dict[int, LivePod], start: int) -> bool:
         lowest = start + self.partition
