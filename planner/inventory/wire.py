@@ -526,6 +526,16 @@ class Ordinals(Wire):
     start: Count | None = None
 
 
+class _TemplateOnly(Wire):
+    template: dict[str, Any] | None = None
+
+
+class Templated(Wire):
+    """A workload of which only the pod template matters, whole and undecoded."""
+
+    spec: _TemplateOnly | None = None
+
+
 class WorkloadSpec(Wire):
     """The specs of Deployment, ReplicaSet, StatefulSet, DaemonSet and Job together."""
 

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from planner.kubernetes.kinds import REPLICA_SET, Kind, kind_called
+from planner.vocabulary import POD_TEMPLATE_HASH
 
 V = TypeVar("V")
 
@@ -361,12 +362,24 @@ class Node:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
     """A pod template. `manifest` is its JSON (a ``PodTemplateSpec``) cut down to the kept fields, so that a patch can
-    be merged into it; ``command`` and ``args`` are not among them."""
+    be merged into it, with digests for the rest; ReplicaSets' have none. `unread` is a digest of all that the template
+    says beyond the record's fields (environment, arguments, …), comparable within one process."""
 
     labels: Labels
     spec: PodSpec
     annotations: Labels = EMPTY
     manifest: bytes = b"{}"
+    unread: str = ""
+
+    def makes_the_same_pods(self, other: Template) -> bool:
+        """`EqualIgnoreHash` (kubernetes `pkg/controller/deployment/util/deployment_util.go`)."""
+        mine, theirs = ({**one.labels, POD_TEMPLATE_HASH: ""} for one in (self, other))
+        return (
+            mine == theirs
+            and self.spec == other.spec
+            and self.annotations == other.annotations
+            and self.unread == other.unread
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from planner.kubernetes.records import (  # fmt: skip
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import object_count
+from planner.rollout.controllers import revisions
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod
@@ -53,16 +54,21 @@ class NodeState(Enum):
 
 
 class DaemonSetController:
-    """One DaemonSet during a rollout."""
+    """One DaemonSet during a rollout.
+
+    `revision` is the hash of the revision its pods shall have, where there are pods that have it; "": with a new template
+    none has it, else all have.
+    """
 
     replicas: int | None = None  # it has no scale
     retry_at: float | None = None
 
-    def __init__(self, workload: Workload, *, has_new_template: bool) -> None:
+    def __init__(self, workload: Workload, *, has_new_template: bool, revision: str = "") -> None:
         self.workload = workload
         self.key = workload.key
         self.min_ready_seconds = workload.min_ready_seconds
         self.has_new_template = has_new_template
+        self.revision = revision
         self._made_revision = False
         spec = workload.template.spec
         extra: tuple[Toleration, ...] = _ALWAYS_TOLERATED
@@ -84,7 +90,13 @@ class DaemonSetController:
     def start(
         cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
     ) -> DaemonSetController:
-        return cls(workload, has_new_template=has_new_template)
+        if not has_new_template or before is None:
+            return cls(workload, has_new_template=has_new_template, revision=revisions.newest(simulation, workload))
+        again = revisions.used_again(simulation, before, workload)
+        controller = cls(workload, has_new_template=True, revision=again)
+        for pod in controller.all_pods(simulation):
+            pod.is_new = bool(again) and pod.revision == again
+        return controller
 
     def owners(self) -> tuple[str, ...]:
         return (self.key,)
@@ -109,7 +121,7 @@ class DaemonSetController:
         return simulation.pods_of(self.key, self.workload.uid)
 
     def _is_updated(self, pod: LivePod) -> bool:
-        return pod.is_new or not self.has_new_template
+        return pod.is_new or (pod.revision == self.revision if self.revision else not self.has_new_template)
 
     def limits(self, simulation: Simulation) -> tuple[int, int]:
         return rolling_limits(self.workload, len(self.targets(simulation)))
@@ -231,7 +243,7 @@ class DaemonSetController:
 
     def _has_revision(self, simulation: Simulation) -> bool:
         """As a StatefulSet's (`constructHistory`)."""
-        if self.has_new_template and not self._made_revision:
+        if self.has_new_template and not self.revision and not self._made_revision:
             name, counted = f"{self.workload.name}-{NEW_HASH}", object_count("controllerrevisions.apps")
             where = self.workload.namespace
             self._made_revision = simulation.make_object(self.key, "ControllerRevision", where, name, counted)
@@ -320,6 +332,7 @@ class DaemonSetController:
             None,
             is_new=self.has_new_template,
             ordinal=node,
+            revision=self.revision or NEW_HASH,
         )
         return pod is not None
 

@@ -26,12 +26,19 @@ class DeploymentController:
     workload : Workload
         The Deployment with the change in it.
     has_new_template : bool
-        Whether the change makes a new revision; otherwise the newest ReplicaSet is the current one.
+        Whether the change makes another template.
+    was_paused : bool
+        Whether the Deployment was paused before: then its template may have changed without a ReplicaSet for it.
+
+    The current ReplicaSet is the oldest with the Deployment's template, whatever its age (`FindNewReplicaSet`): that is
+    how an undo uses one again.
     """
 
     retry_at: float | None = None  # its own writes aren't refused; those of its ReplicaSets are
 
-    def __init__(self, simulation: Simulation, workload: Workload, *, has_new_template: bool) -> None:
+    def __init__(
+        self, simulation: Simulation, workload: Workload, *, has_new_template: bool, was_paused: bool = False
+    ) -> None:
         self.workload = workload
         self.key = workload.key
         self.replicas = workload.replicas
@@ -40,13 +47,17 @@ class DeploymentController:
         self.old: list[ReplicaSetController] = []
         self.new: ReplicaSetController | None = None
         known = sets_by_owner(simulation.cluster).get(workload.uid, [])
-        newest = max(known, key=_revision, default=None)
+        equal = [one for one in known if one.template.makes_the_same_pods(workload.template)]
+        current = min(equal, key=lambda one: (one.created_at or 0.0, one.name), default=None)
+        if current is None and not has_new_template and not was_paused:
+            current = max(known, key=_revision, default=None)
         for replica_set in known:
-            is_new = replica_set is newest and not has_new_template
             controller = self._controller(replica_set)
             simulation.controllers[controller.key] = controller
-            if is_new:
+            if replica_set is current:
                 self.new = controller
+                if has_new_template:
+                    controller.adopt(simulation)
             else:
                 self.old.append(controller)
         self.surge, self.unavailable = rolling_limits(workload)
@@ -55,7 +66,8 @@ class DeploymentController:
     def start(
         cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
     ) -> DeploymentController:
-        return cls(simulation, workload, has_new_template=has_new_template)
+        was_paused = before is not None and before.is_paused
+        return cls(simulation, workload, has_new_template=has_new_template, was_paused=was_paused)
 
     def owners(self) -> tuple[str, ...]:
         return tuple(s.key for s in self.all_sets())

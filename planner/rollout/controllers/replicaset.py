@@ -94,6 +94,12 @@ class ReplicaSetController:
             related=related,
         )
 
+    def adopt(self, simulation: Simulation) -> None:
+        """Its pods are those of the revision that the change makes."""
+        self.is_new = True
+        for pod in self.pods(simulation):
+            pod.is_new = True
+
     def pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, terminating ones included."""
         return simulation.pods_of(self.key, self.uid)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from planner.kubernetes.records import FrozenMap, PodSpec, Volume, Workload
 from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import object_count
+from planner.rollout.controllers import revisions
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
@@ -19,11 +20,12 @@ NEW_REVISION = "new"
 
 
 class StatefulSetController:
-    """One StatefulSet during a rollout. `before` is what its old revision looks like."""
+    """One StatefulSet during a rollout. `before` is what its old revision looks like, `again` the hash of a revision
+    that a change goes back to."""
 
     retry_at: float | None = None
 
-    def __init__(self, workload: Workload, before: Workload, *, has_new_template: bool) -> None:
+    def __init__(self, workload: Workload, before: Workload, *, has_new_template: bool, again: str = "") -> None:
         self.workload = workload
         self.before = before
         self.key = workload.key
@@ -31,7 +33,8 @@ class StatefulSetController:
         self.min_ready_seconds = workload.min_ready_seconds
         current = before.update_revision or before.current_revision or "current"
         self.current_revision = before.current_revision or current
-        self.update_revision = NEW_REVISION if has_new_template else current
+        self.update_revision = (again or NEW_REVISION) if has_new_template else current
+        self.is_changed = has_new_template
         self.partition = workload.strategy.partition
         self._made_revision = False
         self.is_parallel = workload.pod_management_policy == "Parallel"
@@ -41,7 +44,13 @@ class StatefulSetController:
     def start(
         cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
     ) -> StatefulSetController:
-        return cls(workload, before or workload, has_new_template=has_new_template and before is not None)
+        if before is None or not has_new_template:
+            return cls(workload, before or workload, has_new_template=False)
+        again = revisions.used_again(simulation, before, workload)
+        controller = cls(workload, before, has_new_template=True, again=again)
+        for pod in controller.all_pods(simulation):
+            pod.is_new = pod.revision == again
+        return controller
 
     def owners(self) -> tuple[str, ...]:
         return (self.key,)
@@ -168,7 +177,7 @@ class StatefulSetController:
             labels,
             self._with_claims(template.spec, name),
             self.workload.selector,
-            is_new=not is_old and self.update_revision == NEW_REVISION,
+            is_new=not is_old and self.is_changed,
             ordinal=ordinal,
             revision=revision,
         )
