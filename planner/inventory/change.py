@@ -32,7 +32,6 @@ from planner.kubernetes.records import (
     Requirement,
     Severity,
     Strategy,
-    Template,
     Workload,
 )
 from planner.vocabulary import is_extended_resource
@@ -113,19 +112,13 @@ def apply_change(workload: Workload, change: WorkloadChange) -> tuple[Workload, 
     changed = _scaled(changed, change.replicas)
     changed = replace(changed, strategy=_strategy(changed, change))
     check_workload(workload, changed)
-    if change.new_revision and not change.patch:
-        changed = replace(changed, template=_restarted(changed.template))
-    return changed, has_new_template(workload, changed), tuple(findings)
+    is_restart = change.new_revision and not change.patch
+    return changed, is_restart or has_new_template(workload, changed), tuple(findings)
 
 
 def has_new_template(before: Workload, after: Workload) -> bool:
     """Whether the pod templates differ; ``"1"`` and ``"1000m"`` are the same."""
     return not before.template.makes_the_same_pods(after.template)
-
-
-def _restarted(template: Template) -> Template:
-    """With an annotation that no template had before, as ``kubectl rollout restart`` writes it."""
-    return replace(template, unread=f"{template.unread}, restarted")
 
 
 # ── the workload as a document, and back ─────────────────────────────────────────────────────────────────────────────

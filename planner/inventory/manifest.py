@@ -145,7 +145,8 @@ def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[A
         document["metadata"][field] |= metadata.get(field) or {}
     after = read_changed(before, document)
     check_workload(before, after)
-    return AppliedWorkload(before=before, after=after, has_new_template=has_new_template(before, after)), []
+    is_new = before.traits.rolls_out and has_new_template(before, after)
+    return AppliedWorkload(before=before, after=after, has_new_template=is_new), []
 
 
 def _namesakes(new: Workload, snapshot: Snapshot) -> list[Finding]:

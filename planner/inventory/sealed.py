@@ -2,7 +2,8 @@
 
 Every value that the wire structs skip (environment, arguments, mounts, other annotations, …) becomes a digest in its place.
 So a patch can be merged into a template whose values nobody holds, and two templates can be compared in full. The key is
-made anew in each process and never leaves it: a digest says that two values are equal, not what they are.
+drawn anew in each process (`planner.sources`) and never leaves it: a digest says that two values are equal, not what they
+are.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from hashlib import blake2b
-from secrets import token_bytes
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -21,7 +21,7 @@ import msgspec
 from planner.inventory import wire
 
 Object = dict[str, Any]
-_KEY = token_bytes(32)
+_key = bytes(32)
 _SEALED = re.compile("\0[0-9a-f]{16}\\Z")
 _APART = {"command": "headroom.dev/command", "args": "headroom.dev/args"}
 """Decoded to see how a process is started and then dropped: the digests stand beside them."""
@@ -30,7 +30,6 @@ _METADATA_KEPT = frozenset({"labels", "annotations"})
 _DEFAULTS: dict[str, tuple[Any, ...]] = {
     "terminationMessagePath": ("/dev/termination-log",),
     "terminationMessagePolicy": ("File",),
-    "imagePullPolicy": ("IfNotPresent", "Always"),
     "dnsPolicy": ("ClusterFirst",),
     "enableServiceLinks": (True,),
     "scheme": ("HTTP",),
@@ -46,9 +45,15 @@ _DEFAULTS: dict[str, tuple[Any, ...]] = {
 }
 
 
+def use_key(key: bytes) -> None:
+    """Seal with this key from now on; before anything is read, since digests of two keys can't be compared."""
+    global _key  # noqa: PLW0603 - the one thing of a process that no value may hold
+    _key = key
+
+
 def _digest(value: Any) -> str:
     text = json.dumps(value, sort_keys=True)
-    return "\0" + blake2b(text.encode(), digest_size=8, key=_KEY).hexdigest()
+    return "\0" + blake2b(text.encode(), digest_size=8, key=_key).hexdigest()
 
 
 def _hide(value: Any) -> Any:
@@ -130,24 +135,29 @@ def _hidden(value: Any, type_: type[msgspec.Struct] | None) -> Any:
         parts = [_hidden(one, type_) for one in value]
         return parts if any(part is not None for part in parts) else None
     if not isinstance(value, dict):
-        return value if type_ is None and value not in (None, _EMPTY_TEXT) else None
+        return value if type_ is None else None
     fields = _kept(type_) if type_ is not None else {}
     found = {}
     for key, one in value.items():
         if (key in fields and fields[key] is None) or key in _APART or key == "serviceAccount":
             continue
         part = _hidden(one, fields.get(key))
-        if part is not None and not (isinstance(part, str) and part in _default_digests(key)):
+        if part is not None and not (isinstance(part, str) and _is_default(key, part, value)):
             found[key] = part
     return found or None
 
 
-_EMPTY_TEXT = _digest("")
+def _is_default(key: str, digest: str, beside: Object) -> bool:
+    """Whether a sealed value is what the API server would have filled in."""
+    if key == "imagePullPolicy":
+        return digest == _digest(_default_pull_policy(str(beside.get("image") or "")))
+    return digest == _digest("") or any(digest == _digest(one) for one in _DEFAULTS.get(key, ()))
 
 
-@cache
-def _default_digests(key: str) -> frozenset[str]:
-    return frozenset(_digest(one) for one in _DEFAULTS.get(key, ()))
+def _default_pull_policy(image: str) -> str:
+    name, at, _ = image.partition("@")
+    _, colon, tag = name.rpartition("/")[2].partition(":")
+    return "Always" if tag == "latest" or not (colon or at) else "IfNotPresent"
 
 
 def _unrecorded(template: wire.PodTemplate) -> list[Any]:

@@ -58,7 +58,10 @@ def test_scaling_in_proportion(
             **first["metadata"], "name": f"worker-{9 - age}", "uid": f"rs-{age}", "annotations": annotations,
             "creationTimestamp": f"2026-01-01T0{9 - age}:00:00Z",
         }  # fmt: skip
-        sets.append({**first, "metadata": metadata, "spec": {**first["spec"], "replicas": size}})
+        spec = {**first["spec"], "replicas": size}
+        if age or new is None:
+            spec["template"] = {**spec["template"], "spec": pod_spec(hostname=f"of-revision-{age}")}
+        sets.append({**first, "metadata": metadata, "spec": spec})
     found = snapshot(node("n-0"), base, sets)
     simulation = Simulation(Cluster(found))
     workload = found.workload(WORKER)

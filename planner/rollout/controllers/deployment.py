@@ -27,8 +27,9 @@ class DeploymentController:
         The Deployment with the change in it.
     has_new_template : bool
         Whether the change makes another template.
-    was_paused : bool
-        Whether the Deployment was paused before: then its template may have changed without a ReplicaSet for it.
+    before : Workload or None
+        The Deployment as it was. One that was paused may have a template without a ReplicaSet for it; one with the same
+        template is restarted.
 
     The current ReplicaSet is the oldest with the Deployment's template, whatever its age (`FindNewReplicaSet`): that is
     how an undo uses one again.
@@ -37,7 +38,7 @@ class DeploymentController:
     retry_at: float | None = None  # its own writes aren't refused; those of its ReplicaSets are
 
     def __init__(
-        self, simulation: Simulation, workload: Workload, *, has_new_template: bool, was_paused: bool = False
+        self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None
     ) -> None:
         self.workload = workload
         self.key = workload.key
@@ -47,9 +48,10 @@ class DeploymentController:
         self.old: list[ReplicaSetController] = []
         self.new: ReplicaSetController | None = None
         known = sets_by_owner(simulation.cluster).get(workload.uid, [])
-        equal = [one for one in known if one.template.makes_the_same_pods(workload.template)]
+        is_restart = has_new_template and before is not None and before.template.makes_the_same_pods(workload.template)
+        equal = [one for one in known if not is_restart and one.template.makes_the_same_pods(workload.template)]
         current = min(equal, key=lambda one: (one.created_at or 0.0, one.name), default=None)
-        if current is None and not has_new_template and not was_paused:
+        if current is None and not has_new_template and not (before is not None and before.is_paused):
             current = max(known, key=_revision, default=None)
         for replica_set in known:
             controller = self._controller(replica_set)
@@ -66,8 +68,7 @@ class DeploymentController:
     def start(
         cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
     ) -> DeploymentController:
-        was_paused = before is not None and before.is_paused
-        return cls(simulation, workload, has_new_template=has_new_template, was_paused=was_paused)
+        return cls(simulation, workload, has_new_template=has_new_template, before=before)
 
     def owners(self) -> tuple[str, ...]:
         return tuple(s.key for s in self.all_sets())
