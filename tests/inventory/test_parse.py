@@ -658,3 +658,20 @@ def test_any_damage_costs_one_object_and_is_told(data: st.DataObject, sample: Ob
 def test_frozen_defaults_are_shared() -> None:
     assert read_pod().annotations is EMPTY
     assert isinstance(read_pod().labels, FrozenMap)
+
+
+@pytest.mark.parametrize(
+    ("allocated", "reason", "expected"),
+    [
+        ({"cpu": "2"}, "Infeasible", 2_000),
+        ({"cpu": "2"}, "Deferred", 3_500),
+        ({"cpu": "4"}, "", 4_000),  # being made smaller: what it had counts until the kubelet has taken it away
+        ({"cpu": "3500m"}, "", 3_500),
+    ],
+)
+def test_while_a_pod_is_resized_what_is_allocated_counts(allocated: Object, reason: str, expected: int) -> None:
+    one = pod(containers=[container(resources={"requests": {"cpu": "3500m"}})])
+    state = {"name": "main", "resources": {"requests": allocated}, "allocatedResources": allocated}
+    pending = [{"type": "PodResizePending", "status": "True", "reason": reason}] if reason else []
+    one["status"] = {**one.get("status", {}), "containerStatuses": [state], "conditions": pending}
+    assert read(one).pods[0].spec.containers[0].requests == {"cpu": expected}
