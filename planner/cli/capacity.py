@@ -140,7 +140,7 @@ def _print(answer: CapacityAnswer, typed: list[Fit], texts: tuple[str, ...]) -> 
 
 def _fit_row(one: Fit) -> Row:
     number = f"{one.count:,}" + ("+" if one.is_at_least else "")
-    stops = ", ".join(f"{n} {reason}" for n, reason in one.obstacles[:2])
+    stops = ", ".join(map(str, one.obstacles[:2]))
     if one.quota_limit is not None and one.quota_limit < one.count:
         stops += f"; quota {one.quota} lets in {one.quota_limit}"
     return {"shape": one.shape, "more": number, "then": stops}

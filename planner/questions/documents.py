@@ -148,7 +148,7 @@ def fit_rows(fits: Sequence[Fit]) -> list[dict[str, Any]]:
             "fits": one.count,
             "at_least": one.is_at_least,
             "quota_lets_in": one.quota_limit,
-            "stops": "; ".join(f"{number} nodes {reason}" for number, reason in one.obstacles),
+            "stops": "; ".join(map(str, one.obstacles)),
             "where": "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),
         }
         for one in fits

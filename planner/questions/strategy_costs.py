@@ -343,7 +343,7 @@ def price_strategies(
     read = f"{price.machine_type} in {price.region_id}, as of {price.as_of}" if price and price.as_of else "not known"
     return StrategyCosts(
         workload=needs.workload,
-        sentence=_headline(strategies) if needs.gpus_per_pod else "",
+        sentence=_headline(strategies, terms) if needs.gpus_per_pod else "",
         notes=tuple(_notes(needs, terms, price)),
         strategies=strategies,
         terms=terms,
@@ -463,11 +463,11 @@ def _compared(strategies: tuple[StrategyPrice, ...]) -> tuple[StrategyPrice | No
     return min(spare, key=rank, default=None), min(none, key=rank, default=None)
 
 
-def _headline(strategies: tuple[StrategyPrice, ...]) -> str:
+def _headline(strategies: tuple[StrategyPrice, ...], terms: SpareTerms) -> str:
     spare, none = _compared(strategies)
     if spare is None or spare.cost is None:
         return none.cost.sentence if none and none.cost else "No strategy completes, and more nodes don't help."
-    return compare_strategies(spare.cost, none.cost) if none and none.cost else spare.cost.sentence
+    return compare_strategies(spare.cost, none.cost, terms) if none and none.cost else spare.cost.sentence
 
 
 # ── a remedy's node ──────────────────────────────────────────────────────────────────────────────────────────────────

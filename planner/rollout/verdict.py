@@ -20,7 +20,7 @@ from planner.scheduling.devices import device_demand
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, Static
-from planner.vocabulary import is_extended_resource
+from planner.vocabulary import PODS, is_extended_resource
 
 _REFUSALS = {
     Fails.PORTS: Reason.HOST_PORT,
@@ -119,7 +119,7 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
     if not refusal.quota:
         return Explanation(
             reason=Reason.ADMISSION,
-            sentence=f"stuck: the API server refuses the new pods: {refusal.message.split('forbidden: ', 1)[-1]}",
+            sentence=f"stuck: the API server refuses the new pods: {refusal.problem}",
             quota_message=refusal.message,
         )
     name = f"ResourceQuota {refusal.quota}"
@@ -196,16 +196,13 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
                 scheduler_message=message,
             )
     where = _where(run, matching)
-    short: Counter[str] = Counter()
-    lacking = np.flatnonzero(matching & (codes == Fails.RESOURCES))
-    if len(lacking):
-        short, _ = insufficient(state, shape, lacking)
-    names = tuple(r.removeprefix("Insufficient ") for r in short if r.startswith("Insufficient "))
+    short, _ = insufficient(state, shape, np.flatnonzero(matching & (codes == Fails.RESOURCES)))
+    names = tuple(name for name in short if name != PODS)
     decisive = Counter(codes[matching].tolist())
     decisive.pop(Fails.NOTHING, None)
     commonest = decisive.most_common(1)[0][0] if decisive else Fails.RESOURCES
     reason = _REFUSALS.get(commonest, Reason.INSUFFICIENT_RESOURCE)
-    if "Too many pods" in short and not names:
+    if PODS in short and not names:
         reason = Reason.TOO_MANY_PODS
     old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_new]
     freed = _fits_without(run, shape, old) if old and revision.has_new_template else False
@@ -279,9 +276,9 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
     kept = "which are kept until a new one is Ready"
     if thing:
         needs = f"the new pod needs {_asks(c.shape, c.lacking)} on {c.where}"
-        held = _held(c)
-        by_old = held.endswith("the old pods")
-        sentence = f"stuck: {needs}; {held}, {kept if by_old else 'and the old ones are kept until a new one is Ready'}"
+        held, by_old_alone = _held(c)
+        kept = kept if by_old_alone else "and the old ones are kept until a new one is Ready"
+        sentence = f"stuck: {needs}; {held}, {kept}"
         cycle_thing = thing
     else:
         words = {
@@ -354,26 +351,28 @@ def _rivals(c: _Context) -> str:
     return f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed"
 
 
-def _held(c: _Context) -> str:
-    """Who holds the scarce resource on the matching nodes: "all 6 are held by the old pods"."""
+def _held(c: _Context) -> tuple[str, bool]:
+    """Who holds the scarce resource on the matching nodes ("all 6 are held by the old pods"), and whether the words end
+    with the old pods, so that "which" after them means these."""
     scarce = next((n for n in c.lacking if is_extended_resource(n)), c.lacking[0])
     cluster, state = c.run.simulation.cluster, c.run.simulation.state
     row = cluster.row.get(scarce)
     if row is None:
-        return f"no node has {scarce}"
+        return f"no node has {scarce}", False
     total = int(cluster.allocatable[row, c.matching].sum())
     free = int(np.maximum(state.free[row, c.matching], 0).sum())
     mine = sum(dict(p.shape.asks).get(row, 0) for p in c.old if c.matching[p.node])
     if not is_extended_resource(scarce):
-        return f"the old pods hold {format_roughly(mine, scarce)} of {format_roughly(total, scarce)}"
+        return f"the old pods hold {format_roughly(mine, scarce)} of {format_roughly(total, scarce)}", False
     if mine == total:
-        return f"all {total} {scarce} there are held by the old pods"
+        return f"all {total} {scarce} there are held by the old pods", True
     others = total - free - mine
-    return (
+    words = (
         f"of the {total} {scarce} there, {mine} are held by the old pods"
         + (f", {others} by others" if others > 0 else "")
         + (f" and {free} free {'is' if free == 1 else 'are'} not where it would fit" if free else "")
     )
+    return words, others <= 0 and not free
 
 
 def _held_by_others(c: _Context, reason: Reason) -> Explanation:

@@ -610,6 +610,12 @@ CHECK_NAME: Final = {
 }
 
 
+def in_sentence(check: Check) -> str:
+    """A check's name within a sentence: ``SIGTERM arrives``, ``grace period``."""
+    name = CHECK_NAME[check]
+    return name if check is Check.SIGTERM else name[0].lower() + name[1:]
+
+
 def dump(document: Mapping[str, Any]) -> str:
     """A document as YAML, in the order it was written."""
     text: str = yaml.safe_dump(dict(document), sort_keys=False, default_flow_style=False)

@@ -118,7 +118,7 @@ def what_fits(answer: CapacityAnswer) -> None:
             "shape": names,
             "more fit": f"{one.count:,}{'+' if one.is_at_least else ''}" + (" ✗" if not one.count else ""),
             "asks for": ", ".join(f"{format_roughly(n, name)} {name}" for name, n in one.requests.items()) or "nothing",
-            "what stops the next": "; ".join(f"{number:,} nodes {reason}" for number, reason in one.obstacles[:3]),
+            "what stops the next": "; ".join(map(str, one.obstacles[:3])),
             "quota lets in": one.quota_limit,
             "where": ", ".join(f"{pool or 'no pool'} {zone} ({n:,})" for pool, zone, n in one.by_place[:4]),
         }

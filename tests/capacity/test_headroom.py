@@ -181,3 +181,15 @@ def test_no_nodes_is_an_answer() -> None:
         cluster, PodShape(name="x", origin=ShapeOrigin.TYPED, spec=shape_of({"cpu": 1}, origin=ShapeOrigin.TYPED).spec)
     )
     assert found.sentence == "none fits: the cluster has no nodes"
+
+
+def test_obstacles_say_nodes_and_resource_and_words_for_one_or_several() -> None:
+    nodes = [node("gpu-0", gpus=1), node("n-0"), node("n-1")]
+    cluster = Cluster(snapshot(nodes))
+    found = fit(cluster, parse_shape("gpu=2,cpu=1", cluster))
+    assert [(one.nodes, one.resource, str(one)) for one in found.obstacles] == [
+        (3, "nvidia.com/gpu", "3 nodes lack nvidia.com/gpu")
+    ]
+    alone = fit(Cluster(snapshot(nodes[:1])), parse_shape("gpu=2,cpu=9", cluster))
+    assert list(map(str, alone.obstacles)) == ["1 node lacks nvidia.com/gpu", "1 node lacks cpu"]
+    assert alone.sentence == "none fits: 1 node lacks nvidia.com/gpu, 1 lacks cpu"

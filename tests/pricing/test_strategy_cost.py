@@ -31,10 +31,16 @@ def test_no_spare_costs_availability_instead() -> None:
 def test_both_in_one_sentence() -> None:
     at_once = replace(TERMS, node_start_seconds=0, scale_down_seconds=0)
     surge = strategy_cost(replace(SURGE, seconds=206), at_once)
-    assert compare_strategies(surge, strategy_cost(SWAP, at_once)) == (
+    assert compare_strategies(surge, strategy_cost(SWAP, at_once), at_once) == (
         "Surge 1 costs $255 a month as a spare T4, $139 as a spare T4 on spot, $0.40 a month as a node added for each "
         "of 20 rollouts; or nothing with unavailable 1: five of six pods for 4 minutes."
     )
+
+
+def test_a_name_with_a_colon_changes_nothing_in_the_comparison() -> None:
+    swap = strategy_cost(replace(SWAP, name="Unavailable 1: by hand"), TERMS)
+    said = compare_strategies(strategy_cost(replace(SURGE, name="Surge 1: by hand"), TERMS), swap, TERMS)
+    assert said.endswith("; or nothing with unavailable 1: by hand: five of six pods for 4 minutes.")
 
 
 def test_spare_gpus_come_in_whole_nodes() -> None:

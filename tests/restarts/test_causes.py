@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.kubernetes.records import ContainerState, FrozenMap, PodSpec, Probe, Volume
+from planner.kubernetes.records import ContainerState, FrozenMap, PodSpec, Presence, Probe, Snapshot, Volume
 from planner.restarts import restarts
 from planner.restarts.causes_probes import patience_seconds
 from planner.restarts.model import Activity, Cause, Confidence, EvidenceSource
@@ -562,3 +562,10 @@ def test_of_two_workloads_the_longer_name_made_the_pod() -> None:
     cluster.workload("api-worker", "dev", SMALL)
     cluster.event(replace(pod, name="api-worker-6c6bb8f8c6-kzqs6", uid="u"), "Evicted", "low on memory")
     assert one_loop(cluster).workload == "Deployment/dev/api-worker"
+
+
+def test_what_is_missing_is_named_as_kubernetes_does() -> None:
+    refused = FrozenMap({"Event": Presence.REFUSED, "PodMetrics": Presence.REFUSED})
+    gaps = restarts(Snapshot(taken_at=0, source="test", digest="d", presence=refused)).gaps
+    assert gaps[0].startswith("Events were refused (403): ")
+    assert gaps[1].startswith("PodMetrics were refused (403): ")

@@ -45,6 +45,35 @@ def test_insufficient_resource() -> None:
     assert missing.sentence.endswith("no node has nvidia.com/gpu")
 
 
+def test_what_is_short_is_named_by_resource_not_by_the_message() -> None:
+    full = node("n-0", extra={"pods": "1", "example.com/pods": "2"})
+    found = why(full, worker("n-0"))
+    assert (found.reason, found.lacking) == (Reason.HOLD_AND_WAIT, ())
+    assert "room under the node's pod limit" in found.sentence
+    spec = pod_spec()
+    spec["containers"][0]["resources"] = {"requests": {"example.com/pods": "2"}, "limits": {"example.com/pods": "2"}}
+    found = why(full, worker("n-0", spec=spec))
+    assert (found.reason, found.lacking) == (Reason.HOLD_AND_WAIT, ("example.com/pods",))
+    assert "all 2 example.com/pods there are held by the old pods, which are kept" in found.sentence
+
+
+def test_old_pods_that_hold_a_part_only_are_not_what_which_means() -> None:
+    other = deployment("other", ["gpu-0"], pod_spec(gpus=1))
+    found = why(node("gpu-0", pool="gpu", gpus=2), other, worker("gpu-0", spec=pod_spec(gpus=1)))
+    assert (
+        "1 are held by the old pods, 1 by others, and the old ones are kept until a new one is Ready" in found.sentence
+    )
+
+
+def test_a_refusal_is_told_without_the_words_around_it() -> None:
+    found = why(node("n-0"), worker("n-0"), limit_range(type="Container", max={"cpu": "500m"}))
+    assert found.reason is Reason.ADMISSION
+    assert found.sentence == (
+        "stuck: the API server refuses the new pods: maximum cpu usage per Container is 500m, but request is 1"
+    )
+    assert "is forbidden: maximum cpu usage per Container is 500m" in found.quota_message
+
+
 def test_no_matching_node() -> None:
     nodes = [node("n-0"), node("n-1", cordoned=True), node("n-2", taints=(("gpu", "NoSchedule"),))]
     found = why(nodes, worker("n-0"), node_selector={"disk": "ssd"})

@@ -22,7 +22,7 @@ from planner.kubernetes.records import (
 )
 from planner.sources import demo
 from planner.spot.assumptions import Capacity, Work
-from planner.spot.checks import CHECKS, Check, CheckResult, Status, start_seconds
+from planner.spot.checks import CHECK_NAME, CHECKS, Check, CheckResult, Status, in_sentence, start_seconds
 from planner.spot.suitability import Fitness, check_all, check_workload, guess_work
 from tests.spot import clusters
 from tests.spot.clusters import PROBE, budget, cluster, container, node, pod, spec, workload
@@ -39,6 +39,20 @@ def test_the_checklist_has_every_point_once() -> None:
     found = check_workload(cluster(workload()), workload())
     assert [result.check for result in found.checks] == list(Check)
     assert len(CHECKS) == len(Check)
+
+
+@pytest.mark.parametrize("check", list(Check))
+def test_names_of_checks_keep_their_capitals_in_a_sentence(check: Check) -> None:
+    name = in_sentence(check)
+    assert name.lower() == CHECK_NAME[check].lower()
+    assert ("SIGTERM" in name) == (check is Check.SIGTERM)
+    assert name[0].islower() or check is Check.SIGTERM
+    assert ("preStop" in name) == (check is Check.PRE_STOP)
+
+
+def test_a_workload_named_sigterm_keeps_its_name() -> None:
+    one = workload(spec(container(CommandForm.SHELL)), name="sigterm")
+    assert check_workload(cluster(one), one).sentence.startswith("ml/sigterm ")
 
 
 # ── SIGTERM ──────────────────────────────────────────────────────────────────────────────────────────────────────────
