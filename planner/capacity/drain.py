@@ -24,6 +24,7 @@ from planner.rollout.simulation import Controller, Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import TAINT_UNSCHEDULABLE
+from planner.words import count, plural
 
 _MOST_TICKS = 20_000  # beyond any drain: a pod a tick of the largest cluster Kubernetes supports
 
@@ -349,16 +350,15 @@ def _findings(run: DrainRun) -> tuple[Finding, ...]:
 
 def _sentence(result: DrainResult) -> str:
     """``drained: 3 pods evicted; 2 of them find no node``."""
-    what = result.nodes[0] if len(result.nodes) == 1 else f"{len(result.nodes):,} nodes"
+    what = result.nodes[0] if len(result.nodes) == 1 else count(len(result.nodes), "node")
     fewer = sum(one.count - one.before for one in result.homeless)
-    moved = f"{result.evicted:,} {'pod' if result.evicted == 1 else 'pods'} evicted"
+    moved = f"{count(result.evicted, 'pod')} evicted"
     where = (
         f"; {fewer:,} of the new ones find no node" if fewer else "; all find another node" if result.evicted else ""
     )
     if result.drained:
         return f"{what} can be drained: {moved}{where}"
     budgets = sorted({one.budget for one in result.held_back if one.budget})
-    by = f" by the disruption budget{'s' if len(budgets) > 1 else ''} {', '.join(budgets)}" if budgets else ""
-    number = len(result.held_back)
-    held = f"{number:,} {'pod is' if number == 1 else 'pods are'} held back{by}"
+    by = f" by the {plural(len(budgets), 'disruption budget')} {', '.join(budgets)}" if budgets else ""
+    held = f"{count(len(result.held_back), 'pod is', 'pods are')} held back{by}"
     return f"{what} can't be drained: {held}; {moved}{where}"

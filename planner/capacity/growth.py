@@ -20,6 +20,7 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape, Static
+from planner.words import count
 
 # From the first pod that finds no node to a node that takes it. With GPUs 4 to 6 minutes were told (VM and driver;
 # kubernetes/autoscaler#3464, 2020), without 2 to 3 (GKE; kubernetes/test-infra#18607, 2020). Both can be set.
@@ -60,8 +61,7 @@ class Growth:
     def sentence(self) -> str:
         """``completes if pool gpu-t4 grows by 1 node (5 → 6, max 8)``."""
         now = self.pool.node_count
-        noun = "node" if self.nodes == 1 else "nodes"
-        return f"completes if pool {self.pool.name} grows by {self.nodes} {noun} ({now} → {now + self.nodes}, {self.limit})"
+        return f"completes if pool {self.pool.name} grows by {count(self.nodes, 'node')} ({now} → {now + self.nodes}, {self.limit})"
 
     @property
     def limit(self) -> str:
@@ -202,8 +202,7 @@ def zone_templates(cluster: Cluster, pool: NodePool, count: int) -> tuple[Node, 
 def _at_maximum(pool: NodePool, nodes: int) -> str:
     """``pool gpu-a100 would have to grow by 1 node (2 → 3), past its maximum of 2 (gcloud node-pools list)``."""
     now = pool.node_count
-    noun = "node" if nodes == 1 else "nodes"
-    wish = f"pool {pool.name} would have to grow by {nodes} {noun} ({now} → {now + nodes})"
+    wish = f"pool {pool.name} would have to grow by {count(nodes, 'node')} ({now} → {now + nodes})"
     if pool.is_autoscaled is False:
         return f"{wish}, but has a fixed size ({pool.source})"
     if pool.maximum is not None and now + nodes > pool.maximum:

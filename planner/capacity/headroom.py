@@ -27,6 +27,7 @@ from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape
 from planner.scheduling.state import State
 from planner.vocabulary import HOSTNAME, PODS, is_gpu_resource
+from planner.words import count
 
 MOST_PLACED = 2_000  # pods placed one by one; beyond that the number is "at least"
 _UNLIMITED = np.iinfo(np.int64).max
@@ -52,7 +53,7 @@ class Obstacle:
     resource: str = ""
 
     def __str__(self) -> str:
-        return f"{self.nodes:,} {'node' if self.nodes == 1 else 'nodes'} {self.reason}"
+        return f"{count(self.nodes, 'node')} {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

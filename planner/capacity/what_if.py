@@ -30,6 +30,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import REVISION
+from planner.words import count
 
 _MOST_TICKS = 20_000
 _MOST_BATCHES = 12  # of an upgrade, played; a pool of hundreds of nodes repeats itself
@@ -214,7 +215,7 @@ def _waiting(snapshot: Snapshot) -> int:
 def _lost(case: _Case, names: Sequence[str], words: str) -> tuple[Snapshot, Step]:
     snapshot, gone = _without(case.cluster, names)
     before, after = _waiting(case.snapshot), _waiting(snapshot)
-    sentence = f"{words}: {gone:,} {'pod' if gone == 1 else 'pods'} had to go"
+    sentence = f"{words}: {count(gone, 'pod')} had to go"
     sentence += (
         f", {after - before:,} of their successors find no node" if after > before else ", all find another node"
     )
@@ -247,7 +248,7 @@ def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
 
 
 def _nodes_text(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{len(names):,} nodes"
+    return names[0] if len(names) == 1 else count(len(names), "node")
 
 
 # ── upgrades ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -11,12 +11,12 @@ from planner.capacity.changes import FORMS, parse_changes
 from planner.capacity.headroom import Fit
 from planner.cli.cluster import read_cluster
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
-from planner.quantity import format_roughly
 from planner.questions import capacity as plan_capacity
 from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
 from planner.questions.documents import capacity_document, fit_rows
 from planner.sources import gcloud, node_pools
 from planner.tables import Row, Rows, as_csv, as_text
+from planner.words import roughly
 
 _CHANGES = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
 
@@ -98,10 +98,10 @@ def _print(answer: CapacityAnswer, typed: list[Fit], texts: tuple[str, ...]) -> 
         [
             {
                 "resource": line.resource,
-                "allocatable": format_roughly(line.allocatable, line.resource),
-                "requested": format_roughly(line.requested, line.resource),
-                "free": format_roughly(line.free, line.resource),
-                "waited for": format_roughly(line.pending, line.resource),
+                "allocatable": roughly(line.allocatable, line.resource),
+                "requested": roughly(line.requested, line.resource),
+                "free": roughly(line.free, line.resource),
+                "waited for": roughly(line.pending, line.resource),
             }
             for line in answer.resources
         ]

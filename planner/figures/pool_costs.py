@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.labels import plain
 from planner.pricing.cluster import PoolCost
-from planner.spot.economics import usd
+from planner.words import usd
 
 
 def name(pool: PoolCost) -> str:

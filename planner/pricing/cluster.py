@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from planner import words
 from planner.kubernetes.records import EMPTY, Amounts, Node
 from planner.pricing.model import Component, NodePrice, PartKind, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.node import price_node
@@ -215,10 +216,13 @@ def _sentence(cost: SplitCost, idle: SplitCost, *, priced: int, count: int) -> s
     if not priced:
         return "no price: the price book knows none of the nodes" if count > 1 else "no price for the only node"
     missing = count - priced
-    apart = f"; {missing} more {'has' if missing == 1 else 'have'} no price and {'is' if missing == 1 else 'are'} not in it" if missing else ""  # fmt: skip
-    nodes = "1 node" if priced == 1 else f"{priced:,} nodes"
-    gpu = f"GPUs ${idle.gpu:,.0f}, " if cost.gpu else ""
+    apart = (
+        f"; {missing} more {words.plural(missing, 'has', 'have')} no price and {words.plural(missing, 'is', 'are')} not in it"
+        if missing
+        else ""
+    )
+    gpu = f"GPUs {words.usd(idle.gpu)}, " if cost.gpu else ""
     return (
-        f"${cost.total:,.0f} a month for {nodes}; ${idle.total:,.0f} of it ({idle.total / cost.total:.0%}) nobody "
-        f"requests: {gpu}CPU ${idle.cpu:,.0f}, memory ${idle.memory:,.0f}{apart}"
+        f"{words.usd(cost.total)} a month for {words.count(priced, 'node')}; {words.usd(idle.total)} of it ({idle.total / cost.total:.0%}) nobody "
+        f"requests: {gpu}CPU {words.usd(idle.cpu)}, memory {words.usd(idle.memory)}{apart}"
     )

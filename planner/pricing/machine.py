@@ -28,6 +28,7 @@ from planner.pricing.model import (
     UnitPrice,
 )
 from planner.vocabulary import HOURS_PER_MONTH
+from planner.words import unit_price
 
 # GiB per vCPU of predefined types; the unit prices were fitted on all types of a family, so they hold for each of them.
 GIB_PER_VCPU: Final = {
@@ -578,10 +579,11 @@ def _sentence(price: Price) -> str:
     gpus = f"{price.gpu_count:g} × {price.gpu_model}" if price.gpu_count else ""
     thing = " with ".join(word for word in (price.machine_type, gpus) if word)
     words = {PartKind.MACHINE: "machine", PartKind.GPU: "GPU", PartKind.LOCAL_SSD: "local SSD"}
-    parts = [f"{words[part.kind]} ${part.list_usd_per_hour:,.4f}" for part in price.parts]
+    parts = [f"{words[part.kind]} {unit_price(part.list_usd_per_hour)}" for part in price.parts]
     shown = f" ({', '.join(parts)})" if len(parts) > 1 else ""
     less = ""
     if price.list_usd_per_hour and price.usd_per_hour is not None and price.usd_per_hour < price.list_usd_per_hour:
         less = f", {1 - price.usd_per_hour / price.list_usd_per_hour:.1%} off the list price"
+    assert price.usd_per_hour is not None
     about = "about " if price.is_estimate else ""
-    return f"{thing}, {price.provisioning}, {price.region_id}: {about}${price.usd_per_hour:,.4f} an hour{shown}{less}"
+    return f"{thing}, {price.provisioning}, {price.region_id}: {about}{unit_price(price.usd_per_hour)} an hour{shown}{less}"

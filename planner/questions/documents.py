@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import RolloutResult
+from planner.words import duration
 
 if TYPE_CHECKING:  # rooms that a rollout's document doesn't need stay unloaded
     from planner.capacity.headroom import Fit
@@ -98,7 +99,13 @@ def savings_rows(answer: SavingsAnswer, assumptions: Sequence[AssumptionRow]) ->
     money, count = "USD a month", "a month"
     figures = [("step", step.name, step.usd, money, step.what) for step in saved.steps]
     figures += [
-        ("mix", f"{one.spot_nodes} spot", one.net_usd, money, f"{one.shortfall_hours:.3f} h a month with too few nodes")
+        (
+            "mix",
+            f"{one.spot_nodes} spot",
+            one.net_usd,
+            money,
+            f"{duration(one.shortfall_hours * 3_600)} a month with too few nodes",
+        )
         for one in answer.mix.points
     ]
     figures.append(("result", "saved", saved.saved_usd, money, "on demand less net"))

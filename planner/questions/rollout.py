@@ -31,6 +31,7 @@ from planner.rollout.timing import Pace, seconds_at
 from planner.rollout.verdict import explain, pending_pods, unknowns
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_extended_resource
+from planner.words import count, duration
 
 _MOST_ROWS = 400  # of a timeline: a chart can't show more
 
@@ -136,7 +137,7 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
                 grown,
                 verdict=Verdict.NEEDS_GROWTH,
                 reason=today.reason,
-                sentence=f"{growth.sentence}; about {_duration(seconds)}, {_duration(wait)} of it until nodes arrive. "
+                sentence=f"{growth.sentence}; about {duration(seconds)}, {duration(wait)} of it until nodes arrive. "
                 f"Today it is {today.sentence}",
                 seconds=seconds,
                 exceeds_deadline=grown.exceeds_deadline or wait > (grown.progress_deadline_seconds or float("inf")),
@@ -283,21 +284,13 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
     if not revision.has_new_template and steps == 0:
         return "completes: nothing has to move"
     return (
-        f"completes in {steps} step{'' if steps == 1 else 's'}, about {_duration(seconds)}; "
+        f"completes in {count(steps, 'step')}, about {duration(seconds)}; "
         f"at worst {lowest} of {after.replicas or _desired(run, after)} pods are Ready"
     )
 
 
 def _desired(run: Run, after: Workload) -> int:
     return run.status[after.key].get("desiredNumberScheduled", after.replicas)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def _timeline(moments: Sequence[Moment], times: Sequence[float]) -> tuple[TimelineRow, ...]:

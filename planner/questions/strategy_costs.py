@@ -38,8 +38,8 @@ from planner.rollout.grid import play_cell, rolling
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.spot.assumptions import Setting
-from planner.spot.economics import usd
 from planner.vocabulary import HOURS_PER_MONTH, is_gpu_resource
+from planner.words import count, listing, usd
 
 _MOST_OTHER_NODES: Final = 8  # tried at most for pods of others that wait for the same nodes
 _NAMED: Final = 3
@@ -388,11 +388,9 @@ def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterato
         ]
         own = [f"{needs.own_waiting} of its own {needs.replicas} pods"] if needs.own_waiting else []
         waiting = own + names or ["pods of others"]
-        said = ", ".join(waiting[:-1]) + " and " + waiting[-1] if len(waiting) > 1 else waiting[0]
         verb = "waits" if names and len(waiting) == 1 else "wait"
-        nodes = "1 node" if needs.others_nodes == 1 else f"{needs.others_nodes} nodes"
         yield (
-            f"{said} {verb} for the same GPUs and would take {nodes} first, whatever the strategy: not in these prices"
+            f"{listing(waiting, None)} {verb} for the same GPUs and would take {count(needs.others_nodes, 'node')} first, whatever the strategy: not in these prices"
         )
 
 

@@ -28,6 +28,7 @@ from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import is_extended_resource, is_gpu_resource
+from planner.words import plural
 
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
 _MOST_PODS = 4  # pods of another workload that may have to go
@@ -191,7 +192,7 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
             run = case.attempt(case.workload, grown)
             if run.done[case.workload.key]:
                 pool = node_pool(template) or template.name
-                noun = "node" if count == 1 else "nodes"
+                noun = plural(count, "node")
                 yield case.remedy(
                     RemedyKind.ADD_NODE,
                     f"{count} more {noun} in {pool}",
@@ -283,7 +284,7 @@ def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Re
     amounts = ", ".join(f"{key} to {amount}" for keys in hard.values() for key, amount in keys.items())
     return case.remedy(
         RemedyKind.RAISE_QUOTA,
-        f"Raise the {'quota' if len(hard) == 1 else 'quotas'} {' and '.join(hard)}",
+        f"Raise the {plural(len(hard), 'quota')} {' and '.join(hard)}",
         f"{amounts}; {_at_worst(case, run)}",
         run,
         command="; ".join(

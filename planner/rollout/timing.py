@@ -12,6 +12,7 @@ from statistics import median
 
 from planner.kubernetes.records import Pod, Workload
 from planner.rollout.tally import Moment
+from planner.words import count
 
 DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from
 _LONGEST_LEARNT_SECONDS = 3 * 3600.0  # a Ready condition that changed later was not a start
@@ -49,8 +50,11 @@ def learn_pace(
     wait = float(workload.min_ready_seconds)
     if not learnt:
         return Pace(startup_seconds=DEFAULT_STARTUP_SECONDS + wait, termination_seconds=ends, source="default")
-    count = f"{len(learnt)} pod" + ("s" if len(learnt) != 1 else "")
-    return Pace(startup_seconds=median(learnt) + wait, termination_seconds=ends, source=f"learnt from {count}")
+    return Pace(
+        startup_seconds=median(learnt) + wait,
+        termination_seconds=ends,
+        source=f"learnt from {count(len(learnt), 'pod')}",
+    )
 
 
 def seconds_of(pauses: Sequence[tuple[bool, bool]], pace: Pace) -> float:

@@ -11,7 +11,6 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Presence
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.quantity import format_roughly
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
 from planner.rollout.run import Revision, Run
@@ -21,6 +20,7 @@ from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import PODS, is_extended_resource
+from planner.words import count, listing, plural, roughly
 
 _REFUSALS = {
     Fails.PORTS: Reason.HOST_PORT,
@@ -46,18 +46,10 @@ class Explanation:
     lacking: tuple[str, ...] = ()  # resources short on the nodes that match
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
-
-
 def _asks(shape: Shape, only: tuple[str, ...] = ()) -> str:
     amounts = pod_requests(shape.spec)
     names = only or tuple(sorted(amounts, key=lambda n: (not is_extended_resource(n), n)))
-    return ", ".join(f"{format_roughly(amounts[n], n)} {n}" for n in names if n in amounts) or "nothing"
-
-
-def _joined(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
+    return ", ".join(f"{roughly(amounts[n], n)} {n}" for n in names if n in amounts) or "nothing"
 
 
 def _where(run: Run, nodes: BoolArray) -> str:
@@ -65,8 +57,8 @@ def _where(run: Run, nodes: BoolArray) -> str:
     cluster = run.simulation.cluster
     pools = sorted({node_pool(cluster.nodes[i]) for i in np.flatnonzero(nodes).tolist()})
     if pools and all(pools) and len(pools) <= 3:
-        return f"a node of pool {_joined(pools)}"
-    return f"one of {_plural(int(nodes.sum()), 'matching node')}"
+        return f"a node of pool {listing(pools)}"
+    return f"one of {count(int(nodes.sum()), 'matching node')}"
 
 
 def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
@@ -127,11 +119,11 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
         return Explanation(
             reason=Reason.QUOTA,
             sentence=f"stuck: {name} of namespace {revision.after.namespace} refuses pods that don't state "
-            f"{_joined(list(refusal.unstated))}",
+            f"{listing(list(refusal.unstated))}",
             quota_message=refusal.message,
         )
-    used = _joined(
-        [f"{format_roughly(u, k)} of {format_roughly(h, k)} {k} are used, a pod asks for {format_roughly(a, k)}"
+    used = listing(
+        [f"{roughly(u, k)} of {roughly(h, k)} {k} are used, a pod asks for {roughly(a, k)}"
          for k, a, u, h in refusal.over]
     )  # fmt: skip
     old = sum(1 for p in run.pods[revision.after.key] if not p.is_new and not p.is_terminating)
@@ -165,7 +157,7 @@ def _never_ready(revision: Revision, starting: list[LivePod]) -> Explanation:
     group = new or starting
     return Explanation(
         reason=Reason.NEVER_READY,
-        sentence=f"stuck: {_plural(len(group), 'new pod' if new else 'pod')} started and never became Ready, "
+        sentence=f"stuck: {count(len(group), 'new pod' if new else 'pod')} started and never became Ready, "
         "so the old pods are kept",
     )
 
@@ -272,7 +264,7 @@ def _fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
 
 def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
     surge, unavailable = rolling_limits(c.revision.after)
-    thing = _joined(list(c.lacking)) if c.lacking else ""
+    thing = listing(list(c.lacking)) if c.lacking else ""
     kept = "which are kept until a new one is Ready"
     if thing:
         needs = f"the new pod needs {_asks(c.shape, c.lacking)} on {c.where}"
@@ -345,7 +337,7 @@ def _rivals(c: _Context) -> str:
     names = list(dict.fromkeys(workload_of(c.run, p).split("/", 1)[1] for p in found))
     if not names:
         return ""
-    who = names[0] + (f" and {_plural(len(names) - 1, 'other')}" if len(names) > 1 else "")
+    who = names[0] + (f" and {count(len(names) - 1, 'other')}" if len(names) > 1 else "")
     if found[0].is_bound:
         return f"; {who} waited too, and took what was freed"
     return f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed"
@@ -363,24 +355,24 @@ def _held(c: _Context) -> tuple[str, bool]:
     free = int(np.maximum(state.free[row, c.matching], 0).sum())
     mine = sum(dict(p.shape.asks).get(row, 0) for p in c.old if c.matching[p.node])
     if not is_extended_resource(scarce):
-        return f"the old pods hold {format_roughly(mine, scarce)} of {format_roughly(total, scarce)}", False
+        return f"the old pods hold {roughly(mine, scarce)} of {roughly(total, scarce)}", False
     if mine == total:
         return f"all {total} {scarce} there are held by the old pods", True
     others = total - free - mine
     words = (
         f"of the {total} {scarce} there, {mine} are held by the old pods"
         + (f", {others} by others" if others > 0 else "")
-        + (f" and {free} free {'is' if free == 1 else 'are'} not where it would fit" if free else "")
+        + (f" and {free} free {plural(free, 'is', 'are')} not where it would fit" if free else "")
     )
     return words, others <= 0 and not free
 
 
 def _held_by_others(c: _Context, reason: Reason) -> Explanation:
-    old = f" The {_plural(len(c.old), 'old pod')} would not make room either." if c.old else ""
+    old = f" The {count(len(c.old), 'old pod')} would not make room either." if c.old else ""
     if reason is Reason.INSUFFICIENT_RESOURCE and c.lacking:
         absent = [n for n in c.lacking if c.run.simulation.cluster.row.get(n) is None]
         if absent:
-            sentence = f"stuck: the pod needs {_asks(c.shape, tuple(absent))}, and no node has {_joined(absent)}"
+            sentence = f"stuck: the pod needs {_asks(c.shape, tuple(absent))}, and no node has {listing(absent)}"
         else:
             sentence = f"stuck: the pod needs {_asks(c.shape, c.lacking)} on {c.where}; {_room(c)}.{old}".rstrip(".")
     else:
@@ -405,13 +397,13 @@ def _room(c: _Context) -> str:
         largest = int(cluster.allocatable[row, c.matching].max())
         wanted = dict(c.shape.asks)[row]
         if wanted > largest:
-            small.append(f"{format_roughly(largest, name)} {name}")
+            small.append(f"{roughly(largest, name)} {name}")
         else:
             free = int(np.maximum(state.free[row, c.matching], 0).max())
-            full.append(f"{format_roughly(free, name)} {name}")
+            full.append(f"{roughly(free, name)} {name}")
     if small:
-        return f"even empty, the largest of them has only {_joined(small)}"
-    return f"no more than {_joined(full)} is free on any one of them"
+        return f"even empty, the largest of them has only {listing(small)}"
+    return f"no more than {listing(full)} is free on any one of them"
 
 
 def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
@@ -425,7 +417,7 @@ def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
     lacking = (Presence.ABSENT, Presence.REFUSED)
     missing = [f"{kind}s" for kind in needed if snapshot.presence.get(kind) in lacking]
     if missing:
-        found.append(f"the snapshot doesn't hold {_joined(missing)}")
+        found.append(f"the snapshot doesn't hold {listing(missing)}")
     demand = device_demand(cluster, revision.after.namespace, revision.after.template.spec)
     if demand.unknown:
         found.append(demand.unknown)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner import words
 from planner.drift.members import environment_names
 from planner.drift.model import DriftReport, EnvironmentSuggestion, Rule, ServiceDrift
 from planner.drift.rows import flat_rows, matrix_rows
@@ -15,7 +16,7 @@ from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.questions.documents import drift_document
-from planner.ui import cache, charts, downloads, drift_inputs, tables, verdict, words
+from planner.ui import cache, charts, downloads, drift_inputs, tables, verdict
 
 
 def compared(

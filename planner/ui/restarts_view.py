@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import streamlit as st
 
+from planner import words
 from planner.figures import restarts_memory
 from planner.kubernetes.records import Snapshot
 from planner.questions.documents import restarts_document
@@ -21,7 +22,7 @@ from planner.restarts.model import (
     RestartReport,
 )
 from planner.restarts.rows import loop_rows
-from planner.ui import charts, downloads, tables, verdict, words
+from planner.ui import charts, downloads, tables, verdict
 from planner.ui.restarts_inputs import cause_words
 from planner.words import short_name
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from planner import words
 from planner.figures import rollout_timeline
 from planner.kubernetes.records import Snapshot
 from planner.questions.documents import rollout_document
@@ -13,7 +14,7 @@ from planner.questions.prepared import Scenario
 from planner.questions.reach import Reach
 from planner.questions.strategy_costs import StrategyCosts
 from planner.rollout.answers import PodState, Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
-from planner.ui import charts, findings, link, rollout_inputs, tables, verdict, words
+from planner.ui import charts, findings, link, rollout_inputs, tables, verdict
 from planner.vocabulary import is_gpu_resource
 
 

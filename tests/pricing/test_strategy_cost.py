@@ -25,7 +25,7 @@ def test_no_spare_costs_availability_instead() -> None:
     cost = strategy_cost(SWAP, TERMS)
     assert (cost.kept_on_demand_usd, cost.kept_on_spot_usd, cost.added_usd) == (0, 0, 0)
     assert cost.missing_pod_hours == pytest.approx(1 * 240 / 3600 * 20)
-    assert cost.sentence == "Unavailable 1 costs nothing: five of six pods for 4 minutes."
+    assert cost.sentence == "Unavailable 1 costs nothing: five of six pods for 4 min."
 
 
 def test_both_in_one_sentence() -> None:
@@ -33,14 +33,14 @@ def test_both_in_one_sentence() -> None:
     surge = strategy_cost(replace(SURGE, seconds=206), at_once)
     assert compare_strategies(surge, strategy_cost(SWAP, at_once), at_once) == (
         "Surge 1 costs $255 a month as a spare T4, $139 as a spare T4 on spot, $0.40 a month as a node added for each "
-        "of 20 rollouts; or nothing with unavailable 1: five of six pods for 4 minutes."
+        "of 20 rollouts; or nothing with unavailable 1: five of six pods for 4 min."
     )
 
 
 def test_a_name_with_a_colon_changes_nothing_in_the_comparison() -> None:
     swap = strategy_cost(replace(SWAP, name="Unavailable 1: by hand"), TERMS)
     said = compare_strategies(strategy_cost(replace(SURGE, name="Surge 1: by hand"), TERMS), swap, TERMS)
-    assert said.endswith("; or nothing with unavailable 1: by hand: five of six pods for 4 minutes.")
+    assert said.endswith("; or nothing with unavailable 1: by hand: five of six pods for 4 min.")
 
 
 def test_spare_gpus_come_in_whole_nodes() -> None:

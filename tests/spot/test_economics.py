@@ -14,10 +14,8 @@ from planner.spot.economics import (
     STEPS,
     bill,
     break_even,
-    duration,
     expected_saved_usd,
     savings,
-    usd,
 )
 from planner.spot.interruption import lives_of
 from planner.spot.months import LARGEST_POOL, simulate
@@ -308,18 +306,3 @@ def test_all_work_is_done_once_and_every_hour_has_one_name(case: Assumptions) ->
 def test_more_losses_never_save_more(rate: float, worse: float) -> None:
     case = at(rate)
     assert expected_saved_usd(case, rate * worse) <= expected_saved_usd(case, rate) + 1e-9
-
-
-# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize(
-    ("amount", "text"), [(1234.4, "$1,234"), (12.3, "$12.30"), (-5, "−$5.00"), (99.5, "$100"), (-0.001, "$0.00")]
-)
-def test_money_is_written_with_as_many_digits_as_it_bears(amount: float, text: str) -> None:
-    assert usd(amount) == text
-
-
-@pytest.mark.parametrize(
-    ("hours", "text"), [(0, "no time"), (0.001, "under a minute"), (0.2, "12 min"), (3.44, "3.4 h")]
-)
-def test_expected_times_in_words(hours: float, text: str) -> None:
-    assert duration(hours) == text
