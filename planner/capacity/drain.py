@@ -73,7 +73,7 @@ class HeldBack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Homeless:
+class Unplaced:
     """Pods that wait at the end, by workload and kube-scheduler's words; `before` of them waited already."""
 
     workload: str
@@ -92,7 +92,7 @@ class DrainResult:
     evicted: int
     ticks: int
     held_back: tuple[HeldBack, ...]
-    homeless: tuple[Homeless, ...]
+    unplaced: tuple[Unplaced, ...]
     moved_to: tuple[tuple[str, int], ...]  # (pool, pods that were made anew and are placed there)
     findings: tuple[Finding, ...]
 
@@ -287,7 +287,7 @@ def described(cluster: Cluster, names: Sequence[str], run: DrainRun) -> DrainRes
         )
         for pod, budget, why in run.left
     )
-    homeless = _homeless(run, keys, by_owner)
+    unplaced = _unplaced(run, keys, by_owner)
     placed = Counter(node_pool(cluster.nodes[p.node]) for p in run.made if p.is_bound and not p.is_gone)
     result = DrainResult(
         nodes=tuple(names),
@@ -296,7 +296,7 @@ def described(cluster: Cluster, names: Sequence[str], run: DrainRun) -> DrainRes
         evicted=run.evicted,
         ticks=run.ticks,
         held_back=held,
-        homeless=homeless,
+        unplaced=unplaced,
         moved_to=tuple(sorted(placed.items(), key=lambda item: (-item[1], item[0]))),
         findings=_findings(run),
     )
@@ -307,7 +307,7 @@ def _keys_by_owner(snapshot: Snapshot, keys: dict[str, str]) -> dict[str, str]:
     return {pod.owner.key(pod.namespace): keys[pod.uid] for pod in snapshot.pods if pod.owner}
 
 
-def _homeless(run: DrainRun, keys: dict[str, str], by_owner: dict[str, str]) -> tuple[Homeless, ...]:
+def _unplaced(run: DrainRun, keys: dict[str, str], by_owner: dict[str, str]) -> tuple[Unplaced, ...]:
     groups: Counter[tuple[str, str]] = Counter()
     before: Counter[tuple[str, str]] = Counter()
     for pod in run.simulation.queue:
@@ -315,7 +315,7 @@ def _homeless(run: DrainRun, keys: dict[str, str], by_owner: dict[str, str]) -> 
         groups[group] += 1
         before[group] += pod.number < 0
     return tuple(
-        Homeless(workload=workload, count=count, before=before[workload, message], message=message)
+        Unplaced(workload=workload, count=count, before=before[workload, message], message=message)
         for (workload, message), count in groups.most_common()
     )
 
@@ -351,7 +351,7 @@ def _findings(run: DrainRun) -> tuple[Finding, ...]:
 def _sentence(result: DrainResult) -> str:
     """``drained: 3 pods evicted; 2 of them find no node``."""
     what = result.nodes[0] if len(result.nodes) == 1 else count(len(result.nodes), "node")
-    fewer = sum(one.count - one.before for one in result.homeless)
+    fewer = sum(one.count - one.before for one in result.unplaced)
     moved = f"{count(result.evicted, 'pod')} evicted"
     where = (
         f"; {fewer:,} of the new ones find no node" if fewer else "; all find another node" if result.evicted else ""

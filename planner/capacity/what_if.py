@@ -305,7 +305,7 @@ def _upgraded(case: _Case, runs: Sequence[DrainRun], how: str, batches: int) -> 
     name = case.change.target.removeprefix("pool/")
     evicted = sum(run.evicted for run in runs)
     held = {(pod.namespace, pod.name): budget for run in runs for pod, budget, _ in run.left}
-    homeless = max(sum(1 for pod in run.simulation.queue if pod.number > 0) for run in runs)
+    unplaced = max(sum(1 for pod in run.simulation.queue if pod.number > 0) for run in runs)
     steps = f"{batches} steps" if batches != 1 else "1 step"
     sentence = f"pool {name} upgraded in {steps} ({how}): {evicted:,} pods evicted"
     if batches > len(runs):
@@ -313,9 +313,9 @@ def _upgraded(case: _Case, runs: Sequence[DrainRun], how: str, batches: int) -> 
     if held:
         budgets = ", ".join(sorted(set(held.values()) - {""}))
         sentence += f"; {len(held):,} held back by {budgets or 'something else'} (GKE deletes them after an hour)"
-    if homeless:
-        sentence += f"; at worst {homeless:,} evicted pods wait for a node"
-    return case.step(sentence, is_done=not held and not homeless)
+    if unplaced:
+        sentence += f"; at worst {unplaced:,} evicted pods wait for a node"
+    return case.step(sentence, is_done=not held and not unplaced)
 
 
 # ── taints ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -181,8 +181,8 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
         f"at most {first.peak_pods} pods; start-up {duration(first.startup_seconds)} ({first.startup_source}), "
         f"termination {duration(first.termination_seconds)}; times are estimates"
     )
-    if result.luck:
-        click.echo(f"placement: {result.luck.sentence}")
+    if result.ties:
+        click.echo(f"placement: {result.ties.sentence}")
     if result.preempted:
         click.echo(f"preempted on the way: {', '.join(result.preempted)}")
     for remedy in result.remedies:

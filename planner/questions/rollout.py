@@ -23,11 +23,11 @@ from planner.rollout.answers import (
     Verdict,
     WorkloadRollout,
 )
+from planner.rollout.pod_counts import Moment
 from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.tally import Moment
 from planner.rollout.ties import sample
-from planner.rollout.timing import Pace, seconds_at
+from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import explain, pending_pods, unknowns
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_extended_resource
@@ -59,11 +59,11 @@ def rollout(
     prepared = prepare(snapshot, scenario)
     cluster = compiled(prepared.snapshot)
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
-    run, luck = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
+    run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
     keys = workload_keys_by_owner(run, prepared)
     parts = tuple(
-        _workload_rollout(run, revision, pace, keys)
-        for revision, pace in zip(prepared.revisions, prepared.paces, strict=True)
+        _workload_rollout(run, revision, pod_times, keys)
+        for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
     )
     stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
     remedies: tuple[Remedy, ...] = ()
@@ -71,7 +71,7 @@ def rollout(
         place = parts.index(stuck)
         why = explain(run, prepared.revisions[place])
         remedies = find_remedies(
-            cluster, prepared.revisions, stuck.workload, run, why, prepared.paces[place], seed=scenario.seed
+            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed
         )
         remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
     told = stuck or max(parts, key=lambda p: p.seconds)
@@ -91,7 +91,7 @@ def rollout(
         pending=pending_pods(run, keys),
         timeline=parts[0].timeline,
         placement=_placement(run),
-        luck=luck,
+        ties=ties,
         remedies=remedies,
         findings=prepared.findings + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown),
         preempted=tuple(f"{p.namespace}/{p.name}" for p in run.preempted),
@@ -126,8 +126,8 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
     """The stuck result turned into what the rollout is once the pool has grown; why it is stuck today stays."""
     run, wait = growth.run, growth.arrival_seconds
     parts = []
-    for today, revision, pace in zip(result.workloads, prepared.revisions, prepared.paces, strict=True):
-        grown = _workload_rollout(run, revision, pace, keys)
+    for today, revision, pod_times in zip(result.workloads, prepared.revisions, prepared.pod_times, strict=True):
+        grown = _workload_rollout(run, revision, pod_times, keys)
         if today.verdict is Verdict.COMPLETES:
             parts.append(today)
             continue
@@ -159,7 +159,7 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
         pending=pending_pods(run, keys),
         timeline=parts[0].timeline,
         placement=_placement(run),
-        luck=None,
+        ties=None,
         growth=growth.sentence,
     )
 
@@ -218,11 +218,11 @@ def _placement(run: Run) -> tuple[tuple[str, str, str], ...]:
     return tuple((p.namespace, p.name, names[p.node]) for pods in run.pods.values() for p in pods if p.is_bound)
 
 
-def _workload_rollout(run: Run, revision: Revision, pace: Pace, keys: dict[str, str]) -> WorkloadRollout:
+def _workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: dict[str, str]) -> WorkloadRollout:
     after = revision.after
     key = after.key
     moments = run.moments[key]
-    times = seconds_at(moments, pace)
+    times = seconds_at(moments, pod_times)
     done = run.done[key]
     why = None if done else explain(run, revision)
     surge, unavailable = rolling_limits(after)
@@ -253,9 +253,9 @@ def _workload_rollout(run: Run, revision: Revision, pace: Pace, keys: dict[str, 
         requests=pod_requests(after.template.spec),
         scheduler_message=why.scheduler_message if why else "",
         quota_message=why.quota_message if why else "",
-        startup_seconds=pace.startup_seconds,
-        startup_source=pace.source,
-        termination_seconds=pace.termination_seconds,
+        startup_seconds=pod_times.startup_seconds,
+        startup_source=pod_times.source,
+        termination_seconds=pod_times.termination_seconds,
     )
 
 
@@ -348,5 +348,9 @@ def strategy_grid(snapshot: Snapshot, scenario: Scenario, workload_key: str) -> 
             f"{workload_key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
         )
     return grids.strategy_grid(
-        compiled(prepared.snapshot), prepared.revisions, workload_key, seed=scenario.seed, pace=prepared.paces[place]
+        compiled(prepared.snapshot),
+        prepared.revisions,
+        workload_key,
+        seed=scenario.seed,
+        pod_times=prepared.pod_times[place],
     )

@@ -197,7 +197,7 @@ class _Case:
         self.at_rest = max(self.gpus * self.workload.replicas, _gpus(before) * before.replicas if before else 0)
         self.node = _node_for(self.cluster, self.workload) if self.gpus else None
         self.pods_per_node = _pods_per_node(self.cluster, self.node, self.workload) if self.node else 1
-        self._revisions, self._pace, self._seed = prepared.revisions, prepared.paces[place], scenario.seed
+        self._revisions, self._pod_times, self._seed = prepared.revisions, prepared.pod_times[place], scenario.seed
         keys = workload_keys(self.cluster.snapshot)
         pods = (self.cluster.snapshot.pods[i] for i in self.cluster.waiting)
         self.own_waiting = sum(keys.get(pod.uid) == key for pod in pods)
@@ -215,7 +215,7 @@ class _Case:
             self._grown[count] = self.cluster.grown(new)
         return play_cell(
             self._grown[count], self._revisions, self.workload.key, strategy, cell.max_surge, cell.max_unavailable,
-            seed=self._seed, pace=self._pace,
+            seed=self._seed, pod_times=self._pod_times,
         )  # fmt: skip
 
     def need(self, cell: GridCell, strategy: Strategy, others: int) -> StrategyNeed:

@@ -89,20 +89,20 @@ def _groups(diagnosed: Iterable[Diagnosed]) -> list[list[Diagnosed]]:
 
 def _loop(group: list[Diagnosed], population: Population, measured: Measured) -> Loop:
     group.sort(key=lambda one: one[0].pod.name)
-    spokesman, diagnosis = max(
+    clearest, diagnosis = max(
         group, key=lambda one: (one[1].cause not in VAGUE, _RANK[one[1].confidence], len(one[1].evidence))
     )
     failing = [case for case, _ in group]
-    siblings = population.siblings(spokesman)
-    peers = population.summary(spokesman)
+    siblings = population.siblings(clearest)
+    peers = population.summary(clearest)
     ends = [end for case in failing if (end := _last_end(case)) is not None]
     restarted = sum(case.state.restart_count for case in failing)
     seen = max((case.usage.working_set_bytes for case in failing if case.usage), default=None)
     loop = Loop(
-        workload=spokesman.workload,
-        namespace=spokesman.pod.namespace,
-        container=spokesman.container.name,
-        image=spokesman.container.image,
+        workload=clearest.workload,
+        namespace=clearest.pod.namespace,
+        container=clearest.container.name,
+        image=clearest.container.image,
         pods=tuple(case.pod.name for case in failing),
         pods_in_all=len(siblings),
         activity=min((_activity(case, diagnosis) for case in failing), key=_ORDER.index),
@@ -112,16 +112,16 @@ def _loop(group: list[Diagnosed], population: Population, measured: Measured) ->
         last_restart_at=max(ends, default=None),
         seconds_between=_seconds_between(failing),
         diagnosis=diagnosis,
-        memory_limit_bytes=spokesman.container.limits.get(MEMORY),
-        memory_request_bytes=spokesman.container.requests.get(MEMORY),
+        memory_limit_bytes=clearest.container.limits.get(MEMORY),
+        memory_request_bytes=clearest.container.requests.get(MEMORY),
         seen_bytes=seen,
         peers=peers,
-        suggestion=_suggestion(spokesman, diagnosis, siblings, population, measured),
+        suggestion=_suggestion(clearest, diagnosis, siblings, population, measured),
         lines=noise.judge(failing, population),
         has_log=any(case.has_log for case in failing),
         sentence="",
     )
-    return _with_sentence(loop, spokesman.taken_at, len(failing))
+    return _with_sentence(loop, clearest.taken_at, len(failing))
 
 
 def _suggestion(

@@ -83,7 +83,8 @@ class PendingPods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitForEdge:
-    """`holder` → `waits_for`, with the words between them. A cycle when the last edge's target is the first's source."""
+    """`source` waits for `target`, or is held by it: `label` has the words between them. Edges are a cycle when the last
+    one's target is the first one's source."""
 
     source: str
     target: str
@@ -119,7 +120,7 @@ class Remedy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementLuck:
+class Ties:
     """How far the verdict depends on the scheduler's ties. `proven`: a bound shows it, `runs` is then 0."""
 
     proven: bool
@@ -174,7 +175,7 @@ class RolloutResult:
     pending: tuple[PendingPods, ...]  # of the whole cluster
     timeline: tuple[TimelineRow, ...]  # of the first changed workload
     placement: tuple[tuple[str, str, str], ...]  # (namespace, pod or owner, node) at the end, changed workloads only
-    luck: PlacementLuck | None = None
+    ties: Ties | None = None
     remedies: tuple[Remedy, ...] = ()
     findings: tuple[Finding, ...] = ()
     preempted: tuple[str, ...] = ()  # "namespace/pod" of victims

@@ -21,7 +21,7 @@ from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.controllers.deployment import sets_by_owner
 from planner.rollout.ownership import pods_by_owner
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.timing import Pace, seconds_at
+from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Explanation, rivals, workload_of
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
@@ -45,7 +45,7 @@ class _Case:
     place: int
     run: Run
     why: Explanation
-    pace: Pace
+    pod_times: PodTimes
     seed: int
 
     @property
@@ -61,7 +61,7 @@ class _Case:
         return min(m.ready for m in run.moments[self.workload.key][1:])
 
     def seconds(self, run: Run) -> float:
-        return seconds_at(run.moments[self.workload.key], self.pace)[-1]
+        return seconds_at(run.moments[self.workload.key], self.pod_times)[-1]
 
     def remedy(
         self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: object = None, command: str = "", extra_gpus: int = 0,
@@ -88,13 +88,13 @@ def find_remedies(
     key: str,
     run: Run,
     why: Explanation,
-    pace: Pace,
+    pod_times: PodTimes,
     *,
     seed: int,
 ) -> tuple[Remedy, ...]:
     """Ways out for the stuck workload `key`, those that keep most pods Ready first."""
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
-    case = _Case(cluster, revisions, place, run, why, pace, seed)
+    case = _Case(cluster, revisions, place, run, why, pod_times, seed)
     found = [remedy for search in _SEARCHES for remedy in search(case)]
     return tuple(sorted(found, key=lambda r: (r.extra_gpus > 0, -r.lowest_ready, _PREFERRED.index(r.kind), r.seconds)))
 

@@ -240,12 +240,12 @@ def _drain(drain: DrainResult, place: int) -> None:
         tables.show(held, alt=f"{len(drain.held_back)} pods held back by disruption budgets", key=f"held-{place}")
     waiting = [
         {"workload": one.workload, "pods": one.count, "waited before": one.before, "kube-scheduler says": one.message}
-        for one in drain.homeless
+        for one in drain.unplaced
         if one.count > one.before
     ]
     if waiting:
         st.caption("Find no other node")
-        tables.show(waiting, alt=f"{len(waiting)} workloads with pods that find no node", key=f"homeless-{place}")
+        tables.show(waiting, alt=f"{len(waiting)} workloads with pods that find no node", key=f"unplaced-{place}")
 
 
 def beside(answer: WhatIfAnswer) -> None:
