@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import inf
+from typing import TYPE_CHECKING, Final
 
 from planner.quantity import format_amount
 
@@ -19,6 +20,48 @@ _MARKDOWN = re.compile(r"[\\`*_\[\]()<>#$:~|!]")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+class Text:
+    """Words for people, made last from what was decided: they can be shown and joined, and nothing can be read out of them.
+
+    There is no ``in``, no ``split`` and no ``startswith``, so that mypy and Python refuse a decision that hangs on a
+    sentence: the fact stands in a field beside it. `str` and f-strings give the words to what shows them; empty words are
+    false.
+    """
+
+    __slots__ = ("_words",)
+
+    def __init__(self, words: object = "") -> None:
+        self._words = str(words)
+
+    def __str__(self) -> str:
+        return self._words
+
+    def __repr__(self) -> str:
+        return f"Text({self._words!r})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self._words, spec)
+
+    def __bool__(self) -> bool:
+        return bool(self._words)
+
+    def __hash__(self) -> int:
+        return hash(self._words)
+
+    def __reduce__(self) -> tuple[type[Text], tuple[str]]:  # caches pickle answers, Streamlit's in an old protocol
+        return Text, (self._words,)
+
+    if not TYPE_CHECKING:  # mypy then refuses ``text == "…"`` too
+
+        def __eq__(self, other: object) -> bool:
+            if isinstance(other, str):
+                raise TypeError("words for people don't decide anything: compare the field beside them")
+            return self._words == other._words if isinstance(other, Text) else NotImplemented
+
+
+NO_WORDS: Final = Text()
+
+
 def printable(text: str, *, one_line: bool = False) -> str:
     r"""`text` for a terminal: what would move its cursor, colour it or talk to it is written out (``\x1b``).
 
@@ -28,13 +71,14 @@ def printable(text: str, *, one_line: bool = False) -> str:
     return re.sub(r"[\t\n]+", " ", plain) if one_line else plain
 
 
-def literal(text: str) -> str:
+def literal(text: str | Text) -> str:
     """`text` for a place that reads Markdown, shown as it is: names and messages come out of clusters and files."""
-    return _MARKDOWN.sub(r"\\\g<0>", text)
+    return _MARKDOWN.sub(r"\\\g<0>", str(text))
 
 
-def sentence(text: str) -> str:
-    """`text` with a capital letter and a full stop, unless it begins with a name (``prod/api needs …``)."""
+def sentence(words: str | Text) -> str:
+    """`words` with a capital letter and a full stop, unless it begins with a name (``prod/api needs …``)."""
+    text = str(words)
     first = text.partition(" ")[0]
     is_name = any(sign in first for sign in "/.-_") or any(letter.isupper() for letter in first)
     return f"{text if is_name else text[:1].upper() + text[1:]}".rstrip(".") + "."

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import copy
+import pickle
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,35 +102,97 @@ def test_a_time_that_is_not_known_is_said() -> None:
     assert words.moment(1_784_194_200) == "2026-07-16 09:30 UTC"
 
 
+# ── words are shown, not asked ───────────────────────────────────────────────────────────────────────────────────────
+SAID = words.Text("stuck: the new pod waits")
+
+
+DECISIONS: dict[str, Callable[[Any], object]] = {
+    "in": lambda text: "stuck" in text,
+    "equal": lambda text: text == "stuck: the new pod waits",
+    "unequal": lambda text: text != "",
+    "equal from the left": lambda text: text == "",
+    "startswith": lambda text: text.startswith("stuck"),
+    "endswith": lambda text: text.endswith("waits"),
+    "split": lambda text: text.split(":"),
+    "partition": lambda text: text.partition(":"),
+    "removesuffix": lambda text: text.removesuffix("."),
+    "lower": lambda text: text.lower(),
+    "index": lambda text: text[0],
+    "list": list,
+    "len": len,
+    "less": lambda text: text < "t",
+    "plus": lambda text: text + ".",
+    "match": lambda text: re.match("stuck", text),
+    "key": lambda text: {str(SAID): 1}[text],
+}
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_no_decision_is_read_out_of_words(name: str) -> None:
+    with pytest.raises((TypeError, AttributeError)):
+        DECISIONS[name](SAID)
+
+
+def test_words_are_shown_joined_kept_and_compared_with_each_other() -> None:
+    assert str(SAID) == f"{SAID}" == "stuck: the new pod waits"
+    assert f"{words.Text('a'):>3}|" == "  a|"
+    assert ", ".join(map(str, [words.Text("a"), words.Text("b")])) == "a, b"
+    assert (words.Text(SAID) == SAID, words.Text("x") == SAID, hash(SAID) == hash(words.Text(str(SAID)))) == (
+        True,
+        False,
+        True,
+    )
+    assert (bool(SAID), bool(words.NO_WORDS)) == (True, False)
+    assert all(pickle.loads(pickle.dumps(SAID, protocol)) == SAID for protocol in range(pickle.HIGHEST_PROTOCOL + 1))
+    assert copy.deepcopy(SAID) == SAID
+    assert msgspec.to_builtins({"sentence": SAID}, enc_hook=str) == {"sentence": "stuck: the new pod waits"}
+    assert words.literal(words.Text("a_b")) == r"a\_b"
+    assert words.sentence(SAID) == "Stuck: the new pod waits."
+
+
+LOW_ROOMS = ("capacity", "drift", "memory", "pricing", "restarts", "rollout", "spot")
+
+
+def test_sentences_of_answers_are_words_for_people() -> None:
+    """A record's field named `sentence` or `…_message` can't be asked."""
+    found = [
+        f"{path}:{field.lineno}"
+        for path in python_files(*(f"planner/{room}" for room in LOW_ROOMS))
+        for record in ast.walk(parsed(path))
+        if isinstance(record, ast.ClassDef)
+        for field in record.body
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and (field.target.id == "sentence" or field.target.id.endswith(("_sentence", "_message")))
+        and "Text" not in ast.unparse(field.annotation)
+    ]
+    assert not found
+
+
 # ── nobody else spells them ──────────────────────────────────────────────────────────────────────────────────────────
 _UNIT = re.compile(r"^ ?(?:s|min|minutes?|h|hours?|d|days?|KiB|MiB)\b")
-
-
-@pytest.mark.parametrize(
-    "path", [p for p in python_files("planner", "pages") if p != Path("planner/words.py")], ids=str
+_PLURAL = re.compile(
+    r"""\{?['"]s?['"] if [^{}\n]* == 1 else ['"]s?['"]|['"](\w+)['"] if [^{}\n]* == 1 else ['"]\1s['"]"""
 )
-def test_no_rounded_number_has_a_unit_of_time_beside_it(path: Path) -> None:
+OTHERS = [path for path in python_files("planner", "pages") if path != Path("planner/words.py")]
+
+
+def test_no_rounded_number_has_a_unit_of_time_beside_it() -> None:
     """An f-string that rounds a number and writes a unit of time or bytes after it is a second spelling."""
-    found = []
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.JoinedStr):
-            for value, after in zip(node.values, node.values[1:], strict=False):
-                if (
-                    isinstance(value, ast.FormattedValue)
-                    and value.format_spec is not None
-                    and isinstance(after, ast.Constant)
-                    and _UNIT.match(str(after.value))
-                ):
-                    found.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
+    found = [
+        f"{path}:{node.lineno}: {ast.unparse(node)}"
+        for path in OTHERS
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.JoinedStr)
+        for value, after in zip(node.values, node.values[1:], strict=False)
+        if isinstance(value, ast.FormattedValue)
+        and value.format_spec is not None
+        and isinstance(after, ast.Constant)
+        and _UNIT.match(str(after.value))
+    ]
     assert not found, "planner.words has `duration` and `measured_bytes`"
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in python_files("planner", "pages") if p != Path("planner/words.py")], ids=str
-)
-def test_nobody_else_makes_plurals(path: Path) -> None:
-    text = (ROOT / path).read_text(encoding="utf-8")
-    found = re.findall(
-        r"""\{?['"]s?['"] if [^{}\n]* == 1 else ['"]s?['"]|['"](\w+)['"] if [^{}\n]* == 1 else ['"]\1s['"]""", text
-    )
+def test_nobody_else_makes_plurals() -> None:
+    found = [str(path) for path in OTHERS if _PLURAL.search((ROOT / path).read_text(encoding="utf-8"))]
     assert not found, "planner.words has `count` and `plural`"

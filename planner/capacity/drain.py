@@ -24,7 +24,7 @@ from planner.rollout.simulation import Controller, Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import TAINT_UNSCHEDULABLE
-from planner.words import count, plural
+from planner.words import Text, count, plural
 
 _MOST_TICKS = 20_000  # beyond any drain: a pod a tick of the largest cluster Kubernetes supports
 
@@ -79,7 +79,7 @@ class Unplaced:
     workload: str
     count: int
     before: int
-    message: str
+    message: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class DrainResult:
 
     nodes: tuple[str, ...]
     drained: bool
-    sentence: str
+    sentence: Text
     evicted: int
     ticks: int
     held_back: tuple[HeldBack, ...]
@@ -292,7 +292,7 @@ def described(cluster: Cluster, names: Sequence[str], run: DrainRun) -> DrainRes
     result = DrainResult(
         nodes=tuple(names),
         drained=not run.left,
-        sentence="",
+        sentence=Text(),
         evicted=run.evicted,
         ticks=run.ticks,
         held_back=held,
@@ -300,7 +300,7 @@ def described(cluster: Cluster, names: Sequence[str], run: DrainRun) -> DrainRes
         moved_to=tuple(sorted(placed.items(), key=lambda item: (-item[1], item[0]))),
         findings=_findings(run),
     )
-    return replace(result, sentence=_sentence(result))
+    return replace(result, sentence=Text(_sentence(result)))
 
 
 def _keys_by_owner(snapshot: Snapshot, keys: dict[str, str]) -> dict[str, str]:
@@ -315,7 +315,7 @@ def _unplaced(run: DrainRun, keys: dict[str, str], by_owner: dict[str, str]) -> 
         groups[group] += 1
         before[group] += pod.number < 0
     return tuple(
-        Unplaced(workload=workload, count=count, before=before[workload, message], message=message)
+        Unplaced(workload=workload, count=count, before=before[workload, message], message=Text(message))
         for (workload, message), count in groups.most_common()
     )
 

@@ -25,6 +25,7 @@ from planner.kubernetes.selectors import tolerates_taints
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.shape import Static
 from planner.vocabulary import CPU, MEMORY
+from planner.words import Text
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +53,7 @@ class Stranded:
     free: int
     stranded: int
     reason: StrandedReason
-    sentence: str
+    sentence: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +108,7 @@ class Fragments:
     free: int
     stranded: int
     fragmented: float
-    sentence: str
+    sentence: Text
     sizes: tuple[SizeFragments, ...]  # any size first, then each that the mix asks for
     pools: tuple[PoolFragments, ...]
     mix: tuple[tuple[str, int], ...]
@@ -148,7 +149,7 @@ def fragments(cluster: Cluster) -> Fragments:
         free=int(free.sum()),
         stranded=any_size.stranded,
         fragmented=float(expected.sum()),
-        sentence=_sentence(int(free.sum()), float(expected.sum()), sizes),
+        sentence=Text(_sentence(int(free.sum()), float(expected.sum()), sizes)),
         sizes=tuple(sizes),
         pools=_by_pool(cluster, free, _left(free, kinds), expected),
         mix=tuple((shape_name(kind.requests), kind.weight) for kind in sorted(kinds, key=lambda k: -k.weight)),
@@ -205,7 +206,7 @@ def _stranded(cluster: Cluster, n: int, free: int, stranded: int, kinds: Sequenc
         free=free,
         stranded=stranded,
         reason=reason,
-        sentence=words,
+        sentence=Text(words),
     )
 
 

@@ -20,7 +20,7 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape, Static
-from planner.words import count
+from planner.words import Text, count
 
 # From the first pod that finds no node to a node that takes it. With GPUs 4 to 6 minutes were told (VM and driver;
 # kubernetes/autoscaler#3464, 2020), without 2 to 3 (GKE; kubernetes/test-infra#18607, 2020). Both can be set.
@@ -82,7 +82,7 @@ class GrowthAnswer:
     """The best growth there is, if any, and the sentence either way."""
 
     growth: Growth | None
-    sentence: str
+    sentence: Text
 
 
 def grow(
@@ -107,7 +107,7 @@ def grow(
         From a pod that waits to a new node that takes it; else the stated default for nodes with or without GPUs.
     """
     if waiting is None:
-        return GrowthAnswer(growth=None, sentence="")
+        return GrowthAnswer(growth=None, sentence=Text())
     needed = min(_MOST_NODES, max(1, len(stuck.waiting)))
     found: list[Growth] = []
     refused: list[str] = []
@@ -128,11 +128,11 @@ def grow(
         best = min(
             found, key=lambda g: (g.pool.source is LimitSource.UNKNOWN, g.nodes, g.pool.gpus_a_node, g.pool.name)
         )
-        return GrowthAnswer(growth=best, sentence=best.sentence)
+        return GrowthAnswer(growth=best, sentence=Text(best.sentence))
     empty = [pool.name for pool in pools if not pool.nodes and pool.room() != 0]
     if empty and not refused:
         refused.append(f"pool {empty[0]} has no node to tell what it would bring")
-    return GrowthAnswer(growth=None, sentence="; ".join(refused))
+    return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)))
 
 
 def _takes(cluster: Cluster, waiting: Shape, pool: NodePool) -> bool:

@@ -27,7 +27,7 @@ from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape
 from planner.scheduling.state import State
 from planner.vocabulary import HOSTNAME, PODS, is_gpu_resource
-from planner.words import count
+from planner.words import Text, count
 
 MOST_PLACED = 2_000  # pods placed one by one; beyond that the number is "at least"
 _UNLIMITED = np.iinfo(np.int64).max
@@ -74,7 +74,7 @@ class Fit:
     requests: Amounts
     count: int
     is_at_least: bool
-    sentence: str
+    sentence: Text
     obstacles: tuple[Obstacle, ...]
     by_place: tuple[tuple[str, str, int], ...]
     message: str = ""
@@ -348,7 +348,7 @@ def _described(cluster: Cluster, name: str, shape: Shape, placed: _Placed) -> Fi
         requests=pod_requests(shape.spec),
         count=count,
         is_at_least=placed.is_at_least,
-        sentence=_sentence(count, placed.is_at_least, obstacles, by_place, shape.blocked),
+        sentence=Text(_sentence(count, placed.is_at_least, obstacles, by_place, shape.blocked)),
         obstacles=obstacles,
         by_place=by_place,
     )
@@ -447,5 +447,5 @@ def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
         return found
     sentence = found.sentence
     if limit < found.count:
-        sentence += f"; the ResourceQuota {name} of {asked.namespace} lets in {limit:,}"
+        sentence = Text(f"{sentence}; the ResourceQuota {name} of {asked.namespace} lets in {limit:,}")
     return replace(found, quota_limit=limit, quota=name, sentence=sentence)

@@ -30,7 +30,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import REVISION
-from planner.words import count
+from planner.words import Text, count
 
 _MOST_TICKS = 20_000
 _MOST_BATCHES = 12  # of an upgrade, played; a pool of hundreds of nodes repeats itself
@@ -43,7 +43,7 @@ class Step:
 
     change: Change
     is_done: bool
-    sentence: str
+    sentence: Text
     drain: DrainResult | None = None
 
 
@@ -109,7 +109,7 @@ class _Case:
         return (self.change.target,)
 
     def step(self, sentence: str, *, is_done: bool = True, drain: DrainResult | None = None) -> Step:
-        return Step(change=self.change, is_done=is_done, sentence=sentence, drain=drain)
+        return Step(change=self.change, is_done=is_done, sentence=Text(sentence), drain=drain)
 
 
 # ── coming to rest ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -190,7 +190,7 @@ def _drain(case: _Case) -> tuple[Snapshot, Step]:
     names = case.nodes()
     run = play(case.cluster, names)
     result = described(case.cluster, names, run)
-    return run.simulation.snapshot_now(), case.step(result.sentence, is_done=result.drained, drain=result)
+    return run.simulation.snapshot_now(), case.step(str(result.sentence), is_done=result.drained, drain=result)
 
 
 def _delete(case: _Case) -> tuple[Snapshot, Step]:

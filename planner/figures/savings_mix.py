@@ -73,4 +73,4 @@ def words(point: MixPoint) -> str:
 
 def alt(mix: Mix) -> str:
     """The takeaway."""
-    return mix.sentence
+    return str(mix.sentence)

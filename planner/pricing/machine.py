@@ -28,7 +28,7 @@ from planner.pricing.model import (
     UnitPrice,
 )
 from planner.vocabulary import HOURS_PER_MONTH
-from planner.words import unit_price
+from planner.words import Text, unit_price
 
 # GiB per vCPU of predefined types; the unit prices were fitted on all types of a family, so they hold for each of them.
 GIB_PER_VCPU: Final = {
@@ -463,7 +463,7 @@ class _Question:
             list_usd_per_hour=sum(part.list_usd_per_hour for part in parts),
             sustained_use_usd_per_hour=sustained,
             reason=PriceReason.NONE,
-            sentence="",
+            sentence=Text(),
             parts=parts,
             gpu_model=gpu.gpu_model if gpu else "",
             gpu_count=gpu.gpu_count if gpu else 0.0,
@@ -473,7 +473,7 @@ class _Question:
             as_of=min(found.as_of for found in sums),
             source="; ".join(dict.fromkeys(found.source for found in sums)),
         )
-        return replace(price, sentence=_sentence(price))
+        return replace(price, sentence=Text(_sentence(price)))
 
     def _sustained_use_usd(self, part: PricePart) -> float:
         """What a full month's sustained use takes off a part, USD per hour. GPUs attached to N1 count as N1 does."""
@@ -502,7 +502,7 @@ class _Question:
             provisioning=self.provisioning,
             usd_per_hour=None,
             reason=refusal.reason,
-            sentence=f"no price: {refusal.why}{mend}",
+            sentence=Text(f"no price: {refusal.why}{mend}"),
         )
 
     def _no_provisioning_price(self) -> _Refusal:

@@ -13,6 +13,7 @@ from typing import Final
 from planner import words
 from planner.errors import InputError
 from planner.vocabulary import HOURS_PER_MONTH
+from planner.words import Text
 
 # Compute Engine bills whole seconds, at least one minute a VM: https://cloud.google.com/compute/vm-instance-pricing (2026)
 MINIMUM_BILLED_SECONDS: Final = 60.0
@@ -69,7 +70,7 @@ class StrategyCost:
     added_hours: float  # node time billed for one rollout
     missing_pod_hours: float  # a month: at most so many pod-hours fewer than the replicas, the price in availability
     availability: str  # the pods that serve while it rolls out: "five of six pods for 4 min"
-    sentence: str
+    sentence: Text
 
 
 def strategy_cost(use: StrategyUse, terms: SpareTerms) -> StrategyCost:
@@ -97,9 +98,9 @@ def strategy_cost(use: StrategyUse, terms: SpareTerms) -> StrategyCost:
         added_hours=added_hours,
         missing_pod_hours=max(0, use.replicas - use.lowest_ready) * use.seconds / 3600 * terms.rollouts_per_month,
         availability=_availability(use),
-        sentence="",
+        sentence=Text(),
     )
-    return replace(cost, sentence=f"{_claim(cost, terms)}.")
+    return replace(cost, sentence=Text(f"{_claim(cost, terms)}."))
 
 
 def compare_strategies(spare: StrategyCost, none: StrategyCost, terms: SpareTerms) -> str:

@@ -272,7 +272,7 @@ def _what_if_sentence(answer: WhatIfAnswer) -> str:
     failed = [step for step in answer.steps if not step.is_done]
     if not answer.steps:
         return "nothing is changed"
-    parts = [step.sentence for step in (failed or answer.steps[:1])]
+    parts = [str(step.sentence) for step in (failed or answer.steps[:1])]
     worse = sum(one.after is not Verdict.COMPLETES for one in answer.verdicts)
     better = len(answer.verdicts) - worse
     if worse:

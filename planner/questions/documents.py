@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import RolloutResult
-from planner.words import duration
+from planner.words import Text, duration
 
 if TYPE_CHECKING:  # rooms that a rollout's document doesn't need stay unloaded
     from planner.capacity.headroom import Fit
@@ -165,7 +165,7 @@ def fit_rows(fits: Sequence[Fit]) -> list[dict[str, Any]]:
 def _verdict(result: RolloutResult | None) -> dict[str, Any] | None:
     if result is None:
         return None
-    return {"verdict": result.verdict.value, "reason": result.reason.value, "sentence": result.sentence}
+    return {"verdict": result.verdict.value, "reason": result.reason.value, "sentence": str(result.sentence)}
 
 
 def plain(value: Any) -> Any:
@@ -174,6 +174,8 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, Text):
+        return str(value)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

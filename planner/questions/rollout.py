@@ -31,7 +31,7 @@ from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import explain, pending_pods, unknowns
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_extended_resource
-from planner.words import count, duration
+from planner.words import Text, count, duration
 
 _MOST_ROWS = 400  # of a timeline: a chart can't show more
 
@@ -78,11 +78,11 @@ def rollout(
     unknown = tuple(u for r in prepared.revisions for u in unknowns(run, r))
     verdict, sentence = told.verdict, told.sentence
     if unknown and verdict is Verdict.COMPLETES:
-        verdict, sentence = Verdict.UNKNOWN, f"not known: {unknown[0]}. Without that, it {told.sentence}"
+        verdict, sentence = Verdict.UNKNOWN, Text(f"not known: {unknown[0]}. Without that, it {told.sentence}")
     result = RolloutResult(
         verdict=verdict,
         reason=told.reason,
-        sentence=sentence if len(parts) == 1 else _joint_sentence(parts, sentence),
+        sentence=Text(sentence if len(parts) == 1 else _joint_sentence(parts, str(sentence))),
         workloads=parts,
         ticks=run.ticks,
         seconds=max(p.seconds for p in parts),
@@ -104,7 +104,7 @@ def rollout(
     )  # fmt: skip
     if answer.growth is None:
         more = f"; {answer.sentence}" if answer.sentence else ""
-        return replace(result, growth=answer.sentence, sentence=result.sentence + more)
+        return replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
     return _needs_growth(result, prepared, answer.growth, keys)
 
 
@@ -119,7 +119,7 @@ def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...]) -> Remedy:
         more = "the pool has a fixed size, so somebody has to resize it"
     else:
         return remedy
-    return replace(remedy, sentence=f"{remedy.sentence}; {more}")
+    return replace(remedy, sentence=Text(f"{remedy.sentence}; {more}"))
 
 
 def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str]) -> RolloutResult:
@@ -137,8 +137,10 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
                 grown,
                 verdict=Verdict.NEEDS_GROWTH,
                 reason=today.reason,
-                sentence=f"{growth.sentence}; about {duration(seconds)}, {duration(wait)} of it until nodes arrive. "
-                f"Today it is {today.sentence}",
+                sentence=Text(
+                    f"{growth.sentence}; about {duration(seconds)}, {duration(wait)} of it until nodes arrive. "
+                    f"Today it is {today.sentence}"
+                ),
                 seconds=seconds,
                 exceeds_deadline=grown.exceeds_deadline or wait > (grown.progress_deadline_seconds or float("inf")),
                 timeline=_after_waiting(today.timeline, grown.timeline, wait),
@@ -150,7 +152,7 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
     return replace(
         result,
         verdict=Verdict.NEEDS_GROWTH,
-        sentence=told.sentence if len(parts) == 1 else _joint_sentence(parts, told.sentence),
+        sentence=Text(told.sentence if len(parts) == 1 else _joint_sentence(parts, str(told.sentence))),
         workloads=tuple(parts),
         ticks=run.ticks,
         seconds=max(p.seconds for p in parts),
@@ -160,7 +162,7 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
         timeline=parts[0].timeline,
         placement=_placement(run),
         ties=None,
-        growth=growth.sentence,
+        growth=Text(growth.sentence),
     )
 
 
@@ -234,7 +236,7 @@ def _workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: d
         workload=key,
         verdict=Verdict.COMPLETES if done else Verdict.STUCK,
         reason=why.reason if why else Reason.NONE,
-        sentence=why.sentence if why else _completes(run, revision, lowest, seconds, end),
+        sentence=Text(why.sentence if why else _completes(run, revision, lowest, seconds, end)),
         replicas=after.replicas,
         max_surge=surge,
         max_unavailable=unavailable,
@@ -251,8 +253,8 @@ def _workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: d
         timeline=_timeline(moments, times),
         wait_for=why.wait_for if why else (),
         requests=pod_requests(after.template.spec),
-        scheduler_message=why.scheduler_message if why else "",
-        quota_message=why.quota_message if why else "",
+        scheduler_message=Text(why.scheduler_message if why else ""),
+        quota_message=Text(why.quota_message if why else ""),
         startup_seconds=pod_times.startup_seconds,
         startup_source=pod_times.source,
         termination_seconds=pod_times.termination_seconds,

@@ -380,7 +380,7 @@ def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterato
     elif price is None:
         yield "no price: no node of the cluster takes its new pods, even when empty"
     elif terms.on_demand_usd_per_gpu_hour is None:
-        yield price.sentence
+        yield str(price.sentence)
     if needs.others_nodes:
         names = [
             *needs.others[:_NAMED],
@@ -421,7 +421,7 @@ def _priced(need: StrategyNeed, needs: SpareNeeds, terms: SpareTerms) -> Strateg
         seconds=played.seconds if played else None,
         cost=cost,
         is_worth=False,
-        sentence=cost.sentence if cost else "" if played else f"{need.name} is stuck, and more nodes don't help.",
+        sentence=str(cost.sentence if cost else "" if played else f"{need.name} is stuck, and more nodes don't help."),
     )
 
 
@@ -464,8 +464,8 @@ def _compared(strategies: tuple[StrategyPrice, ...]) -> tuple[StrategyPrice | No
 def _headline(strategies: tuple[StrategyPrice, ...], terms: SpareTerms) -> str:
     spare, none = _compared(strategies)
     if spare is None or spare.cost is None:
-        return none.cost.sentence if none and none.cost else "No strategy completes, and more nodes don't help."
-    return compare_strategies(spare.cost, none.cost, terms) if none and none.cost else spare.cost.sentence
+        return str(none.cost.sentence if none and none.cost else "No strategy completes, and more nodes don't help.")
+    return str(compare_strategies(spare.cost, none.cost, terms) if none and none.cost else spare.cost.sentence)
 
 
 # ── a remedy's node ──────────────────────────────────────────────────────────────────────────────────────────────────

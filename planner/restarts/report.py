@@ -18,7 +18,7 @@ from planner.restarts.population import Case, Population, cases
 from planner.restarts.pressure import pressure
 from planner.restarts.question import Question
 from planner.vocabulary import MEMORY
-from planner.words import count, duration, listing, short_name
+from planner.words import Text, count, duration, listing, short_name
 
 # CrashLoopBackOff waits at most 5 min, and a run of 10 min ends the back-off: kubernetes `pkg/kubelet/kubelet.go`
 # (MaxCrashLoopBackOff, backOffPeriod); what restarted within half an hour is still at it
@@ -51,7 +51,7 @@ def restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> Resta
         containers=len(population.cases),
         pods_with_log=len({case.pod.uid for case in population.cases if case.has_log}),
         gaps=_gaps(snapshot, population),
-        sentence=_report_sentence(loops, population),
+        sentence=Text(_report_sentence(loops, population)),
     )
 
 
@@ -119,7 +119,7 @@ def _loop(group: list[Diagnosed], population: Population, measured: Measured) ->
         suggestion=_suggestion(clearest, diagnosis, siblings, population, measured),
         lines=noise.judge(failing, population),
         has_log=any(case.has_log for case in failing),
-        sentence="",
+        sentence=Text(),
     )
     return _with_sentence(loop, clearest.taken_at, len(failing))
 
@@ -206,7 +206,7 @@ def _with_sentence(loop: Loop, taken_at: float, failing: int) -> Loop:
     root = loop.diagnosis.root
     behind = f" {root[0].upper()}{root[1:]}." if root else ""
     sentence = f"{name}{container} {loop.diagnosis.what}.{behind} {_how_often(loop, taken_at, failing)}"
-    return replace(loop, sentence=sentence)
+    return replace(loop, sentence=Text(sentence))
 
 
 def _how_often(loop: Loop, taken_at: float, failing: int) -> str:
@@ -279,7 +279,7 @@ def findings_of(report: RestartReport) -> tuple[Finding, ...]:
             severity=_SEVERITY[loop.activity],
             code=f"restarts-{loop.diagnosis.cause.value.replace('_', '-')}",
             object=loop.workload,
-            what=loop.sentence.removesuffix("."),
+            what=str(loop.sentence).removesuffix("."),
             mend=loop.diagnosis.cure,
         )
         for loop in report.loops

@@ -15,6 +15,7 @@ from planner.rollout.timing import PodTimes, seconds_at, seconds_of
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_gpu_resource
+from planner.words import Text
 
 FULL_UP_TO = 20  # replicas up to which every number is a column, where cells are counted; above, FEW of them
 FEW = 11
@@ -56,7 +57,7 @@ def strategy_grid(
     )
     return StrategyGrid(
         workload=key, surges=values, unavailables=values, cells=cells, recreate=recreate,
-        sentence=_sentence(cells, recreate),
+        sentence=Text(_sentence(cells, recreate)),
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import is_extended_resource, is_gpu_resource
-from planner.words import plural
+from planner.words import Text, plural
 
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
 _MOST_PODS = 4  # pods of another workload that may have to go
@@ -70,7 +70,7 @@ class _Case:
         return Remedy(
             kind=kind,
             title=title,
-            sentence=sentence,
+            sentence=Text(sentence),
             lowest_ready=self.lowest_ready(run),
             replicas=self.workload.replicas,
             seconds=self.seconds(run),

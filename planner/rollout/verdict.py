@@ -20,7 +20,7 @@ from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import PODS, is_extended_resource
-from planner.words import count, listing, plural, roughly
+from planner.words import NO_WORDS, Text, count, listing, plural, roughly
 
 _REFUSALS = {
     Fails.PORTS: Reason.HOST_PORT,
@@ -39,10 +39,10 @@ _REFUSALS = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     reason: Reason
-    sentence: str
+    sentence: Text
     wait_for: tuple[WaitForEdge, ...] = ()
-    scheduler_message: str = ""
-    quota_message: str = ""
+    scheduler_message: Text = NO_WORDS
+    quota_message: Text = NO_WORDS
     lacking: tuple[str, ...] = ()  # resources short on the nodes that match
 
 
@@ -69,7 +69,14 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
         owner = pod.owner.split("/", 1)[0] + "/" + pod.owner.rsplit("/", 1)[-1] if pod.owner else f"Pod/{pod.name}"
         groups[(pod.namespace, owner, workload, pod.message, pod.is_new)] += 1
     return tuple(
-        PendingPods(namespace=ns, owner=owner, workload=workload, count=count, message=message, is_new=is_new)
+        PendingPods(
+            namespace=ns,
+            owner=owner,
+            workload=workload,
+            count=count,
+            message=None if message is None else Text(message),
+            is_new=is_new,
+        )
         for (ns, owner, workload, message, is_new), count in groups.items()
     )
 
@@ -83,14 +90,17 @@ def explain(run: Run, revision: Revision) -> Explanation:
     if revision.after.is_paused:
         return Explanation(
             reason=Reason.PAUSED,
-            sentence="stuck: the Deployment is paused, so the controller rolls nothing out. "
-            f"Resume it with kubectl rollout resume deployment/{revision.after.name}",
+            sentence=Text(
+                "stuck: the Deployment is paused, so the controller rolls nothing out. "
+                f"Resume it with kubectl rollout resume deployment/{revision.after.name}"
+            ),
         )
     if revision.after.strategy.kind == "OnDelete" and revision.has_new_template:
         return Explanation(
             reason=Reason.ON_DELETE,
-            sentence="stuck: the update strategy is OnDelete, so each pod keeps the old revision until someone "
-            "deletes it",
+            sentence=Text(
+                "stuck: the update strategy is OnDelete, so each pod keeps the old revision until someone deletes it"
+            ),
         )
     refusal = _refusal(run, key)
     if refusal is not None and not new_waiting:
@@ -100,7 +110,9 @@ def explain(run: Run, revision: Revision) -> Explanation:
     starting = [p for p in pods if p.is_bound and not p.is_ready and not p.is_terminating]
     if starting:
         return _never_ready(revision, starting)
-    return Explanation(reason=Reason.UNKNOWN, sentence="stuck: nothing moves any more, and the cause is not known")
+    return Explanation(
+        reason=Reason.UNKNOWN, sentence=Text("stuck: nothing moves any more, and the cause is not known")
+    )
 
 
 def _refusal(run: Run, key: str) -> Refusal | None:
@@ -111,16 +123,18 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
     if not refusal.quota:
         return Explanation(
             reason=Reason.ADMISSION,
-            sentence=f"stuck: the API server refuses the new pods: {refusal.problem}",
-            quota_message=refusal.message,
+            sentence=Text(f"stuck: the API server refuses the new pods: {refusal.problem}"),
+            quota_message=Text(refusal.message),
         )
     name = f"ResourceQuota {refusal.quota}"
     if refusal.unstated:
         return Explanation(
             reason=Reason.QUOTA,
-            sentence=f"stuck: {name} of namespace {revision.after.namespace} refuses pods that don't state "
-            f"{listing(list(refusal.unstated))}",
-            quota_message=refusal.message,
+            sentence=Text(
+                f"stuck: {name} of namespace {revision.after.namespace} refuses pods that don't state "
+                f"{listing(list(refusal.unstated))}"
+            ),
+            quota_message=Text(refusal.message),
         )
     used = listing(
         [f"{roughly(u, k)} of {roughly(h, k)} {k} are used, a pod asks for {roughly(a, k)}"
@@ -140,9 +154,9 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
         )
     return Explanation(
         reason=Reason.QUOTA,
-        sentence=f"stuck: {name} refuses a new pod: {used}{keeps}",
+        sentence=Text(f"stuck: {name} refuses a new pod: {used}{keeps}"),
         wait_for=edges,
-        quota_message=refusal.message,
+        quota_message=Text(refusal.message),
     )
 
 
@@ -152,13 +166,17 @@ def _never_ready(revision: Revision, starting: list[LivePod]) -> Explanation:
         pod = starting[0]
         return Explanation(
             reason=Reason.POD_MANAGEMENT,
-            sentence=f"stuck: {pod.name} is not Ready, and an OrderedReady {revision.after.kind} goes on only when it is",
+            sentence=Text(
+                f"stuck: {pod.name} is not Ready, and an OrderedReady {revision.after.kind} goes on only when it is"
+            ),
         )
     group = new or starting
     return Explanation(
         reason=Reason.NEVER_READY,
-        sentence=f"stuck: {count(len(group), 'new pod' if new else 'pod')} started and never became Ready, "
-        "so the old pods are kept",
+        sentence=Text(
+            f"stuck: {count(len(group), 'new pod' if new else 'pod')} started and never became Ready, "
+            "so the old pods are kept"
+        ),
     )
 
 
@@ -171,8 +189,8 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     if shape.blocked:
         return Explanation(
             reason=Reason.VOLUME,
-            sentence=f"stuck: the new pod can't be scheduled: {shape.blocked}",
-            scheduler_message=message,
+            sentence=Text(f"stuck: the new pod can't be scheduled: {shape.blocked}"),
+            scheduler_message=Text(message),
         )
     codes = fails(state, shape)
     static = shape.static == Static.PASSES
@@ -184,8 +202,8 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
         if not matching.any():
             return Explanation(
                 reason=Reason.VOLUME,
-                sentence="stuck: no node that matches the pod can reach its volume",
-                scheduler_message=message,
+                sentence=Text("stuck: no node that matches the pod can reach its volume"),
+                scheduler_message=Text(message),
             )
     where = _where(run, matching)
     short, _ = insufficient(state, shape, np.flatnonzero(matching & (codes == Fails.RESOURCES)))
@@ -198,7 +216,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
         reason = Reason.TOO_MANY_PODS
     old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_new]
     freed = _fits_without(run, shape, old) if old and revision.has_new_template else False
-    context = _Context(run, revision, shape, where, matching, names, old, message)
+    context = _Context(run, revision, shape, where, matching, names, old, Text(message))
     if freed:
         return _hold_and_wait(context, reason)
     return _held_by_others(context, reason)
@@ -213,7 +231,7 @@ class _Context:
     matching: BoolArray
     lacking: tuple[str, ...]
     old: list[LivePod]
-    message: str
+    message: Text
 
 
 def _gated(run: Run, pod: LivePod) -> Explanation:
@@ -221,12 +239,14 @@ def _gated(run: Run, pod: LivePod) -> Explanation:
     if missing:
         return Explanation(
             reason=Reason.MISSING_OBJECT,
-            sentence=f"stuck: the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}",
+            sentence=Text(
+                f"stuck: the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}"
+            ),
         )
     gates = ", ".join(pod.shape.spec.scheduling_gates)
     return Explanation(
         reason=Reason.SCHEDULING_GATE,
-        sentence=f"stuck: the new pod is never tried while its scheduling gates ({gates}) are there",
+        sentence=Text(f"stuck: the new pod is never tried while its scheduling gates ({gates}) are there"),
     )
 
 
@@ -244,8 +264,8 @@ def _no_node(shape: Shape, message: str) -> Explanation:
             parts.append(f"{codes[code]} {words}")
     return Explanation(
         reason=Reason.NO_MATCHING_NODE,
-        sentence=f"stuck: no node matches the new pod ({', '.join(parts) or 'the cluster has no nodes'})",
-        scheduler_message=message,
+        sentence=Text(f"stuck: no node matches the new pod ({', '.join(parts) or 'the cluster has no nodes'})"),
+        scheduler_message=Text(message),
     )
 
 
@@ -289,7 +309,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
     controller = f"{c.revision.after.kind} {c.revision.after.name}"
     return Explanation(
         reason=Reason.HOLD_AND_WAIT if is_held else reason,
-        sentence=sentence,
+        sentence=Text(sentence),
         wait_for=(
             WaitForEdge(source=controller, target="new pod", label="waits until Ready"),
             WaitForEdge(source="new pod", target=cycle_thing, label="waits for"),
@@ -385,7 +405,7 @@ def _held_by_others(c: _Context, reason: Reason) -> Explanation:
             Reason.VOLUME: "its volume is in use by another pod",
         }
         sentence = f"stuck: {words.get(reason, 'no node has room for the new pod')}.{old}".rstrip(".")
-    return Explanation(reason=reason, sentence=sentence, scheduler_message=c.message, lacking=c.lacking)
+    return Explanation(reason=reason, sentence=Text(sentence), scheduler_message=c.message, lacking=c.lacking)
 
 
 def _room(c: _Context) -> str:

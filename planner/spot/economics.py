@@ -17,7 +17,7 @@ from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import daly_hours, pattern_of, useful_hours_per_life, young_hours
 from planner.spot.interruption import Floats, lives_of
 from planner.spot.months import OVERRUN, Months, simulate
-from planner.words import count, duration, usd
+from planner.words import Text, count, duration, usd
 
 _PERCENTILES: Final = (5, 50, 95)
 _HISTOGRAM_BINS: Final = 40
@@ -62,7 +62,7 @@ class BreakEven:
     """
 
     hazard_per_hour: float | None
-    sentence: str
+    sentence: Text
     curve: tuple[tuple[float, float], ...]
 
 
@@ -70,7 +70,7 @@ class BreakEven:
 class Savings:
     """The answer for one pool and one month; money in USD a month, hours in node-hours unless said otherwise."""
 
-    sentence: str
+    sentence: Text
     is_worth_it: bool  # the median month saves something
     steps: tuple[Step, ...]
     on_demand_usd: float  # what the pool costs without spot, commitments included
@@ -201,7 +201,7 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
     useful_optimum = assumptions.work is Work.JOBS and not assumptions.saves and not assumptions.lives
     even = break_even(assumptions)
     return Savings(
-        sentence=_sentence(assumptions, saved_band, before),
+        sentence=Text(_sentence(assumptions, saved_band, before)),
         is_worth_it=saved_band.p50 > 0,
         steps=(
             *(Step(name=name, what=what, usd=band(getattr(costs, field))) for field, name, what in STEPS),
@@ -316,16 +316,18 @@ def _out_at_loss(assumptions: Assumptions, hazard_per_hour: float) -> float:
 def break_even(assumptions: Assumptions) -> BreakEven:
     """The interruption rate at which the expected saving is 0, by bisection."""
     if assumptions.lives:
-        return BreakEven(hazard_per_hour=None, sentence="Lives were observed: there is no rate to vary.", curve=())
+        return BreakEven(
+            hazard_per_hour=None, sentence=Text("Lives were observed: there is no rate to vary."), curve=()
+        )
     if not assumptions.spot_nodes:
-        return BreakEven(hazard_per_hour=None, sentence="No node is spot.", curve=())
+        return BreakEven(hazard_per_hour=None, sentence=Text("No node is spot."), curve=())
     best, worst = expected_saved_usd(assumptions, 0.0), expected_saved_usd(assumptions, _MOST_HAZARD)
     if best <= 0:
         sentence = "Spot costs more than on demand even if no node is lost one by one."
-        return BreakEven(hazard_per_hour=None, sentence=sentence, curve=_curve(assumptions, None))
+        return BreakEven(hazard_per_hour=None, sentence=Text(sentence), curve=_curve(assumptions, None))
     if worst >= 0:
         sentence = "Spot costs less than on demand at any interruption rate: what is lost is covered on demand."
-        return BreakEven(hazard_per_hour=None, sentence=sentence, curve=_curve(assumptions, None))
+        return BreakEven(hazard_per_hour=None, sentence=Text(sentence), curve=_curve(assumptions, None))
     low, high = 0.0, _MOST_HAZARD
     for _ in range(60):
         middle = (low + high) / 2 if low == 0 and high < 1e-6 else (max(low, 1e-9) * high) ** 0.5
@@ -338,7 +340,7 @@ def break_even(assumptions: Assumptions) -> BreakEven:
     sentence = (
         f"Spot pays until a node is lost every {duration(3_600 / high)} on average ({high:.3g} per VM-hour{times})."
     )
-    return BreakEven(hazard_per_hour=high, sentence=sentence, curve=_curve(assumptions, high))
+    return BreakEven(hazard_per_hour=high, sentence=Text(sentence), curve=_curve(assumptions, high))
 
 
 def _curve(assumptions: Assumptions, at: float | None) -> tuple[tuple[float, float], ...]:

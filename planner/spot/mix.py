@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from planner.spot.assumptions import Assumptions
 from planner.spot.economics import Band, band, bill, shortfall_hours
 from planner.spot.months import Months, simulate
-from planner.words import count, duration, usd
+from planner.words import Text, count, duration, usd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class MixPoint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mix:
     points: tuple[MixPoint, ...]  # from no spot to all spot
-    sentence: str
+    sentence: Text
 
 
 def mix(assumptions: Assumptions, months: Months | None = None) -> Mix:
@@ -52,7 +52,7 @@ def mix(assumptions: Assumptions, months: Months | None = None) -> Mix:
         )
         for spot, cost, risk in raw
     )
-    return Mix(points=points, sentence=_sentence(points, assumptions))
+    return Mix(points=points, sentence=Text(_sentence(points, assumptions)))
 
 
 def _sentence(points: tuple[MixPoint, ...], assumptions: Assumptions) -> str:

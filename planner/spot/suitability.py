@@ -21,6 +21,7 @@ from planner.kubernetes.selectors import labels_match
 from planner.spot.assumptions import Capacity, Work
 from planner.spot.checks import CHECKS, Case, CheckResult, Status, dump, in_sentence, is_spot
 from planner.spot.windows import Provider, Window, window_of
+from planner.words import Text
 
 _BACKGROUND: Final = (
     "worker",
@@ -59,7 +60,7 @@ class Command:
 class Suitability:
     workload: str
     fitness: Fitness
-    sentence: str
+    sentence: Text
     window: Window
     work: Work  # what the workload seems to do
     work_evidence: str
@@ -97,7 +98,7 @@ def check_workload(
     return Suitability(
         workload=workload.key,
         fitness=fitness,
-        sentence=_sentence(case, fitness, checks),
+        sentence=Text(_sentence(case, fitness, checks)),
         window=case.window,
         work=case.work,
         work_evidence=case.work_evidence,

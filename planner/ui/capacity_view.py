@@ -102,7 +102,7 @@ def one_shape(found: Fit) -> None:
     box(words.literal(words.sentence(found.sentence)), title=f"{glyph} {words.literal(found.shape)}")
     if found.message:
         st.caption("What kube-scheduler would say of the next one")
-        st.code(found.message, language=None, wrap_lines=True)
+        st.code(str(found.message), language=None, wrap_lines=True)
     rows = [{"pool": pool or "no pool", "zone": zone or "no zone", "pods": n} for pool, zone, n in found.by_place]
     if rows:
         tables.show(rows, alt=f"Where {found.count:,} more of {found.shape} go")

@@ -82,7 +82,7 @@ def loops(report: RestartReport, snapshot: Snapshot) -> None:
         }
         for loop in report.loops
     ]
-    tables.show(rows, alt=report.sentence, empty="No container restarted or failed to start.")
+    tables.show(rows, alt=str(report.sentence), empty="No container restarted or failed to start.")
 
 
 def _ago(loop: Loop, snapshot: Snapshot) -> str:
@@ -124,7 +124,7 @@ def cure(loop: Loop, found: Cure | None) -> None:
     st.caption(words.literal(f"Why: {suggestion.rule}. Source: {suggestion.source}."))
     st.markdown(words.literal(found.room_sentence))
     if found.rollout is not None:
-        verdict.show(found.rollout.verdict, found.rollout.reason, found.rollout.sentence)
+        verdict.show(found.rollout.verdict, found.rollout.reason, str(found.rollout.sentence))
     if found.note:
         st.info(words.literal(found.note))
     if found.command:

@@ -20,11 +20,11 @@ from planner.vocabulary import is_gpu_resource
 
 def answer(result: RolloutResult) -> None:
     """The verdict first, Kubernetes' own words under it, what chance has to do with it, then the key figures."""
-    verdict.show(result.verdict, result.reason, result.sentence)
+    verdict.show(result.verdict, result.reason, str(result.sentence))
     for message in dict.fromkeys(filter(None, (w.scheduler_message or w.quota_message for w in result.workloads))):
         st.caption("In Kubernetes' own words, as kubectl describe would show them")
-        st.code(message, language=None, wrap_lines=True)
-    if result.growth and result.growth not in result.sentence:
+        st.code(str(message), language=None, wrap_lines=True)
+    if result.growth and result.verdict is Verdict.NEEDS_GROWTH and len(result.workloads) > 1:  # else it is said above
         st.caption(f":material/trending_up: {words.literal(result.growth)}")
     if result.ties is not None:
         st.caption(f":material/casino: This rollout {words.literal(result.ties.sentence)}.")
@@ -93,7 +93,7 @@ def choose_workload(result: RolloutResult) -> WorkloadRollout:
         with st.container(horizontal=True, vertical_alignment="center"):
             verdict.badge(one.verdict, one.reason)
             st.markdown(words.literal(one.workload))
-        st.caption(words.literal(verdict.why(one.verdict, one.sentence)))
+        st.caption(words.literal(verdict.why(one.verdict, str(one.sentence))))
     key = link.segments("Timeline of", [one.workload for one in result.workloads], key="shown")
     return next(one for one in result.workloads if one.workload == key)
 

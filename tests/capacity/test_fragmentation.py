@@ -104,7 +104,9 @@ def test_taints_cordons_and_selectors_are_reasons() -> None:
         "cordoned": StrandedReason.CORDONED,
         "elsewhere": StrandedReason.NOT_WANTED,
     }
-    assert next(one.sentence for one in found.sizes[0].nodes if one.node == "tainted") == "no such pod tolerates spot"
+    assert (
+        str(next(one.sentence for one in found.sizes[0].nodes if one.node == "tainted")) == "no such pod tolerates spot"
+    )
 
 
 def test_fragmented_is_the_share_of_the_mix_that_has_no_use() -> None:
@@ -126,5 +128,5 @@ def test_openb_has_no_hole_for_eight() -> None:
 
 
 def test_without_gpus_or_without_a_mix_it_is_said() -> None:
-    assert fragments(Cluster(snapshot(node("n0")))).sentence == "no GPU is free"
-    assert fragments(Cluster(snapshot(node("n0", gpus=2)))).sentence == "2 GPUs are free, and no pod asks for any"
+    assert str(fragments(Cluster(snapshot(node("n0")))).sentence) == "no GPU is free"
+    assert str(fragments(Cluster(snapshot(node("n0", gpus=2)))).sentence) == "2 GPUs are free, and no pod asks for any"

@@ -47,7 +47,7 @@ def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
     good = [c for row in grid.cells for c in row if c.verdict is Verdict.COMPLETES]
     best = best_cell(good)
     assert (best.max_surge, best.max_unavailable, best.lowest_ready) == (0, 1, 1)
-    assert f"maxSurge {best.max_surge} / maxUnavailable {best.max_unavailable}" in grid.sentence
+    assert f"maxSurge {best.max_surge} / maxUnavailable {best.max_unavailable}" in str(grid.sentence)
 
 
 # ── ties ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -57,7 +57,7 @@ def test_pods_of_one_size_are_proven() -> None:
     ties = rollout_question.rollout(found, RESTART).ties
     assert ties is not None
     assert ties.proven
-    assert ties.sentence == "completes in every placement (proven)"
+    assert str(ties.sentence) == "completes in every placement (proven)"
 
 
 def test_pods_of_different_sizes_are_sampled() -> None:

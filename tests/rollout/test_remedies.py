@@ -78,7 +78,7 @@ def test_hold_and_wait_has_a_strategy_recreate_and_a_node() -> None:
     switch = found[RemedyKind.SWITCH_STRATEGY]
     assert (switch.title, switch.lowest_ready, switch.extra_gpus) == ("maxSurge 0, maxUnavailable 1", 1, 0)
     assert found[RemedyKind.RECREATE].lowest_ready == 0
-    assert "the service is down" in found[RemedyKind.RECREATE].sentence
+    assert "the service is down" in str(found[RemedyKind.RECREATE].sentence)
     more = found[RemedyKind.ADD_NODE]
     assert (more.lowest_ready, more.extra_gpus) == (2, 2)
     assert "gcloud container clusters resize CLUSTER --node-pool gpu --num-nodes 2" in more.command
@@ -94,7 +94,7 @@ def test_what_keeps_most_pods_ready_without_more_gpus_comes_first() -> None:
 def test_a_quota_is_raised_by_what_is_needed() -> None:
     found = snapshot(node("n-0"), worker("n-0", spec=pod_spec()), quota({"pods": "1"}))
     remedy = by_kind(ask(found))[RemedyKind.RAISE_QUOTA]
-    assert "pods to 2" in remedy.sentence
+    assert "pods to 2" in str(remedy.sentence)
     assert remedy.command == """kubectl patch resourcequota q -n ml -p '{"spec": {"hard": {"pods": "2"}}}'"""
 
 
@@ -132,7 +132,7 @@ def test_the_quota_that_is_exceeded_is_raised_and_that_is_enough(quotas: list[It
     assert remedy.title == f"Raise the {'quotas' if ' and ' in names else 'quota'} {names}"
     assert ask(raised(found, remedy)).verdict is Verdict.COMPLETES
     for key in ("requests.nvidia.com/gpu", "pods"):
-        assert f"{key} to {2 + surge}" in remedy.sentence or f"{key} to" not in remedy.sentence
+        assert f"{key} to {2 + surge}" in str(remedy.sentence) or f"{key} to" not in str(remedy.sentence)
 
 
 def test_a_quota_that_asks_for_amounts_is_not_raised() -> None:

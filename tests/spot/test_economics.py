@@ -131,7 +131,7 @@ def test_nodes_that_die_at_once_cost_more_than_on_demand(hazard: float) -> None:
     found = savings(at(hazard, runs=300))
     assert found.saved_usd.p95 < 0
     assert not found.is_worth_it
-    assert "more than on demand" in found.sentence
+    assert "more than on demand" in str(found.sentence)
     assert found.late_jobs.p50 == pytest.approx(found.jobs, rel=0.02)
     # paid on spot for twice the month, and then for all of the work on demand
     assert found.net_usd.mean == pytest.approx(6 * (2 * 730 * 0.3 + 730 * 0.7), rel=0.02)
@@ -159,7 +159,7 @@ def test_retries_that_run_out_are_paid_for_again() -> None:
 def test_no_spot_no_difference() -> None:
     found = savings(at(0.01, base_nodes=6, runs=200))
     assert found.saved_usd.mean == 0
-    assert "Nothing is bought on spot" in found.sentence
+    assert "Nothing is bought on spot" in str(found.sentence)
     assert found.break_even.hazard_per_hour is None
 
 
@@ -177,7 +177,7 @@ def test_commitments_already_paid_for_are_not_saved() -> None:
     assert found.saved_usd.p50 == pytest.approx(-6 * 0.3 * 730)  # spot is paid on top
     half = savings(at(0.0, runs=200, base_nodes=3, committed_nodes=3, committed_usd_per_hour=0.5))
     assert half.saved_usd.p50 == pytest.approx(3 * 0.4 * 730)
-    assert "commitments already paid for are not counted as saved" in half.sentence
+    assert "commitments already paid for are not counted as saved" in str(half.sentence)
 
 
 def test_flex_start_is_named_when_there_is_a_price() -> None:
@@ -233,7 +233,7 @@ def test_break_even_is_where_overhead_eats_the_discount() -> None:
 def test_break_even_that_isn_t_there_says_why() -> None:
     dear = break_even(at(0.01, spot_usd_per_hour=0.8))
     assert dear.hazard_per_hour is None
-    assert "even if no node is lost" in dear.sentence
+    assert "even if no node is lost" in str(dear.sentence)
     kept = break_even(at(0.01, lives=(Life(hours=5.0),)))
     assert kept.curve == ()
 
