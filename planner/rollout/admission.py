@@ -39,15 +39,25 @@ from planner.vocabulary import is_extended_resource
 class Refusal:
     """Why the API server refuses an object: a pod, unless `what` says otherwise.
 
-    `message` is in its words. Of a quota: `over` lists (key, asked, used, hard) where it is exceeded, `unstated` the
+    `problem` is in its words. Of a quota: `over` lists (key, asked, used, hard) where it is exceeded, `unstated` the
     keys a pod must state an amount for.
     """
 
-    message: str
+    name: str
+    problem: str
     what: str = "pod"
+    resource: str = "pods"
+    is_invalid: bool = False
     quota: str = ""
     over: tuple[tuple[str, int, int, int], ...] = ()
     unstated: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """What the Event or condition says."""
+        if self.is_invalid:
+            return f'Pod "{self.name}" is invalid: {self.problem}'
+        return f'{self.resource} "{self.name}" is forbidden: {self.problem}'
 
 
 _BUILT_IN_PRIORITY = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -221,6 +231,9 @@ class Admission:
         self._quotas: dict[str, _InMotion] = {
             namespace: [(quota, dict(used)) for quota, used in quotas] for namespace, quotas in rules.quotas.items()
         }
+        # (namespace, quota) → key → amount: before anything moves, and the most since
+        self.used_at_first = {(q.namespace, q.name): dict(used) for group in self._quotas.values() for q, used in group}
+        self.most_used = {name: dict(used) for name, used in self.used_at_first.items()}
 
     def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
         """A template's spec as its pods will carry it: with limit ranges' defaults and tolerations."""
@@ -237,23 +250,19 @@ class Admission:
     def refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
         """Why the API server refuses the pod now; None when it doesn't."""
         wanted = spec.priority_class_name
-        if (
-            wanted
-            and self._rules.classes_known
-            and wanted not in self._rules.classes
-            and wanted not in _BUILT_IN_PRIORITY
-        ):
-            return Refusal(message=f'pods "{name}" is forbidden: no PriorityClass with name {wanted} was found')
+        classes = self._rules.classes
+        if wanted and self._rules.classes_known and wanted not in classes and wanted not in _BUILT_IN_PRIORITY:
+            return Refusal(name=name, problem=f"no PriorityClass with name {wanted} was found")
         invalid = "; ".join(_invalid(spec))
         if invalid:
-            return Refusal(message=f'Pod "{name}" is invalid: {invalid}')
+            return Refusal(name=name, problem=invalid, is_invalid=True)
         for limits in self._rules.ranges.get(namespace, ()):
             problem = _out_of_bounds(limits, spec)
             if problem:
-                return Refusal(message=f'pods "{name}" is forbidden: {problem}')
+                return Refusal(name=name, problem=problem)
         violated = violation(self._rules.policies.get(namespace, Policy()), spec)
         if violated:
-            return Refusal(message=f'pods "{name}" is forbidden: {violated}')
+            return Refusal(name=name, problem=violated)
         quotas = self._quotas.get(namespace)
         if not quotas:
             return None
@@ -262,26 +271,34 @@ class Admission:
             unstated = _unstated(quota, spec)
             if unstated:
                 lacks = "; ".join(f"{key} for: {','.join(names)}" for key, names in unstated.items())
-                message = f'pods "{name}" is forbidden: failed quota: {quota.name}: must specify {lacks}'
-                return Refusal(message=message, quota=quota.name, unstated=tuple(unstated))
-        return _exceeded(covering, usage(spec), f'pods "{name}"', "pod")
+                problem = f"failed quota: {quota.name}: must specify {lacks}"
+                return Refusal(name=name, problem=problem, quota=quota.name, unstated=tuple(unstated))
+        return _exceeded(covering, usage(spec), name, "pod", "pods")
 
     def charge(self, namespace: str, spec: PodSpec, sign: int = 1) -> None:
         """Count a pod made (+1) or gone (−1) against the namespace's quotas."""
         quotas = self._quotas.get(namespace)
         if quotas:
             covering = [(quota, used) for quota, used in quotas if quota_covers(quota, spec, spec.priority_class_name)]
-            _add(covering, usage(spec), sign)
+            self._add(covering, usage(spec), sign)
 
     def object_refusal(self, kind: str, namespace: str, name: str, counted: Mapping[str, int]) -> Refusal | None:
         """Why the API server refuses an object that isn't a pod, and counts as `counted`; None when it doesn't."""
         quotas = [one for one in self._quotas.get(namespace, ()) if not _has_scopes(one[0])]
         resource = next((key.removeprefix("count/") for key in counted if key.startswith("count/")), kind)
-        return _exceeded(quotas, counted, f'{resource} "{name}"', kind)
+        return _exceeded(quotas, counted, name, kind, resource)
 
     def charge_object(self, namespace: str, counted: Mapping[str, int], sign: int = 1) -> None:
         """Count such an object made (+1) or gone (−1)."""
-        _add([one for one in self._quotas.get(namespace, ()) if not _has_scopes(one[0])], counted, sign)
+        self._add([one for one in self._quotas.get(namespace, ()) if not _has_scopes(one[0])], counted, sign)
+
+    def _add(self, quotas: _InMotion, counted: Mapping[str, int], sign: int) -> None:
+        for quota, used in quotas:
+            most = self.most_used[quota.namespace, quota.name]
+            for key in quota.hard:
+                if counted.get(key):
+                    used[key] = used.get(key, 0) + sign * counted[key]
+                    most[key] = max(most.get(key, 0), used[key])
 
 
 def _has_scopes(quota: ResourceQuota) -> bool:
@@ -289,14 +306,7 @@ def _has_scopes(quota: ResourceQuota) -> bool:
     return bool(quota.scopes or quota.scope_selector)
 
 
-def _add(quotas: _InMotion, counted: Mapping[str, int], sign: int) -> None:
-    for quota, used in quotas:
-        for key in quota.hard:
-            if counted.get(key):
-                used[key] = used.get(key, 0) + sign * counted[key]
-
-
-def _exceeded(quotas: _InMotion, asked: Mapping[str, int], name: str, what: str) -> Refusal | None:
+def _exceeded(quotas: _InMotion, asked: Mapping[str, int], name: str, what: str, resource: str) -> Refusal | None:
     """The first quota that `asked` goes beyond (`CheckRequest`)."""
     for quota, used in quotas:
         over = sorted(
@@ -308,9 +318,10 @@ def _exceeded(quotas: _InMotion, asked: Mapping[str, int], name: str, what: str)
                 for amounts in (asked, used, quota.hard)
             )
             return Refusal(
-                message=f"{name} is forbidden: exceeded quota: {quota.name}, "
-                f"requested: {wants}, used: {have}, limited: {may}",
+                name=name,
+                problem=f"exceeded quota: {quota.name}, requested: {wants}, used: {have}, limited: {may}",
                 what=what,
+                resource=resource,
                 quota=quota.name,
                 over=tuple((key, asked[key], used.get(key, 0), quota.hard[key]) for key in over),
             )
