@@ -1,6 +1,6 @@
 """YAML text → plain values, as Kubernetes reads YAML (as JSON), within bounds.
 
-Built on the parser's events rather than on PyYAML's constructor: nesting and what aliases unfold to are bounded while
+A key that is given twice counts as it was given last, as in kubectl, and is told. Built on the parser's events rather than on PyYAML's constructor: nesting and what aliases unfold to are bounded while
 reading, times stay text, and keys are text. Source of the scalar rules: sigs.k8s.io/yaml (YAML 1.1's booleans,
 numbers and nulls; everything else is text).
 """
@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from math import isfinite
+from typing import Any, Protocol
 
+import msgspec
 import yaml
 
 from planner.errors import InputError
 
 DEEPEST = 100  # levels; Kubernetes' own objects stay under 25
-MOST_UNFOLDED = 100_000  # values that come from aliases
+MOST_UNFOLDED = 100_000  # values that come from aliases; a long text counts as one for each 64 letters
+
+MOST_REPEATED = 100  # keys given twice that are named
 
 _BOOLEANS = {
     word: value
@@ -40,19 +44,51 @@ _TYPES: dict[str, tuple[type, ...]] = {  # what the text under an explicit tag h
 _KNOWN_TAGS = frozenset({*_TYPES, f"{_TAG}str", f"{_TAG}map", f"{_TAG}seq"})
 
 
-def yaml_documents(text: str, where: str) -> Iterator[Any]:
+class SupportsRead(Protocol):
+    """What is read in pieces: UTF-8 bytes."""
+
+    def read(self, length: int = ..., /) -> bytes: ...
+
+
+def yaml_documents(text: str | SupportsRead, where: str, repeated: list[str] | None = None) -> Iterator[Any]:
     """The documents of `text` one after the other.
+
+    Keys that are given twice are added to `repeated`: the last one counts.
 
     Raises
     ------
     InputError
-        For what isn't YAML, a key given twice, unknown tags, and what goes beyond `DEEPEST` or `MOST_UNFOLDED`.
+        For what isn't YAML, unknown tags, and what goes beyond `DEEPEST` or `MOST_UNFOLDED`.
     """
+    yield from _documents(text, where, [] if repeated is None else repeated, {}, is_packed=False)
+
+
+def yaml_list(text: SupportsRead, where: str, repeated: list[str]) -> tuple[list[Any], InputError | None]:
+    """The documents of `text`; a document's ``items`` are JSON texts, so that a long list needs no more than its text.
+
+    Where the text is damaged, the error is given with what came before it: the documents, and the last one's fields and
+    whole items as far as they go.
+    """
+    documents: list[Any] = []
+    begun: dict[str, Any] = {}
     try:
-        events = yaml.parse(text, Loader=_LOADER)
+        for document in _documents(text, where, repeated, begun, is_packed=True):
+            documents.append(document)
+            begun.clear()
+    except InputError as error:
+        return ([*documents, dict(begun)] if begun else documents), error
+    return documents, None
+
+
+def _documents(
+    text: str | SupportsRead, where: str, repeated: list[str], begun: dict[str, Any], *, is_packed: bool
+) -> Iterator[Any]:
+    try:
+        events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
-                yield _Document(where).read(events)
+                begun.clear()
+                yield _Document(where, repeated, begun, is_packed=is_packed).read(events)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark is not None else ""
@@ -61,10 +97,16 @@ def yaml_documents(text: str, where: str) -> Iterator[Any]:
 
 
 class _Document:
-    """Reads one document; `unfolded` counts the values that aliases repeated so far."""
+    """Reads one document; `unfolded` counts the values that aliases repeated so far.
 
-    def __init__(self, where: str) -> None:
+    `begun` holds the fields of its outermost mapping as they are read.
+    """
+
+    def __init__(self, where: str, repeated: list[str], begun: dict[str, Any], *, is_packed: bool) -> None:
         self.where = where
+        self.repeated = repeated
+        self.begun = begun
+        self.is_packed = is_packed
         self.anchors: dict[str, tuple[Any, int]] = {}  # name → (value, how many values it is made of)
         self.unfolded = 0
 
@@ -83,9 +125,9 @@ class _Document:
         if tag not in _KNOWN_TAGS and tag not in (None, "!"):
             raise self._error(f'the tag "{tag}" has no meaning in Kubernetes', event)
         if isinstance(event, yaml.ScalarEvent):
-            value, size = self._scalar(event), 1
+            value, size = self._scalar(event), 1 + len(event.value) // 64
         elif isinstance(event, yaml.SequenceStartEvent):
-            value, size = self._sequence(events, depth)
+            value, size = self._sequence(events, depth, [])
         else:
             value, size = self._mapping(events, depth)
         if event.anchor:
@@ -101,35 +143,43 @@ class _Document:
             raise self._error(f"its aliases unfold to more than {MOST_UNFOLDED:,} values", event)
         return value, size
 
-    def _sequence(self, events: Iterator[Any], depth: int) -> tuple[list[Any], int]:
-        values: list[Any] = []
+    def _sequence(
+        self, events: Iterator[Any], depth: int, values: list[Any], *, is_packed: bool = False
+    ) -> tuple[list[Any], int]:
         total = 1
         while not isinstance(event := next(events), yaml.SequenceEndEvent):
             value, size = self._value(event, events, depth + 1)
-            values.append(value)
+            values.append(_packed(value) if is_packed else value)
             total += size
         return values, total
 
     def _mapping(self, events: Iterator[Any], depth: int) -> tuple[dict[str, Any], int]:
-        values: dict[str, Any] = {}
+        values: dict[str, Any] = self.begun if depth == 0 else {}
         merged: dict[str, Any] = {}
         total = 1
         while not isinstance(event := next(events), yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent):
                 raise self._error("a key isn't a text", event)
             key = event.value
-            value, size = self._value(next(events), events, depth + 1)
+            of_value = next(events)
+            if self.is_packed and depth == 0 and key == "items" and isinstance(of_value, yaml.SequenceStartEvent):
+                values[key] = []  # known here already, for the case that the list is cut off
+                _, size = self._sequence(events, depth + 1, values[key], is_packed=True)
+                total += size
+                continue
+            value, size = self._value(of_value, events, depth + 1)
             total += size
             if key == "<<" and event.implicit[0]:
                 for one in reversed(value if isinstance(value, list) else [value]):
                     if not isinstance(one, dict):
                         raise self._error('"<<" must stand before a mapping', event)
                     merged.update(one)
-            elif key in values:
-                raise self._error(f'the key "{key[:60]}" is given twice', event)
-            else:
-                values[key] = value
-        return {**merged, **values} if merged else values, total
+                continue
+            if key in values and len(self.repeated) < MOST_REPEATED:
+                mark: Any = event.start_mark
+                self.repeated.append(f'"{key[:60]}" (line {mark.line + 1})')
+            values[key] = value
+        return ({**merged, **values} if merged or depth == 0 else values), total
 
     def _scalar(self, event: Any) -> Any:
         text: str = event.value
@@ -146,6 +196,14 @@ class _Document:
         return InputError(f"{problem} (line {event.start_mark.line + 1})", where=self.where, mend=_MEND)
 
 
+def _packed(value: Any) -> Any:
+    """`value` as JSON, or itself where JSON can't hold it."""
+    try:
+        return msgspec.json.encode(value)
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError):
+        return value
+
+
 def _plain(text: str) -> Any:
     """What an unquoted scalar stands for."""
     if text in _NULLS:
@@ -156,7 +214,8 @@ def _plain(text: str) -> Any:
         if _INTEGER.match(text):
             return _integer(text.replace("_", ""))
         if _FLOAT.match(text):
-            return float(text.replace("_", ""))
+            number = float(text.replace("_", ""))
+            return number if isfinite(number) else text
     return text
 
 
