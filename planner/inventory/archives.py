@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, Final
 
+from planner import words
 from planner.errors import InputError
 from planner.kubernetes.records import Finding, Severity
 
@@ -267,14 +268,13 @@ OTHER: Final = "neither JSON, YAML nor a log"
 
 def is_hidden(path: str) -> bool:
     """Whether a part of the path starts with a dot (``.git``, macOS' ``._x``) or is macOS' folder in zip files."""
-    return any(part.startswith(".") or part == "__MACOSX" for part in PurePosixPath(path).parts)
+    return any((part.startswith(".") and part != "..") or part == "__MACOSX" for part in PurePosixPath(path).parts)
 
 
 def _label(archive: str, path: str) -> str:
     """A name for people of the file at `path` inside `archive`: no part of it leads anywhere, none moves a terminal."""
     parts = [part for part in PurePosixPath(path).parts if part not in ("/", "..")]
-    text = "/".join([archive, *parts])
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+    return words.printable("/".join([archive, *parts]), one_line=True)
 
 
 def _is_wanted(path: str, label: str, walk: Walk, wanted: Callable[[str], bool]) -> bool:
@@ -387,7 +387,9 @@ def _tar_files(stream: Forward, name: str, walk: Walk, wanted: Callable[[str], b
                 stream.seek(member.offset_data)
                 yield from _member(stream.limited(member.size, label), label, walk)
     except (tarfile.TarError, ValueError, OverflowError, RecursionError, EOFError) as error:
-        walk.report(name, f"the archive is damaged or cut off after {count:,} entries ({error}): what follows is missing")
+        walk.report(
+            name, f"the archive is damaged or cut off after {count:,} entries ({error}): what follows is missing"
+        )
     except TooLarge:
         raise
     except InputError as error:  # of the compression around it

@@ -20,14 +20,16 @@ from planner.errors import InputError
 from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, Walk, inflated
 from planner.inventory.parse import Part
-from planner.inventory.yaml_text import yaml_documents, yaml_list
+from planner.inventory.yaml_text import Batch, yaml_documents, yaml_pieces
 from planner.kubernetes.records import Finding, PodLog, Severity
 
-_CHUNK_BYTES = 4 * 2**20
+_CHUNK_BYTES = 2**18
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _UTF8_MARK = b"\xef\xbb\xbf"
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
-_SAID = rb"(?:Warning: |Error from server|error: |Flag --|[IWEF]\d{4} \d\d:\d\d:\d\d)[^\n]*(?:\n|\Z)"  # kubectl, by 2>&1
+_SAID = (
+    rb"(?:Warning: |Error from server|error: |Flag --|[IWEF]\d{4} \d\d:\d\d:\d\d)[^\n]*(?:\n|\Z)"  # kubectl, by 2>&1
+)
 _BETWEEN = re.compile(rb"(?:\s+|---[^\n]*(?:\n|\Z)|\.\.\.\s*(?:\n|\Z)|(?P<said>" + _SAID + rb"))*")
 _SAID_LINE = re.compile(_SAID)
 _LIST_FIELDS = frozenset({"apiVersion", "kind", "metadata", "items"})
@@ -221,17 +223,15 @@ def _json_part(view: memoryview, where: str) -> Part:
     return _list_part(where, document.items or [], kind, document.api_version or "")
 
 
-def _list_part(where: str, items: list[Any], list_kind: str, api_version: str) -> Part:
+def _list_part(where: str, items: list[Any], list_kind: str, api_version: str, first: int = 1) -> Part:
     """A List of anything, or a typed one, whose items don't say their kind and which is that kind's whole list."""
     kind = list_kind.removesuffix("List")
     if not kind:
-        return Part(where=where, items=items)
-    return Part(where=where, items=items, kind=kind, api_version=api_version, listed=(kind,))
+        return Part(where=where, items=items, first=first)
+    return Part(where=where, items=items, first=first, kind=kind, api_version=api_version, listed=(kind,))
 
 
-def _salvaged(
-    view: memoryview, start: int, where: str, problems: list[Finding], error: Exception
-) -> Iterator[Part]:
+def _salvaged(view: memoryview, start: int, where: str, problems: list[Finding], error: Exception) -> Iterator[Part]:
     """The whole items of a List that is cut off or damaged from some place on."""
     opening = _ITEMS.search(view, start)
     position = start + 1 if bytes(view[start : start + 1]) == b"[" else opening.end() if opening else -1
@@ -257,8 +257,7 @@ def _salvaged(
     problems.append(_problem("input-cut-off", where, what, _AGAIN))
 
 
-_BETWEEN_LIST_FIELDS = frozenset({"apiVersion", "kind", "metadata", "items"})
-_ITEMS = re.compile(rb"[ \t\r\n,]*")
+_BETWEEN_ITEMS = re.compile(rb"[ \t\r\n,]*")
 
 
 def _next_item(view: memoryview, position: int) -> int:
@@ -292,18 +291,26 @@ def _yaml_parts(view: memoryview, where: str, problems: list[Finding]) -> Iterat
     value: Any = None
     repeated: list[str] = []
     for number, span in enumerate(_yaml_spans(view), start=1):
-        values, error = yaml_list(_Reader(span), where, repeated)
-        for value in values:
-            if value is not None and (error is None or value is not values[-1]):
-                yield _value_part(value, where, problems)
-        if error is not None:
-            begun = values[-1] if values else None
-            items = begun.get("items") if isinstance(begun, dict) else None
+        begun: dict[str, Any] = {}
+        first = 1
+        try:
+            for value in yaml_pieces(_Reader(span), where, repeated, begun):
+                if isinstance(value, Batch):
+                    yield Part(where=where, items=list(value), first=first)
+                    first += len(value)
+                elif value is not None:
+                    yield _value_part(value, first, where, problems)
+                    first = 1
+        except InputError as error:
+            items = begun.get("items")
             if isinstance(items, list) and items:
-                what = f"its List is damaged ({error.what}): the first {len(items):,} items were read, what follows is missing"
+                read = first - 1 + len(items)
+                what = (
+                    f"its List is damaged ({error.what}): the first {read:,} items were read, what follows is missing"
+                )
                 problems.append(_problem("input-cut-off", where, what, error.mend))
-                kind = str(begun.get("kind") or "") if isinstance(begun, dict) else ""
-                yield Part(where=where, items=items, kind=kind.removesuffix("List"))
+                kind = str(begun.get("kind") or "").removesuffix("List")
+                yield Part(where=where, items=items, first=first, kind=kind)
             else:
                 what = f"document {number} was left out: {error.what}"
                 problems.append(_problem("document-unreadable", where, what, error.mend))
@@ -337,8 +344,8 @@ def _check_utf8(view: memoryview, where: str) -> None:
             raise InputError(f"it isn't UTF-8 text (about byte {place})", where=where, mend=_HOW) from None
 
 
-def _value_part(document: Any, where: str, problems: list[Finding]) -> Part:
-    """The part of one document that was read as plain values."""
+def _value_part(document: Any, first: int, where: str, problems: list[Finding]) -> Part:
+    """The part of one document that was read as plain values; `first` is the number of its first item."""
     if isinstance(document, list):
         return Part(where=where, items=document)
     if not isinstance(document, dict):
@@ -346,20 +353,22 @@ def _value_part(document: Any, where: str, problems: list[Finding]) -> Part:
         problems.append(_problem("document-unreadable", where, what, _HOW))
         return Part(where=where)
     kind, items = str(document.get("kind") or ""), document.get("items")
-    if not kind and isinstance(items, list) and not document.keys() - _LIST_FIELDS:  # kubectl writes "kind" after "items"
+    if (
+        not kind and isinstance(items, list) and not document.keys() - _LIST_FIELDS
+    ):  # kubectl writes "kind" after "items"
         what = (
-            f"its List is cut off: the first {max(0, len(items) - 1):,} items were read, "
+            f"its List is cut off: the first {first - 1 + max(0, len(items) - 1):,} items were read, "
             "what follows is missing (the last one may be half there and was left out)"
         )
         problems.append(_problem("input-cut-off", where, what, _AGAIN))
-        return Part(where=where, items=items[:-1])
+        return Part(where=where, items=items[:-1], first=first)
     if not kind.endswith("List"):
         return Part(where=where, items=[document])
     if items is not None and not isinstance(items, list):
         what = "a List was left out: its items aren't a list"
         problems.append(_problem("document-unreadable", where, what, _HOW))
         return Part(where=where)
-    return _list_part(where, items or [], kind, str(document.get("apiVersion") or ""))
+    return _list_part(where, items or [], kind, str(document.get("apiVersion") or ""), first)
 
 
 def _problem(code: str, where: str, what: str, mend: str, severity: Severity = Severity.ERROR) -> Finding:

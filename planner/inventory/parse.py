@@ -336,7 +336,7 @@ def _few_of_each(problems: Iterable[Finding]) -> Iterator[Finding]:
             yield problem
     for (code, severity), count in counts.items():
         if count > _SHOWN_OF_EACH:
-            what = f"{count - _SHOWN_OF_EACH:,} more like the {_SHOWN_OF_EACH} named: {code.replace('-', ' ')}"
+            what = f"{count - _SHOWN_OF_EACH:,} more like these ({code.replace('-', ' ')})"
             yield Finding(severity=severity, code=code, object="", what=what)
 
 
@@ -401,7 +401,9 @@ def _list_in(item: Item, kind: str, part: Part) -> Part | None:
     if not isinstance(items, list):
         return None
     one = kind.removesuffix("List")
-    return replace(part, items=items, first=1, kind=one, api_version=version if one else "", listed=(one,) if one else ())
+    return replace(
+        part, items=items, first=1, kind=one, api_version=version if one else "", listed=(one,) if one else ()
+    )
 
 
 def _lists_by_name(item: Item, part: Part) -> list[Part]:

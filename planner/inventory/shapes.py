@@ -13,7 +13,13 @@ from planner.inventory import wire
 
 Fields = Mapping[str, Any]
 
-_PLURALS: Final = {f"{kind.lower()}{'es' if kind.endswith('Class') else 's'}": kind for kind in wire.KINDS} | {
+
+def resource_of(kind: str) -> str:
+    """What kubectl and paths of the API call objects of a kind that is read: ``pods``, ``priorityclasses``."""
+    return f"{kind.lower()}{'es' if kind.endswith('Class') else 's'}"
+
+
+_PLURALS: Final = {resource_of(kind): kind for kind in wire.KINDS} | {
     "horizontalpodautoscalers": "HorizontalPodAutoscaler", "services": "Service", "endpoints": "Endpoints",
     "configmaps": "ConfigMap", "secrets": "Secret", "serviceaccounts": "ServiceAccount", "ingresses": "Ingress",
     "cronjobs": "CronJob", "replicationcontrollers": "ReplicationController",
@@ -69,8 +75,12 @@ def _is_replica_set(one: Fields, spec: Fields, status: Fields) -> bool:
     if "template" not in spec or "strategy" in spec or "updateStrategy" in spec:
         return False
     owners = _fields(one, "metadata").get("ownerReferences")
-    of_deployment = isinstance(owners, list) and any(isinstance(o, dict) and o.get("kind") == "Deployment" for o in owners)
-    return of_deployment or ("fullyLabeledReplicas" in status and _fields(spec, "selector").get("matchLabels") is not None)
+    of_deployment = isinstance(owners, list) and any(
+        isinstance(o, dict) and o.get("kind") == "Deployment" for o in owners
+    )
+    return of_deployment or (
+        "fullyLabeledReplicas" in status and _fields(spec, "selector").get("matchLabels") is not None
+    )
 
 
 def _is_job(_: Fields, spec: Fields, __: Fields) -> bool:

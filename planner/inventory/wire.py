@@ -876,5 +876,5 @@ class List(msgspec.Struct, gc=False, rename="camel"):
     items: list[msgspec.Raw] | None = None
 
 
-encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder(order="deterministic").encode  # equal maps in another order are equal content
 DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(type_) for kind, type_ in KINDS.items()}

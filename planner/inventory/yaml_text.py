@@ -20,6 +20,7 @@ from planner.errors import InputError
 DEEPEST = 100  # levels; Kubernetes' own objects stay under 25
 MOST_UNFOLDED = 100_000  # values that come from aliases; a long text counts as one for each 64 letters
 
+_BATCH_ITEMS = 256
 MOST_REPEATED = 100  # keys given twice that are named
 
 _BOOLEANS = {
@@ -63,21 +64,22 @@ def yaml_documents(text: str | SupportsRead, where: str, repeated: list[str] | N
     yield from _documents(text, where, [] if repeated is None else repeated, {}, is_packed=False)
 
 
-def yaml_list(text: SupportsRead, where: str, repeated: list[str]) -> tuple[list[Any], InputError | None]:
-    """The documents of `text`; a document's ``items`` are JSON texts, so that a long list needs no more than its text.
+class Batch(list[Any]):
+    """Items of a document's ``items`` as JSON texts (or as values, where JSON can't hold them); more of them follow."""
 
-    Where the text is damaged, the error is given with what came before it: the documents, and the last one's fields and
-    whole items as far as they go.
+
+def yaml_pieces(text: SupportsRead, where: str, repeated: list[str], begun: dict[str, Any]) -> Iterator[Any]:
+    """The documents of `text`; before a document with many ``items`` most of them, in batches.
+
+    So a long list needs no more memory than its text. Its last item always comes with the document itself. Where the
+    text is damaged, `begun` holds the fields of the last document as far as they go, its whole items among them.
+
+    Raises
+    ------
+    InputError
+        As `yaml_documents`; what was given before it stands.
     """
-    documents: list[Any] = []
-    begun: dict[str, Any] = {}
-    try:
-        for document in _documents(text, where, repeated, begun, is_packed=True):
-            documents.append(document)
-            begun.clear()
-    except InputError as error:
-        return ([*documents, dict(begun)] if begun else documents), error
-    return documents, None
+    yield from _documents(text, where, repeated, begun, is_packed=True)
 
 
 def _documents(
@@ -88,7 +90,12 @@ def _documents(
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
                 begun.clear()
-                yield _Document(where, repeated, begun, is_packed=is_packed).read(events)
+                document = _Document(where, repeated)
+                if is_packed:
+                    yield from document.pieces(events, begun)
+                else:
+                    yield document.read(events)
+                begun.clear()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark is not None else ""
@@ -97,16 +104,11 @@ def _documents(
 
 
 class _Document:
-    """Reads one document; `unfolded` counts the values that aliases repeated so far.
+    """Reads one document; `unfolded` counts the values that aliases repeated so far."""
 
-    `begun` holds the fields of its outermost mapping as they are read.
-    """
-
-    def __init__(self, where: str, repeated: list[str], begun: dict[str, Any], *, is_packed: bool) -> None:
+    def __init__(self, where: str, repeated: list[str]) -> None:
         self.where = where
         self.repeated = repeated
-        self.begun = begun
-        self.is_packed = is_packed
         self.anchors: dict[str, tuple[Any, int]] = {}  # name → (value, how many values it is made of)
         self.unfolded = 0
 
@@ -114,6 +116,29 @@ class _Document:
         """The document's value; consumes its events up to its end."""
         value, _ = self._value(next(events), events, 0)
         return value
+
+    def pieces(self, events: Iterator[Any], begun: dict[str, Any]) -> Iterator[Any]:
+        """The document's value as `yaml_pieces` gives it."""
+        event = next(events)
+        if not isinstance(event, yaml.MappingStartEvent):
+            yield self._value(event, events, 0)[0]
+            return
+        merged: dict[str, Any] = {}
+        while not isinstance(event := next(events), yaml.MappingEndEvent):
+            self._check_key(event)
+            first = next(events)
+            if event.value != "items" or not isinstance(first, yaml.SequenceStartEvent) or first.anchor:
+                self._store(begun, merged, event, self._value(first, events, 1)[0])
+                continue
+            items: list[Any] = []
+            self._store(begun, merged, event, items)
+            while not isinstance(one := next(events), yaml.SequenceEndEvent):
+                value, _ = self._value(one, events, 2)
+                if len(items) >= _BATCH_ITEMS and isinstance(value, dict) and "kind" in value:
+                    yield Batch(items)
+                    items.clear()
+                items.append(_packed(value))
+        yield {**merged, **begun}
 
     def _value(self, event: Any, events: Iterator[Any], depth: int) -> tuple[Any, int]:
         """(value, how many values it is made of)."""
@@ -127,7 +152,7 @@ class _Document:
         if isinstance(event, yaml.ScalarEvent):
             value, size = self._scalar(event), 1 + len(event.value) // 64
         elif isinstance(event, yaml.SequenceStartEvent):
-            value, size = self._sequence(events, depth, [])
+            value, size = self._sequence(events, depth)
         else:
             value, size = self._mapping(events, depth)
         if event.anchor:
@@ -143,43 +168,42 @@ class _Document:
             raise self._error(f"its aliases unfold to more than {MOST_UNFOLDED:,} values", event)
         return value, size
 
-    def _sequence(
-        self, events: Iterator[Any], depth: int, values: list[Any], *, is_packed: bool = False
-    ) -> tuple[list[Any], int]:
+    def _sequence(self, events: Iterator[Any], depth: int) -> tuple[list[Any], int]:
+        values: list[Any] = []
         total = 1
         while not isinstance(event := next(events), yaml.SequenceEndEvent):
             value, size = self._value(event, events, depth + 1)
-            values.append(_packed(value) if is_packed else value)
+            values.append(value)
             total += size
         return values, total
 
     def _mapping(self, events: Iterator[Any], depth: int) -> tuple[dict[str, Any], int]:
-        values: dict[str, Any] = self.begun if depth == 0 else {}
+        values: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         total = 1
         while not isinstance(event := next(events), yaml.MappingEndEvent):
-            if not isinstance(event, yaml.ScalarEvent):
-                raise self._error("a key isn't a text", event)
-            key = event.value
-            of_value = next(events)
-            if self.is_packed and depth == 0 and key == "items" and isinstance(of_value, yaml.SequenceStartEvent):
-                values[key] = []  # known here already, for the case that the list is cut off
-                _, size = self._sequence(events, depth + 1, values[key], is_packed=True)
-                total += size
-                continue
-            value, size = self._value(of_value, events, depth + 1)
+            self._check_key(event)
+            value, size = self._value(next(events), events, depth + 1)
             total += size
-            if key == "<<" and event.implicit[0]:
-                for one in reversed(value if isinstance(value, list) else [value]):
-                    if not isinstance(one, dict):
-                        raise self._error('"<<" must stand before a mapping', event)
-                    merged.update(one)
-                continue
-            if key in values and len(self.repeated) < MOST_REPEATED:
-                mark: Any = event.start_mark
-                self.repeated.append(f'"{key[:60]}" (line {mark.line + 1})')
-            values[key] = value
-        return ({**merged, **values} if merged or depth == 0 else values), total
+            self._store(values, merged, event, value)
+        return {**merged, **values} if merged else values, total
+
+    def _check_key(self, event: Any) -> None:
+        if not isinstance(event, yaml.ScalarEvent):
+            raise self._error("a key isn't a text", event)
+
+    def _store(self, values: dict[str, Any], merged: dict[str, Any], event: Any, value: Any) -> None:
+        """Put `value` under the key of `event`; what stands before ``<<`` goes to `merged`."""
+        key = event.value
+        if key == "<<" and event.implicit[0]:
+            for one in reversed(value if isinstance(value, list) else [value]):
+                if not isinstance(one, dict):
+                    raise self._error('"<<" must stand before a mapping', event)
+                merged.update(one)
+            return
+        if key in values and len(self.repeated) < MOST_REPEATED:
+            self.repeated.append(f'"{key[:60]}" (line {event.start_mark.line + 1})')
+        values[key] = value
 
     def _scalar(self, event: Any) -> Any:
         text: str = event.value

@@ -108,16 +108,16 @@ def read_items(items: Iterable[dict[str, Any]], *, source: str = "objects", take
     return build_snapshot([Part(where=source, items=list(items))], source=source, taken_at=taken_at)
 
 
-def unpacked_limit_bytes() -> int:
-    """What may be unpacked where nobody says otherwise: HEADROOM_UNPACKED_LIMIT (``8Gi``), else 4 GiB.
+def unpacked_limit_bytes(given: str = "") -> int:
+    """What may be read and unpacked in all: `given` or HEADROOM_UNPACKED_LIMIT (``8Gi``), else 4 GiB.
 
     Raises
     ------
     InputError
-        When the variable isn't a quantity of bytes.
+        When it isn't a quantity of bytes.
     """
-    text = os.environ.get("HEADROOM_UNPACKED_LIMIT", "")
-    return LARGEST_UNPACKED_BYTES if not text else quantity.parse(text, vocabulary.MEMORY)
+    text = given or os.environ.get("HEADROOM_UNPACKED_LIMIT", "")
+    return quantity.parse(text, vocabulary.MEMORY) if text else LARGEST_UNPACKED_BYTES
 
 
 class _Reading:
@@ -235,7 +235,9 @@ class _Reading:
             elif data[section.start : section.end].strip():
                 what = f"{name}: log lines that don't say which pod they are of were left out"
                 mend = "Give logs.txt files as kubectl cluster-info dump writes them"
-                self.problems.append(Finding(severity=Severity.WARNING, code="log-unnamed", object="", what=what, mend=mend))
+                self.problems.append(
+                    Finding(severity=Severity.WARNING, code="log-unnamed", object="", what=what, mend=mend)
+                )
 
     def _keep_logs(self, logs: Iterable[PodLog]) -> None:
         """Keep the logs that have lines, until they are too many: then none is kept, and that is told once."""
