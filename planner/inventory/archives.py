@@ -17,8 +17,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
 from planner import words
@@ -47,18 +46,18 @@ class TooLarge(InputError):
     """More than the reading allows: nothing of it is used, unlike with a damaged file among many."""
 
 
-@dataclass(slots=True, kw_only=True)
 class Walk:
     """One reading of files: what may still be unpacked, and what was passed over or is damaged.
 
     `passed_over`: why → how many files weren't looked into.
     """
 
-    limit_bytes: int = LARGEST_UNPACKED_BYTES
-    unpacked_bytes: int = 0
-    files: int = 0
-    passed_over: dict[str, int] = field(default_factory=dict)
-    problems: list[Finding] = field(default_factory=list)
+    def __init__(self, limit_bytes: int = LARGEST_UNPACKED_BYTES) -> None:
+        self.limit_bytes = limit_bytes
+        self.unpacked_bytes = 0
+        self.files = 0
+        self.passed_over: dict[str, int] = {}
+        self.problems: list[Finding] = []
 
     def take(self, count: int, where: str) -> None:
         """Count `count` bytes read or unpacked.
@@ -268,12 +267,12 @@ OTHER: Final = "neither JSON, YAML nor a log"
 
 def is_hidden(path: str) -> bool:
     """Whether a part of the path starts with a dot (``.git``, macOS' ``._x``) or is macOS' folder in zip files."""
-    return any((part.startswith(".") and part != "..") or part == "__MACOSX" for part in PurePosixPath(path).parts)
+    return any(part == "__MACOSX" or (part.startswith(".") and part not in (".", "..")) for part in path.split("/"))
 
 
 def _label(archive: str, path: str) -> str:
     """A name for people of the file at `path` inside `archive`: no part of it leads anywhere, none moves a terminal."""
-    parts = [part for part in PurePosixPath(path).parts if part not in ("/", "..")]
+    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
     return words.printable("/".join([archive, *parts]), one_line=True)
 
 
