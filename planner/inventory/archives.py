@@ -9,7 +9,6 @@ Sources: RFC 1952 (gzip), POSIX pax/ustar and GNU tar by `tarfile`, PKWARE APPNO
 from __future__ import annotations
 
 import bz2
-import io
 import lzma
 import stat
 import struct
@@ -29,6 +28,7 @@ LARGEST_RATIO: Final = 400  # of deflate, once past the first 64 MiB: dumps reac
 MOST_FILES: Final = 200_000  # of one reading: a must-gather of a large cluster has some 30,000
 _RATIO_COUNTS_FROM_BYTES: Final = 64 * 2**20
 _CHUNK_BYTES: Final = 2**20
+_FROM_END: Final = 2  # `whence` of a stream's seek
 _LARGEST_XZ_MEMORY_BYTES: Final = 128 * 2**20  # xz -9 asks for 65 MiB
 _LARGEST_TAR_HEADER_BYTES: Final = 2**20
 _LARGEST_ZIP_DIRECTORY_BYTES: Final = 32 * 2**20
@@ -446,7 +446,7 @@ def _member(content: Forward, label: str, walk: Walk) -> Iterator[Found]:
 
 def _check_directory(stream: BinaryIO, name: str) -> None:
     """Refuse a zip archive whose list of files alone would fill the memory: `zipfile` reads it at once."""
-    size = stream.seek(0, io.SEEK_END)
+    size = stream.seek(0, _FROM_END)
     stream.seek(max(0, size - 65_557))  # the end record, and the longest comment after it
     tail = stream.read()
     stream.seek(0)
