@@ -117,17 +117,23 @@ def test_what_grows_as_only_a_bomb_does_is_refused(data: bytes) -> None:
         kubectl.read_bytes(data, name="bomb")
 
 
+PADDED = LIST + b" " * 100_000
+HUNDRED = {f"{number}.json": LIST for number in range(100)}
+
+
 @pytest.mark.parametrize(
     "data",
     [
-        LIST + b" " * 100_000,
-        gzip.compress(LIST + b" " * 100_000),
-        lzma.compress(LIST + b" " * 100_000),
-        bz2.compress(LIST + b" " * 100_000),
-        tar({f"{number}.json": LIST for number in range(100)}),
-        tar({f"{number}.json": LIST for number in range(100)}, "w:gz"),
-        zipped({f"{number}.json": LIST for number in range(100)}),
-        zipped({f"{number}.json.xz": lzma.compress(LIST) for number in range(100)}),
+        pytest.param(PADDED, id="plain"),
+        pytest.param(gzip.compress(PADDED), id="gzip"),
+        pytest.param(lzma.compress(PADDED), id="xz"),
+        pytest.param(bz2.compress(PADDED), id="bzip2"),
+        pytest.param(tar(HUNDRED), id="tar"),
+        pytest.param(tar(HUNDRED, "w:gz"), id="tar.gz"),
+        pytest.param(zipped(HUNDRED), id="zip"),
+        pytest.param(
+            zipped({f"{name}.xz": lzma.compress(content) for name, content in HUNDRED.items()}), id="xz in zip"
+        ),
     ],
 )
 def test_one_limit_for_everything_that_is_read(data: bytes, tmp_path: Path) -> None:
@@ -203,13 +209,13 @@ def test_a_damaged_file_of_a_zip_costs_only_itself() -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (lzma.compress(LIST)[:-9], "xz data is cut off"),
-        (lzma.compress(LIST)[:40] + b"xxxxxxxx" * 20, "xz data is damaged"),
-        (bz2.compress(LIST)[:-9], "bzip2 data is cut off"),
-        (b"\x28\xb5\x2f\xfd" + bytes(50), "packed by zstd"),
-        (b"7z\xbc\xaf\x27\x1c" + bytes(50), "packed by 7z"),
-        (zipped(FILES)[:-30], "zip archive is damaged or cut off"),
-        (zipped(FILES, zipfile.ZIP_LZMA), "a method that isn't read"),
+        pytest.param(lzma.compress(LIST)[:-9], "xz data is cut off", id="xz cut"),
+        pytest.param(lzma.compress(LIST)[:40] + b"xxxxxxxx" * 20, "xz data is damaged", id="xz"),
+        pytest.param(bz2.compress(LIST)[:-9], "bzip2 data is cut off", id="bzip2 cut"),
+        pytest.param(b"\x28\xb5\x2f\xfd" + bytes(50), "packed by zstd", id="zstd"),
+        pytest.param(b"7z\xbc\xaf\x27\x1c" + bytes(50), "packed by 7z", id="7z"),
+        pytest.param(zipped(FILES)[:-30], "zip archive is damaged or cut off", id="zip cut"),
+        pytest.param(zipped(FILES, zipfile.ZIP_LZMA), "a method that isn't read", id="zip by LZMA"),
     ],
 )
 def test_what_cannot_be_unpacked_is_told(data: bytes, what: str) -> None:
