@@ -187,6 +187,7 @@ _known: dict[str, Accelerator | None] = {}
 
 
 def tables() -> Tables:
+    """The tables of this process."""
     return _tables
 
 
