@@ -275,14 +275,15 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
 
 def _placement_only(found: PlacedWorkload) -> Finding:
     placed, kind = found.placed, found.workload.kind
-    sets = ", ".join(f"{one.count} {one.role or 'pods'}".strip() for one in placed.sets)
+    sets = ", ".join(f"{one.count} {one.role}" if one.role else words.count(one.count, "pod") for one in placed.sets)
     groups = f"{placed.groups} groups of " if placed.groups > 1 else ""
     there = f"; its {placed.there} pods that run already stay beside these" if placed.there else ""
     what = (
         f"placement only: whether its pods ({groups}{sets}; {placed.gang}) find nodes is answered, not how a {kind} "
         f"rolls out{there}"
     )
-    return Finding(severity=Severity.INFO, code="placement-only", object=found.workload.key, what=what)
+    mend = "What is played is the scheduler, not the kind's own controller"
+    return Finding(severity=Severity.INFO, code="placement-only", object=found.workload.key, what=what, mend=mend)
 
 
 def _without_pods(one: Object, number: int) -> Finding:

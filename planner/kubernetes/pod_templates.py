@@ -148,6 +148,7 @@ TEMPLATED: Final = (
     ),
     *_replicas("spec", "", "ReplicationController"),
     *_replicas("spec", "apps", "ReplicaSet"),
+    *_replicas("spec", "extensions", "ReplicaSet"),
     *_replicas("spec", "argoproj.io", "Rollout"),
     *_replicas("spec", "apps.kruise.io", "CloneSet", "StatefulSet"),
     *_replicas("spec", "apps.openshift.io", "DeploymentConfig"),
