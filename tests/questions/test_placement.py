@@ -19,7 +19,9 @@ GPU = {"containers": [gpu_container()]}
 
 
 def cluster(*more: Object, gpus: tuple[int, ...] = (2, 2)) -> Snapshot:
-    return kubectl.read_items([*(gpu_node(f"gpu-{i}", count) for i, count in enumerate(gpus)), *more])
+    """Nodes with so many GPUs, and a pod that asks for nothing."""
+    nodes = [gpu_node(f"gpu-{i}", count) for i, count in enumerate(gpus)]
+    return kubectl.read_items([*nodes, pod("idle", "gpu-0"), *more])
 
 
 def asked(snapshot: Snapshot, *documents: Object) -> RolloutResult:
@@ -47,7 +49,7 @@ def codes(result: RolloutResult) -> set[str]:
 def test_a_pod_that_finds_a_node() -> None:
     result = asked(cluster(), named("Pod", "one", "ml", spec=GPU))
     assert result.verdict is Verdict.COMPLETES
-    assert result.sentence == "completes: its pod is placed, Ready in about 30 s"
+    assert str(result.sentence) == "completes: its pod is placed, Ready in about 30 s"
     assert "placement-only" in codes(result)
     assert [place[:1] for place in result.placement] == [("ml",)]
 
@@ -55,8 +57,8 @@ def test_a_pod_that_finds_a_node() -> None:
 def test_a_pod_that_finds_none() -> None:
     result = asked(cluster(gpus=(0,)), named("Pod", "one", "ml", spec=GPU))
     assert result.verdict is Verdict.STUCK
-    assert result.sentence.startswith("stuck: the pod needs 1 nvidia.com/gpu")
-    assert result.sentence.endswith("; its pod isn't placed")
+    assert str(result.sentence).startswith("stuck: the pod needs 1 nvidia.com/gpu")
+    assert str(result.sentence).endswith("; its pod isn't placed")
 
 
 def test_pods_one_by_one_say_how_many_are_placed() -> None:
@@ -65,7 +67,7 @@ def test_pods_one_by_one_say_how_many_are_placed() -> None:
         named("Rollout", "web", "ml", "argoproj.io/v1alpha1", spec={"replicas": 6, "template": {"spec": GPU}}),
     )
     assert result.verdict is Verdict.STUCK
-    assert result.sentence.endswith("; 4 of its 6 pods are placed")
+    assert str(result.sentence).endswith("; 4 of its 6 pods are placed")
 
 
 def test_a_job_and_a_cronjob_that_are_new() -> None:
@@ -75,7 +77,7 @@ def test_a_job_and_a_cronjob_that_are_new() -> None:
         named("CronJob", "j", "ml", "batch/v1", spec={"schedule": "0 * * * *", "jobTemplate": {"spec": body}}),
     ):
         result = asked(cluster(), one)
-        assert result.sentence.startswith("completes: all its 2 pods are placed")
+        assert str(result.sentence).startswith("completes: all its 2 pods are placed")
 
 
 def test_a_job_that_is_there_is_not_placed_again() -> None:
@@ -88,18 +90,18 @@ def test_a_job_that_is_there_is_not_placed_again() -> None:
 def test_a_gang_is_placed_whole() -> None:
     result = asked(cluster(), job(3))
     assert result.verdict is Verdict.COMPLETES
-    assert result.sentence.startswith("completes: all its 4 pods are placed")
+    assert str(result.sentence).startswith("completes: all its 4 pods are placed")
 
 
 def test_a_gang_that_lacks_one_node_is_not_placed_at_all() -> None:
     result = asked(cluster(), job(4))
     assert result.verdict is Verdict.STUCK
-    assert result.sentence.endswith("its 5 pods are placed all or nothing, so none is; 4 of them would find a node")
+    assert str(result.sentence).endswith("its 5 pods are placed all or nothing, so none is; 4 of them would find a node")
 
 
 def test_the_same_pods_without_a_gang_are_placed_in_part() -> None:
     result = asked(cluster(), job(4, "TFJob", "tfReplicaSpecs"))
-    assert result.sentence.endswith("; 4 of its 5 pods are placed")
+    assert str(result.sentence).endswith("; 4 of its 5 pods are placed")
 
 
 def test_a_gang_that_does_not_start_displaces_nobody() -> None:
@@ -116,15 +118,15 @@ def test_a_gang_that_does_not_start_displaces_nobody() -> None:
 def test_groups_are_placed_one_after_the_other(groups: int, whole: int) -> None:
     result = asked(cluster(), lws(groups, 2))
     if groups == whole:
-        assert result.sentence.startswith(f"completes: all its {groups * 2} pods are placed")
+        assert str(result.sentence).startswith(f"completes: all its {groups * 2} pods are placed")
     else:
-        assert result.sentence.endswith(f"; {whole} of its {groups} groups are placed whole")
+        assert str(result.sentence).endswith(f"; {whole} of its {groups} groups are placed whole")
 
 
 def test_a_group_that_is_cut_takes_no_room_from_the_one_before() -> None:
     """Pods made all at once would be spread over three groups of three, and none would be whole."""
     result = asked(cluster(gpus=(2, 2)), lws(3, 3))
-    assert result.sentence.endswith("; 1 of its 3 groups are placed whole")
+    assert str(result.sentence).endswith("; 1 of its 3 groups are placed whole")
 
 
 # ── what it does to the others ───────────────────────────────────────────────────────────────────────────────────────
