@@ -87,7 +87,7 @@ def explain(run: Run, revision: Revision) -> Explanation:
     """Why `revision`'s rollout did not complete in `run`."""
     why = _why(run, revision)
     more = placed_words(run, revision)
-    return replace(why, sentence=f"{why.sentence}; {more}") if more else why
+    return replace(why, sentence=Text(f"{why.sentence}; {more}")) if more else why
 
 
 def placed_words(run: Run, revision: Revision) -> str:

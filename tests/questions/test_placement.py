@@ -96,7 +96,9 @@ def test_a_gang_is_placed_whole() -> None:
 def test_a_gang_that_lacks_one_node_is_not_placed_at_all() -> None:
     result = asked(cluster(), job(4))
     assert result.verdict is Verdict.STUCK
-    assert str(result.sentence).endswith("its 5 pods are placed all or nothing, so none is; 4 of them would find a node")
+    assert str(result.sentence).endswith(
+        "its 5 pods are placed all or nothing, so none is; 4 of them would find a node"
+    )
 
 
 def test_the_same_pods_without_a_gang_are_placed_in_part() -> None:
@@ -106,7 +108,7 @@ def test_the_same_pods_without_a_gang_are_placed_in_part() -> None:
 
 def test_a_gang_that_does_not_start_displaces_nobody() -> None:
     low = [pod(f"low-{i}", "gpu-0", containers=[gpu_container()], priority=0) for i in range(2)]
-    classes = named("PriorityClass", "high", value=1000)
+    classes = named("PriorityClass", "high", api_version="scheduling.k8s.io/v1", value=1000)
     snapshot = cluster(*low, classes, gpus=(2,))
     whole, short = asked(snapshot, job(1, priorityClassName="high")), asked(snapshot, job(2, priorityClassName="high"))
     assert sorted(whole.preempted) == ["prod/low-0", "prod/low-1"]
