@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.inventory.inference import untold_revision
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Presence
@@ -463,6 +464,8 @@ def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
     missing = [f"{kind}s" for kind in needed if snapshot.presence.get(kind) in lacking]
     if missing:
         found.append(f"the snapshot doesn't hold {listing(missing)}")
+    if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
+        found.append(untold)
     demand = device_demand(cluster, revision.after.namespace, revision.after.template.spec)
     if demand.unknown:
         found.append(demand.unknown)
