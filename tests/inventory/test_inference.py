@@ -11,7 +11,7 @@ from planner.questions.prepared import Scenario
 from planner.questions.rollout import rollout
 from planner.rollout.answers import Verdict
 from planner.sources import kubectl
-from tests.inventory.objects import Object, a_list, node, pod, workload
+from tests.inventory.objects import Object, node, pod, workload
 
 
 def owned(name: str, template_hash: str, app: str = "app", is_ready: bool = True) -> Object:
@@ -80,7 +80,7 @@ def test_replica_sets_that_are_there_are_not_told_anew() -> None:
     assert [one.name for one in snapshot.replica_sets] == ["other"]
     empty = kubectl.read_bytes(b'{"kind": "ReplicaSetList", "apiVersion": "apps/v1", "items": []}', name="none.json")
     assert empty.presence["ReplicaSet"] is Presence.PRESENT
-    assert a_list() and not empty.replica_sets
+    assert empty.replica_sets == ()
 
 
 @pytest.mark.parametrize("labels", [{}, {"pod-template-hash": "xyz"}, {"pod-template-hash": ""}])
