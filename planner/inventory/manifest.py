@@ -225,7 +225,7 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
     for found in found_sets(row, one):
         try:
             decoded = msgspec.convert(found.template, wire.PodTemplate)
-            template = read_template(shared, decoded, found.template, has_manifest=False)
+            template = read_template(shared, decoded, dict(found.template), has_manifest=False)
         except DAMAGE as error:
             place = f"{where}, {found.path}" if found.path else where
             raise ChangeError(damage_in_words(error), where=place) from None
