@@ -42,13 +42,11 @@ class Run:
     moments : per workload key, the quiet moments; the first is before the change (tick −1)
     status : per workload key, the numbers of its status at the end
     done : per workload key, whether it completed
-    waiting : pods never placed at the end
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
     work : how costly the run was: the scheduler's attempts times the nodes it looks at
     owners : per workload key, who owned its pods, as their `LivePod.owner` says it
     new_shapes : per workload key, the shape of its new pods, if any were made
     touched : pods that were made, deleted or bound during the run
-    ever_waiting : pods that were in the scheduler's queue at some time
     """
 
     completed: bool
@@ -56,7 +54,6 @@ class Run:
     moments: dict[str, tuple[Moment, ...]]
     status: dict[str, dict[str, int]]
     done: dict[str, bool]
-    waiting: tuple[LivePod, ...]
     pods: dict[str, tuple[LivePod, ...]]
     refusals: dict[str, Refusal]
     preempted: tuple[LivePod, ...]
@@ -66,8 +63,17 @@ class Run:
     owners: dict[str, tuple[str, ...]]
     new_shapes: dict[str, Shape]
     touched: tuple[LivePod, ...]
-    ever_waiting: tuple[LivePod, ...]
     simulation: Simulation
+
+    @property
+    def waiting(self) -> tuple[LivePod, ...]:
+        """Pods never placed at the end."""
+        return tuple(self.simulation.queue)
+
+    @property
+    def ever_waiting(self) -> tuple[LivePod, ...]:
+        """Pods that were in the scheduler's queue at some time."""
+        return tuple(self.simulation.ever_waiting)
 
 
 def simulate(
@@ -76,6 +82,7 @@ def simulate(
     *,
     seed: int = 0,
     never_ready: Callable[[LivePod], bool] | None = None,
+    is_thorough: bool = False,
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
 
@@ -85,9 +92,11 @@ def simulate(
         The same seed gives the same run.
     never_ready : Callable or None
         Which pods made during the run never become Ready; by default those of revisions that say so.
+    is_thorough : bool
+        No short way is taken: for tests, which hold both against each other.
     """
     failing = {r.after.key for r in revisions if r.never_ready}
-    simulation = Simulation(cluster, seed=seed, never_ready=never_ready)
+    simulation = Simulation(cluster, seed=seed, never_ready=never_ready, is_thorough=is_thorough)
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     controllers = {
         r.after.key: registry.start(simulation, r.after, before=r.before, has_new_template=r.has_new_template)
@@ -125,7 +134,6 @@ def simulate(
         moments={key: tuple(seen) for key, seen in moments.items()},
         status={key: controller.status(simulation) for key, controller in controllers.items()},
         done=done,
-        waiting=tuple(simulation.queue),
         pods={key: tuple(controller.all_pods(simulation)) for key, controller in controllers.items()},
         refusals=dict(simulation.refusals),
         preempted=tuple(simulation.preempted),
@@ -139,7 +147,6 @@ def simulate(
             if any(p.is_new for p in made)
         },
         touched=tuple(simulation.touched),
-        ever_waiting=tuple(simulation.ever_waiting),
         simulation=simulation,
     )
 
@@ -153,7 +160,7 @@ def _tally(simulation: Simulation, controllers: dict[str, RolloutController], ke
 
 def _made_by(simulation: Simulation, controllers: dict[str, RolloutController]) -> dict[str, list[LivePod]]:
     made: dict[str, list[LivePod]] = {key: [] for key in controllers}
-    for pod in simulation.ever_waiting:
+    for pod in simulation.arrivals:
         key = _workload_of(controllers, pod)
         if key:
             made[key].append(pod)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -37,7 +38,7 @@ NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Budget:
     """A PodDisruptionBudget at one moment."""
 
@@ -85,8 +86,8 @@ class Scheduler:
     ----------
     pods_on : Callable[[int], Iterable[LivePod]]
         The pods bound to a node, terminating ones included; asked only when preemption is tried.
-    budgets : Callable[[], list[Budget]]
-        The disruption budgets as they stand; asked only when preemption is tried.
+    budgets : Callable[[str], list[Budget]]
+        A namespace's disruption budgets as they stand; asked only for pods that preemption might remove.
     is_thorough : bool
         Every refusal is judged by all filters on every node and put into words at once: for tests, which hold the short
         way against it.
@@ -97,7 +98,7 @@ class Scheduler:
         state: State,
         seed: int,
         pods_on: Callable[[int], Iterable[LivePod]],
-        budgets: Callable[[], list[Budget]],
+        budgets: Callable[[str], list[Budget]],
         *,
         is_thorough: bool = False,
     ) -> None:
@@ -281,7 +282,7 @@ class Scheduler:
         potential = self._rule_out(pod, np.flatnonzero(resolvable), statuses).tolist()
         wanted = min(max(number // 10, 100), number)  # minCandidateNodesPercentage 10, minCandidateNodesAbsolute 100
         start = self.random.randrange(len(potential)) if potential else 0
-        budgets = self.budgets() if potential else []
+        budgets = cache(self.budgets)
         for offset in range(len(potential)):
             node = potential[(start + offset) % len(potential)]
             with self.state.tried_out():
@@ -321,7 +322,7 @@ class Scheduler:
         return worth
 
     def _select_victims(
-        self, pod: LivePod, node: int, budgets: list[Budget]
+        self, pod: LivePod, node: int, budgets: Callable[[str], list[Budget]]
     ) -> tuple[list[LivePod], int, Counter[str]]:
         """`SelectVictimsOnNode`: remove all of lower priority, then take back the most important that still fit."""
         lower = [p for p in self.pods_on(node) if p.priority < pod.priority]
@@ -391,18 +392,18 @@ class Scheduler:
         return self.random.randrange(count)
 
 
-def _split_by_budget(pods: list[LivePod], budgets: list[Budget]) -> tuple[list[LivePod], list[LivePod]]:
+def _split_by_budget(
+    pods: list[LivePod], budgets: Callable[[str], list[Budget]]
+) -> tuple[list[LivePod], list[LivePod]]:
     """`filterPodsWithPDBViolation`: pods whose eviction would break a budget, and the others; order kept."""
-    allowed = [b.allowed for b in budgets]
+    allowed: dict[Budget, int] = {}
     violating: list[LivePod] = []
     others: list[LivePod] = []
     for pod in pods:
         breaks = False
-        for i, budget in enumerate(budgets):
-            if budget.namespace != pod.namespace or not pod.shape.labels or is_empty(budget.selector):
-                continue
-            if labels_match(budget.selector, pod.shape.labels):
-                allowed[i] -= 1
-                breaks = breaks or allowed[i] < 0
+        for budget in budgets(pod.namespace) if pod.shape.labels else ():
+            if not is_empty(budget.selector) and labels_match(budget.selector, pod.shape.labels):
+                allowed[budget] = allowed.get(budget, budget.allowed) - 1
+                breaks = breaks or allowed[budget] < 0
         (violating if breaks else others).append(pod)
     return violating, others
