@@ -8,6 +8,7 @@ Sources: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `plugin/pkg
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 
 from planner.kubernetes.records import (
@@ -126,6 +127,12 @@ class Admission:
             self._quotas.setdefault(quota.namespace, []).append((quota, used))
         self._classes = {p.name: p for p in snapshot.priority_classes}
         self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
+
+    def fork(self) -> Admission:
+        """Another that starts where this one stands."""
+        other = copy(self)
+        other._quotas = {space: [(quota, dict(used)) for quota, used in all_] for space, all_ in self._quotas.items()}
+        return other
 
     def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
         """A template's spec as its pods will carry it: limit range defaults and the priority filled in."""

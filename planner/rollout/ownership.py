@@ -29,3 +29,15 @@ def pods_by_node(cluster: Cluster) -> dict[int, list[int]]:
         return found
 
     return cluster.remember("pods-by-node", group)
+
+
+def workloads_by_owner(cluster: Cluster) -> dict[str, str]:
+    """Key of a ReplicaSet that a workload made → that workload's key; made once a cluster."""
+    return cluster.remember(
+        "workloads-by-owner",
+        lambda: {
+            f"ReplicaSet/{one.namespace}/{one.name}": f"{one.owner.kind}/{one.namespace}/{one.owner.name}"
+            for one in cluster.snapshot.replica_sets
+            if one.owner is not None
+        },
+    )

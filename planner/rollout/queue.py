@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import TypeAlias
 
 import numpy as np
 
+from planner.kubernetes.records import Pod
 from planner.rollout.queueing_hints import Event
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
-from planner.scheduling.filters import could_preempt, feasible_nodes, is_judged_alone, refusing
+from planner.scheduling.filters import Fails, could_preempt, fails, feasible_nodes, is_judged_alone, refusing
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scheduler import Attempt, Scheduler
 from planner.scheduling.shape import Shape, Static, alike, compile_shape
@@ -79,6 +80,32 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RestingLine:
+    """Pods of the snapshot that are alike and were refused. `groups`: those of one owner with one message."""
+
+    shape: Shape
+    refused_by: frozenset[int]
+    is_hopeful: bool  # it would fit today, or could preempt
+    indices: tuple[int, ...]
+    groups: tuple[tuple[Waiter, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Waiter:
+    """Pods of one owner that wait or waited, alike in all that is told of them; `pod` is None for a snapshot's that
+    nobody has looked at: they wait as they did."""
+
+    arrived: int  # the first of them
+    count: int
+    owner: str
+    namespace: str
+    name: str  # of the pod, where it has no owner
+    shape: Shape
+    words: str | Words | None
+    pod: LivePod | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Resting:
     """The snapshot's waiting pods in order: those in lines, and the others, one by one.
 
@@ -87,7 +114,7 @@ class Resting:
 
     order: tuple[int, ...]
     rank: dict[int, int]
-    lines: tuple[tuple[Shape, tuple[int, ...], bool], ...]  # whether preemption could help today
+    lines: tuple[RestingLine, ...]
     line_of: dict[int, int]
     others: tuple[int, ...]
     asks: IntArray
@@ -104,7 +131,7 @@ def resting(cluster: Cluster) -> Resting:
 def _line_up(cluster: Cluster) -> Resting:
     pods, state = cluster.snapshot.pods, State(cluster)
     order = tuple(sorted(cluster.waiting, key=lambda i: pods[i].created_at or 0.0))
-    groups: dict[int, tuple[Shape, list[int]]] = {}
+    kinds: dict[int, tuple[Shape, list[int]]] = {}
     others: list[int] = []
     for index in order:
         pod = pods[index]
@@ -112,37 +139,58 @@ def _line_up(cluster: Cluster) -> Resting:
         was_tried = pod.unschedulable_message and pod.nominated_node_name not in cluster.node_index
         if was_tried and not pod.spec.scheduling_gates and pod.deleted_at is None and is_judged_alone(state, shape):
             kind = alike(cluster, shape)
-            if id(kind) in groups or not len(feasible_nodes(state, kind.shape)):
-                groups.setdefault(id(kind), (kind.shape, []))[1].append(index)
-                continue
-        others.append(index)
-    lines = tuple(
-        (shape, tuple(indices), shape.may_preempt and bool(len(could_preempt(state, shape))))
-        for shape, indices in groups.values()
-    )
+            kinds.setdefault(id(kind), (kind.shape, []))[1].append(index)
+        else:
+            others.append(index)
+    rank = {index: rank for rank, index in enumerate(order)}
+    lines = tuple(_line(state, shape, indices, rank) for shape, indices in kinds.values())
     masks: dict[bytes, tuple[int, BoolArray]] = {}
     asks = np.zeros((len(lines), len(cluster.resources)), dtype=np.int64)
     mask_of = np.zeros(len(lines), dtype=np.int64)
     asks[:, PODS_ROW] = 1
-    for number, (shape, _, _) in enumerate(lines):
+    for number, shape in enumerate(line.shape for line in lines):
         mask = (shape.static == Static.PASSES) & (not shape.absent)
         mask_of[number] = masks.setdefault(mask.tobytes(), (len(masks), mask))[0]
         for row, amount in shape.asks:
             asks[number, row] = amount
-    levels = {shape.priority for shape, _, _ in lines if shape.may_preempt}
+    shapes = [line.shape for line in lines]
+    levels = {shape.priority for shape in shapes if shape.may_preempt}
     return Resting(
         order=order,
-        rank={index: rank for rank, index in enumerate(order)},
+        rank=rank,
         lines=lines,
-        line_of={index: number for number, (_, indices, _) in enumerate(lines) for index in indices},
+        line_of={index: number for number, line in enumerate(lines) for index in line.indices},
         others=tuple(others),
         asks=asks,
         mask_of=mask_of,
         masks=np.array([mask for _, mask in masks.values()], dtype=np.bool_).reshape(len(masks), cluster.node_count),
         levels=tuple(
-            (level, np.array([s.may_preempt and s.priority == level for s, _, _ in lines])) for level in sorted(levels)
+            (level, np.array([s.may_preempt and s.priority == level for s in shapes])) for level in sorted(levels)
         ),
     )
+
+
+def _line(state: State, shape: Shape, indices: list[int], rank: dict[int, int]) -> RestingLine:
+    fits = bool(len(feasible_nodes(state, shape)))
+    codes = frozenset(np.unique(fails(state, shape)).tolist()) if fits else refusing(shape)
+    groups: dict[tuple[str, ...], list[int]] = {}
+    pods = state.cluster.snapshot.pods
+    for index in indices:
+        pod = pods[index]
+        name = "" if pod.owner else pod.name
+        groups.setdefault((owner_key(pod), pod.namespace, name, pod.unschedulable_message), []).append(index)
+    waiters = tuple(
+        (
+            Waiter(
+                arrived=rank[members[0]], count=len(members), owner=owner, namespace=namespace, name=name, shape=shape,
+                words=words,
+            ),
+            tuple(members),
+        )
+        for (owner, namespace, name, words), members in groups.items()
+    )  # fmt: skip
+    hopeful = fits or (shape.may_preempt and bool(len(could_preempt(state, shape))))
+    return RestingLine(shape, codes, hopeful, tuple(indices), waiters)
 
 
 class SchedulingQueue:
@@ -176,6 +224,7 @@ class SchedulingQueue:
         self._room = Lane()  # of all plain lines
         self._lines: dict[object, Line] = {}
         self._base: list[Line] = []
+        self._brought: list[int] = []  # of those in its lines, who was looked at
         self._later: list[Line] = []  # plain lines that began in this run
         self._particular: list[Line] = []
         self._hopeful: dict[int, Line] = {}  # plain lines that may come to something
@@ -198,12 +247,14 @@ class SchedulingQueue:
         self._trying: Key = _LAST
         self.arrivals: list[LivePod] = []  # that came during the run
         if not is_thorough:
-            for shape, indices, may in self._resting.lines:
-                line = Line(self, shape, refusing(shape), self._lane(shape), is_plain=True, members=indices)
+            for one in self._resting.lines:
+                lane = self._room if Fails.RESOURCES in one.refused_by else Lane()
+                line = Line(self, one.shape, one.refused_by, lane, is_plain=True, members=one.indices)
                 self._base.append(line)
-                self._lines[id(alike(self.cluster, shape))] = line
-                if may:
-                    self._hopeful[id(line)] = line
+                if lane is self._room:
+                    self._lines[id(alike(self.cluster, one.shape))] = line
+                    if one.is_hopeful:
+                        self._hopeful[id(line)] = line
 
     # ── coming ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def to_take_up(self) -> tuple[int, ...]:
@@ -216,7 +267,8 @@ class SchedulingQueue:
         number = self._resting.line_of.get(index)
         if number is not None and not self.is_thorough:
             pod.line = self._base[number]
-            pod.refused_by = pod.line.refused_by
+            pod.refused_by = self._base[number].refused_by
+            self._brought.append(index)
         elif pod.is_gated:
             self._gated.append(pod)
         elif pod.words is None:
@@ -376,7 +428,8 @@ class SchedulingQueue:
                     fits &= rest.masks[rest.mask_of, node]
                     for number in np.flatnonzero(fits).tolist():
                         line = self._base[number]
-                        self._hopeful[id(line)] = line
+                        if line.lane is self._room:
+                            self._hopeful[id(line)] = line
             for line in self._later:
                 if id(line) not in self._hopeful and self._could_go(line.shape, node):
                     self._hopeful[id(line)] = line
@@ -534,12 +587,60 @@ class SchedulingQueue:
                     found.append(pod)
         return sorted(found, key=lambda p: p.arrived)
 
+    def waiters(self, *, with_words: bool = True) -> list[Waiter]:
+        """All that wait or waited at some time, in the order they came; what was last said to them, if it is wanted."""
+        found: list[Waiter] = []
+        for line, one in zip(self._base, self._resting.lines, strict=False):
+            words = self._words_of_all(line) if with_words else None
+            brought = set(self._brought)
+            for group, indices in one.groups:
+                left = [i for i in indices if i not in brought] if brought else indices
+                if left:
+                    found.append(
+                        group if left is indices and words is None else replace(
+                            group, count=len(left), arrived=self._resting.rank[left[0]], words=words or group.words
+                        )
+                    )  # fmt: skip
+        known = [self._bring(i) for i in (*self._brought, *self.to_take_up())]
+        found += [_waiter(pod) for pod in (*known, *self.arrivals)]
+        return sorted(found, key=lambda w: w.arrived)
+
+    def _words_of_all(self, line: Line) -> str | Words | None:
+        """What was last said to the snapshot's pods in the line; None: nothing. Where not all were told the same, they
+        are brought to life, so that each can be asked."""
+        if line.lane is not self._room or self._room.call < 0 or not line.members:
+            return None
+        places = {self._place(line, line.members[0]), self._place(line, line.members[-1])}
+        if len(places) > 1:
+            for member in line.members:
+                if isinstance(member, int):
+                    self._bring(member)
+            return None
+        first = line.members[0]
+        return self.words_in_room(line, self._bring(first) if isinstance(first, int) else first)
+
     def words_in_room(self, line: Line, pod: LivePod) -> Words:
         """As the cluster was when the pod of a plain line last had its turn."""
-        key = self._key_in(line, pod, *self._room_was)
-        place = next(i for i, (until, _, _) in enumerate(self._room_trail) if key < until or until is _LAST)
+        place = self._place(line, pod)
         words = self._said.get((id(line), place))
         if words is None:
             _, position, rivals = self._room_trail[place]
             words = self._said[id(line), place] = self.scheduler.words_at(pod, position, rivals)
         return words
+
+    def _place(self, line: Line, member: LivePod | int) -> int:
+        """How much had come of the scheduler's last turn with the room when it came to `member`."""
+        key = self._key_in(line, member, *self._room_was)
+        return next(i for i, (until, _, _) in enumerate(self._room_trail) if key < until or until is _LAST)
+
+
+def _waiter(pod: LivePod) -> Waiter:
+    return Waiter(
+        arrived=pod.arrived, count=1, owner=pod.owner, namespace=pod.namespace, name="" if pod.owner else pod.name,
+        shape=pod.shape, words=pod.words, pod=pod,
+    )  # fmt: skip
+
+
+def owner_key(pod: Pod) -> str:
+    """Key of the controller that made a pod of the snapshot: ``ReplicaSet/ml/worker-5cf5``; "" for a bare one."""
+    return f"{pod.owner.kind}/{pod.namespace}/{pod.owner.name}" if pod.owner else ""

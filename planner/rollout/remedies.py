@@ -338,9 +338,9 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     shape = _waiting_shape(case)
     if not workload.traits.part or case.why.reason is not Reason.HOLD_AND_WAIT or shape is None:
         return
-    snapshot = case.cluster.snapshot
+    workloads = case.cluster.remember("workloads", lambda: {w.key: w for w in case.cluster.snapshot.workloads})
     keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
-    others = [w for key in keys if (w := snapshot.workload(key)) is not None and w.traits.part]
+    others = [w for key in keys if (w := workloads.get(key)) is not None and w.traits.part]
     if (
         not others
         or len(others) < len(keys)

@@ -102,14 +102,23 @@ def simulate(
         r.after.key: registry.start(simulation, r.after, before=r.before, has_new_template=r.has_new_template)
         for r in revisions
     }
+    workload_of = _Workloads(controllers)
     if failing and never_ready is None:
-        simulation.never_ready = lambda pod: pod.is_new and _workload_of(controllers, pod) in failing
+        simulation.never_ready = lambda pod: pod.is_new and workload_of(pod) in failing
     moments: dict[str, list[Moment]] = {key: [] for key in controllers}
-    tallies = {key: _tally(simulation, controllers, key) for key in controllers}
+    tallies = {key: Tally(simulation, controller.all_pods(simulation)) for key, controller in controllers.items()}
+
+    read = len(simulation.news)
 
     def look() -> None:
+        nonlocal read
+        for pod in dict.fromkeys(simulation.news[read:]):
+            if key := workload_of(pod):
+                tallies[key].take(pod)
+        read = len(simulation.news)
+        held = simulation.held()
         for key, tally in tallies.items():
-            moments[key].append(tally.moment(simulation))
+            moments[key].append(tally.moment(simulation.tick_number, held))
 
     look()
     simulation.tick_number = 0
@@ -141,30 +150,10 @@ def simulate(
         choices=simulation.choices + simulation.scheduler.choices,
         work=(1 + simulation.scheduler.attempts) * (cluster.node_count + _NODES_OF_OVERHEAD),
         owners={key: controller.owners() for key, controller in controllers.items()},
-        new_shapes={
-            key: next(p.shape for p in reversed(made) if p.is_new)
-            for key, made in _made_by(simulation, controllers).items()
-            if any(p.is_new for p in made)
-        },
+        new_shapes={key: p.shape for p in simulation.arrivals if p.is_new and (key := workload_of(p))},
         touched=tuple(simulation.touched),
         simulation=simulation,
     )
-
-
-def _tally(simulation: Simulation, controllers: dict[str, RolloutController], key: str) -> Tally:
-    def owns(pod: LivePod) -> bool:
-        return _workload_of(controllers, pod) == key
-
-    return Tally(simulation, controllers[key].all_pods(simulation), owns)
-
-
-def _made_by(simulation: Simulation, controllers: dict[str, RolloutController]) -> dict[str, list[LivePod]]:
-    made: dict[str, list[LivePod]] = {key: [] for key in controllers}
-    for pod in simulation.arrivals:
-        key = _workload_of(controllers, pod)
-        if key:
-            made[key].append(pod)
-    return made
 
 
 def _is_done(simulation: Simulation, controller: RolloutController) -> bool:
@@ -172,6 +161,17 @@ def _is_done(simulation: Simulation, controller: RolloutController) -> bool:
     return controller.is_complete(simulation) and not controller.is_terminating(simulation)
 
 
-def _workload_of(controllers: dict[str, RolloutController], pod: LivePod) -> str:
-    """The key of the changed workload a new pod belongs to; "" for none."""
-    return next((key for key, controller in controllers.items() if pod.owner in controller.owners()), "")
+class _Workloads:
+    """The changed workloads by who owns their pods."""
+
+    def __init__(self, controllers: dict[str, RolloutController]) -> None:
+        self._controllers = controllers
+        self._known: dict[str, str] = {}  # whoever owns a pod was there before it
+
+    def __call__(self, pod: LivePod) -> str:
+        """The key of the changed workload a new pod belongs to; "" for none."""
+        found = self._known.get(pod.owner)
+        if found is None:
+            keys = (key for key, controller in self._controllers.items() if pod.owner in controller.owners())
+            found = self._known[pod.owner] = next(keys, "")
+        return found

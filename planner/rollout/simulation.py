@@ -18,7 +18,7 @@ from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import Admission, Refusal
 from planner.rollout.ownership import pods_by_node, pods_by_owner
-from planner.rollout.queue import SchedulingQueue, resting
+from planner.rollout.queue import SchedulingQueue, Waiter, resting
 from planner.rollout.queueing_hints import Event
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand, device_table
@@ -108,7 +108,7 @@ class Simulation:
         self.state = State(cluster)
         self.random = Random(seed)
         self.scheduler = Scheduler(self.state, seed + 1, self.pods_on, self.budgets, is_thorough=is_thorough)
-        self.admission = Admission(self.snapshot)
+        self.admission: Admission = cluster.remember("admission", lambda: Admission(self.snapshot)).fork()
         self.never_ready = never_ready or (lambda _: False)
         self.now = self.snapshot.taken_at
         self.tick_number = -1
@@ -143,7 +143,7 @@ class Simulation:
                 i
                 for group in self.cluster.groups
                 for i in group.pods
-                if group.is_terminating or not self.snapshot.pods[i].is_ready
+                if group.is_terminating or not (self.snapshot.pods[i].is_ready or _is_failing(self.snapshot.pods[i]))
             ],
         )
         for index in unfinished:
@@ -155,7 +155,10 @@ class Simulation:
         if found is not None:
             return found
         pod = self.snapshot.pods[index]
-        shape = compile_shape(self.cluster, pod.namespace, pod.labels, pod.spec, default_selector=None)
+        key = ("shape", pod.namespace, id(pod.labels), id(pod.spec))  # the snapshot keeps both
+        shape = self.cluster.remember(
+            key, lambda: compile_shape(self.cluster, pod.namespace, pod.labels, pod.spec, default_selector=None)
+        )
         live = LivePod(
             shape=shape,
             namespace=pod.namespace,
@@ -386,6 +389,10 @@ class Simulation:
     def arrivals(self) -> list[LivePod]:
         """The pods made during the run."""
         return self._waiting.arrivals
+
+    def waiters(self, *, with_words: bool = True) -> list[Waiter]:
+        """All that wait or waited at some time, in the order they came."""
+        return self._waiting.waiters(with_words=with_words)
 
     @property
     def ever_waiting(self) -> list[LivePod]:

@@ -328,6 +328,9 @@ class Scheduler:
         lower = [p for p in self.pods_on(node) if p.priority < pod.priority]
         if not lower:
             return [], 0, Counter({NO_VICTIMS: 1})
+        if not self.is_thorough and is_judged_alone(self.state, pod.shape):
+            if not any(rival.shape.anti_affinity for rival in self.nominations):
+                return self._select_by_amounts(pod, node, lower, budgets)
         for victim in lower:
             self._lift(victim)
         victims: list[LivePod] = []
@@ -352,6 +355,34 @@ class Scheduler:
         for victim in victims_back:
             self._put_back(victim)
         return victims, violations, status
+
+    def _select_by_amounts(
+        self, pod: LivePod, node: int, lower: list[LivePod], budgets: Callable[[str], list[Budget]]
+    ) -> tuple[list[LivePod], int, Counter[str]]:
+        """The same where nothing but amounts decides, on a node that is enough without all of `lower`."""
+        left = self.state.free[:, node].tolist()
+        wanted = (*pod.shape.asks, (PODS_ROW, 1))
+
+        def take(other: LivePod, sign: int) -> None:
+            left[PODS_ROW] += sign
+            for row, amount in other.shape.asks:
+                left[row] += sign * amount
+
+        for rival in self._rivals_by_node(pod).get(node, ()):
+            take(rival, -1)
+        for victim in lower:
+            take(victim, 1)
+        violating, others = _split_by_budget(sorted(lower, key=lambda p: (-p.priority, p.started_at)), budgets)
+        victims: list[LivePod] = []
+        violations = 0
+        for group, breaks_budget in ((violating, True), (others, False)):
+            for victim in group:
+                take(victim, -1)
+                if any(left[row] < amount for row, amount in wanted):
+                    take(victim, 1)
+                    victims.append(victim)
+                    violations += int(breaks_budget)
+        return sorted(victims, key=lambda p: (-p.priority, p.started_at)), violations, Counter()
 
     def _lift(self, pod: LivePod) -> None:
         self.state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
