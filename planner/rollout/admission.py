@@ -125,13 +125,14 @@ class Admission:
         for quota in snapshot.resource_quotas:
             used = dict(quota.used) if quota.used else _counted(snapshot, quota)
             self._quotas.setdefault(quota.namespace, []).append((quota, used))
+        self._own: set[str] = set()  # namespaces whose use is this one's own, not shared with what it was forked from
         self._classes = {p.name: p for p in snapshot.priority_classes}
         self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
 
     def fork(self) -> Admission:
         """Another that starts where this one stands."""
         other = copy(self)
-        other._quotas = {space: [(quota, dict(used)) for quota, used in all_] for space, all_ in self._quotas.items()}
+        other._quotas, other._own = dict(self._quotas), set()
         return other
 
     def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
@@ -187,6 +188,9 @@ class Admission:
         quotas = self._quotas.get(namespace)
         if not quotas:
             return
+        if namespace not in self._own:
+            self._own.add(namespace)
+            quotas = self._quotas[namespace] = [(quota, dict(used)) for quota, used in quotas]
         asked = usage(spec)
         for quota, used in quotas:
             if quota_covers(quota, spec, spec.priority_class_name):

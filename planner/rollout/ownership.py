@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.kubernetes.records import Pod, ReplicaSet, Workload
 from planner.scheduling.cluster import Cluster
 
 
@@ -41,3 +42,21 @@ def workloads_by_owner(cluster: Cluster) -> dict[str, str]:
             if one.owner is not None
         },
     )
+
+
+def is_starting(pod: Pod) -> bool:
+    """Not Ready, but about to be: no container waits in a failure, nor was restarted and still isn't ready."""
+    return not pod.is_ready and not any(
+        (c.state == "waiting" and c.reason not in ("", "ContainerCreating", "PodInitializing")) or c.restart_count > 2
+        for c in pod.containers
+    )
+
+
+def workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
+    """The snapshot's workloads by key; made once a cluster."""
+    return cluster.remember("workloads-by-key", lambda: {w.key: w for w in cluster.snapshot.workloads})
+
+
+def sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
+    """The snapshot's ReplicaSets by key; made once a cluster."""
+    return cluster.remember("sets-by-key", lambda: {one.key: one for one in cluster.snapshot.replica_sets})

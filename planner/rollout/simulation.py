@@ -17,7 +17,7 @@ from planner.kubernetes.records import Labels, LabelSelector, Pod, PodDisruption
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import Admission, Refusal
-from planner.rollout.ownership import pods_by_node, pods_by_owner
+from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
 from planner.rollout.queue import SchedulingQueue, Waiter, resting
 from planner.rollout.queueing_hints import Event
 from planner.scheduling.cluster import Cluster
@@ -143,7 +143,7 @@ class Simulation:
                 i
                 for group in self.cluster.groups
                 for i in group.pods
-                if group.is_terminating or not (self.snapshot.pods[i].is_ready or _is_failing(self.snapshot.pods[i]))
+                if group.is_terminating or is_starting(self.snapshot.pods[i])
             ],
         )
         for index in unfinished:
@@ -189,7 +189,7 @@ class Simulation:
                 self.terminating.append(live)
             elif not live.is_ready:
                 # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.
-                live.never_ready = _is_failing(pod)
+                live.never_ready = not is_starting(pod)
                 if not live.never_ready:
                     self.starting.append(live)
         elif not live.is_terminating:
@@ -569,11 +569,3 @@ def _ordinal(pod: Pod) -> int:
     if pod.owner is None or not kind_called(pod.owner.kind).has_ordinals:
         return -1
     return _integer(pod.name.rpartition("-")[2])
-
-
-def _is_failing(pod: Pod) -> bool:
-    """A container that waits in a failure, or was restarted and still isn't ready."""
-    return any(
-        (c.state == "waiting" and c.reason not in ("", "ContainerCreating", "PodInitializing")) or c.restart_count > 2
-        for c in pod.containers
-    )

@@ -32,6 +32,7 @@ from planner.scheduling.filters import (
 )
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scores import total_scores
+from planner.scheduling.shape import alike
 from planner.scheduling.state import State
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -71,6 +72,22 @@ class _Refused:
     codes: NDArray[np.uint8]
     reasons: Counter[str]
     resolvable: BoolArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """A node whose pods of lower priority could go: budgets broken, and what else the choice goes by (`_rank`)."""
+
+    node: int
+    violations: int
+    rank: tuple[float, ...]
+
+
+def _rank(victims: list[LivePod]) -> tuple[float, ...]:
+    """Top priority, sum of priorities, number, and the earliest start among the most important; the least is best."""
+    top = victims[0].priority
+    earliest = min(p.started_at for p in victims if p.priority == top)
+    return top, sum(p.priority + 2**31 for p in victims), len(victims), -earliest
 
 
 def histogram(node_count: int, reasons: Counter[str]) -> str:
@@ -277,7 +294,7 @@ class Scheduler:
     def _preempt(self, pod: LivePod, message: str, resolvable: BoolArray) -> Attempt:
         node_count = self.state.cluster.node_count
         statuses: Counter[str] = Counter({NOT_HELPFUL: node_count - int(resolvable.sum())})
-        candidates: list[tuple[int, list[LivePod], int]] = []
+        candidates: list[_Candidate] = []
         number = int(resolvable.sum())
         potential = self._rule_out(pod, np.flatnonzero(resolvable), statuses).tolist()
         wanted = min(max(number // 10, 100), number)  # minCandidateNodesPercentage 10, minCandidateNodesAbsolute 100
@@ -285,18 +302,38 @@ class Scheduler:
         budgets = cache(self.budgets)
         for offset in range(len(potential)):
             node = potential[(start + offset) % len(potential)]
-            with self.state.tried_out():
-                victims, violations, status = self._select_victims(pod, node, budgets)
-            if victims:
-                candidates.append((node, victims, violations))
-                if len(candidates) >= wanted and any(c[2] == 0 for c in candidates):
+            candidate, status = self._candidate(pod, node, budgets)
+            if candidate is not None:
+                candidates.append(candidate)
+                if len(candidates) >= wanted and any(not c.violations for c in candidates):
                     break
             else:
                 statuses.update(status)
         if candidates:
-            node, victims, _ = self._pick(candidates)
+            node = self._pick(candidates).node
+            with self.state.tried_out():
+                victims, _, _ = self._select_victims(pod, node, budgets)
             return Attempt(nominated=node, victims=tuple(victims), words=message)
         return Attempt(words=self._with_post_filter(message, pod, histogram(node_count, +statuses)), gives_up=True)
+
+    def _candidate(
+        self, pod: LivePod, node: int, budgets: Callable[[str], list[Budget]]
+    ) -> tuple[_Candidate | None, Counter[str]]:
+        """What a dry run on the node comes to; of a node as the cluster has it, worked out once for all that are alike."""
+        as_it_was = not self.is_thorough and node not in self.state.touched and pod.shape.is_plain
+        as_it_was = as_it_was and not any(rival.nominated == node for rival in self.nominations)
+        key = ("candidate", id(alike(self.state.cluster, pod.shape)), node) if as_it_was else None
+        known = self.state.cluster.cache.get(key) if key is not None else None
+        if isinstance(known, _Candidate):
+            return known, Counter()
+        with self.state.tried_out():
+            victims, violations, status = self._select_victims(pod, node, budgets)
+        if not victims:
+            return None, status
+        found = _Candidate(node, violations, _rank(victims))
+        if key is not None and not any(budgets(p.namespace) for p in self.pods_on(node) if p.priority < pod.priority):
+            self.state.cluster.cache[key] = found
+        return found, status
 
     def _rule_out(self, pod: LivePod, nodes: NDArray[np.intp], statuses: Counter[str]) -> NDArray[np.intp]:
         """Nodes worth a dry run; the status of the others is counted: no victims, or too small even without them."""
@@ -404,17 +441,10 @@ class Scheduler:
             reasons, _ = reasons_for(self.state, pod.shape, only)
         return reasons
 
-    def _pick(self, candidates: list[tuple[int, list[LivePod], int]]) -> tuple[int, list[LivePod], int]:
+    def _pick(self, candidates: list[_Candidate]) -> _Candidate:
         """`pickOneNodeForPreemption`: fewest budgets broken, lowest top priority, lowest sum, fewest, started latest."""
-
-        def rank(candidate: tuple[int, list[LivePod], int]) -> tuple[float, ...]:
-            _, victims, violations = candidate
-            top = victims[0].priority
-            earliest = min(p.started_at for p in victims if p.priority == top)
-            return (violations, top, sum(p.priority + 2**31 for p in victims), len(victims), -earliest)
-
-        best = min(rank(c) for c in candidates)
-        tied = [c for c in candidates if rank(c) == best]
+        best = min((c.violations, c.rank) for c in candidates)
+        tied = [c for c in candidates if (c.violations, c.rank) == best]
         return tied[self._choose(len(tied))]
 
     def _choose(self, count: int) -> int:

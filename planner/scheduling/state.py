@@ -160,6 +160,7 @@ class State:
         self.free = cluster.allocatable - cluster.requested
         self.scored = cluster.scored_requested.copy()
         self.changed: list[int] = []
+        self.touched: set[int] = set()  # nodes that aren't, or weren't for a while, as the cluster has them
         base = cluster.remember("carried", lambda: _carried(cluster))
         self.held: IntArray = cluster.requested_total.copy()  # int64[resource]: requested, all nodes together
         # tables of the cluster, whose arrays are copied before their first change
@@ -247,6 +248,7 @@ class State:
         if entry is None:
             entry = self._by_shape[id(shape)] = (shape, [c for c in self._counts.values() if c.knows(shape)])
         self._moves.append((shape, node, placed, standing))
+        self.touched.add(node)
         for count in entry[1]:
             count.add(node, standing if count.skips_terminating else placed)
 
