@@ -224,6 +224,7 @@ class SchedulingQueue:
         self._room = Lane()  # of all plain lines
         self._lines: dict[object, Line] = {}
         self._base: list[Line] = []
+        self._strays: list[int] = []
         self._brought: list[int] = []  # of those in its lines, who was looked at
         self._later: list[Line] = []  # plain lines that began in this run
         self._particular: list[Line] = []
@@ -263,7 +264,12 @@ class SchedulingQueue:
 
     def take_up(self, pod: LivePod, index: int) -> None:
         """A waiting pod of the snapshot."""
-        pod.queued_at = pod.arrived = self._resting.rank[index]
+        rank = self._resting.rank.get(index)
+        if rank is None:  # the snapshot doesn't hold the node it was on
+            self._clock += 1
+            rank = pod.turn = self._clock
+            self._strays.append(index)
+        pod.queued_at = pod.arrived = rank
         number = self._resting.line_of.get(index)
         if number is not None and not self.is_thorough:
             pod.line = self._base[number]
@@ -601,7 +607,7 @@ class SchedulingQueue:
                             group, count=len(left), arrived=self._resting.rank[left[0]], words=words or group.words
                         )
                     )  # fmt: skip
-        known = [self._bring(i) for i in (*self._brought, *self.to_take_up())]
+        known = [self._bring(i) for i in (*self._brought, *self._strays, *self.to_take_up())]
         found += [_waiter(pod) for pod in (*known, *self.arrivals)]
         return sorted(found, key=lambda w: w.arrived)
 
