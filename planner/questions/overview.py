@@ -22,6 +22,7 @@ from planner.rollout.verdict import explain, unknowns
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, alike, compile_shape
 from planner.vocabulary import is_gpu_resource
+from planner.words import Text, count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,16 +137,17 @@ def own_rollout(cluster: Cluster, workload: Workload) -> _Answer:
         run = simulate(cluster, [revision])
         if not run.done[workload.key]:
             why = explain(run, revision)
-            return _Answer(verdict=Verdict.STUCK, reason=why.reason, sentence=why.sentence)
+            return _Answer(verdict=Verdict.STUCK, reason=why.reason, sentence=str(why.sentence))
         unknown = unknowns(run, revision)
         if unknown:
-            return _Answer(verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=f"not known: {unknown[0]}")
+            return _Answer(
+                verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=str(Text(f"not known: {unknown[0]}"))
+            )
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks
     replicas = len(_nodes(cluster, workload)) if workload.kind == "DaemonSet" else workload.replicas
-    steps = f"{ticks} step" + ("" if ticks == 1 else "s")
-    sentence = f"completes in {steps}; at worst {lowest} of {replicas} Ready"
-    return _Answer(verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=sentence)
+    sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
+    return _Answer(verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence))
 
 
 def _nodes(cluster: Cluster, workload: Workload) -> set[int]:

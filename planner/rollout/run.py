@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.controllers import registry
+from planner.rollout.pod_counts import Moment, PodCounts
 from planner.rollout.simulation import STUCK_MS, RolloutController, Simulation
-from planner.rollout.tally import Moment, Tally
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
@@ -106,19 +106,18 @@ def simulate(
     if failing and never_ready is None:
         simulation.never_ready = lambda pod: pod.is_new and workload_of(pod) in failing
     moments: dict[str, list[Moment]] = {key: [] for key in controllers}
-    tallies = {key: Tally(simulation, controller.all_pods(simulation)) for key, controller in controllers.items()}
-
+    counts = {key: PodCounts(simulation, controller.all_pods(simulation)) for key, controller in controllers.items()}
     read = len(simulation.news)
 
     def look() -> None:
         nonlocal read
         for pod in dict.fromkeys(simulation.news[read:]):
             if key := workload_of(pod):
-                tallies[key].take(pod)
+                counts[key].take(pod)
         read = len(simulation.news)
         held = simulation.held()
-        for key, tally in tallies.items():
-            moments[key].append(tally.moment(simulation.tick_number, held))
+        for key, counted in counts.items():
+            moments[key].append(counted.moment(simulation.tick_number, held))
 
     look()
     simulation.tick_number = 0
