@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.controllers import registry
+from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.pod_counts import Moment, PodCounts
 from planner.rollout.simulation import STUCK_MS, RolloutController, Simulation
 from planner.scheduling.cluster import Cluster
@@ -22,13 +24,15 @@ _MOST_TICKS = 20_000  # beyond any rollout of a cluster Kubernetes supports (one
 class Revision:
     """One workload's change: as it is, as it shall be, and whether its pods are replaced.
 
-    `never_ready` pods of the new revision start and don't become Ready.
+    `never_ready` pods of the new revision start and don't become Ready. `placed`: its pods, where only their placement
+    is asked; then `after` stands for its name and its first template.
     """
 
     before: Workload | None  # None: the workload is new
     after: Workload
     has_new_template: bool
     never_ready: bool = False
+    placed: Placed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,10 +102,7 @@ def simulate(
     failing = {r.after.key for r in revisions if r.never_ready}
     simulation = Simulation(cluster, seed=seed, never_ready=never_ready, is_thorough=is_thorough)
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
-    controllers = {
-        r.after.key: registry.start(simulation, r.after, before=r.before, has_new_template=r.has_new_template)
-        for r in revisions
-    }
+    controllers = {r.after.key: _started(simulation, r) for r in revisions}
     workload_of = _Workloads(controllers)
     if failing and never_ready is None:
         simulation.never_ready = lambda pod: pod.is_new and workload_of(pod) in failing
@@ -152,6 +153,14 @@ def simulate(
         new_shapes={key: p.shape for p in simulation.arrivals if p.is_new and (key := workload_of(p))},
         touched=tuple(simulation.touched),
         simulation=simulation,
+    )
+
+
+def _started(simulation: Simulation, revision: Revision) -> RolloutController:
+    if revision.placed is not None:
+        return PlacedController(revision.after, revision.placed)
+    return registry.start(
+        simulation, revision.after, before=revision.before, has_new_template=revision.has_new_template
     )
 
 
