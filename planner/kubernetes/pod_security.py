@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from planner.kubernetes.records import Container, Labels, PodSpec, SecurityContext
 
+PRIVILEGED = "privileged"
 _LATEST = 36
 _LABEL = "pod-security.kubernetes.io/enforce"
 _VERSION = re.compile(r"v1\.(\d{1,3})\Z", re.ASCII)
@@ -66,7 +67,7 @@ _RESTRICTED_VOLUMES = frozenset(
 class Policy:
     """What a namespace enforces: `level` is privileged, baseline or restricted; `minor` the version of its rules."""
 
-    level: str = "privileged"
+    level: str = PRIVILEGED
     minor: int = _LATEST
     version: str = "latest"
 
@@ -76,11 +77,11 @@ def enforced(labels: Labels) -> Policy:
 
     Source: `pod-security-admission/api/helpers.go` `PolicyToEvaluate`, `ParseLevel`.
     """
-    level = labels.get(_LABEL, "privileged")
+    level = labels.get(_LABEL, PRIVILEGED)
     version = labels.get(f"{_LABEL}-version", "latest")
     match = _VERSION.match(version)
     return Policy(
-        level=level if level in ("privileged", "baseline") else "restricted",
+        level=level if level in (PRIVILEGED, "baseline") else "restricted",
         minor=min(int(match[1]), _LATEST) if match else _LATEST,
         version=version if match else "latest",
     )
@@ -97,7 +98,7 @@ def violation(policy: Policy, spec: PodSpec) -> str:
 
 def forbidden(policy: Policy, spec: PodSpec) -> tuple[str, ...]:
     """Each forbidden thing, with its details in parentheses."""
-    if policy.level == "privileged":
+    if policy.level == PRIVILEGED:
         return ()
     checks = _BASELINE if policy.level == "baseline" else {**_BASELINE, **_RESTRICTED}
     ordered = sorted(checks.items(), key=lambda one: (one[0] in _RESTRICTED, one[0]))

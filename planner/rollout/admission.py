@@ -9,7 +9,8 @@ The order is the API server's: what changes the pod, validation, what refuses it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 
 from planner.kubernetes.nodes import is_gke
@@ -206,38 +207,35 @@ def tolerates_extended_resources(snapshot: Snapshot) -> bool:
 _InMotion = list[tuple[ResourceQuota, dict[str, int]]]  # quotas, and what of them is used
 
 
-class Rules:
-    """What admission goes by in one cluster, read once."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.ranges: dict[str, list[LimitRange]] = {}
-        for limits in snapshot.limit_ranges:
-            self.ranges.setdefault(limits.namespace, []).append(limits)
-        self.quotas: dict[str, list[tuple[ResourceQuota, Mapping[str, int]]]] = {}
-        for quota in snapshot.resource_quotas:
-            used = quota.used or _counted(snapshot, quota)
-            self.quotas.setdefault(quota.namespace, []).append((quota, used))
-        self.classes = {p.name: p for p in snapshot.priority_classes}
-        self.classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
-        self.policies = {one.name: enforced(one.labels) for one in snapshot.namespaces}
-        self.tolerates = tolerates_extended_resources(snapshot)
-
-
 class Admission:
     """Admission in motion: quotas' use follows the pods made and gone."""
 
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
-        self._quotas: dict[str, _InMotion] = {
-            namespace: [(quota, dict(used)) for quota, used in quotas] for namespace, quotas in rules.quotas.items()
-        }
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._ranges: dict[str, list[LimitRange]] = {}
+        for limits in snapshot.limit_ranges:
+            self._ranges.setdefault(limits.namespace, []).append(limits)
+        self._quotas: dict[str, _InMotion] = {}
+        for quota in snapshot.resource_quotas:
+            used = dict(quota.used) if quota.used else _counted(snapshot, quota)
+            self._quotas.setdefault(quota.namespace, []).append((quota, used))
+        self._classes = {p.name: p for p in snapshot.priority_classes}
+        self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
+        self._policies = {one.name: enforced(one.labels) for one in snapshot.namespaces}
+        self._tolerates = tolerates_extended_resources(snapshot)
+        self._own: set[str] = set()  # namespaces whose use is this one's own, not shared with what it was forked from
         # (namespace, quota) → key → amount: before anything moves, and the most since
         self.used_at_first = {(q.namespace, q.name): dict(used) for group in self._quotas.values() for q, used in group}
         self.most_used = {name: dict(used) for name, used in self.used_at_first.items()}
 
+    def fork(self) -> Admission:
+        """Another that starts where this one stands."""
+        other = copy(self)
+        other._quotas, other.most_used, other._own = dict(self._quotas), dict(self.most_used), set()
+        return other
+
     def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
         """A template's spec as its pods will carry it: with limit ranges' defaults and tolerations."""
-        for limits in self._rules.ranges.get(namespace, ()):
+        for limits in self._ranges.get(namespace, ()):
             for item in limits.items:
                 if item.kind == "Container":
                     spec = replace(
@@ -245,22 +243,22 @@ class Admission:
                         containers=tuple(_with_defaults(c, item) for c in spec.containers),
                         init_containers=tuple(_with_defaults(c, item) for c in spec.init_containers),
                     )
-        return tolerating(spec) if self._rules.tolerates else spec
+        return tolerating(spec) if self._tolerates else spec
 
     def refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
         """Why the API server refuses the pod now; None when it doesn't."""
         wanted = spec.priority_class_name
-        classes = self._rules.classes
-        if wanted and self._rules.classes_known and wanted not in classes and wanted not in _BUILT_IN_PRIORITY:
+        classes = self._classes
+        if wanted and self._classes_known and wanted not in classes and wanted not in _BUILT_IN_PRIORITY:
             return Refusal(name=name, problem=f"no PriorityClass with name {wanted} was found")
         invalid = "; ".join(_invalid(spec))
         if invalid:
             return Refusal(name=name, problem=invalid, is_invalid=True)
-        for limits in self._rules.ranges.get(namespace, ()):
+        for limits in self._ranges.get(namespace, ()):
             problem = _out_of_bounds(limits, spec)
             if problem:
                 return Refusal(name=name, problem=problem)
-        violated = violation(self._rules.policies.get(namespace, Policy()), spec)
+        violated = violation(self._policies.get(namespace, Policy()), spec)
         if violated:
             return Refusal(name=name, problem=violated)
         quotas = self._quotas.get(namespace)
@@ -279,8 +277,8 @@ class Admission:
         """Count a pod made (+1) or gone (−1) against the namespace's quotas."""
         quotas = self._quotas.get(namespace)
         if quotas:
-            covering = [(quota, used) for quota, used in quotas if quota_covers(quota, spec, spec.priority_class_name)]
-            self._add(covering, usage(spec), sign)
+            wanted = spec.priority_class_name
+            self._add(namespace, usage(spec), sign, lambda quota: quota_covers(quota, spec, wanted))
 
     def object_refusal(self, kind: str, namespace: str, name: str, counted: Mapping[str, int]) -> Refusal | None:
         """Why the API server refuses an object that isn't a pod, and counts as `counted`; None when it doesn't."""
@@ -290,11 +288,22 @@ class Admission:
 
     def charge_object(self, namespace: str, counted: Mapping[str, int], sign: int = 1) -> None:
         """Count such an object made (+1) or gone (−1)."""
-        self._add([one for one in self._quotas.get(namespace, ()) if not _has_scopes(one[0])], counted, sign)
+        if namespace in self._quotas:
+            self._add(namespace, counted, sign, lambda quota: not _has_scopes(quota))
 
-    def _add(self, quotas: _InMotion, counted: Mapping[str, int], sign: int) -> None:
+    def _add(
+        self, namespace: str, counted: Mapping[str, int], sign: int, covers: Callable[[ResourceQuota], bool]
+    ) -> None:
+        quotas = self._quotas[namespace]
+        if namespace not in self._own:
+            self._own.add(namespace)
+            quotas = self._quotas[namespace] = [(quota, dict(used)) for quota, used in quotas]
+            for quota, _ in quotas:
+                self.most_used[namespace, quota.name] = dict(self.most_used[namespace, quota.name])
         for quota, used in quotas:
-            most = self.most_used[quota.namespace, quota.name]
+            if not covers(quota):
+                continue
+            most = self.most_used[namespace, quota.name]
             for key in quota.hard:
                 if counted.get(key):
                     used[key] = used.get(key, 0) + sign * counted[key]

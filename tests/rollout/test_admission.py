@@ -16,7 +16,7 @@ from planner.kubernetes.records import (
     PodSpec,
     Toleration,
 )
-from planner.rollout.admission import Admission, Rules, claim_usage, object_count, pod_limits, quota_covers, usage
+from planner.rollout.admission import Admission, claim_usage, object_count, pod_limits, quota_covers, usage
 from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
 
 GIB = 2**30
@@ -43,7 +43,7 @@ def limit_range(**item: Any) -> Item:
 
 
 def admission(*items: Item) -> Admission:
-    return Admission(Rules(snapshot(node("n-0"), *items)))
+    return Admission(snapshot(node("n-0"), *items))
 
 
 def refused(found: Admission, asked: PodSpec, namespace: str = "ml") -> str:
@@ -218,14 +218,14 @@ def test_the_pods_there_are_tell_whether_taints_of_extended_resources_are_tolera
 ) -> None:
     own, replica_set, pod = deployment("worker", ["n-0"], pod_spec(gpus=1))
     pod["spec"] = {**pod["spec"], "tolerations": of_the_pod}
-    found = Admission(Rules(snapshot(node("n-0", pool=pool, gpus=1), [own, replica_set, pod])))
+    found = Admission(snapshot(node("n-0", pool=pool, gpus=1), [own, replica_set, pod]))
     tolerations = found.prepare("ml", spec({"cpu": 1, "nvidia.com/gpu": 1})).tolerations
     assert tolerations == ((Toleration(key="nvidia.com/gpu", operator="Exists", effect="NoSchedule"),) if is_on else ())
 
 
 @pytest.mark.parametrize(("pool", "is_on"), [("", False), ("gpu", True)])
 def test_without_such_pods_gke_tolerates_them(pool: str, is_on: bool) -> None:
-    found = Admission(Rules(snapshot(node("n-0", pool=pool))))
+    found = Admission(snapshot(node("n-0", pool=pool)))
     assert bool(found.prepare("ml", spec({"nvidia.com/gpu": 1})).tolerations) is is_on
     assert found.prepare("ml", spec({"cpu": 1})).tolerations == ()
 
