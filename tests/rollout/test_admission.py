@@ -17,7 +17,7 @@ from planner.kubernetes.records import (
     Toleration,
 )
 from planner.rollout.admission import Admission, claim_usage, object_count, pod_limits, quota_covers, usage
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 GIB = 2**30
 
