@@ -38,6 +38,7 @@ _DEFAULTS: dict[str, tuple[Any, ...]] = {
     "expirationSeconds": (3600,),
     "apiVersion": ("v1",),
     "divisor": ("0",),
+    "volumeMode": ("Filesystem",),
     "stdin": (False,),
     "stdinOnce": (False,),
     "tty": (False,),
@@ -59,7 +60,7 @@ def _digest(value: Any) -> str:
 def _hide(value: Any) -> Any:
     """`value` with a digest in the place of each plain value; directives of a patch, and null, stay."""
     if isinstance(value, dict):
-        return {key: one if key.startswith("$") else _hide(one) for key, one in value.items() if not _is_order(key)}
+        return {key: one if _is_directive(key) else _hide(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_hide(one) for one in value]
     if value is None or (isinstance(value, str) and _SEALED.match(value)):
@@ -67,8 +68,9 @@ def _hide(value: Any) -> Any:
     return _digest(value)
 
 
-def _is_order(key: str) -> bool:
-    return key.startswith(("$setElementOrder/", "$deleteFromPrimitiveList/"))
+def _is_directive(key: str) -> bool:
+    """A directive of a patch whose value names fields; those that name values (`$setElementOrder/env`) are hidden too."""
+    return key.startswith("$") and "/" not in key
 
 
 def seal(template: Object) -> Object:
@@ -93,9 +95,10 @@ def _seal(value: Object, type_: type[msgspec.Struct]) -> Object:
     for key, one in value.items():
         if key in _APART:
             result[key], result[_APART[key]] = one, _hide(one)
-        elif key.startswith("$"):
-            if not _is_order(key):
-                result[key] = one
+        elif _is_directive(key):
+            result[key] = one
+        elif key.startswith("$"):  # $setElementOrder/env
+            result[key] = one if key.partition("/")[2] in fields else _hide(one)
         elif key not in fields:
             result[key] = _hide(one)
         elif (inner := fields[key]) is None:
