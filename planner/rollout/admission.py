@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from planner.kubernetes.nodes import is_gke
-from planner.kubernetes.pod_security import Policy, enforced, violation
+from planner.kubernetes.pod_security import Policy, enforced, forbidden, violation
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -33,6 +33,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
+from planner.scheduling.cluster import Cluster, priority_classes
 from planner.vocabulary import is_extended_resource
 
 
@@ -59,9 +60,6 @@ class Refusal:
         if self.is_invalid:
             return f'Pod "{self.name}" is invalid: {self.problem}'
         return f'{self.resource} "{self.name}" is forbidden: {self.problem}'
-
-
-_BUILT_IN_PRIORITY = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
 def pod_limits(spec: PodSpec) -> Amounts:
@@ -207,6 +205,35 @@ def tolerates_extended_resources(snapshot: Snapshot) -> bool:
 _InMotion = list[tuple[ResourceQuota, dict[str, int]]]  # quotas, and what of them is used
 
 
+def unknown_rules(cluster: Cluster, workload: Workload) -> list[str]:
+    """What admission may do to the workload's pods that the snapshot doesn't tell.
+
+    Without PriorityClasses, a class that no pod shows the priority of; without Namespaces, something that Pod Security may
+    forbid and that no pod of the namespace does today (what baseline forbids, where the namespace has no pods).
+    """
+    found: list[str] = []
+    snapshot = cluster.snapshot
+    spec, presence = workload.template.spec, snapshot.presence
+    name = spec.priority_class_name
+    if name and presence.get("PriorityClass") is not Presence.PRESENT and name not in cluster.priorities:
+        found.append(f"the pods are of PriorityClass {name}, and the snapshot doesn't hold PriorityClasses")
+    if presence.get("Namespace") is not Presence.PRESENT:
+        here = {one.spec for one in snapshot.pods if one.namespace == workload.namespace}
+        level = Policy(level="restricted" if here else "baseline")
+        allowed = {_forbidden_thing(text) for one in here for text in forbidden(level, one)}
+        more = [text for text in forbidden(level, spec) if _forbidden_thing(text) not in allowed]
+        if more:
+            found.append(
+                f"Pod Security may forbid the pods ({more[0].partition(' (')[0]}), "
+                "and the snapshot doesn't hold Namespaces, whose labels say so"
+            )
+    return found
+
+
+def _forbidden_thing(text: str) -> str:
+    return text.partition(" (")[0]
+
+
 class Admission:
     """Admission in motion: quotas' use follows the pods made and gone."""
 
@@ -218,7 +245,7 @@ class Admission:
         for quota in snapshot.resource_quotas:
             used = dict(quota.used) if quota.used else _counted(snapshot, quota)
             self._quotas.setdefault(quota.namespace, []).append((quota, used))
-        self._classes = {p.name: p for p in snapshot.priority_classes}
+        self._classes = priority_classes(snapshot)
         self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
         self._policies = {one.name: enforced(one.labels) for one in snapshot.namespaces}
         self._tolerates = tolerates_extended_resources(snapshot)
@@ -248,8 +275,7 @@ class Admission:
     def refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
         """Why the API server refuses the pod now; None when it doesn't."""
         wanted = spec.priority_class_name
-        classes = self._classes
-        if wanted and self._classes_known and wanted not in classes and wanted not in _BUILT_IN_PRIORITY:
+        if wanted and self._classes_known and wanted not in self._classes:
             return Refusal(name=name, problem=f"no PriorityClass with name {wanted} was found")
         invalid = "; ".join(_invalid(spec))
         if invalid:

@@ -14,7 +14,7 @@ from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Presence
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.rollout.admission import Refusal
+from planner.rollout.admission import Refusal, unknown_rules
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
 from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.ownership import workloads_by_owner
@@ -251,7 +251,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     reason = _REFUSALS.get(commonest, Reason.INSUFFICIENT_RESOURCE)
     if PODS in short and not names:
         reason = Reason.TOO_MANY_PODS
-    old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_new]
+    old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_lost and not p.is_new]
     freed = _fits_without(run, shape, old) if old and revision.has_new_template else False
     context = _Context(run, revision, shape, where, matching, names, old, Text(message))
     if freed:
@@ -374,7 +374,7 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
             return False
         if pod is not None and (pod.is_gone or pod.is_gated or pod.is_terminating):
             return False
-        return bool(mine[pod.node]) if pod is not None and pod.is_bound else meets(one.shape)
+        return not pod.is_lost and bool(mine[pod.node]) if pod is not None and pod.is_bound else meets(one.shape)
 
     found = [one for one in run.simulation.waiters(with_words=False) if is_rival(one)]
     numbers: Counter[str] = Counter()
@@ -478,6 +478,7 @@ def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
         found.append(f"the snapshot doesn't hold {listing(missing)}")
     if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
         found.append(untold)
+    found += unknown_rules(cluster, revision.after)
     demand = device_demand(cluster, revision.after.namespace, revision.after.template.spec)
     if demand.unknown:
         found.append(demand.unknown)

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.kubernetes.records import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
+from planner.kubernetes.records import FrozenMap, Labels, Node, Pod, PodSpec, Presence, PriorityClass, Snapshot
 from planner.kubernetes.requests import pod_requests, scored_requests
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
 
@@ -83,7 +83,7 @@ class Cluster:
         self._domains: dict[str, Domains] = {}
         self.identifying_labels = self._identifying_labels()
         self.node_class, self.class_members = self._node_classes()
-        self.priorities = {p.name: p for p in snapshot.priority_classes}
+        self.priorities = priority_classes(snapshot)
         self.cache: dict[object, object] = {}  # shapes and the like, compiled once a cluster
 
     # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -305,3 +305,20 @@ class Cluster:
         if found is None:
             found = self.cache[key] = make()
         return found  # type: ignore[return-value]
+
+
+def priority_classes(snapshot: Snapshot) -> dict[str, PriorityClass]:
+    """By name: the snapshot's and those of every cluster; where the snapshot has none, those that its pods show."""
+    found = {name: PriorityClass(name=name, value=value) for name, value in _BUILT_IN_PRIORITIES.items()}
+    if snapshot.presence.get("PriorityClass") is not Presence.PRESENT:
+        for spec in {one.spec for one in snapshot.pods}:
+            if spec.priority_class_name and spec.priority is not None:
+                policy = spec.preemption_policy or "PreemptLowerPriority"
+                found[spec.priority_class_name] = PriorityClass(
+                    name=spec.priority_class_name, value=spec.priority, preemption_policy=policy
+                )
+    return found | {one.name: one for one in snapshot.priority_classes}
+
+
+# kubernetes `pkg/apis/scheduling/types.go`
+_BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
