@@ -12,13 +12,14 @@ import streamlit as st
 from planner import quantity
 from planner.errors import ChangeError, HeadroomError
 from planner.inventory.change import WorkloadChange
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels, Snapshot, Workload
 from planner.quantity import format_amount
 from planner.questions.overview import WorkloadOverview
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import Verdict
 from planner.ui import link
-from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU, is_gpu_resource
+from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU
 
 T = TypeVar("T")
 
