@@ -47,7 +47,7 @@ class _Commands(click.Group):
               "much memory is needed.")  # fmt: skip
 @click.option("--accelerators", metavar="FILE", envvar="HEADROOM_ACCELERATORS",
               help="Your own accelerator resources and node labels, YAML or JSON; they stand before the built-in ones.")  # fmt: skip
-def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
+def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:  # noqa: ARG001 - read with the cluster
     """Capacity planning for GPU clusters: told before you apply.
 
     CLUSTER is a file, a folder or an archive (the output of kubectl get … -A -o json or yaml or of kubectl cluster-info
