@@ -9,7 +9,7 @@ import streamlit as st
 from planner import words
 from planner.errors import HeadroomError
 from planner.inventory import account
-from planner.kubernetes.records import Presence, Snapshot
+from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import cluster, kubectl
 from planner.ui import errors, session, tables
 
@@ -128,13 +128,16 @@ def _adopt(read: Callable[[], Snapshot]) -> None:
 def _say_read() -> None:
     snapshot = session.cluster()
     if st.session_state.get(_READ) == snapshot.digest:
-        number = words.count(len(snapshot.problems), "part")
-        damaged = f" {number} could not be used: see the findings." if snapshot.problems else ""
-        box = st.warning if snapshot.problems else st.success
+        lost = [problem for problem in snapshot.problems if problem.severity is not Severity.INFO]
+        damaged = f" {words.count(len(lost), 'part')} could not be used: see the findings." if lost else ""
+        box = st.warning if lost else st.success
         box(
-            f"{'△' if snapshot.problems else '✓'} Read {words.count(len(snapshot.nodes), 'node')} and "
+            f"{'△' if lost else '✓'} Read {words.count(len(snapshot.nodes), 'node')} and "
             f"{words.count(len(snapshot.pods), 'pod')}.{damaged}",
         )
+        st.caption(words.literal(f"What was given: {account.read_sentence(snapshot)}."))
+        if lacking := account.missing_sentence(snapshot):
+            st.caption(words.literal(f"Lacking: {lacking}"))
 
 
 def how_to() -> None:
