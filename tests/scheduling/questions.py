@@ -58,7 +58,9 @@ class Question:
         return [self.cluster.node_names[n] for n in feasible_nodes(self.state, self.shape).tolist()]
 
     def attempt(self, *, seed: int = 0, budgets: Sequence[Budget] = ()) -> Attempt:
-        scheduler = Scheduler(self.state, seed, lambda n: self.live[n], lambda: list(budgets))
+        scheduler = Scheduler(
+            self.state, seed, lambda n: self.live[n], lambda namespace: [b for b in budgets if b.namespace == namespace]
+        )
         return scheduler.attempt(
             LivePod(
                 shape=self.shape,
