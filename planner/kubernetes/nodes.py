@@ -16,6 +16,7 @@ from planner.vocabulary import (
     GKE_FLEX_START,
     GKE_GPU_PARTITION_SIZE,
     GKE_MAX_SHARED_CLIENTS,
+    GKE_NODE_POOL,
     GKE_PREEMPTIBLE,
     GKE_PROVISIONING,
     GKE_SPOT,
@@ -44,6 +45,11 @@ def node_pool(node: Node) -> str:
         return str(node.labels[label])
     roles = sorted(key.removeprefix(_ROLE) for key in node.labels if key.startswith(_ROLE))
     return ", ".join(roles) or NO_POOL
+
+
+def is_gke(node: Node) -> bool:
+    """Whether Google Kubernetes Engine runs the node."""
+    return GKE_NODE_POOL in node.labels
 
 
 def gpu_model(node: Node) -> str:
