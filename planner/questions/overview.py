@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.inventory.account import get_command, missing
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, unit
 from planner.kubernetes.nodes import gpu_model, node_pool
-from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.records import Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.questions.prepared import ROLLING_KINDS, compiled, pods_of
 from planner.rollout.answers import (
@@ -77,19 +78,8 @@ def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) ->
         for workload in snapshot.workloads
         if workload.kind in ROLLING_KINDS
     )
-    stuck = [line for line in lines if line.verdict is Verdict.STUCK]
-    if not lines:
-        sentence = "The snapshot holds no workload that rolls out."
-    elif stuck:
-        sentence = f"{len(stuck)} of {len(lines)} workloads could not be rolled out now."
-    else:
-        sentence = (
-            f"All {len(lines)} workloads could be rolled out now."
-            if len(lines) > 1
-            else "The one workload could be rolled out now."
-        )
     return ClusterOverview(
-        sentence=sentence,
+        sentence=_sentence(snapshot, lines),
         workloads=lines,
         gpus=gpu_lines(cluster),
         node_count=cluster.node_count,
@@ -99,6 +89,25 @@ def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) ->
         source=snapshot.source,
         digest=snapshot.digest,
     )
+
+
+def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> str:
+    """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
+    stuck, known = (sum(line.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
+    unknown = len(lines) - stuck - known
+    if not lines:
+        return "The snapshot holds no workload that rolls out."
+    if unknown:
+        lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
+        why = f": no {listing([f'{kind}s' for kind in lacking], most=len(lacking))}" if lacking else ""
+        adds = f" To add them: {get_command(lacking)}" if lacking else ""
+        no = f"{stuck:,} could not be rolled out now, " if stuck else ""
+        return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{adds}"
+    if stuck:
+        return f"{stuck} of {len(lines)} workloads could not be rolled out now."
+    if len(lines) > 1:
+        return f"All {len(lines)} workloads could be rolled out now."
+    return "The one workload could be rolled out now."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,3 +88,12 @@ def test_a_replica_set_that_is_not_a_deployments_is_left_alone(labels: dict[str,
     one = owned("app-1", "abc")
     one["metadata"]["labels"] = labels
     assert read(workload(), one).replica_sets == ()
+
+
+def test_what_is_not_known_is_in_the_headline_with_what_adds_it() -> None:
+    bare = [workload(name=f"d{number}") | {"status": {"replicas": 1}} for number in range(3)]
+    items = [node(), pod("p", "gpu-0"), *bare]
+    assert overview(kubectl.read_items(items)).sentence == (
+        "0 known to complete, 3 not known: no ReplicaSets. To add them: "
+        "kubectl get replicasets --all-namespaces --output json"
+    )
