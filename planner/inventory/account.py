@@ -59,13 +59,20 @@ def read_sentence(snapshot: Snapshot) -> str:
 
 
 def missing_sentence(snapshot: Snapshot) -> str:
-    """What the input lacks, what that costs, and the command that fetches it; "" when nothing is lacking."""
+    """What the input lacks and what that costs; "" when nothing is lacking."""
     costs = missing(snapshot)
-    kinds = [kind for kind in costs if kind not in _APART]
-    if not kinds:
-        return ""
-    lacking = "; ".join(f"no {kind}: {costs[kind][1]}" for kind in kinds)
-    return f"not in the input: {lacking}. To add it: {get_command(kinds)}"
+    lacking = "; ".join(f"{kind} ({costs[kind][1]})" for kind in _to_add(snapshot))
+    return f"not in the input: {lacking}" if lacking else ""
+
+
+def missing_command(snapshot: Snapshot) -> str:
+    """The command that writes what the input lacks; "" when nothing is lacking."""
+    kinds = _to_add(snapshot)
+    return get_command(kinds) if kinds else ""
+
+
+def _to_add(snapshot: Snapshot) -> list[str]:
+    return [kind for kind in missing(snapshot) if kind not in _APART]
 
 
 def is_whole(snapshot: Snapshot) -> bool:

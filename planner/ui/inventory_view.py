@@ -137,7 +137,8 @@ def _say_read() -> None:
         )
         st.caption(words.literal(f"What was given: {account.read_sentence(snapshot)}."))
         if lacking := account.missing_sentence(snapshot):
-            st.caption(words.literal(f"Lacking: {lacking}"))
+            st.caption(words.literal(f"{lacking[:1].upper()}{lacking[1:]}. This adds it:"))
+            st.code(account.missing_command(snapshot), language="bash", wrap_lines=True)
 
 
 def how_to() -> None:

@@ -186,8 +186,8 @@ def test_the_account_in_words() -> None:
         "read 1 file: 4 objects, 2 used; not used: 1 Service; there more than once: 1"
     )
     said = account.missing_sentence(snapshot)
-    assert said.startswith("not in the input: no Node: without nodes nothing can be placed; no ReplicaSet: ")
-    assert said.endswith(
+    assert said.startswith("not in the input: Node (without nodes nothing can be placed); ReplicaSet (")
+    assert account.missing_command(snapshot) == (
         "kubectl get nodes,replicasets,priorityclasses,resourcequotas,poddisruptionbudgets "
         "--all-namespaces --output json"
     )
