@@ -9,8 +9,10 @@ import numpy as np
 
 from planner.inventory.account import get_command, missing
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, unit
+from planner.kubernetes.kinds import ROLLING, kind_in
 from planner.kubernetes.nodes import gpu_model, node_pool
-from planner.kubernetes.records import Severity, Snapshot, Workload
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.questions.prepared import ROLLING_KINDS, compiled, pods_of
 from planner.rollout.answers import (
@@ -96,10 +98,10 @@ def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> str:
     stuck, known = (sum(line.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
     unknown = len(lines) - stuck - known
     if not lines:
-        return "The snapshot holds no workload that rolls out."
+        return _without_workloads(snapshot)
     if unknown:
         lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
-        why = f": no {listing([f'{kind}s' for kind in lacking], most=len(lacking))}" if lacking else ""
+        why = f": no {listing([_several(kind) for kind in lacking], most=len(lacking))}" if lacking else ""
         adds = f" To add them: {get_command(lacking)}" if lacking else ""
         no = f"{stuck:,} could not be rolled out now, " if stuck else ""
         return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{adds}"
@@ -108,6 +110,22 @@ def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> str:
     if len(lines) > 1:
         return f"All {len(lines)} workloads could be rolled out now."
     return "The one workload could be rolled out now."
+
+
+def _without_workloads(snapshot: Snapshot) -> str:
+    """There are none, or they are not in the input: then its pods name them."""
+    owners = {key for key in workload_keys(snapshot).values() if kind_in(key).rolls_out}
+    absent = [kind.name for kind in ROLLING if snapshot.presence.get(kind.name) is not Presence.PRESENT]
+    if not owners or not absent:
+        return "The snapshot holds no workload that rolls out."
+    return (
+        f"Not known: the input holds no {listing([_several(kind) for kind in absent], most=len(absent))}; its pods are of "
+        f"{count(len(owners), 'workload')}. To add them: {get_command(absent)}"
+    )
+
+
+def _several(kind: str) -> str:
+    return f"{kind}{'es' if kind.endswith('s') else 's'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
