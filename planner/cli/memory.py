@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from planner.cli.cluster import read_cluster
+from planner.cli.cluster import read_cluster, unpacked_limit_bytes
 from planner.cli.rollout import EXIT_STATUS
 from planner.errors import InputError
 from planner.inventory import cadvisor
@@ -150,7 +150,7 @@ def command(
 def _with_metrics(snapshot: Snapshot, path: Path | None) -> Snapshot:
     if path is None:
         return snapshot
-    read = kubectl.read(path)
+    read = kubectl.read(path, limit_bytes=unpacked_limit_bytes())
     return replace(snapshot, pod_metrics=read.pod_metrics, digest=f"{snapshot.digest}+{read.digest}")
 
 

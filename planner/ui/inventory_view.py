@@ -20,7 +20,6 @@ _PRESENCE = {
     Presence.REFUSED: "✗ refused (403): may not be listed",
 }
 _SNAPSHOT_COMMAND = f"{account.get_command()} | gzip > cluster.json.gz"
-_TYPES = ["json", "jsonl", "ndjson", "yaml", "yml", "gz", "xz", "bz2", "tgz", "tar", "zip", "txt", "log"]
 _HANDLED, _READ = "_upload_handled", "_upload_read"
 
 
@@ -75,7 +74,7 @@ def another_cluster() -> None:
 
 def _upload() -> None:
     files = st.file_uploader(
-        "Upload a snapshot", type=_TYPES, key="upload", accept_multiple_files=True,
+        "Upload a snapshot", type=kubectl.UPLOADED, key="upload", accept_multiple_files=True,
         help="What kubectl get … -o json or yaml or kubectl cluster-info dump printed, a must-gather or a support bundle, "
         "plain or as zip, tar or gzip; metrics and logs may come with it. It stays in "
         "this session's memory: nothing is written to disk or sent on, and values of environment variables are dropped "
@@ -85,11 +84,7 @@ def _upload() -> None:
     if files and st.session_state.get(_HANDLED) != handled:
         st.session_state[_HANDLED] = handled
         with st.spinner("Reading …"):
-            _adopt(
-                lambda: kubectl.read_uploads(
-                    [(file.name, file.getvalue()) for file in files], limit_bytes=kubectl.unpacked_limit_bytes()
-                )
-            )
+            _adopt(lambda: kubectl.read_uploads([(file.name, file.getvalue()) for file in files]))
 
 
 @st.cache_data(ttl="1m", show_spinner=False)

@@ -192,3 +192,13 @@ def test_the_account_in_words() -> None:
         "--all-namespaces --output json"
     )
     assert not account.is_whole(snapshot)
+
+
+def test_the_limit_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADROOM_UNPACKED_LIMIT", "1Ki")
+    with pytest.raises(InputError, match="more than 1 KiB"):
+        kubectl.read_bytes(b" " * 2000, name="a")
+    assert kubectl.unpacked_limit_bytes("8Gi") == 8 * 2**30
+    monkeypatch.setenv("HEADROOM_UNPACKED_LIMIT", "much")
+    with pytest.raises(InputError, match="not a Kubernetes quantity"):
+        kubectl.unpacked_limit_bytes()
