@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from planner.inventory.records.pods import effective_container_requests
+from planner.kubernetes import budgets
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import workload_key
 from planner.kubernetes.records import Finding, Node, Pod, PodSpec, Presence, Severity, Snapshot, Workload
@@ -322,23 +323,31 @@ def missing_claims(snapshot: Snapshot) -> Iterator[Finding]:
 # ── budgets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:
     """PodDisruptionBudgets that never let a pod go, however healthy all are, and those that select nothing."""
-    pods: dict[str, list[Pod]] = defaultdict(list)
-    for pod in snapshot.pods:
-        if not pod.is_terminal:
-            pods[pod.namespace].append(pod)
+    known = budgets.scales(snapshot)
     for budget in snapshot.pod_disruption_budgets:
         name = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
-        selected = sum(labels_match(budget.selector, pod.labels) for pod in pods.get(budget.namespace, ()))
-        least, most = budget.min_available, budget.max_unavailable
-        if not selected:
+        best = budgets.status_at_best(budget, snapshot, known)
+        if not best.healthy:
             what = "selects no pod: it protects nothing"
             mend = "Compare its selector with the labels of the pods it is meant for"
             yield Finding(severity=Severity.INFO, code="budget-selects-nothing", object=name, what=what, mend=mend)
-        elif most in (0, "0%") or least == "100%" or (isinstance(least, int) and least >= selected):
-            rule = f"maxUnavailable {most}" if least is None else f"minAvailable {least}"
-            what = f"never lets any of its {selected} pods go ({rule}): drains and node upgrades wait for ever"
+        elif best.is_known and not best.allowed:
+            number = "its pod" if best.healthy == 1 else f"any of its {best.healthy} pods"
+            why = budgets.why_never(budget, best)
+            what = f"never lets {number} go ({why}): drains and node upgrades wait for ever"
             mend = "Allow one: maxUnavailable 1, with at least two replicas"
             yield Finding(severity=Severity.WARNING, code="budget-blocks-always", object=name, what=what, mend=mend)
+
+
+def overlapping_budgets(snapshot: Snapshot) -> Iterator[Finding]:
+    """Pods that several budgets cover: the Eviction API refuses them all."""
+    pods = ((pod.namespace, pod.labels) for pod in snapshot.pods if not pod.is_terminal)
+    for names, count in budgets.overlaps(snapshot.pod_disruption_budgets, pods).items():
+        first, *others = (f"PodDisruptionBudget/{name}" for name in names)
+        covered = "a pod" if count == 1 else f"{count:,} pods"
+        what = f"covers {covered} together with {_some(others)}: {budgets.MORE_THAN_ONE}, so drains wait for ever"
+        mend = "Leave one budget for each pod: narrow a selector, or delete the others"
+        yield Finding(severity=Severity.WARNING, code="budgets-overlap", object=first, what=what, mend=mend)
 
 
 CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (
@@ -358,6 +367,7 @@ CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (
     unlabelled_gpu_nodes,
     idle_gpu_nodes,
     blocking_budgets,
+    overlapping_budgets,
 )
 
 

@@ -9,9 +9,10 @@ from math import ceil
 from typing import Any
 
 from planner.errors import InputError
-from planner.kubernetes.records import FrozenMap, Node, Pod, PodDisruptionBudget, Snapshot, Workload
+from planner.kubernetes.budgets import protection
+from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.selectors import labels_match, node_affinity_matches, tolerates_taints
+from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import count_physical_gpus, price_node, read_node_pool, read_provisioning
 from planner.spot.assumptions import SETTINGS, Assumptions, Capacity, Work
@@ -269,30 +270,17 @@ def _add_nodes(
     zones = {one.labels[ZONE] for one in snapshot.nodes if read_node_pool(one) == pool and ZONE in one.labels}
     values["zones"] = min(9, max(1, len(zones)))
     sources["zones"] = f"zones of pool {pool}: {', '.join(sorted(zones))}" if zones else "no zone label"
-    budgets = [
-        budget
-        for budget in snapshot.pod_disruption_budgets
-        if budget.namespace == workload.namespace and labels_match(budget.selector, workload.template.labels)
-    ]
-    pods_needed = max((_needed_pods(budget, workload.replicas) for budget in budgets), default=None)
-    values["needed_nodes"] = max(0, nodes - 1) if pods_needed is None else min(nodes, ceil(pods_needed / per_node))
-    sources["needed_nodes"] = (
-        "one node fewer than in all (no PodDisruptionBudget)"
-        if pods_needed is None
-        else f"PodDisruptionBudget {budgets[0].name}: {pods_needed} of {workload.replicas} pods"
-    )
-
-
-def _needed_pods(budget: PodDisruptionBudget, replicas: int) -> int:
-    """Pods a budget wants up; percentages round up, as the disruption controller has it."""
-
-    def scaled(share: int | str) -> int:
-        text = str(share)
-        return ceil(replicas * int(text[:-1]) / 100) if text.endswith("%") else int(text)
-
-    if budget.min_available is not None:
-        return min(replicas, scaled(budget.min_available))
-    return max(0, replicas - scaled(budget.max_unavailable)) if budget.max_unavailable is not None else 0
+    guarded = protection(snapshot, workload)
+    if guarded.allowed is None:
+        values["needed_nodes"] = max(0, nodes - 1)
+        unknown = "its PodDisruptionBudget counts a scale that the snapshot doesn't hold"
+        why = unknown if guarded.budgets else "no PodDisruptionBudget"
+        sources["needed_nodes"] = f"one node fewer than in all ({why})"
+    else:
+        pods_needed = max(0, workload.replicas - guarded.allowed)
+        values["needed_nodes"] = min(nodes, ceil(pods_needed / per_node))
+        names = ", ".join(budget.name for budget in guarded.budgets)
+        sources["needed_nodes"] = f"PodDisruptionBudget {names}: {pods_needed} of {workload.replicas} pods"
 
 
 def _add_sustained_use(values: dict[str, float | None], sources: dict[str, str], price: Price) -> None:

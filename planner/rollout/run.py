@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from planner.errors import ChangeError
+from planner.kubernetes.budgets import SCALED_KINDS
 from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.controllers.daemonset import DaemonSetController
@@ -82,6 +83,8 @@ def controller_for(simulation: Simulation, revision: Revision) -> RolloutControl
         For kinds that don't roll out (a Job's template can't be changed).
     """
     after = revision.after
+    if after.kind in SCALED_KINDS:
+        simulation.scales[after.key] = (after.key, after.replicas)
     if after.kind == "Deployment":
         return DeploymentController(simulation, after, has_new_template=revision.has_new_template)
     if after.kind == "StatefulSet":

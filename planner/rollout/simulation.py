@@ -12,9 +12,9 @@ from dataclasses import replace
 from random import Random
 from typing import Protocol
 
-from planner.kubernetes.records import Labels, LabelSelector, Pod, PodSpec, Snapshot
-from planner.kubernetes.selectors import labels_match
-from planner.kubernetes.shares import scaled_value
+from planner.kubernetes.budgets import BudgetStatus, Covered, covers, scales, status
+from planner.kubernetes.owners import controller_key
+from planner.kubernetes.records import Labels, LabelSelector, Pod, PodDisruptionBudget, PodSpec, Snapshot
 from planner.rollout.admission import Admission, Refusal
 from planner.rollout.ownership import pods_by_node, pods_by_owner
 from planner.rollout.queueing_hints import Event
@@ -70,6 +70,7 @@ class Simulation:
         self.tick_number = -1
         self.clock_ms = 0.0
         self.controllers: dict[str, Controller] = {}
+        self.scales = dict(cluster.remember("scales", lambda: scales(self.snapshot)))
         self.pods: dict[str, list[LivePod]] = {}  # by owner's key, until they are gone
         self.queue: list[LivePod] = []
         self.starting: list[LivePod] = []
@@ -122,7 +123,7 @@ class Simulation:
             namespace=pod.namespace,
             name=pod.name,
             uid=pod.uid,
-            owner=f"{pod.owner.kind}/{pod.namespace}/{pod.owner.name}" if pod.owner else "",
+            owner=controller_key(pod.namespace, pod.owner),
             number=index - len(self.snapshot.pods),
             created_at=pod.created_at or 0.0,
             node=self.cluster.node_index.get(pod.node_name, NOWHERE) if pod.node_name else NOWHERE,
@@ -179,32 +180,18 @@ class Simulation:
     def budgets(self) -> list[Budget]:
         """Disruption budgets as the disruption controller would have them now."""
         return [
-            Budget(namespace=b.namespace, selector=b.selector, allowed=self._disruptions_allowed(b.namespace, b.selector, b.min_available, b.max_unavailable))
-            for b in self.snapshot.pod_disruption_budgets
-        ]  # fmt: skip
+            Budget(namespace=one.namespace, selector=one.selector, allowed=self.budget_status(one).allowed)
+            for one in self.snapshot.pod_disruption_budgets
+        ]
 
-    def _disruptions_allowed(
-        self, namespace: str, selector: LabelSelector | None, low: int | str | None, high: int | str | None
-    ) -> int:
-        """Source: kubernetes `pkg/controller/disruption/disruption.go` `getExpectedPodCount`, `countHealthyPods`."""
-        covered = [p for p in self.pods_in(namespace) if labels_match(selector, p.shape.labels)]
-        healthy = sum(1 for p in covered if p.is_ready and not p.is_terminating)
-        if high is not None or isinstance(low, str):
-            owners = {p.owner for p in covered}
-            expected = sum(self._scale_of(owner, covered) for owner in owners)
-        else:
-            expected = len(covered)
-        if high is not None:
-            desired = expected - scaled_value(high, expected, round_up=True)
-        else:
-            desired = scaled_value(low, expected, round_up=True)
-        return max(0, healthy - max(0, desired)) if expected > 0 else 0
-
-    def _scale_of(self, owner: str, covered: list[LivePod]) -> int:
-        controller = self.controllers.get(owner)
-        if controller is not None and hasattr(controller, "replicas"):
-            return int(controller.replicas)
-        return sum(1 for p in covered if p.owner == owner and not p.is_terminating)
+    def budget_status(self, budget: PodDisruptionBudget) -> BudgetStatus:
+        """What the disruption controller would write of `budget` now."""
+        pods = [
+            Covered(pod.owner, pod.is_ready and not pod.is_terminating)
+            for pod in self.pods_in(budget.namespace)
+            if covers(budget, pod.namespace, pod.shape.labels)
+        ]
+        return status(budget, pods, self.scales)
 
     def pods_in(self, namespace: str) -> list[LivePod]:
         """All pods of a namespace that aren't gone, terminating ones included."""
@@ -229,7 +216,7 @@ class Simulation:
                 kept.append(pod)
             elif not (live.is_gone or live.is_terminating):
                 kept.append(self._as_it_is_now(pod, live))
-        owners = {f"{p.owner.kind}/{p.namespace}/{p.owner.name}": p.owner for p in self.snapshot.pods if p.owner}
+        owners = {controller_key(p.namespace, p.owner): p.owner for p in self.snapshot.pods if p.owner}
         made = [
             p for owned in self.pods.values() for p in owned if p.number > 0 and not (p.is_gone or p.is_terminating)
         ]

@@ -15,8 +15,8 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.kubernetes.budgets import spares
 from planner.kubernetes.records import LabelSelector
-from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray
 from planner.scheduling.devices import choose, device_table
 from planner.scheduling.filters import Fails, fails, feasible_nodes, reasons_for, view
@@ -337,9 +337,7 @@ def _split_by_budget(pods: list[LivePod], budgets: list[Budget]) -> tuple[list[L
     for pod in pods:
         breaks = False
         for i, budget in enumerate(budgets):
-            if budget.namespace != pod.namespace or not pod.shape.labels or is_empty(budget.selector):
-                continue
-            if labels_match(budget.selector, pod.shape.labels):
+            if spares(budget.namespace, budget.selector, pod.namespace, pod.shape.labels):
                 allowed[i] -= 1
                 breaks = breaks or allowed[i] < 0
         (violating if breaks else others).append(pod)

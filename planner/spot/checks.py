@@ -11,7 +11,8 @@ from typing import Any, Final
 import yaml
 
 from planner import vocabulary
-from planner.kubernetes.records import CommandForm, Container, Node, Pod, PodDisruptionBudget, Snapshot, Taint, Workload
+from planner.kubernetes.budgets import Protection, limit_text
+from planner.kubernetes.records import CommandForm, Container, Node, Pod, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
 from planner.spot import programs
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
@@ -73,7 +74,7 @@ class Case:
     pods: tuple[Pod, ...]
     nodes: tuple[Node, ...]  # those the pods run on
     spot_nodes: tuple[Node, ...]
-    budgets: tuple[PodDisruptionBudget, ...]
+    protection: Protection  # what its disruption budgets allow
     snapshot: Snapshot
     window: Window
     capacity: Capacity
@@ -175,52 +176,47 @@ def _check_replicas(case: Case) -> CheckResult:
 
 def _check_budget(case: Case) -> CheckResult:
     workload = case.workload
-    if workload.kind in ("Job", "DaemonSet") or workload.replicas <= 1:
+    guarded = case.protection
+    needs_one = workload.kind not in ("Job", "DaemonSet") and workload.replicas > 1
+    if workload.kind == "DaemonSet" or not (needs_one or (guarded.budgets and workload.replicas)):
         return CheckResult(check=Check.BUDGET, status=Status.OK, evidence="No PodDisruptionBudget is needed.")
-    if not case.budgets:
+    if not guarded.budgets:
         return CheckResult(
             check=Check.BUDGET,
             status=Status.CHANGE,
             evidence="No PodDisruptionBudget: a drain may take several pods while others are lost to a preemption.",
             cure="Add one. It can't stop a preemption, but it counts lost pods and holds back drains meanwhile.",
-            yaml=dump(
-                {
-                    "apiVersion": "policy/v1",
-                    "kind": "PodDisruptionBudget",
-                    "metadata": {"name": workload.name, "namespace": workload.namespace},
-                    "spec": {
-                        "maxUnavailable": 1,
-                        "selector": {"matchLabels": dict(workload.selector.match_labels)},
-                    },
-                }
-            ),
+            yaml=_budget_yaml(workload, workload.name),
             is_whole_object=True,
             source="https://kubernetes.io/docs/concepts/workloads/pods/disruptions/",
         )
-    budget = case.budgets[0]
-    limit = (
-        f"minAvailable {budget.min_available}"
-        if budget.min_available is not None
-        else f"maxUnavailable {budget.max_unavailable}"
-    )
-    never = budget.max_unavailable in (0, "0%") or budget.min_available in (workload.replicas, "100%")
+    evidence = f"PodDisruptionBudget {', '.join(f'{one.name}: {limit_text(one)}' for one in guarded.budgets)}."
+    if not guarded.reason:
+        unknown = " What it allows hangs on a scale that the snapshot doesn't hold." if guarded.allowed is None else ""
+        return CheckResult(
+            check=Check.BUDGET, status=Status.UNSEEN if unknown else Status.OK, evidence=evidence + unknown
+        )
+    only = guarded.budgets[0] if len(guarded.budgets) == 1 else None
+    never = f"no disruption at all ({guarded.reason}): spot nodes can't be drained or upgraded."
     return CheckResult(
         check=Check.BUDGET,
-        status=Status.CHANGE if never else Status.OK,
-        evidence=f"PodDisruptionBudget {budget.name}: {limit}."
-        + (" It allows no disruption at all: spot nodes can't be drained or upgraded." if never else ""),
-        cure="Allow at least one pod to be away." if never else "",
-        yaml=dump(
-            {
-                "apiVersion": "policy/v1",
-                "kind": "PodDisruptionBudget",
-                "metadata": {"name": budget.name, "namespace": budget.namespace},
-                "spec": {"maxUnavailable": 1, "selector": {"matchLabels": dict(workload.selector.match_labels)}},
-            }
-        )
-        if never
-        else "",
-        is_whole_object=never,
+        status=Status.CHANGE,
+        evidence=f"{evidence} {'It allows' if only else 'Together they allow'} {never}",
+        cure="Allow at least one pod to be away." if only else "Leave one of them: narrow a selector, or delete one.",
+        yaml=_budget_yaml(workload, only.name) if only else "",
+        is_whole_object=only is not None,
+    )
+
+
+def _budget_yaml(workload: Workload, name: str) -> str:
+    """A budget that lets one of the workload's pods be away."""
+    return dump(
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": workload.namespace},
+            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": dict(workload.selector.match_labels)}},
+        }
     )
 
 

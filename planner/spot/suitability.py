@@ -15,9 +15,9 @@ from typing import Any, Final
 import yaml
 
 from planner import vocabulary
+from planner.kubernetes.budgets import protection
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod, Snapshot, Workload
-from planner.kubernetes.selectors import labels_match
 from planner.spot.assumptions import Capacity, Work
 from planner.spot.checks import CHECK_NAME, CHECKS, Case, CheckResult, Status, dump, is_spot
 from planner.spot.windows import Provider, Window, window_of
@@ -160,11 +160,7 @@ def _case(
         pods=pods,
         nodes=nodes,
         spot_nodes=tuple(node for node in snapshot.nodes if is_spot(node)),
-        budgets=tuple(
-            budget
-            for budget in snapshot.pod_disruption_budgets
-            if budget.namespace == workload.namespace and labels_match(budget.selector, workload.template.labels)
-        ),
+        protection=protection(snapshot, workload),
         snapshot=snapshot,
         window=window_of(nodes or snapshot.nodes, capacity),
         capacity=capacity,

@@ -39,7 +39,7 @@ class DeploymentController:
         for replica_set in known:
             is_new = replica_set is newest and not has_new_template
             controller = self._controller(replica_set)
-            simulation.controllers[controller.key] = controller
+            self._own(simulation, controller)
             if is_new:
                 self.new = controller
             else:
@@ -68,6 +68,10 @@ class DeploymentController:
             min_ready_seconds=self.workload.min_ready_seconds,
             related=self.all_pods,
         )
+
+    def _own(self, simulation: Simulation, replica_set: ReplicaSetController) -> None:
+        simulation.controllers[replica_set.key] = replica_set
+        simulation.scales[replica_set.key] = (self.key, self.replicas)
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def all_sets(self) -> list[ReplicaSetController]:
@@ -209,7 +213,7 @@ class DeploymentController:
             related=self.all_pods,
         )
         self.new = new
-        simulation.controllers[new.key] = new
+        self._own(simulation, new)
         return new
 
     def _roll(self, simulation: Simulation) -> bool:
