@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from planner.errors import ChangeError
-from planner.kubernetes.owners import controller_key
+from planner.kubernetes.kinds import Scale, kind_in
 from planner.kubernetes.records import Labels, LabelSelector, PodDisruptionBudget, Snapshot, Workload
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.kubernetes.shares import scaled_value
 
 MORE_THAN_ONE = "the pod has more than one PodDisruptionBudget, which eviction does not support"
-SCALED_KINDS = ("Deployment", "StatefulSet")
-_WITHOUT_SCALE = ("DaemonSet", "Job", "Node")  # kinds without a scale subresource: the controller gives up on them
+_WITHOUT_SCALE = (Scale.NODES, Scale.PARALLELISM)  # no scale subresource: the controller gives up on such kinds
 
 Scales = Mapping[str, tuple[str, int]]
 """Key of a pod's controller → (key of the controller whose scale counts, its scale)."""
@@ -46,7 +45,7 @@ class BudgetStatus:
     @property
     def is_known(self) -> bool:
         """False where the snapshot doesn't tell the scale that the API server knows."""
-        return not self.unscaled or self.unscaled.split("/", 1)[0] in _WITHOUT_SCALE
+        return not self.unscaled or kind_in(self.unscaled).scale in _WITHOUT_SCALE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +75,10 @@ def spares(budget_namespace: str, selector: LabelSelector | None, namespace: str
 # ── how many ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def scales(snapshot: Snapshot) -> dict[str, tuple[str, int]]:
     """What the controller's finders give: a Deployment's replicas for the pods of its ReplicaSets."""
-    found = {w.key: (w.key, w.replicas) for w in snapshot.workloads if w.kind in SCALED_KINDS}
+    found = {w.key: (w.key, w.replicas) for w in snapshot.workloads if w.traits.has_replicas}
     for one in snapshot.replica_sets:
-        key = f"ReplicaSet/{one.namespace}/{one.name}"
-        found[key] = found.get(controller_key(one.namespace, one.owner), (key, one.replicas))
+        above = one.owner.key(one.namespace) if one.owner else ""
+        found[one.key] = found.get(above, (one.key, one.replicas))
     return found
 
 
@@ -114,7 +113,7 @@ def _status(healthy: int, desired: int, expected: int) -> BudgetStatus:
 def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scales) -> BudgetStatus:
     """The status once every pod that the budget covers is there and Ready."""
     pods = [
-        Covered(controller_key(pod.namespace, pod.owner), is_healthy=True)
+        Covered(pod.owner.key(pod.namespace) if pod.owner else "", is_healthy=True)
         for pod in snapshot.pods
         if not pod.is_terminal and covers(budget, pod.namespace, pod.labels)
     ]
@@ -174,7 +173,7 @@ def why_never(budget: PodDisruptionBudget, best: BudgetStatus) -> str:
     """Why `best`, with every pod Ready, still allows nobody to go."""
     limit = limit_text(budget)
     if best.unscaled:
-        return f"{limit} counts by the scale of the pods' controllers, and a {best.unscaled.split('/', 1)[0]} has none"
+        return f"{limit} counts by the scale of the pods' controllers, and a {kind_in(best.unscaled).name} has none"
     if best.expected <= 0:
         return f"{limit} counts by the scale of the pods' controllers, and the pods have none"
     return f"{limit} needs {best.desired} of {best.healthy} pods"

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from planner import vocabulary
-from planner.kubernetes.records import Owner, Pod, ReplicaSet, Snapshot
-
-
-def controller_key(namespace: str, owner: Owner | None) -> str:
-    """``ReplicaSet/prod/api-5cf5``: the key of the controlling owner of something in `namespace`; "" without one."""
-    return f"{owner.kind}/{namespace}/{owner.name}" if owner else ""
+from planner.kubernetes.records import Pod, ReplicaSet, Snapshot
 
 
 def workload_keys(snapshot: Snapshot) -> dict[str, str]:
