@@ -11,7 +11,6 @@ from planner.drift.model import (
     APP,
     APP_COMPONENT,
     APP_NAME,
-    SYSTEM_NAMESPACES,
     MatchBy,
     Rule,
 )
@@ -22,6 +21,7 @@ from planner.memory.pod_names import pod_name_pattern
 from planner.restarts import restarts
 from planner.restarts.model import Loop
 from planner.restarts.population import image_repository
+from planner.vocabulary import SYSTEM_NAMESPACES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

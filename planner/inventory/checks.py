@@ -10,12 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from planner.inventory.records.pods import effective_container_requests
+from planner.errors import ChangeError
 from planner.kubernetes import budgets
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import workload_key
-from planner.kubernetes.records import Finding, Node, Pod, PodSpec, Presence, Severity, Snapshot, Workload
+from planner.kubernetes.records import Amounts, Finding, Node, Pod, Presence, Severity, Snapshot, Workload
+from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.shares import rolling_limits
 from planner.vocabulary import PODS, is_extended_resource
 
 T = TypeVar("T")
@@ -143,7 +145,7 @@ def pods_on_unknown_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     if not snapshot.nodes:
         return
     nodes = {node.name for node in snapshot.nodes}
-    lost = [pod for pod in snapshot.pods if pod.node_name and pod.node_name not in nodes and not pod.is_terminal]
+    lost = [pod for pod in snapshot.pods if pod.holds_room and pod.node_name not in nodes]
     for name, pods in _by(lost, lambda pod: pod.node_name).items():
         what = f"{_pods(pods)} {_are(pods)} bound to this node, which isn't in the input: what they hold is counted nowhere"
         mend = "List nodes and pods at the same moment; if the node is gone, delete its pods"
@@ -158,8 +160,7 @@ def pods_stuck_terminating(snapshot: Snapshot) -> Iterator[Finding]:
         pod
         for pod in snapshot.pods
         if pod.deleted_at is not None
-        and pod.node_name
-        and not pod.is_terminal
+        and pod.holds_room
         and snapshot.taken_at - pod.deleted_at > STUCK_TERMINATING_SECONDS
     ]
     for name, pods in _by(stuck, lambda pod: pod.node_name).items():
@@ -195,7 +196,7 @@ def unknown_resources(snapshot: Snapshot) -> Iterator[Finding]:
         if pod.owner is None and not pod.is_terminal
     ]
     for key, spec in asking:
-        for resource in sorted(_asked_resources(spec) - offered):
+        for resource in sorted(pod_requests(spec).keys() - offered):
             if is_extended_resource(resource) or resource.startswith("hugepages-"):
                 what = f"asks for {resource}, which no node has"
                 mend = "Check the name, the device plugin, and that the pool with it isn't scaled to zero"
@@ -214,7 +215,7 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
     for workload in snapshot.workloads:
         if workload.kind != "Deployment" or workload.replicas == 0 or _may_be_unavailable(workload):
             continue
-        asked = {name: requested(workload.template.spec, name) for name in _asked_resources(workload.template.spec)}
+        asked = pod_requests(workload.template.spec)
         if not any(amount and is_extended_resource(name) for name, amount in asked.items()):
             continue
         selector = workload.template.spec.node_selector
@@ -372,30 +373,16 @@ CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (
 
 
 # ── what pods ask for ────────────────────────────────────────────────────────────────────────────────────────────────
-def requested(spec: PodSpec, resource: str) -> int:
-    """What a pod asks of a node: pod-level request where given, else its containers', and the overhead."""
-    if spec.pod_requests is not None and resource in spec.pod_requests:
-        asked = spec.pod_requests[resource]
-    else:
-        asked = effective_container_requests(spec.containers, spec.init_containers, resource)
-    return asked + int(spec.overhead.get(resource, 0))
-
-
-def _asked_resources(spec: PodSpec) -> set[str]:
-    names = {name for one in (*spec.containers, *spec.init_containers) for name in one.requests}
-    return names | set(spec.pod_requests or ())
-
-
 def _held_by_node(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     """Node name → resource → what its bound pods ask for; their number as ``pods``."""
     held: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    asked: dict[int, dict[str, int]] = {}  # by the spec's identity: one object a template, and costly to hash
+    asked: dict[int, Amounts] = {}  # by the spec's identity: one object a template, and costly to hash
     for pod in snapshot.pods:
-        if not pod.node_name or pod.is_terminal:
+        if not pod.holds_room:
             continue
         spec = id(pod.spec)
         if spec not in asked:
-            asked[spec] = {name: requested(pod.spec, name) for name in _asked_resources(pod.spec)}
+            asked[spec] = pod_requests(pod.spec)
         total = held[pod.node_name]
         total[PODS] += 1
         for name, amount in asked[spec].items():
@@ -403,26 +390,18 @@ def _held_by_node(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     return held
 
 
-def _has_room(node: Node, held: dict[str, int], asked: dict[str, int]) -> bool:
+def _has_room(node: Node, held: dict[str, int], asked: Amounts) -> bool:
     if held.get(PODS, 0) >= node.allocatable.get(PODS, 0):
         return False
     return all(node.allocatable.get(name, 0) - held.get(name, 0) >= amount for name, amount in asked.items() if amount)
 
 
 def _may_be_unavailable(workload: Workload) -> bool:
-    """Whether a rollout may take old pods away first; the controller never lets surge and unavailable both be 0."""
-    strategy = workload.strategy
-    if strategy.kind != "RollingUpdate":
+    """Whether a rollout may take old pods away first, or can't be told: a share that can't be read is a fault of its own."""
+    try:
+        return rolling_limits(workload)[1] > 0
+    except ChangeError:
         return True
-    return _floor(strategy.max_unavailable, workload.replicas) > 0 or strategy.max_surge in (0, "0%", None)
-
-
-def _floor(value: int | str | None, total: int) -> int:
-    """A number, or a percentage of `total` rounded down; 0 for what can't be read."""
-    if isinstance(value, int):
-        return value
-    digits = (value or "").removesuffix("%")
-    return int(digits) * total // 100 if digits.isascii() and digits.isdigit() else 0
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────

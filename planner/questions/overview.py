@@ -8,7 +8,7 @@ import numpy as np
 
 from planner.kubernetes.nodes import gpu_model, node_pool
 from planner.kubernetes.records import Snapshot, Workload
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.prepared import ROLLING_KINDS, compiled, pods_of
 from planner.rollout.answers import (
     Reason,
@@ -98,7 +98,7 @@ def _overview_line(cluster: Cluster, workload: Workload) -> WorkloadOverview:
     indices = pods_of(cluster, workload)
     pods = [cluster.snapshot.pods[i] for i in indices]
     nodes = {cluster.node_index[p.node_name] for p in pods if p.node_name in cluster.node_index}
-    gpus = sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
+    gpus = requested_gpus(workload.template.spec)
     replicas = len(nodes) if workload.kind == "DaemonSet" else workload.replicas
     course = certain_course(cluster, workload)
     why: Explanation | None = None

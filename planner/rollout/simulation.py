@@ -228,11 +228,7 @@ class Simulation:
         """All pods of a namespace that aren't gone, terminating ones included."""
         in_namespace = self.cluster.remember(
             ("pods-in", namespace),
-            lambda: [
-                i
-                for i, p in enumerate(self.snapshot.pods)
-                if p.namespace == namespace and p.phase not in ("Succeeded", "Failed")
-            ],
+            lambda: [i for i, p in enumerate(self.snapshot.pods) if p.namespace == namespace and not p.is_terminal],
         )
         for index in in_namespace:
             self.live(index)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from planner.kubernetes.records import Pod, Workload
+from planner.kubernetes.startup import learn_start
 from planner.rollout.tally import Moment
+from planner.words import count
 
 DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from
-_LONGEST_LEARNT_SECONDS = 3 * 3600.0  # a Ready condition that changed later was not a start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,28 +29,17 @@ class Pace:
 def learn_pace(
     workload: Workload, pods: Iterable[Pod], *, startup_seconds: float | None, termination_seconds: float | None
 ) -> Pace:
-    """The pace of a workload's new pods; `pods` are those it has now.
-
-    Pods whose containers restarted are left out: their Ready time tells of the last restart, not of the start.
-    """
+    """The pace of a workload's new pods; `pods` are those it has now."""
     grace = float(workload.template.spec.termination_grace_period_seconds)
     ends = termination_seconds if termination_seconds is not None else grace
     if startup_seconds is not None:
         return Pace(startup_seconds=startup_seconds, termination_seconds=ends, source="given")
-    learnt = [
-        pod.ready_at - pod.scheduled_at
-        for pod in pods
-        if pod.is_ready
-        and pod.ready_at is not None
-        and pod.scheduled_at is not None
-        and 0 < pod.ready_at - pod.scheduled_at < _LONGEST_LEARNT_SECONDS
-        and not any(c.restart_count for c in pod.containers)
-    ]
+    learnt = learn_start(pods)
     wait = float(workload.min_ready_seconds)
-    if not learnt:
+    if learnt is None:
         return Pace(startup_seconds=DEFAULT_STARTUP_SECONDS + wait, termination_seconds=ends, source="default")
-    count = f"{len(learnt)} pod" + ("s" if len(learnt) != 1 else "")
-    return Pace(startup_seconds=median(learnt) + wait, termination_seconds=ends, source=f"learnt from {count}")
+    source = f"learnt from {count(learnt.pods, 'pod')}"
+    return Pace(startup_seconds=learnt.seconds + wait, termination_seconds=ends, source=source)
 
 
 def seconds_of(pauses: Sequence[tuple[bool, bool]], pace: Pace) -> float:

@@ -92,7 +92,7 @@ class Cluster:
         waiting: list[int] = []
         index = self.node_index
         for i, pod in enumerate(pods):
-            if pod.phase in ("Succeeded", "Failed"):
+            if pod.is_terminal:
                 continue
             if not pod.node_name:
                 waiting.append(i)

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import median
 from typing import Any, Final
 
 import yaml
 
 from planner import vocabulary
 from planner.kubernetes.budgets import Protection, limit_text
+from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, is_spot
 from planner.kubernetes.records import CommandForm, Container, Node, Pod, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
+from planner.kubernetes.startup import learn_start
 from planner.spot import programs
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
 from planner.spot.programs import Signal
 from planner.spot.windows import Provider, Window
 
 SYSTEM_PRIORITY: Final = 2_000_000_000  # kubernetes pkg/apis/scheduling/types.go SystemCriticalPriority
-_LONG_START_SECONDS: Final = 300.0  # longer than a node takes to arrive: the pod, not the node, is what one waits for
+_LONG_START_SECONDS: Final = GPU_NODE_ARRIVAL_SECONDS  # longer: the pod, not the node, is what one waits for
 _POOL_LABELS: Final = frozenset(vocabulary.NODE_POOL_LABELS)
 _LOCAL_VOLUMES: Final = ("hostPath", "local")
 
@@ -86,7 +87,7 @@ class Case:
     def containers(self) -> tuple[Container, ...]:
         """The containers that run as long as the pod does."""
         spec = self.workload.template.spec
-        return spec.containers + tuple(one for one in spec.init_containers if one.restart_policy == "Always")
+        return spec.containers + spec.sidecars
 
     @property
     def runs_on_spot(self) -> bool:
@@ -105,32 +106,6 @@ class Case:
     def patched(self, spec: Mapping[str, Any]) -> str:
         """`spec` of the pod template as a patch of the workload."""
         return dump({"spec": {"template": {"spec": dict(spec)}}})
-
-
-def is_spot(node: Node) -> bool:
-    """Whether the node can be taken away: Spot or preemptible, by its provider's label."""
-    labels = node.labels
-    return (
-        labels.get(vocabulary.GKE_SPOT) == "true"
-        or labels.get(vocabulary.GKE_PREEMPTIBLE) == "true"
-        or labels.get(vocabulary.GKE_PROVISIONING) in ("spot", "preemptible")
-        or labels.get(vocabulary.EKS_CAPACITY_TYPE, "").upper() == "SPOT"
-        or labels.get(vocabulary.KARPENTER_CAPACITY_TYPE) == "spot"
-        or labels.get(vocabulary.AKS_SCALE_SET_PRIORITY) == "spot"
-    )
-
-
-def start_seconds(pods: tuple[Pod, ...]) -> float | None:
-    """Median time from being placed to Ready, over the pods that are; None when the snapshot doesn't tell."""
-    taken = [
-        pod.ready_at - pod.scheduled_at
-        for pod in pods
-        if pod.is_ready
-        and pod.ready_at is not None
-        and pod.scheduled_at is not None
-        and pod.ready_at >= pod.scheduled_at
-    ]
-    return median(taken) if taken else None
 
 
 def _check_controller(case: Case) -> CheckResult:
@@ -324,7 +299,8 @@ def _check_pre_stop(case: Case) -> CheckResult:
 
 
 def _check_start_up(case: Case) -> CheckResult:
-    seconds = start_seconds(case.pods)
+    start = learn_start(case.pods)
+    seconds = start.seconds if start else None
     learnt = f"placed to Ready in {seconds:,.0f} s (median of its pods)" if seconds is not None else "no time seen"
     if case.work is Work.SERVING and not any(container.readiness_probe for container in case.containers):
         return CheckResult(

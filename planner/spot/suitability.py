@@ -16,10 +16,11 @@ import yaml
 
 from planner import vocabulary
 from planner.kubernetes.budgets import protection
+from planner.kubernetes.nodes import is_spot
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod, Snapshot, Workload
 from planner.spot.assumptions import Capacity, Work
-from planner.spot.checks import CHECK_NAME, CHECKS, Case, CheckResult, Status, dump, is_spot
+from planner.spot.checks import CHECK_NAME, CHECKS, Case, CheckResult, Status, dump
 from planner.spot.windows import Provider, Window, window_of
 
 _BACKGROUND: Final = (

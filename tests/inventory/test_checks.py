@@ -10,6 +10,7 @@ import pytest
 from planner.inventory import checks
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
+from planner.kubernetes.requests import pod_request
 from planner.sources import demo, kubectl
 from tests.inventory.objects import container, gpu_container, gpu_node, named, node, owned_by, pod, template, workload
 
@@ -328,7 +329,7 @@ def test_what_a_pod_asks_for() -> None:
     side = container("side", restartPolicy="Always", resources={"requests": {"cpu": "1"}})
     init = container("init", resources={"requests": {"cpu": "5"}})
     spec = read(pod(containers=[gpu_container()], initContainers=[side, init], overhead={"cpu": "100m"})).pods[0].spec
-    assert checks.requested(spec, "cpu") == 6100
-    assert checks.requested(spec, "nvidia.com/gpu") == 1
+    assert pod_request(spec, "cpu") == 6100
+    assert pod_request(spec, "nvidia.com/gpu") == 1
     level = read(pod(resources={"requests": {"cpu": "9"}})).pods[0].spec
-    assert checks.requested(level, "cpu") == 9000
+    assert pod_request(level, "cpu") == 9000
