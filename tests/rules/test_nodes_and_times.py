@@ -59,7 +59,8 @@ def by_rollout(found: Snapshot) -> float | None:
 
 
 def by_savings(found: Snapshot) -> float | None:
-    return savings.derive(found, embedded_book(), found.workloads[0].key).values.get("pod_start_seconds")
+    values: dict[str, float | None] = dict(savings.derive(found, embedded_book(), found.workloads[0].key).values)
+    return values.get("pod_start_seconds")
 
 
 def by_checklist(found: Snapshot) -> str:
