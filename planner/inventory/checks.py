@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from planner.errors import ChangeError
-from planner.kubernetes import budgets
+from planner.kubernetes import budgets, commands
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import workload_key
 from planner.kubernetes.records import Amounts, Finding, Node, Pod, Presence, Severity, Snapshot, Workload
@@ -260,7 +260,7 @@ def paused_workloads(snapshot: Snapshot) -> Iterator[Finding]:
     for workload in snapshot.workloads:
         if workload.is_paused and workload.kind == "Deployment":
             what = "is paused: a change of its template starts no rollout"
-            mend = f"kubectl rollout resume deployment/{workload.name} --namespace {workload.namespace}"
+            mend = commands.kubectl("rollout resume", workload.key)
             code = "deployment-paused"
             yield Finding(severity=Severity.INFO, code=code, object=workload.key, what=what, mend=mend)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.kubernetes import commands
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Presence
 from planner.kubernetes.requests import pod_requests
@@ -92,7 +93,7 @@ def explain(run: Run, revision: Revision) -> Explanation:
         return Explanation(
             reason=Reason.PAUSED,
             sentence="stuck: the Deployment is paused, so the controller rolls nothing out. "
-            f"Resume it with kubectl rollout resume deployment/{revision.after.name}",
+            f"Resume it with {commands.kubectl('rollout resume', revision.after.key)}",
         )
     if revision.after.strategy.kind == "OnDelete" and revision.has_new_template:
         return Explanation(

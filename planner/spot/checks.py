@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-import yaml
-
 from planner import vocabulary
+from planner.kubernetes import commands
 from planner.kubernetes.budgets import Protection, limit_text
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, is_spot
+from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.records import CommandForm, Container, Node, Pod, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.startup import learn_start
@@ -105,7 +105,7 @@ class Case:
 
     def patched(self, spec: Mapping[str, Any]) -> str:
         """`spec` of the pod template as a patch of the workload."""
-        return dump({"spec": {"template": {"spec": dict(spec)}}})
+        return as_yaml({"spec": {"template": {"spec": dict(spec)}}})
 
 
 def _check_controller(case: Case) -> CheckResult:
@@ -145,7 +145,7 @@ def _check_replicas(case: Case) -> CheckResult:
         status=Status.CHANGE,
         evidence="1 replica: while its node is replaced, nothing runs.",
         cure="Run two or more, on different nodes.",
-        yaml=dump({"spec": {"replicas": 2}}),
+        yaml=as_yaml({"spec": {"replicas": 2}}),
     )
 
 
@@ -185,7 +185,7 @@ def _check_budget(case: Case) -> CheckResult:
 
 def _budget_yaml(workload: Workload, name: str) -> str:
     """A budget that lets one of the workload's pods be away."""
-    return dump(
+    return as_yaml(
         {
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
@@ -249,7 +249,7 @@ def _signal_of(container: Container) -> CheckResult:
             "images differ.)",
             cure="Put exec before the program, so that it takes the shell's place."
             + (f" Then: {about.what}." if about else ""),
-            by_hand=f"# container {name}: add exec to the command that is there\n"
+            by_hand=commands.comment(f"container {name}: add exec to the command that is there").strip() + "\n"
             f'command: ["/bin/sh", "-c", "exec {program or "program"} …"]\n',
             source=about.source if about else "https://docs.docker.com/reference/dockerfile/#entrypoint",
         )
@@ -461,7 +461,7 @@ def _check_placement(case: Case) -> CheckResult:
         evidence=evidence + pool,
         cure=f"Select and tolerate spot nodes{', where the Job is made' if is_job else ''}.",
         yaml="" if is_job else case.patched(wanted),
-        by_hand=_new_pool(case) + (dump(wanted) if is_job else ""),
+        by_hand=_new_pool(case) + (as_yaml(wanted) if is_job else ""),
     )
 
 
@@ -474,14 +474,15 @@ def _new_pool(case: Case) -> str:
         (case.nodes[0].capacity[name] for name in vocabulary.GPU_RESOURCES if case.nodes[0].capacity.get(name)), 0
     )
     accelerator = labels.get(vocabulary.GKE_ACCELERATOR, "")
+    pool = commands.positional(labels.get(vocabulary.GKE_NODE_POOL, ""), "pool")
     words = [
-        f"gcloud container node-pools create {labels.get(vocabulary.GKE_NODE_POOL, 'pool')}-spot --cluster CLUSTER",
+        *("gcloud", "container", "node-pools", "create", f"{pool}-spot", "--cluster", "CLUSTER"),
         "--spot" if case.capacity is Capacity.SPOT else "--preemptible",
-        f"--machine-type {labels.get(vocabulary.INSTANCE_TYPE, 'TYPE')}",
-        *([f"--accelerator type={accelerator},count={gpus}"] if accelerator and gpus else []),
-        "--enable-autoscaling --min-nodes 0 --max-nodes N",
+        *("--machine-type", labels.get(vocabulary.INSTANCE_TYPE, "TYPE")),
+        *(("--accelerator", f"type={accelerator},count={gpus}") if accelerator and gpus else ()),
+        *("--enable-autoscaling", "--min-nodes", "0", "--max-nodes", "N"),
     ]
-    return " ".join(words) + "\n"
+    return commands.command(*words) + "\n"
 
 
 def _tolerations(workload: Workload) -> list[dict[str, str]]:
@@ -580,12 +581,6 @@ CHECK_NAME: Final = {
     Check.USERS: "Users waiting",
     Check.PRIORITY: "Priority",
 }
-
-
-def dump(document: Mapping[str, Any]) -> str:
-    """A document as YAML, in the order it was written."""
-    text: str = yaml.safe_dump(dict(document), sort_keys=False, default_flow_style=False)
-    return text
 
 
 def length_text(hours: float) -> str:

@@ -92,7 +92,7 @@ def test_a_quota_is_raised_by_what_is_needed() -> None:
     found = snapshot(node("n-0"), worker("n-0", spec=pod_spec()), quota({"pods": "1"}))
     remedy = by_kind(ask(found))[RemedyKind.RAISE_QUOTA]
     assert "pods to 2" in remedy.sentence
-    assert remedy.command == """kubectl patch resourcequota q -n ml -p '{"spec": {"hard": {"pods": "2"}}}'"""
+    assert remedy.command == """kubectl patch resourcequota/q -n ml -p '{"spec": {"hard": {"pods": "2"}}}'"""
 
 
 def test_a_smaller_request_where_half_of_it_is_there() -> None:

@@ -289,7 +289,7 @@ def test_annotation_opts_out() -> None:
 def test_commands_name_a_real_pod_and_its_node() -> None:
     of, snapshot = runs_on_spot()
     commands = [one.command for one in check_workload(snapshot, of).commands]
-    assert "kubectl delete pod -n ml worker-a --grace-period=15" in commands
+    assert "kubectl delete pod/worker-a -n ml --grace-period=15" in commands
     assert "gcloud compute instances simulate-maintenance-event node-1 --zone zone-a" in commands
     assert any("/proc/1/status" in command for command in commands)
 
