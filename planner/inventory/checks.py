@@ -14,6 +14,7 @@ from planner.errors import ChangeError
 from planner.kubernetes import budgets, commands
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import workload_key
+from planner.kubernetes.priorities import class_called
 from planner.kubernetes.records import Amounts, Finding, Node, Pod, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
@@ -26,7 +27,6 @@ STALE_SECONDS = 86_400.0
 CLOCKS_MAY_DIFFER_SECONDS = 300.0
 STUCK_TERMINATING_SECONDS = 600.0
 _NAMED = 3  # names spelt out in a finding about many
-_SYSTEM_PRIORITY_PREFIX = "system-"  # built in: they exist whether listed or not
 
 
 def check(snapshot: Snapshot) -> tuple[Finding, ...]:
@@ -296,10 +296,10 @@ def missing_priority_classes(snapshot: Snapshot) -> Iterator[Finding]:
     """Workloads that name a priority class which doesn't exist: the API server refuses their pods."""
     if snapshot.presence.get("PriorityClass") is not Presence.PRESENT:
         return
-    known = {one.name for one in snapshot.priority_classes}
+    known = {one.name: one for one in snapshot.priority_classes}
     for workload in snapshot.workloads:
         name = workload.template.spec.priority_class_name
-        if name and name not in known and not name.startswith(_SYSTEM_PRIORITY_PREFIX):
+        if name and class_called(name, known) is None:
             what = f'its pods ask for the priority class "{name}", which doesn\'t exist: new pods are refused'
             mend = "Create the PriorityClass, or name another one"
             code = "priority-class-missing"

@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
+from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, SYSTEM_NODE_CRITICAL
 from planner.kubernetes.records import EMPTY, Amounts, Container, Pod, PodSpec
 from planner.kubernetes.requests import at_once
 from planner.vocabulary import CPU, MEMORY
 
-HIGHEST_USER_PRIORITY: Final = 1_000_000_000
-SYSTEM_CRITICAL_PRIORITY: Final = 2 * HIGHEST_USER_PRIORITY
-SYSTEM_NODE_CRITICAL: Final = "system-node-critical"
 _COUNTED: Final = (CPU, MEMORY)  # what a QoS class is made of
 
 

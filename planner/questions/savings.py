@@ -23,7 +23,7 @@ from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
 from planner.spot.suitability import Suitability, check_workload, guess_work, pods_of
 from planner.spot.windows import window_of
-from planner.vocabulary import CPU, INSTANCE_TYPE, MEMORY, ZONE
+from planner.vocabulary import CPU, INSTANCE_TYPE, MEMORY, SYSTEM_NAMESPACES, ZONE
 from planner.words import count
 
 
@@ -77,7 +77,7 @@ def workloads(snapshot: Snapshot) -> tuple[Workload, ...]:
     offered = [
         workload
         for workload in snapshot.workloads
-        if workload.namespace != "kube-system" and workload.kind != "DaemonSet" and not workload.is_finished
+        if workload.namespace not in SYSTEM_NAMESPACES and workload.kind != "DaemonSet" and not workload.is_finished
     ]
 
     def rank(workload: Workload) -> tuple[bool, int, str]:

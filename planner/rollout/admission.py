@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from planner.kubernetes.priorities import class_called
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -39,9 +40,6 @@ class Refusal:
     quota: str = ""
     over: tuple[tuple[str, int, int, int], ...] = ()
     unstated: tuple[str, ...] = ()
-
-
-_BUILT_IN_PRIORITY = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
 def pod_limits(spec: PodSpec) -> Amounts:
@@ -142,7 +140,7 @@ class Admission:
     def refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
         """Why the API server refuses the pod now; None when it doesn't."""
         wanted = spec.priority_class_name
-        if wanted and self._classes_known and wanted not in self._classes and wanted not in _BUILT_IN_PRIORITY:
+        if wanted and self._classes_known and class_called(wanted, self._classes) is None:
             return Refusal(message=f'pods "{name}" is forbidden: no PriorityClass with name {wanted} was found')
         for limits in self._ranges.get(namespace, ()):
             problem = _out_of_bounds(limits, spec)

@@ -12,6 +12,7 @@ from planner.kubernetes import commands
 from planner.kubernetes.budgets import Protection, limit_text
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, is_spot
 from planner.kubernetes.patches import as_yaml
+from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
 from planner.kubernetes.records import CommandForm, Container, Node, Pod, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.startup import learn_start
@@ -20,7 +21,6 @@ from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
 from planner.spot.programs import Signal
 from planner.spot.windows import Provider, Window
 
-SYSTEM_PRIORITY: Final = 2_000_000_000  # kubernetes pkg/apis/scheduling/types.go SystemCriticalPriority
 _LONG_START_SECONDS: Final = GPU_NODE_ARRIVAL_SECONDS  # longer: the pod, not the node, is what one waits for
 _POOL_LABELS: Final = frozenset(vocabulary.NODE_POOL_LABELS)
 _LOCAL_VOLUMES: Final = ("hostPath", "local")
@@ -529,17 +529,16 @@ def _check_users(case: Case) -> CheckResult:
 def _check_priority(case: Case) -> CheckResult:
     spec = case.workload.template.spec
     classes = {one.name: one for one in case.snapshot.priority_classes}
-    chosen = classes.get(spec.priority_class_name)
-    value = spec.priority if spec.priority is not None else chosen.value if chosen else 0
+    value = priority(spec, classes)
     name = f"{spec.priority_class_name} ({value:,})" if spec.priority_class_name else f"{value:,}"
-    if value >= SYSTEM_PRIORITY:
+    if value >= SYSTEM_CRITICAL_PRIORITY:
         return CheckResult(
             check=Check.PRIORITY,
             status=Status.UNSUITABLE,
             evidence=f"Priority {name}: the cluster itself needs it.",
             cure="Keep it on nodes that stay.",
         )
-    others = [one.value for one in case.snapshot.priority_classes if one.value < SYSTEM_PRIORITY]
+    others = [one.value for one in case.snapshot.priority_classes if one.value < SYSTEM_CRITICAL_PRIORITY]
     if value > 0 and value >= max(others, default=value):
         return CheckResult(
             check=Check.PRIORITY,

@@ -24,6 +24,7 @@ from planner.kubernetes.records import Pod, Snapshot, Workload
 from planner.spot.assumptions import Capacity, Work
 from planner.spot.checks import CHECK_NAME, CHECKS, Case, CheckResult, Status
 from planner.spot.windows import Provider, Window, window_of
+from planner.vocabulary import SYSTEM_NAMESPACES
 
 _BACKGROUND: Final = (
     "worker",
@@ -113,12 +114,12 @@ def check_workload(
 
 
 def check_all(snapshot: Snapshot, *, capacity: Capacity = Capacity.SPOT) -> tuple[Suitability, ...]:
-    """The checklist for every workload outside kube-system that runs pods, in the snapshot's order."""
+    """The checklist for every workload outside the system's namespaces that runs pods, in the snapshot's order."""
     pods = pods_by_workload(snapshot)
     return tuple(
         check_workload(snapshot, workload, capacity=capacity, pods=pods.get(workload.key, ()))
         for workload in snapshot.workloads
-        if workload.namespace != "kube-system" and not workload.is_finished
+        if workload.namespace not in SYSTEM_NAMESPACES and not workload.is_finished
     )
 
 
