@@ -37,6 +37,7 @@ from tests.pages.visiting import visit
 from tests.spot import clusters
 
 TWO_DAYS = 172_800.0
+BOOK = embedded_book()
 
 
 # ── a start ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -59,7 +60,7 @@ def by_rollout(found: Snapshot) -> float | None:
 
 
 def by_savings(found: Snapshot) -> float | None:
-    values: dict[str, float | None] = dict(savings.derive(found, embedded_book(), found.workloads[0].key).values)
+    values: dict[str, float | None] = dict(savings.derive(found, BOOK, found.workloads[0].key).values)
     return values.get("pod_start_seconds")
 
 
@@ -89,7 +90,7 @@ def test_those_that_tell_are_heard_beside_those_that_do_not() -> None:
     assert by_rollout(found) == by_savings(found) == 30.0
     assert "30 s (median of its pods)" in by_checklist(found)
     assert by_restarts(found) == 38.0  # the slowest, from the container's start
-    source = savings.derive(found, embedded_book(), found.workloads[0].key).sources["pod_start_seconds"]
+    source = savings.derive(found, BOOK, found.workloads[0].key).sources["pod_start_seconds"]
     assert source == "learnt from 2 Ready pods: median"
 
 
@@ -122,10 +123,10 @@ def test_every_place_reads_the_same_way_of_buying(labels: dict[str, str], bought
     of, node = clusters.workload(), clusters.node(labels=labels)
     found = clusters.cluster(of, node)
     is_taken = bought in ("spot", "preemptible")
-    assert price_node(embedded_book(), node).price.provisioning is Provisioning(bought)
+    assert price_node(BOOK, node).price.provisioning is Provisioning(bought)
     (pool,) = pools(Cluster(found), ())
     assert pool.provisioning == (bought,)
-    derived = savings.derive(found, embedded_book(), of.key)
+    derived = savings.derive(found, BOOK, of.key)
     assert derived.bought_as == bought
     assert derived.is_on_spot is is_taken
     placement = next(one for one in check_workload(found, of).checks if one.check is Check.PLACEMENT)
@@ -164,7 +165,7 @@ def test_growth_and_savings_wait_as_long_for_the_same_node(has_gpus: bool) -> No
         node = replace(node, allocatable=plain, capacity=plain)
     found = clusters.cluster(of, node)
     (pool,) = pools(Cluster(found), ())
-    wait = savings.derive(found, embedded_book(), of.key).values["node_start_seconds"]
+    wait = savings.derive(found, BOOK, of.key).values["node_start_seconds"]
     assert wait == growth.arrival_of(pool) == arrival_seconds(has_gpus=has_gpus)
 
 

@@ -43,13 +43,15 @@ EVIL = [
     "🐳",
 ]
 
+PLAN = restarts_question.restarts(demo.read())
+SUGGESTED = PLAN.cures[0].suggestion
+
 
 # ── suggested values ─────────────────────────────────────────────────────────────────────────────────────────────────
 def test_restarts_and_drift_suggest_the_same_values() -> None:
     """dev/api: Drift said CPU 130m, Restarts nothing of CPU."""
     found = demo.read()
-    plan = restarts_question.restarts(found)
-    by_restarts = {(one.workload, one.container): one.suggestion for one in plan.cures}
+    by_restarts = {(one.workload, one.container): one.suggestion for one in PLAN.cures}
     by_drift = {
         (one.workload, one.suggestion.container): one.suggestion for service in drift((found,)).services
         for one in service.suggestions
@@ -63,8 +65,7 @@ def test_restarts_and_drift_suggest_the_same_values() -> None:
 # ── a patch put to the engine ────────────────────────────────────────────────────────────────────────────────────────
 def test_memory_restarts_drift_and_rollout_get_one_answer_to_one_patch() -> None:
     found = demo.read()
-    plan = restarts_question.restarts(found)
-    cure = next(one for one in plan.cures if one.workload == "Deployment/dev/celery")
+    cure = next(one for one in PLAN.cures if one.workload == "Deployment/dev/celery")
     suggested = next(
         one for service in drift((found,)).services for one in service.suggestions if one.workload == cure.workload
     )
@@ -180,8 +181,7 @@ def renamed(found: Snapshot, name: str) -> Snapshot:
 
 @pytest.mark.parametrize("name", EVIL, ids=range(len(EVIL)))
 def test_a_hostile_container_name_stays_inside_its_field_of_the_yaml(name: str) -> None:
-    value = restarts_question.restarts(demo.read()).cures[0].suggestion
-    written = put(demo.read(), "Deployment/dev/none", replace(value, container=name).patch).patch_yaml
+    written = put(demo.read(), "Deployment/dev/none", replace(SUGGESTED, container=name).patch).patch_yaml
     (container,) = yaml.safe_load(written)["spec"]["template"]["spec"]["containers"]
     assert container["name"] == name
     assert set(container) == {"name", "resources"}
