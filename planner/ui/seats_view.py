@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner import words
 from planner.figures import node_seats, pool_seats
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
 from planner.questions.seats import NodeSeats
-from planner.ui import charts, link, tables, words
+from planner.ui import charts, link, tables
 
 _ALL = "all"
 _NAMED = 12  # nodes named in a line before "and n more"

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from planner import words
 from planner.errors import HeadroomError
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.sources.prometheus import Prometheus, usage_before
-from planner.ui import errors, words
+from planner.ui import errors
 
 _KEY = "_usage_history"
 _DAYS = (1, 3, 7, 14, 30)

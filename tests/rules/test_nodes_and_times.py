@@ -25,7 +25,7 @@ from planner.questions import savings
 from planner.questions.strategy_costs import SETTINGS as STRATEGY_SETTINGS
 from planner.restarts import restarts
 from planner.restarts.population import Population, cases
-from planner.rollout.timing import learn_pace
+from planner.rollout.timing import learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -55,7 +55,7 @@ def starts(*seconds: float, restarts: int = 0) -> Snapshot:
 
 
 def by_rollout(found: Snapshot) -> float | None:
-    pace = learn_pace(found.workloads[0], found.pods, startup_seconds=None, termination_seconds=None)
+    pace = learn_pod_times(found.workloads[0], found.pods, startup_seconds=None, termination_seconds=None)
     return None if pace.source == "default" else pace.startup_seconds
 
 
