@@ -67,9 +67,10 @@ def covers(budget: PodDisruptionBudget, namespace: str, labels: Labels) -> bool:
     return budget.namespace == namespace and labels_match(budget.selector, labels)
 
 
-def spares(budget_namespace: str, selector: LabelSelector | None, namespace: str, labels: Labels) -> bool:
-    """Whether preemption minds the budget for such a pod: an empty selector and a pod without labels count for nothing."""
-    return budget_namespace == namespace and bool(labels) and not is_empty(selector) and labels_match(selector, labels)
+def spares(selector: LabelSelector | None, labels: Labels) -> bool:
+    """Whether preemption minds a budget of the pod's namespace: an empty selector and a pod without labels count for
+    nothing."""
+    return bool(labels) and not is_empty(selector) and labels_match(selector, labels)
 
 
 # ── how many ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -24,6 +24,7 @@ from planner.rollout.answers import (
     Verdict,
     WorkloadRollout,
 )
+from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
 from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate
@@ -61,7 +62,7 @@ def rollout(
     cluster = compiled(prepared.snapshot)
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
-    keys = workload_keys_by_owner(run, prepared)
+    keys = workload_keys_by_owner(run)
     parts = tuple(
         _workload_rollout(run, revision, pod_times, keys)
         for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
@@ -193,12 +194,9 @@ def _joint_sentence(parts: Sequence[WorkloadRollout], sentence: str) -> str:
     return f"{done} of {len(parts)} rollouts finish; {stuck.workload} {verb}{sentence}"
 
 
-def workload_keys_by_owner(run: Run, prepared: Prepared) -> dict[str, str]:
+def workload_keys_by_owner(run: Run) -> dict[str, str]:
     """Owner key (``ReplicaSet/ml/worker-5cf5``) → workload key, for the snapshot's owners and the new ones."""
-    found: dict[str, str] = {}
-    for one in prepared.snapshot.replica_sets:
-        if one.owner is not None:
-            found[f"ReplicaSet/{one.namespace}/{one.name}"] = f"{one.owner.kind}/{one.namespace}/{one.owner.name}"
+    found = dict(workloads_by_owner(run.simulation.cluster))
     for key, pods in run.pods.items():
         found.update({p.owner: key for p in pods})
     return found

@@ -8,6 +8,7 @@ Sources: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `plugin/pkg
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 
 from planner.kubernetes.priorities import class_called
@@ -128,11 +129,18 @@ class Admission:
         for quota in snapshot.resource_quotas:
             used = dict(quota.used) if quota.used else _counted(snapshot, quota)
             self._quotas.setdefault(quota.namespace, []).append((quota, used))
+        self._own: set[str] = set()  # namespaces whose use is this one's own, not shared with what it was forked from
         # (namespace, quota) → key → amount: before anything moves, and the most since
         self.used_at_first = {(q.namespace, q.name): dict(used) for group in self._quotas.values() for q, used in group}
         self.most_used = {name: dict(used) for name, used in self.used_at_first.items()}
         self._classes = {p.name: p for p in snapshot.priority_classes}
         self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
+
+    def fork(self) -> Admission:
+        """Another that starts where this one stands."""
+        other = copy(self)
+        other._quotas, other.most_used, other._own = dict(self._quotas), dict(self.most_used), set()
+        return other
 
     def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
         """A template's spec as its pods will carry it: limit range defaults and the priority filled in."""
@@ -187,6 +195,11 @@ class Admission:
         quotas = self._quotas.get(namespace)
         if not quotas:
             return
+        if namespace not in self._own:
+            self._own.add(namespace)
+            quotas = self._quotas[namespace] = [(quota, dict(used)) for quota, used in quotas]
+            for quota, _ in quotas:
+                self.most_used[namespace, quota.name] = dict(self.most_used[namespace, quota.name])
         asked = usage(spec)
         for quota, used in quotas:
             if quota_covers(quota, spec, spec.priority_class_name):

@@ -46,13 +46,11 @@ class Run:
     moments : per workload key, the quiet moments; the first is before the change (tick −1)
     status : per workload key, the numbers of its status at the end
     done : per workload key, whether it completed
-    waiting : pods never placed at the end
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
     work : how costly the run was: the scheduler's attempts times the nodes it looks at
     owners : per workload key, who owned its pods, as their `LivePod.owner` says it
     new_shapes : per workload key, the shape of its new pods, if any were made
     touched : pods that were made, deleted or bound during the run
-    ever_waiting : pods that were in the scheduler's queue at some time
     """
 
     completed: bool
@@ -60,7 +58,6 @@ class Run:
     moments: dict[str, tuple[Moment, ...]]
     status: dict[str, dict[str, int]]
     done: dict[str, bool]
-    waiting: tuple[LivePod, ...]
     pods: dict[str, tuple[LivePod, ...]]
     refusals: dict[str, Refusal]
     preempted: tuple[LivePod, ...]
@@ -70,8 +67,17 @@ class Run:
     owners: dict[str, tuple[str, ...]]
     new_shapes: dict[str, Shape]
     touched: tuple[LivePod, ...]
-    ever_waiting: tuple[LivePod, ...]
     simulation: Simulation
+
+    @property
+    def waiting(self) -> tuple[LivePod, ...]:
+        """Pods never placed at the end."""
+        return tuple(self.simulation.queue)
+
+    @property
+    def ever_waiting(self) -> tuple[LivePod, ...]:
+        """Pods that were in the scheduler's queue at some time."""
+        return tuple(self.simulation.ever_waiting)
 
 
 def simulate(
@@ -80,6 +86,7 @@ def simulate(
     *,
     seed: int = 0,
     never_ready: Callable[[LivePod], bool] | None = None,
+    is_thorough: bool = False,
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
 
@@ -89,19 +96,29 @@ def simulate(
         The same seed gives the same run.
     never_ready : Callable or None
         Which pods made during the run never become Ready; by default those of revisions that say so.
+    is_thorough : bool
+        No short way is taken: for tests, which hold both against each other.
     """
     failing = {r.after.key for r in revisions if r.never_ready}
-    simulation = Simulation(cluster, seed=seed, never_ready=never_ready)
+    simulation = Simulation(cluster, seed=seed, never_ready=never_ready, is_thorough=is_thorough)
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     controllers = {r.after.key: _started(simulation, r) for r in revisions}
+    workload_of = _Workloads(controllers)
     if failing and never_ready is None:
-        simulation.never_ready = lambda pod: pod.is_new and _workload_of(controllers, pod) in failing
+        simulation.never_ready = lambda pod: pod.is_new and workload_of(pod) in failing
     moments: dict[str, list[Moment]] = {key: [] for key in controllers}
-    counts = {key: _pod_counts(simulation, controllers, key) for key in controllers}
+    counts = {key: PodCounts(simulation, controller.all_pods(simulation)) for key, controller in controllers.items()}
+    read = len(simulation.news)
 
     def look() -> None:
+        nonlocal read
+        for pod in dict.fromkeys(simulation.news[read:]):
+            if key := workload_of(pod):
+                counts[key].take(pod)
+        read = len(simulation.news)
+        held = simulation.held()
         for key, counted in counts.items():
-            moments[key].append(counted.moment(simulation))
+            moments[key].append(counted.moment(simulation.tick_number, held))
 
     look()
     simulation.tick_number = 0
@@ -126,7 +143,6 @@ def simulate(
         moments={key: tuple(seen) for key, seen in moments.items()},
         status={key: controller.status(simulation) for key, controller in controllers.items()},
         done=done,
-        waiting=tuple(simulation.queue),
         pods={key: tuple(controller.all_pods(simulation)) for key, controller in controllers.items()},
         refusals=dict(simulation.refusals),
         preempted=tuple(simulation.preempted),
@@ -134,13 +150,8 @@ def simulate(
         choices=simulation.choices + simulation.scheduler.choices,
         work=(1 + simulation.scheduler.attempts) * (cluster.node_count + _NODES_OF_OVERHEAD),
         owners={key: controller.owners() for key, controller in controllers.items()},
-        new_shapes={
-            key: next(p.shape for p in reversed(made) if p.is_new)
-            for key, made in _made_by(simulation, controllers).items()
-            if any(p.is_new for p in made)
-        },
+        new_shapes={key: p.shape for p in simulation.arrivals if p.is_new and (key := workload_of(p))},
         touched=tuple(simulation.touched),
-        ever_waiting=tuple(simulation.ever_waiting),
         simulation=simulation,
     )
 
@@ -153,27 +164,22 @@ def _started(simulation: Simulation, revision: Revision) -> RolloutController:
     )
 
 
-def _pod_counts(simulation: Simulation, controllers: dict[str, RolloutController], key: str) -> PodCounts:
-    def owns(pod: LivePod) -> bool:
-        return _workload_of(controllers, pod) == key
-
-    return PodCounts(simulation, controllers[key].all_pods(simulation), owns)
-
-
-def _made_by(simulation: Simulation, controllers: dict[str, RolloutController]) -> dict[str, list[LivePod]]:
-    made: dict[str, list[LivePod]] = {key: [] for key in controllers}
-    for pod in simulation.ever_waiting:
-        key = _workload_of(controllers, pod)
-        if key:
-            made[key].append(pod)
-    return made
-
-
 def _is_done(simulation: Simulation, controller: RolloutController) -> bool:
     """Complete, and the last old pod is gone."""
     return controller.is_complete(simulation) and not controller.is_terminating(simulation)
 
 
-def _workload_of(controllers: dict[str, RolloutController], pod: LivePod) -> str:
-    """The key of the changed workload a new pod belongs to; "" for none."""
-    return next((key for key, controller in controllers.items() if pod.owner in controller.owners()), "")
+class _Workloads:
+    """The changed workloads by who owns their pods."""
+
+    def __init__(self, controllers: dict[str, RolloutController]) -> None:
+        self._controllers = controllers
+        self._known: dict[str, str] = {}  # whoever owns a pod was there before it
+
+    def __call__(self, pod: LivePod) -> str:
+        """The key of the changed workload a new pod belongs to; "" for none."""
+        found = self._known.get(pod.owner)
+        if found is None:
+            keys = (key for key, controller in self._controllers.items() if pod.owner in controller.owners())
+            found = self._known[pod.owner] = next(keys, "")
+        return found

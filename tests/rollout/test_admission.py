@@ -8,7 +8,7 @@ import pytest
 
 from planner.kubernetes.records import Container, FrozenMap, PodSpec
 from planner.rollout.admission import Admission, pod_limits, quota_covers, usage
-from tests.capacity.clusters import Item, node, snapshot
+from tests.builders.objects import Item, node, snapshot
 
 GIB = 2**30
 

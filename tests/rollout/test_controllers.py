@@ -10,7 +10,7 @@ from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.run import Run
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, roll, rolling, stateful_set
 
 SETS, DAEMONS = "StatefulSet/ml/worker", "DaemonSet/ml/worker"

@@ -6,7 +6,7 @@ from typing import Any
 
 from planner.rollout.answers import Reason
 from planner.rollout.verdict import unknowns
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import revision, roll, rolling, stateful_set, why
 from tests.rollout.test_admission import limit_range, quota
 

@@ -18,7 +18,7 @@ from planner.memory.nodes import cluster_memory
 from planner.questions.capacity import capacity
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU
-from tests.capacity.clusters import deployment, node, pod_spec, snapshot
+from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.pages.visiting import said, visit
 from tests.rollout.rollouts import rolling
 

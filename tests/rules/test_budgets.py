@@ -16,7 +16,7 @@ from planner.scheduling.cluster import Cluster
 from planner.sources.prices import embedded_book
 from planner.spot.checks import Check, CheckResult, Status
 from planner.spot.suitability import check_workload
-from tests.capacity.clusters import Item, budget, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, budget, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import daemon_set, roll
 
 KEY = "Deployment/ml/a"
@@ -34,7 +34,7 @@ def cluster(*budgets: Item, spare: int = 4) -> Snapshot:
 
 
 def preemption(found: Snapshot) -> list[int]:
-    return [one.allowed for one in Simulation(Cluster(found)).budgets()]
+    return [one.allowed for one in Simulation(Cluster(found)).budgets("ml")]
 
 
 def held_back(found: Snapshot) -> list[str]:

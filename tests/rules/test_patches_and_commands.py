@@ -28,7 +28,7 @@ from planner.questions.prepared import Scenario
 from planner.rollout.answers import Remedy
 from planner.sources import demo
 from planner.spot.suitability import check_workload
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling
 from tests.rollout.test_admission import quota
 

@@ -13,7 +13,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.spot.checks import Check, Status
 from planner.spot.suitability import check_workload
-from tests.capacity.clusters import deployment, node, pod_spec, snapshot
+from tests.builders.objects import deployment, node, pod_spec, snapshot
 
 LISTED = (
     PriorityClass(name="high", value=1000),
