@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
+from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, Pod, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
@@ -76,6 +77,7 @@ def _namespaces_with_rules(cluster: Cluster) -> frozenset[str]:
         lambda: (
             frozenset(q.namespace for q in snapshot.resource_quotas)
             | frozenset(r.namespace for r in snapshot.limit_ranges)
+            | frozenset(n.name for n in snapshot.namespaces if enforced(n.labels).level != PRIVILEGED)
         ),
     )
 

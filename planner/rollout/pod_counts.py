@@ -27,6 +27,7 @@ class Moment:
     old_not_ready: int
     new_ready: int
     new_starting: int
+    maturing: int  # of those Ready, the ones that aren't available yet
     held: dict[str, int]  # extended resources held by bound pods of the whole cluster
     held_by_workload: dict[str, int]
 
@@ -72,8 +73,8 @@ class PodCounts:
             for name, amount in self._extended(pod.shape):
                 self._held[name] += sign * amount
 
-    def moment(self, tick: int, held: dict[str, int]) -> Moment:
-        """The counts at this moment; `held` by the whole cluster."""
+    def moment(self, tick: int, held: dict[str, int], maturing: Iterable[LivePod]) -> Moment:
+        """The counts at this moment; `held` by the whole cluster, `maturing` in it."""
         counts = self._counts
         return Moment(
             tick=tick,
@@ -86,6 +87,7 @@ class PodCounts:
             old_not_ready=counts["old_waits"],
             new_ready=counts["new_ready"],
             new_starting=counts["new_waits"],
+            maturing=sum(1 for pod in maturing if pod.number in self._states),
             held=held,
             held_by_workload=dict(+self._held),
         )

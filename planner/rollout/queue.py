@@ -297,6 +297,12 @@ class SchedulingQueue:
         else:
             heappush(self._fresh, (-pod.priority, pod.arrived, pod))
 
+    def let_in(self, pod: LivePod) -> None:
+        """A pod whose gate is gone."""
+        if pod in self._gated:
+            self._gated.remove(pod)
+            heappush(self._fresh, (-pod.priority, pod.arrived, pod))
+
     def happened(self, event: Event) -> None:
         self._events.append(event)
         if event.is_removal:

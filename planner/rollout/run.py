@@ -118,8 +118,10 @@ def simulate(
         read = len(simulation.news)
         held = simulation.held()
         for key, counted in counts.items():
-            moments[key].append(counted.moment(simulation.tick_number, held))
+            moments[key].append(counted.moment(simulation.tick_number, held, simulation.maturing))
 
+    for revision in revisions:
+        _wait_as_changed(simulation, revision, controllers[revision.after.key])
     look()
     simulation.tick_number = 0
     simulation.controllers = {**controllers, **simulation.controllers}
@@ -154,6 +156,19 @@ def simulate(
         touched=tuple(simulation.touched),
         simulation=simulation,
     )
+
+
+def _wait_as_changed(simulation: Simulation, revision: Revision, controller: RolloutController) -> None:
+    """Another ``minReadySeconds`` is another answer to which of the Ready pods are available."""
+    seconds = revision.after.min_ready_seconds
+    if revision.before is None or revision.before.min_ready_seconds == seconds:
+        return
+    for pod in controller.all_pods(simulation):
+        is_young = pod.is_ready and simulation.now - pod.ready_at < seconds
+        if is_young and not pod.is_maturing:
+            simulation.let_mature(pod)
+        elif not is_young:
+            pod.is_maturing = False
 
 
 def _started(simulation: Simulation, revision: Revision) -> RolloutController:

@@ -1,7 +1,8 @@
 """A cluster in motion: controllers and scheduler take turns until nothing is left to do, then a tick passes.
 
 In one tick every bound pod that isn't Ready becomes Ready and every terminating pod is gone; between ticks controllers
-and scheduler work until they have nothing left to do. Start-up and termination thus both last one tick;
+and scheduler work until they have nothing left to do. Start-up and termination thus both last one tick, and so does
+``minReadySeconds``: a pod is available at the end of the tick after the one in which it got Ready.
 `planner.rollout.timing` turns ticks into seconds.
 """
 
@@ -13,9 +14,18 @@ from random import Random
 from typing import Protocol
 
 from planner.kubernetes.budgets import BudgetStatus, Covered, covers, scales, status
-from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.records import Labels, LabelSelector, Pod, PodDisruptionBudget, PodSpec, Snapshot
-from planner.rollout.admission import Admission, Refusal
+from planner.kubernetes.kinds import kind_called, kind_in
+from planner.kubernetes.records import (
+    Labels,
+    LabelSelector,
+    Pod,
+    PodDisruptionBudget,
+    PodSpec,
+    ReplicaSet,
+    Snapshot,
+    Workload,
+)
+from planner.rollout.admission import Admission, Refusal, claim_usage
 from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
 from planner.rollout.queue import SchedulingQueue, Waiter, resting
 from planner.rollout.queueing_hints import Event
@@ -41,10 +51,14 @@ class Controller(Protocol):
     Attributes
     ----------
     key : the owner of the pods it makes, as their `LivePod.owner` says it; none have a Deployment's
+    min_ready_seconds : how long its pods are to be Ready before they are available
     retry_at : on the simulation's clock, when it tries again by itself; None: it waits for something to happen
     """
 
     key: str
+
+    @property
+    def min_ready_seconds(self) -> int: ...
 
     @property
     def retry_at(self) -> float | None: ...
@@ -114,7 +128,10 @@ class Simulation:
         self._owners: dict[str, dict[str, None]] = {}  # namespace → owners of pods in motion there
         self.starting: list[LivePod] = []
         self.terminating: list[LivePod] = []
+        self.maturing: list[LivePod] = []  # Ready, and not yet for minReadySeconds
         self.refusals: dict[str, Refusal] = {}  # owner's key → the API server's last refusal
+        self.claim_refusals: dict[int, Refusal] = {}  # number of a pod → why a claim of its isn't made
+        self._without_claims: list[LivePod] = []
         self.preempted: list[LivePod] = []
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound
@@ -183,18 +200,43 @@ class Simulation:
             self._on_node.setdefault(live.node, {})[live.number] = live
             if live.is_terminating:
                 self.terminating.append(live)
-            elif not live.is_ready:
+            elif live.is_ready:
+                if index in self._maturing_at_first():
+                    self.let_mature(live)
+            else:
                 # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.
                 live.never_ready = not is_starting(pod)
                 if not live.never_ready:
                     self.starting.append(live)
         elif not live.is_terminating:
             live.is_gated = bool(pod.spec.scheduling_gates) or bool(self._missing(shape))
+            live.claims_made = len(pod.claim_names)
+            self._make_claims(live)
             nominated = self.cluster.node_index.get(pod.nominated_node_name, NOWHERE)
             if nominated != NOWHERE:
                 self.scheduler.nominate(live, nominated)
             self._waiting.take_up(live, index)
         return live
+
+    def _maturing_at_first(self) -> frozenset[int]:
+        """Indices of pods whose owner's status says that they aren't available yet: the last ones that got Ready."""
+
+        def find() -> frozenset[int]:
+            snapshot, found = self.snapshot, set[int]()
+            owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
+            for owner in owners:
+                count = owner.ready_replicas - owner.available_replicas
+                if owner.min_ready_seconds and count > 0:
+                    own = [i for i in pods_by_owner(self.cluster).get(owner.uid, ()) if snapshot.pods[i].is_ready]
+                    found.update(sorted(own, key=lambda i: -(snapshot.pods[i].ready_at or 0.0))[:count])
+            return frozenset(found)
+
+        return self.cluster.remember("maturing", find)
+
+    def let_mature(self, pod: LivePod) -> None:
+        """A Ready pod isn't available before ``minReadySeconds`` are over."""
+        pod.is_maturing = True
+        self.maturing.append(pod)
 
     def _own(self, pod: LivePod) -> None:
         self.pods.setdefault(pod.owner, []).append(pod)
@@ -314,10 +356,67 @@ class Simulation:
         )
         pod.is_gated = bool(shape.spec.scheduling_gates) or bool(self._missing(shape))
         pod.never_ready = self.never_ready(pod)
+        self._make_claims(pod)
         self._own(pod)
         self.news.append(pod)
         self._waiting.add(pod)
         return pod
+
+    def make_object(self, owner: str, kind: str, namespace: str, name: str, counted: dict[str, int]) -> bool:
+        """Make an object that isn't a pod; whether the API server takes it (`refusals` says why not)."""
+        refusal = self.admission.object_refusal(kind, namespace, name, counted)
+        if refusal:
+            self.refusals[owner] = refusal
+            return False
+        self.refusals.pop(owner, None)
+        self.admission.charge_object(namespace, counted)
+        return True
+
+    # ── claims made from templates ──────────────────────────────────────────────────────────────────────────────────
+    def _make_claims(self, pod: LivePod) -> None:
+        """The ResourceClaims of a pod's templates, which a quota may refuse: the pod then is there and never tried.
+
+        Source: kubernetes `pkg/controller/resourceclaim/controller.go` `handleClaim`.
+        """
+        for counted in self._claims_of(pod)[pod.claims_made :]:
+            refusal = self.admission.object_refusal("ResourceClaim", pod.namespace, pod.name, counted)
+            if refusal:
+                self.claim_refusals[pod.number] = refusal
+                self._without_claims.append(pod)
+                pod.is_gated = True
+                return
+            self.admission.charge_object(pod.namespace, counted)
+            pod.claims_made += 1
+        if self.claim_refusals.pop(pod.number, None):
+            pod.is_gated = bool(pod.shape.spec.scheduling_gates) or bool(self._missing(pod.shape))
+            if not pod.is_gated:
+                self._waiting.let_in(pod)
+
+    def _drop_claims(self, pod: LivePod) -> None:
+        """Claims go with the pod they were made for; pods that had to do without get theirs."""
+        if not pod.claims_made:
+            return
+        for counted in self._claims_of(pod)[: pod.claims_made]:
+            self.admission.charge_object(pod.namespace, counted, -1)
+        waiting, self._without_claims = self._without_claims, []
+        for other in waiting:
+            if not (other.is_gone or other.is_terminating):
+                self._make_claims(other)
+
+    def _claims_of(self, pod: LivePod) -> list[dict[str, int]]:
+        """What each claim made from a template of the pod counts against quotas."""
+        references = pod.shape.spec.resource_claims
+        if not references:
+            return []
+        templates = self.cluster.remember(
+            "claim-usage",
+            lambda: {
+                (one.namespace, one.name): claim_usage(self.snapshot, one.spec)
+                for one in self.snapshot.resource_claim_templates
+            },
+        )
+        wanted = ((pod.namespace, one.resource_claim_template_name or "") for one in references)
+        return [templates[key] for key in wanted if key in templates]
 
     def _shape(self, namespace: str, labels: Labels, spec: PodSpec, selector: LabelSelector | None) -> Shape:
         """The shape of a new pod as admitted; templates are few, so looked up by identity first."""
@@ -352,6 +451,7 @@ class Simulation:
         self.news.append(pod)
         self.pods[pod.owner].remove(pod)
         self.admission.charge(pod.namespace, pod.shape.spec, -1)
+        self._drop_claims(pod)
         if pod.nominated != NOWHERE:
             self._release_nomination(pod)
         if pod.is_bound:
@@ -485,24 +585,61 @@ class Simulation:
 
     @property
     def is_moving(self) -> bool:
-        """Whether waiting changes anything: a pod is starting or terminating."""
-        return bool(self.starting or self.terminating)
+        """Whether waiting changes anything: a pod is starting, terminating, or Ready and not yet available."""
+        return bool(self.starting or self.terminating or self.maturing)
 
     def tick(self) -> None:
-        """Every starting pod becomes Ready, every terminating pod is gone: one request after another, a round each."""
+        """Every starting pod becomes Ready, every terminating pod is gone: one request after another, a round each.
+
+        Then pods become available that were Ready before.
+        """
         self.tick_number += 1
         self.now += 1.0
+        late, mature = self._ripe()
+        for pod in late:
+            self._mature(pod)
         starting, self.starting = self.starting, []
         gone, self.terminating = self.terminating, []
         for pod in starting:
             if not pod.is_terminating and not pod.is_gone:
                 pod.is_ready = pod.is_running = True
                 pod.ready_at = self.now
-                pod.ready_tick = self.tick_number
+                owner = self.controllers.get(pod.owner)
+                if owner is not None and owner.min_ready_seconds:
+                    self.let_mature(pod)
                 self.news.append(pod)
                 self.round()
         for pod in gone:
             self._forget(pod)
+            self.round()
+        for pod in mature:
+            self._mature(pod)
+
+    def _ripe(self) -> tuple[list[LivePod], list[LivePod]]:
+        """Pods that become available in the tick that begins: before anything else in it, and at its end.
+
+        A DaemonSet whose pods all have an old one beside them, which is the one its status counts, learns of it a second
+        late: the recorder's tick is over by then (kubernetes `pkg/controller/daemon/daemon_controller.go` `updatePod`,
+        `updateDaemonSetStatus`).
+        """
+        ripe = [p for p in self.maturing if p.is_maturing and not (p.is_terminating or p.is_gone)]
+        late = [p for p in ripe if p.is_overdue]
+        mature = [p for p in ripe if not p.is_overdue]
+        in_time = {p.owner for p in mature if not self._has_surged(p)}
+        for pod in mature:
+            pod.is_overdue = self._has_surged(pod) and pod.owner not in in_time
+        self.maturing = [p for p in mature if p.is_overdue]
+        return late, [p for p in mature if not p.is_overdue]
+
+    def _has_surged(self, pod: LivePod) -> bool:
+        """Whether a pod of its owner's, one a node, is beside it."""
+        beside = (p for p in self.pods_on(pod.node) if p.owner == pod.owner and p is not pod)
+        return kind_in(pod.owner).is_per_node and any(not p.is_terminating for p in beside)
+
+    def _mature(self, pod: LivePod) -> None:
+        pod.is_maturing = False
+        if not (pod.is_terminating or pod.is_gone):
+            self.news.append(pod)
             self.round()
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -19,10 +19,11 @@ DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the work
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodTimes:
-    """Seconds a pod takes to become available, and to be gone; `source` says where the first comes from."""
+    """Seconds a pod takes to become Ready, then available, and to be gone; `source` says where the first comes from."""
 
     startup_seconds: float
     termination_seconds: float
+    min_ready_seconds: float = 0.0
     source: str
 
 
@@ -32,14 +33,17 @@ def learn_pod_times(
     """How long a workload's new pods take; `pods` are those it has now."""
     grace = float(workload.template.spec.termination_grace_period_seconds)
     ends = termination_seconds if termination_seconds is not None else grace
-    if startup_seconds is not None:
-        return PodTimes(startup_seconds=startup_seconds, termination_seconds=ends, source="given")
-    learnt = learn_start(pods)
     wait = float(workload.min_ready_seconds)
+    if startup_seconds is not None:
+        return PodTimes(
+            startup_seconds=startup_seconds, termination_seconds=ends, min_ready_seconds=wait, source="given"
+        )
+    learnt = learn_start(pods)
     if learnt is None:
-        return PodTimes(startup_seconds=DEFAULT_STARTUP_SECONDS + wait, termination_seconds=ends, source="default")
-    source = f"learnt from {count(learnt.pods, 'pod')}"
-    return PodTimes(startup_seconds=learnt.seconds + wait, termination_seconds=ends, source=source)
+        startup, source = DEFAULT_STARTUP_SECONDS, "default"
+    else:
+        startup, source = learnt.seconds, f"learnt from {count(learnt.pods, 'pod')}"
+    return PodTimes(startup_seconds=startup, termination_seconds=ends, min_ready_seconds=wait, source=source)
 
 
 def seconds_of(pauses: Sequence[tuple[bool, bool]], pod_times: PodTimes) -> float:
@@ -53,7 +57,7 @@ def seconds_of(pauses: Sequence[tuple[bool, bool]], pod_times: PodTimes) -> floa
 def seconds_at(moments: Sequence[Moment], pod_times: PodTimes) -> list[float]:
     """Estimated seconds since the change for every moment; the one before the change is 0.
 
-    A tick lasts as long as the slowest of what goes on in it: starting pods, terminating pods.
+    A tick lasts as long as the slowest of what goes on in it: pods that start, become available, terminate.
     """
     times: list[float] = []
     elapsed = 0.0
@@ -64,6 +68,8 @@ def seconds_at(moments: Sequence[Moment], pod_times: PodTimes) -> list[float]:
                 waits.append(pod_times.startup_seconds)
             if previous.terminating:
                 waits.append(pod_times.termination_seconds)
+            if previous.maturing:
+                waits.append(pod_times.min_ready_seconds)
             elapsed += max(waits) if len(waits) > 1 else pod_times.startup_seconds
         times.append(elapsed)
     return times

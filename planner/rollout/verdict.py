@@ -151,7 +151,7 @@ def _why(run: Run, revision: Revision) -> Explanation:
 
 
 def _refusal(run: Run, key: str) -> Refusal | None:
-    return next((run.refusals[owner] for owner in run.owners[key] if owner in run.refusals), None)
+    return next((run.refusals[owner] for owner in (*run.owners[key], key) if owner in run.refusals), None)
 
 
 def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
@@ -172,13 +172,13 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
             quota_message=Text(refusal.message),
         )
     used = listing(
-        [f"{roughly(u, k)} of {roughly(h, k)} {k} are used, a pod asks for {roughly(a, k)}"
+        [f"{roughly(u, k)} of {roughly(h, k)} {k} are used, a new {refusal.what} asks for {roughly(a, k)}"
          for k, a, u, h in refusal.over]
     )  # fmt: skip
     old = sum(1 for p in run.pods[revision.after.key] if not p.is_new and not p.is_terminating)
     edges: tuple[WaitForEdge, ...] = ()
     keeps = ""
-    if old and revision.has_new_template:
+    if old and revision.has_new_template and refusal.what == "pod":
         controller = f"{revision.after.kind} {revision.after.name}"
         keeps = "; the old pods count too, and are kept until new ones are Ready"
         edges = (
@@ -189,7 +189,7 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
         )
     return Explanation(
         reason=Reason.QUOTA,
-        sentence=Text(f"stuck: {name} refuses a new pod: {used}{keeps}"),
+        sentence=Text(f"stuck: {name} refuses a new {refusal.what}: {used}{keeps}"),
         wait_for=edges,
         quota_message=Text(refusal.message),
     )
@@ -219,6 +219,9 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     pod = waiting[0]
     shape, state = pod.shape, run.simulation.state
     message = pod.message or ""
+    refused = run.simulation.claim_refusals.get(pod.number)
+    if refused is not None:
+        return _refused(run, revision, refused)
     if pod.is_gated:
         return _gated(run, pod)
     if shape.blocked:

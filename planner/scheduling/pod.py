@@ -71,7 +71,9 @@ class LivePod:
     revision: str = ""
     devices: tuple[int, ...] = ()
     is_gated: bool = False  # never tried: scheduling gates, or a claim that isn't there
-    ready_tick: int = 0
+    is_maturing: bool = False  # Ready, and not yet for its workload's minReadySeconds
+    claims_made: int = 0  # ResourceClaims made for it from templates
+    is_overdue: bool = False  # it has been, and its controller hasn't looked yet
     refused_by: frozenset[int] = frozenset()  # filters that refused it at its last attempt (`filters.Fails`)
     seen_events: int = -1  # how much of the simulation's events its last attempt had seen; −1: to be tried anew
     failed_tick: int = -1_000  # tick of its last failed attempt
@@ -89,6 +91,11 @@ class LivePod:
     @property
     def is_bound(self) -> bool:
         return self.node != NOWHERE
+
+    @property
+    def is_available(self) -> bool:
+        """`IsPodAvailable`: Ready for minReadySeconds (kubernetes `pkg/api/v1/pod/util.go`)."""
+        return self.is_ready and not self.is_maturing
 
     @property
     def priority(self) -> int:
