@@ -18,7 +18,6 @@ from planner.kubernetes.selectors import is_empty, labels_match
 from planner.kubernetes.shares import scaled_value
 
 MORE_THAN_ONE = "the pod has more than one PodDisruptionBudget, which eviction does not support"
-_WITHOUT_SCALE = (Scale.NODES, Scale.PARALLELISM)  # no scale subresource: the controller gives up on such kinds
 
 Scales = Mapping[str, tuple[str, int]]
 """Key of a pod's controller → (key of the controller whose scale counts, its scale)."""
@@ -45,7 +44,7 @@ class BudgetStatus:
     @property
     def is_known(self) -> bool:
         """False where the snapshot doesn't tell the scale that the API server knows."""
-        return not self.unscaled or kind_in(self.unscaled).scale in _WITHOUT_SCALE
+        return not self.unscaled or without_scale(self.unscaled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +73,11 @@ def spares(selector: LabelSelector | None, labels: Labels) -> bool:
 
 
 # ── how many ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def without_scale(controller: str) -> bool:
+    """Whether a controller is of a kind without a scale subresource: the disruption controller gives up on its pods."""
+    return kind_in(controller).scale in (Scale.NODES, Scale.PARALLELISM)
+
+
 def scales(snapshot: Snapshot) -> dict[str, tuple[str, int]]:
     """What the controller's finders give: a Deployment's replicas for the pods of its ReplicaSets."""
     found = {w.key: (w.key, w.replicas) for w in snapshot.workloads if w.traits.has_replicas}

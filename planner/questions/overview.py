@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from planner.rollout.answers import (
     Reason,
     Verdict,
 )
+from planner.rollout.budget import allowed
 from planner.rollout.certain import certain_course
 from planner.rollout.run import Revision, simulate
 from planner.rollout.surroundings import surroundings
@@ -66,10 +67,10 @@ class ClusterOverview:
     digest: str
 
 
-def overview(snapshot: Snapshot) -> ClusterOverview:
+def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) -> ClusterOverview:
     """Every workload's own rollout, were its template changed now; GPUs by model."""
     cluster = compiled(snapshot)
-    answers = _Answers(cluster)
+    answers = _Answers(cluster, is_wanted)
     lines = tuple(
         _overview_line(cluster, workload, answers.of(workload))
         for workload in snapshot.workloads
@@ -111,8 +112,8 @@ class _Answer:
 class _Answers:
     """Each workload's own rollout; those that are alike have one answer."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, cluster: Cluster, is_wanted: Callable[[], bool] | None) -> None:
+        self._cluster, self._is_wanted = cluster, is_wanted
         self._known: dict[Hashable, _Answer] = {}
 
     def of(self, workload: Workload) -> _Answer:
@@ -120,7 +121,8 @@ class _Answers:
         known = self._known.get(key) if key is not None else None
         if known is not None:
             return known
-        answer = own_rollout(self._cluster, workload)
+        with allowed(self._is_wanted):  # each is a question of its own
+            answer = own_rollout(self._cluster, workload)
         if key is not None and workload.namespace not in answer.sentence:  # it may speak of the others' too
             self._known[key] = answer
         return answer
@@ -137,7 +139,7 @@ def own_rollout(cluster: Cluster, workload: Workload) -> _Answer:
         run = simulate(cluster, [revision])
         if not run.done[workload.key]:
             why = explain(run, revision)
-            return _Answer(verdict=Verdict.STUCK, reason=why.reason, sentence=str(why.sentence))
+            return _Answer(verdict=run.verdict(workload.key), reason=why.reason, sentence=str(why.sentence))
         unknown = unknowns(run, revision)
         if unknown:
             return _Answer(

@@ -26,6 +26,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.rollout.admission import Admission, Refusal, claim_usage
+from planner.rollout.budget import current
 from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
 from planner.rollout.queue import SchedulingQueue, Waiter, resting
 from planner.rollout.queueing_hints import Event
@@ -42,6 +43,7 @@ from planner.vocabulary import POD_DELETION_COST, is_extended_resource
 _ROUND_MS = 6.0  # one request
 QUIET_MS = 900.0  # nothing done for so long: a quiet moment
 STUCK_MS = 5_400.0  # nothing to wait for, and nothing done for so much longer: stuck
+_POD_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS = 30, 60, 80  # of work (`planner.rollout.budget`), as measured
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
 
 
@@ -113,6 +115,8 @@ class Simulation:
         is_thorough: bool = False,
     ) -> None:
         self.cluster = cluster
+        self.budget = current()
+        self.work = 0  # units spent on this run
         self.snapshot: Snapshot = cluster.snapshot
         self.state = State(cluster)
         self.random = Random(seed)
@@ -341,6 +345,7 @@ class Simulation:
             return None
         self.refusals.pop(owner, None)
         self.admission.charge(namespace, shape.spec)
+        self._spend(_POD_UNITS)
         self._made += 1
         pod = LivePod(
             shape=shape,
@@ -497,6 +502,7 @@ class Simulation:
         return did_something
 
     def _try(self, pod: LivePod) -> bool:
+        self._spend(_ATTEMPT_UNITS + len(pod.shape.candidates) // 20)
         attempt = self._waiting.attempt(pod)
         if attempt.node != NOWHERE:
             self._bind(pod, attempt.node)
@@ -547,6 +553,10 @@ class Simulation:
                 self.controllers.setdefault(controller.key, controller)
         return did_something
 
+    def _spend(self, units: int) -> None:
+        self.work += units
+        self.budget.spend(units)
+
     # ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def round(self) -> bool:
         """About the time of one request; whether anything was done.
@@ -556,6 +566,7 @@ class Simulation:
         others wrote in earlier rounds: that is how pods of several rollouts come to be made in turns.
         """
         self.clock_ms += _ROUND_MS
+        self._spend(_ROUND_UNITS + sum(len(self.pods.get(key, ())) for key in self.controllers) // 4)
         busy = self.schedule()
         done: set[str] = set()
         while waiting := [c for key, c in self.controllers.items() if key not in done]:

@@ -17,6 +17,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
+from planner.rollout.budget import TOO_LARGE
 from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.queue import Waiter
@@ -95,6 +96,9 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
 
 def explain(run: Run, revision: Revision) -> Explanation:
     """Why `revision`'s rollout did not complete in `run`."""
+    if run.is_cut:
+        sentence = Text(f"not known: {TOO_LARGE} ({count(run.ticks, 'step')} of it were played)")
+        return Explanation(reason=Reason.UNKNOWN, sentence=sentence)
     why = _why(run, revision)
     more = placed_words(run, revision)
     return replace(why, sentence=Text(f"{why.sentence}; {more}")) if more else why
