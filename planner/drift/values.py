@@ -13,10 +13,11 @@ from planner.drift.model import (
     Cell,
     Row,
 )
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Container, Probe, Workload
 from planner.restarts.population import image_repository
-from planner.vocabulary import CPU, MEMORY, is_gpu_resource
+from planner.vocabulary import CPU, MEMORY
 from planner.words import measured_bytes, ratio, written
 
 _WORKLOAD_ASPECTS = (

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Amounts, Container, FrozenMap, HostPort, PodSpec
-from planner.vocabulary import CPU, MEMORY, is_gpu_resource
+from planner.vocabulary import CPU, MEMORY
 
 DEFAULT_MILLICPU_REQUEST = 100
 DEFAULT_MEMORY_REQUEST_BYTES = 200 * 1024 * 1024

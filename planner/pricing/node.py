@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.kubernetes.nodes import node_pool, physical_gpus, provisioning_model
+from planner.kubernetes import nodes
+from planner.kubernetes.nodes import gpu_model, node_pool, physical_gpus, provisioning_model
 from planner.kubernetes.records import Node
 from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
 from planner.pricing.model import NodePrice, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.strategy_cost import SpareTerms
 from planner.vocabulary import (
-    ACCELERATOR_LABELS,
     AKS_AGENT_POOL,
     CPU,
     EKS_NODE_GROUP,
@@ -22,7 +22,6 @@ from planner.vocabulary import (
     INSTANCE_TYPE,
     MEMORY,
     REGION,
-    ZONE,
 )
 from planner.words import Text
 
@@ -36,12 +35,6 @@ _CLOUDS: Final = {
     "openstack": "OpenStack",
     "digitalocean": "DigitalOcean",
 }
-
-
-def read_region(node: Node) -> str:
-    """The region label, or the zone label without its last part (``asia-northeast3-b``); "" where neither is set."""
-    region = node.labels.get(REGION, "")
-    return str(region or node.labels.get(ZONE, "").rpartition("-")[0])
 
 
 def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = None) -> NodePrice:
@@ -64,8 +57,8 @@ def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = 
 
 
 def _price(book: PriceBook, node: Node, provisioning: Provisioning) -> Price:
-    machine_type = node.labels.get(INSTANCE_TYPE, "")
-    region = read_region(node)
+    machine_type = nodes.machine_type(node)
+    region = nodes.region(node)
 
     def refuse(reason: PriceReason, why: str) -> Price:
         return Price(
@@ -96,7 +89,7 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning) -> Price:
     mismatch = _mismatch(book, node, machine_type, region)
     if mismatch:
         return refuse(PriceReason.CAPACITY_MISMATCH, mismatch)
-    model = next((node.labels[label] for label in ACCELERATOR_LABELS if label in node.labels), "")
+    model = gpu_model(node)
     count = physical_gpus(node)
     if count is None and machine_type.startswith(("n1-", "custom-")):
         return refuse(

@@ -10,7 +10,14 @@ from typing import Any
 
 from planner.errors import InputError
 from planner.kubernetes.budgets import protection
-from planner.kubernetes.nodes import ARRIVAL_SOURCE, arrival_seconds, node_pool, physical_gpus, provisioning_model
+from planner.kubernetes.nodes import (
+    ARRIVAL_SOURCE,
+    arrival_seconds,
+    machine_type,
+    node_pool,
+    physical_gpus,
+    provisioning_model,
+)
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
@@ -23,7 +30,7 @@ from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
 from planner.spot.suitability import Suitability, check_workload, guess_work, pods_of
 from planner.spot.windows import window_of
-from planner.vocabulary import CPU, INSTANCE_TYPE, MEMORY, SYSTEM_NAMESPACES, ZONE
+from planner.vocabulary import CPU, MEMORY, SYSTEM_NAMESPACES, ZONE
 from planner.words import count
 
 
@@ -162,7 +169,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         work_source=why,
         capacity=Capacity.PREEMPTIBLE if bought is Provisioning.PREEMPTIBLE else Capacity.SPOT,
         node_pool=node_pool(node),
-        machine_type=node.labels.get(INSTANCE_TYPE, ""),
+        machine_type=machine_type(node),
         bought_as=bought.value,
         as_of=as_of,
         problem=problem,

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.kubernetes.nodes import physical_gpus, provisioning_model
+from planner.kubernetes.nodes import physical_gpus, provisioning_model, region
 from planner.pricing.model import PartKind, PriceReason, Provisioning
-from planner.pricing.node import price_node, read_region, spare_terms
+from planner.pricing.node import price_node, spare_terms
 from planner.sources.prices import embedded_book
 from planner.vocabulary import (
     AKS_AGENT_POOL,
@@ -57,9 +57,9 @@ def test_labels_tell_how_a_node_was_bought(labels: dict[str, str], expected: Pro
 
 
 def test_the_region_is_read_from_the_zone_if_need_be() -> None:
-    assert read_region(make_node(labels={ZONE: f"{SEOUL}-b"})) == SEOUL
-    assert read_region(make_node(region="", labels={ZONE: f"{SEOUL}-b"})) == SEOUL
-    assert read_region(make_node(region="")) == ""
+    assert region(make_node(labels={ZONE: f"{SEOUL}-b"})) == SEOUL
+    assert region(make_node(region="", labels={ZONE: f"{SEOUL}-b"})) == SEOUL
+    assert region(make_node(region="")) == ""
 
 
 @pytest.mark.parametrize(
