@@ -10,7 +10,7 @@ import click
 from planner.capacity.changes import FORMS, parse_changes
 from planner.capacity.headroom import Fit
 from planner.cli.cluster import read_cluster
-from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
+from planner.inventory.pool_limits import parse_typed_limits
 from planner.questions import capacity as plan_capacity
 from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
 from planner.questions.documents import capacity_document, fit_rows
@@ -60,9 +60,8 @@ def command(
     --what-if the changed cluster stands beside today's; exit status 2 where a change doesn't get through, else 0.
     """
     snapshot = read_cluster(cluster)
-    known: tuple[PoolLimits, ...] = tuple(one for name in pool_files for one in node_pools.read(name))
-    known += gcloud.read_live(gke) if gke else ()
-    known += parse_typed_limits(limits)
+    given = tuple(one for name in pool_files for one in node_pools.read(name)) + (gcloud.read_live(gke) if gke else ())
+    known = node_pools.stated(snapshot, given) + parse_typed_limits(limits)
     answer = plan_capacity.capacity(snapshot, known)
     typed = [plan_capacity.shape(snapshot, text) for text in shapes]
     changed = None
