@@ -7,9 +7,9 @@ from collections import Counter
 import streamlit as st
 
 from planner.figures import gpu_bars
-from planner.questions.overview import ClusterOverview, WorkloadOverview
+from planner.questions.overview import ClusterOverview, WorkloadOverview, by_trouble
 from planner.rollout.answers import Verdict
-from planner.ui import charts, rollout_inputs, tables, verdict, words
+from planner.ui import charts, tables, verdict, words
 from planner.vocabulary import NVIDIA_GPU
 
 _SHOWN = 6  # workloads in trouble that are told one by one; the table has all
@@ -17,7 +17,7 @@ _SHOWN = 6  # workloads in trouble that are told one by one; the table has all
 
 def trouble(overview: ClusterOverview) -> list[WorkloadOverview]:
     """Workloads that could not be rolled out now, those with most at stake first."""
-    lines = rollout_inputs.by_trouble(overview.workloads)
+    lines = by_trouble(overview.workloads)
     return [line for line in lines if line.verdict is not Verdict.COMPLETES]
 
 
@@ -99,6 +99,6 @@ def table(overview: ClusterOverview) -> None:
             "node pools": ", ".join(line.node_pools),
             "why": line.sentence,
         }
-        for line in rollout_inputs.by_trouble(overview.workloads)
+        for line in by_trouble(overview.workloads)
     ]
     tables.show(rows, alt=f"Every workload's own rollout. {overview.sentence}", empty="No workload in this snapshot.")
