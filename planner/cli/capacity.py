@@ -11,10 +11,10 @@ from planner.capacity.headroom import Fit
 from planner.cli import options, output
 from planner.cli.cluster import read_cluster
 from planner.cli.given import pool_limits, pool_options
-from planner.quantity import format_roughly
 from planner.questions.capacity import QUESTION, CapacityAnswer, CapacitySettings, answer
 from planner.questions.question import Given
 from planner.tables import Row, Rows, as_text
+from planner.words import roughly
 
 
 @click.command("capacity")
@@ -55,10 +55,10 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
         [
             {
                 "resource": line.resource,
-                "allocatable": format_roughly(line.allocatable, line.resource),
-                "requested": format_roughly(line.requested, line.resource),
-                "free": format_roughly(line.free, line.resource),
-                "waited for": format_roughly(line.pending, line.resource),
+                "allocatable": roughly(line.allocatable, line.resource),
+                "requested": roughly(line.requested, line.resource),
+                "free": roughly(line.free, line.resource),
+                "waited for": roughly(line.pending, line.resource),
             }
             for line in answer.resources
         ]
@@ -97,7 +97,7 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
 
 def _fit_row(one: Fit) -> Row:
     number = f"{one.count:,}" + ("+" if one.is_at_least else "")
-    stops = ", ".join(f"{n} {reason}" for n, reason in one.obstacles[:2])
+    stops = ", ".join(map(str, one.obstacles[:2]))
     if one.quota_limit is not None and one.quota_limit < one.count:
         stops += f"; quota {one.quota} lets in {one.quota_limit}"
     return {"shape": one.shape, "more": number, "then": stops}

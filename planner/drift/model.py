@@ -8,6 +8,7 @@ from enum import StrEnum
 from planner.errors import InputError
 from planner.memory.suggestion import Suggestion
 from planner.settings import setting
+from planner.words import Text
 
 APP_NAME = "app.kubernetes.io/name"
 APP_COMPONENT = "app.kubernetes.io/component"
@@ -144,7 +145,7 @@ class Explanation:
 
     environment: str
     workload: str
-    sentence: str
+    sentence: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +168,7 @@ class ServiceDrift:
     explanations: tuple[Explanation, ...]
     suggestions: tuple[EnvironmentSuggestion, ...]
     restarts: tuple[int, ...]  # in the same order as environments
-    sentence: str
+    sentence: Text
 
     @property
     def differences(self) -> tuple[Row, ...]:
@@ -183,4 +184,4 @@ class DriftReport:
     environments: tuple[str, ...]
     unmatched: int  # workloads that live in one environment only
     ambiguous: tuple[str, ...]  # sentences about workloads the rule could not tell apart
-    sentence: str
+    sentence: Text

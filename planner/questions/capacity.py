@@ -24,6 +24,7 @@ from planner.scheduling.cluster import Cluster
 from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from planner.words import plural
 
 _SHOWN_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
@@ -163,7 +164,7 @@ def _sentence(gpus: tuple[GpuModelLine, ...], standard: tuple[Fit, ...], broken:
         return "the cluster has no GPUs"
     fitting = [f"{one.count:,} more pods of {_gpus(one, broken)} GPU" for one in standard if one.count]
     none = " or ".join(str(_gpus(one, broken)) for one in standard if not one.count)
-    words = f"{free:,} of {total:,} GPUs {'is' if free == 1 else 'are'} free"
+    words = f"{free:,} of {total:,} GPUs {plural(free, 'is', 'are')} free"
     if fitting:
         return f"{words}: room for {' or '.join(fitting)}" + (f", and for none of {none}" if none else "")
     return f"{words}; not one more pod of 1 GPU with its usual CPU and memory fits"

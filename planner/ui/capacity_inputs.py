@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner import words
 from planner.capacity.changes import FORMS, Change, ChangeKind, parse_change, parse_changes, text_of
 from planner.capacity.node_pools import NodePool
 from planner.errors import HeadroomError, InputError
@@ -18,7 +19,7 @@ from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.what_if import WhatIfSettings
 from planner.sources import demo, node_pools
-from planner.ui import errors, session, words
+from planner.ui import errors, session
 from planner.ui.asked import Asked
 
 _GIVEN = "_pool_limits"  # limits read from files uploaded for a cluster: (its digest, limits)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner import words
 from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, MatchBy, ServiceDrift
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.questions.drift import DriftSettings
 from planner.sources import kubectl
-from planner.ui import errors, link, words
+from planner.ui import errors, link
 from planner.ui.asked import Asked
 
 _OTHERS, _HANDLED = "_other_clusters", "_other_clusters_handled"

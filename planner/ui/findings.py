@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner import words
 from planner.inventory import checks
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, summary
 from planner.questions.question import Given
-from planner.ui import cache, session, tables, words
+from planner.ui import cache, session, tables
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
 _SECONDS_KEPT = 600  # an answer counts the snapshot's age in such steps, so that it can be kept

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from planner import words
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.strategy_cost import SpareTerms
@@ -23,7 +24,7 @@ from planner.questions.strategy_costs import (
     StrategyPrice,
 )
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
-from planner.ui import cache, errors, link, tables, verdict, words
+from planner.ui import cache, errors, link, tables, verdict
 from planner.ui.asked import Asked
 
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
