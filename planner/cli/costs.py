@@ -15,8 +15,8 @@ from planner.pricing.cluster import ClusterCost
 from planner.pricing.model import PriceBook
 from planner.questions.costs import QUESTION, CostsSettings, answer
 from planner.questions.question import Given
-from planner.spot.economics import usd
 from planner.tables import as_text
+from planner.words import usd
 
 
 @click.command("costs")

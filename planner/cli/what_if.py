@@ -49,7 +49,7 @@ def _print(found: WhatIfAnswer) -> None:
         click.echo(f"  {'✓' if step.is_done else '✗'} {step.sentence}")
         for held in step.drain.held_back[:10] if step.drain else ():
             click.echo(f"      {held.pod} on {held.node}: {held.why}")
-        for one in step.drain.homeless[:10] if step.drain else ():
+        for one in step.drain.unplaced[:10] if step.drain else ():
             click.echo(f"      {one.count} of {one.workload} wait ({one.before} did before): {one.message}")
     _table([{"": name, "today": before, "then": after} for name, before, after in _beside(found)])
     for change in found.verdicts:

@@ -220,7 +220,7 @@ def rows_of(fits: Sequence[Fit]) -> list[Row]:
             "fits": one.count,
             "at_least": one.is_at_least,
             "quota_lets_in": one.quota_limit,
-            "stops": "; ".join(f"{number} nodes {reason}" for number, reason in one.obstacles),
+            "stops": "; ".join(map(str, one.obstacles)),
             "where": "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),
         }
         for one in fits

@@ -15,7 +15,7 @@ from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.memory import risks
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.tables import Row
-from planner.words import count
+from planner.words import Text, count
 
 # Each room that finds something adds its function: snapshot → findings.
 SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (
@@ -38,7 +38,7 @@ class FindingsSettings:
 class FindingsAnswer:
     """All findings, the gravest first."""
 
-    sentence: str
+    sentence: Text
     findings: tuple[Finding, ...]
 
 
@@ -50,11 +50,11 @@ def answer(snapshot: Snapshot, _settings: FindingsSettings, given: Given = NOTHI
     return FindingsAnswer(sentence=summary(found), findings=found)
 
 
-def summary(findings: Sequence[Finding]) -> str:
+def summary(findings: Sequence[Finding]) -> Text:
     """``2 errors, 5 warnings, 1 note``."""
     counts = Counter(finding.severity for finding in findings)
     said = [count(counts[severity], word) for severity, word in WORD.items() if counts[severity]]
-    return ", ".join(said) or "Nothing found"
+    return Text(", ".join(said) or "Nothing found")
 
 
 def facts(answer: FindingsAnswer) -> Iterator[Fact]:

@@ -22,6 +22,7 @@ from planner.rollout.answers import Verdict
 from planner.spot.assumptions import Life
 from planner.tables import Row, Rows
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY
+from planner.words import Text
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -172,4 +173,6 @@ def plain(value: Any) -> Any:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, Text):
+        return str(value)
     raise NotImplementedError(f"{type(value).__name__} has no place in a document")

@@ -27,7 +27,7 @@ from planner.spot.suitability import Fitness, Suitability, check_workload, guess
 from planner.spot.windows import window_of
 from planner.tables import Row
 from planner.vocabulary import CPU, INSTANCE_TYPE, MEMORY, ZONE
-from planner.words import count
+from planner.words import Text, count, duration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ class SavingsDetail:
 class SavingsAnswer:
     """Every workload in a line, or one with its detail."""
 
-    sentence: str
+    sentence: Text
     lines: tuple[SavingsLine, ...]
     detail: SavingsDetail | None = None
 
@@ -419,7 +419,7 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
             lines.append(_line(fitness, derived, assumptions, savings(assumptions, simulate(assumptions))))
     saving = sum((line.saved_usd or 0) > 0 for line in lines)
     said = f"{count(saving, 'workload')} of {len(lines)} would save something on spot in the median month"
-    return SavingsAnswer(sentence=said, lines=tuple(lines))
+    return SavingsAnswer(sentence=Text(said), lines=tuple(lines))
 
 
 def values_of(settings: SpotSettings, given: Given) -> dict[str, Any]:
@@ -511,7 +511,13 @@ def figure_rows(answer: SavingsAnswer) -> list[Row]:
     money, times = "USD a month", "a month"
     figures = [("step", step.name, step.usd, money, step.what) for step in saved.steps]
     figures += [
-        ("mix", f"{one.spot_nodes} spot", one.net_usd, money, f"{one.shortfall_hours:.3f} h a month with too few nodes")
+        (
+            "mix",
+            f"{one.spot_nodes} spot",
+            one.net_usd,
+            money,
+            f"{duration(one.shortfall_hours * 3_600)} a month with too few nodes",
+        )
         for one in mixed.points
     ]
     figures.append(("result", "saved", saved.saved_usd, money, "on demand less net"))

@@ -20,7 +20,7 @@ from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
 from planner.tables import Row
 from planner.vocabulary import is_gpu_resource
-from planner.words import count
+from planner.words import Text, count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class NodeSeats:
 class SeatsAnswer:
     """Nodes with GPUs, by pool and name."""
 
-    sentence: str
+    sentence: Text
     nodes: tuple[NodeSeats, ...]
 
 
@@ -114,7 +114,7 @@ def answer(snapshot: Snapshot, _settings: SeatsSettings, _given: Given = NOTHING
     total, free = sum(len(node.seats) for node in nodes), sum(map(free_seats, nodes))
     hole = max((free_seats(node) for node in nodes if not node.is_cordoned), default=0)
     said = f"{free:,} of {count(total, 'GPU')} on {count(len(nodes), 'node')} are free; at most {hole} on one node"
-    return SeatsAnswer(sentence=said if total else "no node has GPUs", nodes=nodes)
+    return SeatsAnswer(sentence=Text(said if total else "no node has GPUs"), nodes=nodes)
 
 
 def facts(answer: SeatsAnswer) -> Iterator[Fact]:

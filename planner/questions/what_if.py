@@ -25,6 +25,7 @@ from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import Verdict
 from planner.settings import setting, settings_within
 from planner.tables import Row
+from planner.words import count
 
 _FORMS: Final = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
 
@@ -162,13 +163,13 @@ def _what_if_sentence(answer: WhatIfAnswer) -> str:
     failed = [step for step in answer.steps if not step.is_done]
     if not answer.steps:
         return "nothing is changed"
-    parts = [step.sentence for step in (failed or answer.steps[:1])]
+    parts = [str(step.sentence) for step in (failed or answer.steps[:1])]
     worse = sum(one.after is not Verdict.COMPLETES for one in answer.verdicts)
     better = len(answer.verdicts) - worse
     if worse:
-        parts.append(f"{worse} {'rollout that completes' if worse == 1 else 'rollouts that complete'} today would not")
+        parts.append(f"{count(worse, 'rollout that completes', 'rollouts that complete')} today would not")
     if better:
-        parts.append(f"{better} {'rollout that is' if better == 1 else 'rollouts that are'} stuck today would complete")
+        parts.append(f"{count(better, 'rollout that is', 'rollouts that are')} stuck today would complete")
     return "; ".join(parts)
 
 

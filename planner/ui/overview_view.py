@@ -40,7 +40,7 @@ def story(overview: ClusterOverview) -> None:
         )  # fmt: skip
 
 
-def figures(overview: ClusterOverview, findings: str) -> None:
+def figures(overview: ClusterOverview, findings: words.Text) -> None:
     """The key figures."""
     gpus, free = sum(line.allocatable for line in overview.gpus), sum(line.free for line in overview.gpus)
     counts = Counter(line.verdict for line in overview.workloads)

@@ -17,9 +17,10 @@ from planner.cli.prices import PRICES_FORMAT
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.listing import WAYS
 from planner.questions import INDEX, question_called
+from planner.words import Text
 
 FOLDER = Path("docs/schemas")
-_PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+_PLAIN = {str: "string", Text: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
