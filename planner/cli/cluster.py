@@ -6,6 +6,7 @@ from typing import BinaryIO
 
 import click
 
+from planner.errors import InputError
 from planner.inventory import account
 from planner.kubernetes.records import Severity, Snapshot
 from planner.sources import cluster as source
@@ -28,6 +29,20 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
         if lacking := account.missing_sentence(snapshot):
             click.echo(f"headroom: {lacking}", err=True)
     return snapshot
+
+
+def one_reader_of_stdin(*places: str) -> None:
+    """Refuse two places that both mean standard input: the second would find it read.
+
+    Raises
+    ------
+    InputError
+        When more than one of `places` is ``-``.
+    """
+    wanted = [place for given in places for place in given.split(",") if place == "-"]
+    if len(wanted) > 1:
+        mend = "Write one of them to a file, and name that"
+        raise InputError("two inputs can't both be read from it", where="standard input", mend=mend)
 
 
 def unpacked_limit_bytes() -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from planner.cli import options, output
-from planner.cli.cluster import read_cluster
+from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
 from planner.cli.overview import answer_overview
 from planner.errors import ChangeError, InputError
@@ -27,7 +27,8 @@ from planner.words import duration, usd
 @click.command("rollout")
 @click.argument("cluster")
 @options.asked(RolloutSettings)
-@click.option("--patch", "patch_file", metavar="FILE", help='Strategic merge patch, JSON or YAML: a file, or "-".')
+@click.option("--patch", "patch_file", metavar="FILE",
+              help='Strategic merge patch, JSON or YAML: a file, "-", or the JSON itself as for kubectl patch -p.')  # fmt: skip
 @click.option(
     "--filename", "-f", "manifest_files", multiple=True, metavar="FILE", help="Manifest as for kubectl apply -f."
 )
@@ -57,10 +58,11 @@ def command(
     Prints the verdict and exits 0 (completes), 2 (stuck), 3 (needs growth) or 4 (not known). Without --workload or
     --filename it lists every workload's own rollout, as headroom overview does.
     """
+    one_reader_of_stdin(cluster, *manifest_files, patch_file or "")
     snapshot = read_cluster(cluster)
     if not asked["workload"] and not manifest_files:
         return answer_overview(snapshot, "", output_format, ())
-    more: dict[str, Any] = {"patch": _read(patch_file)} if patch_file else {}
+    more: dict[str, Any] = {"patch": _patch(patch_file)} if patch_file else {}
     more |= {"manifest": "\n---\n".join(_read(name) for name in manifest_files)}
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
     settings = options.read(RolloutSettings, asked, **more)
@@ -79,6 +81,11 @@ def command(
 
     output.show(output_format, QUESTION, snapshot, settings, result, text=text, rows=rows, also=also)
     return QUESTION.exit_status(snapshot, result)
+
+
+def _patch(given: str) -> str:
+    """A patch as ``kubectl patch -p`` takes it, or the file it is in."""
+    return given if given.lstrip()[:1] in ("{", "[") else _read(given)
 
 
 def _read(name: str) -> str:

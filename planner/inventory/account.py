@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from planner import words
+from planner.inventory.checks import needed_kinds
 from planner.inventory.shapes import resource_of
-from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET, WORKLOADS
-from planner.kubernetes.records import Presence, Snapshot
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
+from planner.kubernetes.records import Presence, Severity, Snapshot
 
 _WORKLOADS: Final = tuple(kind.name for kind in WORKLOADS)
-
-COSTS: Final[dict[str, str]] = {
-    NODE.name: "where pods fit isn't known, so no verdict is",
-    POD.name: "how full the nodes are isn't known, so no verdict is",
-    REPLICA_SET.name: f"the revisions of a {DEPLOYMENT.name} are told from its pods, as far as they tell them",
-    "PersistentVolumeClaim": "where pods with such volumes may go isn't known",
-    "PersistentVolume": "where pods with bound volumes may go isn't known",
-    "PodDisruptionBudget": "answered as if nothing forbade an eviction",
-    "PriorityClass": "priorities are known of running pods only",
-    "ResourceQuota": "answered as if there were none",
-    "LimitRange": "answered as if there were none",
-}
-"""Kind → what answers lack without it. Of other kinds nothing is lost that an answer needs everywhere."""
-
-_DECISIVE: Final = frozenset({NODE.name, POD.name, REPLICA_SET.name, "PersistentVolumeClaim", "PersistentVolume"})
 
 SNAPSHOT_KINDS: Final = (
     NODE.name, "Namespace", POD.name, *_WORKLOADS[:1], REPLICA_SET.name, *_WORKLOADS[1:], "PodDisruptionBudget",
@@ -34,31 +20,19 @@ SNAPSHOT_KINDS: Final = (
 """What a snapshot should hold; kubectl lists them with one command."""
 
 
+_APART: Final = frozenset({"Event", "PodMetrics"})  # not of the cluster's state; the latter kubectl can't list with it
+
+
 def get_command(kinds: Iterable[str] = SNAPSHOT_KINDS) -> str:
     """The command that writes all objects of `kinds`."""
     return f"kubectl get {','.join(resource_of(kind) for kind in kinds)} --all-namespaces --output json"
 
 
-def missing(snapshot: Snapshot) -> tuple[str, ...]:
-    """The kinds of `COSTS` that nothing was read of, not in the input or refused, and that something hangs on."""
-    return tuple(
-        kind
-        for kind in COSTS
-        if snapshot.presence.get(kind) is not Presence.PRESENT and (kind not in _HANGS_ON or _HANGS_ON[kind](snapshot))
-    )
-
-
-def _has_claims(snapshot: Snapshot) -> bool:
-    specs = {pod.spec for pod in snapshot.pods} | {one.template.spec for one in snapshot.workloads}
-    has_volumes = any(volume.kind == "persistentVolumeClaim" for spec in specs for volume in spec.volumes)
-    return has_volumes or any(one.claim_templates for one in snapshot.workloads)
-
-
-_HANGS_ON: Final[dict[str, Callable[[Snapshot], bool]]] = {
-    REPLICA_SET.name: lambda snapshot: any(one.kind == DEPLOYMENT.name for one in snapshot.workloads),
-    "PersistentVolumeClaim": _has_claims,
-    "PersistentVolume": _has_claims,
-}
+def missing(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
+    """The kinds that answers need and nothing was read or told of → how much, and what they lack without."""
+    known = (Presence.PRESENT, Presence.INFERRED)
+    needed = needed_kinds(snapshot).items()
+    return {kind: cost for kind, cost in needed if snapshot.presence.get(kind) not in known}
 
 
 def read_sentence(snapshot: Snapshot) -> str:
@@ -86,15 +60,11 @@ def read_sentence(snapshot: Snapshot) -> str:
 
 def missing_sentence(snapshot: Snapshot) -> str:
     """What the input lacks, what that costs, and the command that fetches it; "" when nothing is lacking."""
-    kinds = missing(snapshot)
+    costs = missing(snapshot)
+    kinds = [kind for kind in costs if kind not in _APART]
     if not kinds:
         return ""
-    by_cost: dict[str, list[str]] = {}
-    for kind in kinds:
-        by_cost.setdefault(COSTS[kind], []).append(kind)
-    lacking = "; ".join(
-        f"no {words.listing(some, len(some)).replace(' and ', ' or ')}: {cost}" for cost, some in by_cost.items()
-    )
+    lacking = "; ".join(f"no {kind}: {costs[kind][1]}" for kind in kinds)
     return f"not in the input: {lacking}. To add it: {get_command(kinds)}"
 
 
@@ -102,7 +72,7 @@ def is_whole(snapshot: Snapshot) -> bool:
     """Whether all that was given was used, and nothing is lacking that verdicts hang on."""
     reading = snapshot.reading
     is_used = reading.objects == reading.used and not reading.foreign and not reading.passed_over
-    return is_used and _DECISIVE.isdisjoint(missing(snapshot))
+    return is_used and all(severity is Severity.INFO for severity, _ in missing(snapshot).values())
 
 
 def _counted(counts: Mapping[str, int], most: int = 6) -> str:

@@ -17,6 +17,7 @@ import msgspec
 
 from planner.errors import InputError
 from planner.inventory import wire
+from planner.inventory.inference import with_inferred
 from planner.inventory.records import devices, nodes, observations, pods, policy, storage, workloads
 from planner.inventory.records.shared import Shared
 from planner.inventory.shapes import is_object, kind_of_shape
@@ -125,8 +126,10 @@ def build_snapshot(
     reader = Reader()
     for part in parts:
         reader.read(part)
-    return reader.snapshot(
-        source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems), passed_over=passed_over or {}
+    return with_inferred(
+        reader.snapshot(
+            source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems), passed_over=passed_over or {}
+        )
     )
 
 

@@ -652,6 +652,7 @@ class Presence(StrEnum):
     PRESENT = "present"  # listed (perhaps with no objects in it)
     ABSENT = "absent"  # not in what was given
     REFUSED = "refused"  # the API server answered 403
+    INFERRED = "inferred"  # not in what was given, but told by other objects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from planner.ui import errors, session, tables
 _PRESENCE = {
     Presence.PRESENT: "✓ read",
     Presence.ABSENT: "– not in the input",
+    Presence.INFERRED: "i not in the input: told from its pods",
     Presence.REFUSED: "✗ refused (403): may not be listed",
 }
 _SNAPSHOT_COMMAND = f"{account.get_command()} | gzip > cluster.json.gz"

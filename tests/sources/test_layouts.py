@@ -186,9 +186,9 @@ def test_the_account_in_words() -> None:
         "read 1 file: 4 objects, 2 used; not used: 1 Service; there more than once: 1"
     )
     said = account.missing_sentence(snapshot)
-    assert said.startswith("not in the input: no Node: where pods fit isn't known, so no verdict is; no ReplicaSet:")
+    assert said.startswith("not in the input: no Node: without nodes nothing can be placed; no ReplicaSet: ")
     assert said.endswith(
-        "kubectl get nodes,replicasets,poddisruptionbudgets,priorityclasses,resourcequotas,limitranges "
+        "kubectl get nodes,replicasets,priorityclasses,resourcequotas,poddisruptionbudgets "
         "--all-namespaces --output json"
     )
     assert not account.is_whole(snapshot)
