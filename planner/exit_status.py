@@ -32,7 +32,7 @@ MEANING = {
     ExitStatus.BAD_INPUT: "bad input or usage",
     ExitStatus.STUCK: "stuck",
     ExitStatus.NEEDS_GROWTH: "completes once a node pool has grown",
-    ExitStatus.NOT_KNOWN: "not known: the input lacks it, a list was refused, or it isn't modelled",
+    ExitStatus.NOT_KNOWN: "not known: the input lacks it, a list was refused, it isn't modelled, or is too large",
     ExitStatus.REFUSED: "what --fail-on names was found",
     ExitStatus.INTERRUPTED: "interrupted (Ctrl-C)",
 }

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from planner.errors import ChangeError
-from planner.kubernetes.kinds import RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called, kind_in
+from planner.kubernetes.kinds import RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
 from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
-from planner.questions.overview import WorkloadOverview, by_trouble
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
 from planner.ui import capacity_inputs, link
 from planner.ui.asked import Asked
-from planner.vocabulary import CPU, MEMORY
+from planner.vocabulary import CPU, MEMORY, is_gpu_resource
 
 _OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "node_selector", "patch")
 _LONGEST_TEXT = 6_000  # letters of a patch or manifest that still make a link browsers take
 _BY_WORKLOAD, _BY_MANIFEST = "workload", "manifest"
 
 
-def pick(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> tuple[str, tuple[str, ...]]:
-    """The workload looked at, and those rolled out in the same moment. Those in trouble stand first."""
-    keys = [line.workload for line in by_trouble(_rolling(lines))]
+def pick(snapshot: Snapshot) -> tuple[str, tuple[str, ...]]:
+    """The workload looked at, and those rolled out in the same moment. Those with most GPUs at stake stand first: which
+    can't be rolled out is the Overview's question, and nobody waits for it here."""
+    keys = [workload.key for workload in by_stake(snapshot)]
     if not keys:
         raise ChangeError(
             f"this cluster has no {ROLLING_TEXT}",
@@ -41,8 +40,15 @@ def pick(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> tuple[str, tu
     return key, also
 
 
-def _rolling(lines: Sequence[WorkloadOverview]) -> list[WorkloadOverview]:
-    return [line for line in lines if kind_in(line.workload).rolls_out]
+def by_stake(snapshot: Snapshot) -> list[Workload]:
+    """Workloads that roll out; those that run first, and among them those with most GPUs, then most replicas."""
+
+    def gpus(workload: Workload) -> int:
+        requests = pod_requests(workload.template.spec)
+        return workload.replicas * sum(amount for name, amount in requests.items() if is_gpu_resource(name))
+
+    offered = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
+    return sorted(offered, key=lambda w: (w.replicas > 0 and not w.ready_replicas, -gpus(w), -w.replicas, w.key))
 
 
 def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSettings:
