@@ -10,7 +10,7 @@ import click
 from planner.cli import options, output
 from planner.cli.cluster import read_cluster
 from planner.cli.given import pool_limits, pool_options
-from planner.questions.capacity import CapacityAnswer
+from planner.questions.overview import supplies_of
 from planner.questions.question import Given
 from planner.questions.what_if import QUESTION, WhatIfAnswer, WhatIfSettings, answer
 from planner.tables import Rows, as_text
@@ -57,11 +57,10 @@ def _print(found: WhatIfAnswer) -> None:
 
 
 def _beside(found: WhatIfAnswer) -> list[tuple[str, int, int]]:
-    def gpus(one: CapacityAnswer, name: str) -> int:
-        return sum(getattr(line, name) for line in one.gpus)
-
+    before, after = ({one.noun: one for one in supplies_of(side.gpus)} for side in (found.before, found.after))
     rows = [
-        (f"GPUs {name}", gpus(found.before, name), gpus(found.after, name))
+        (f"{noun} {name}", getattr(before.get(noun), name, 0), getattr(after.get(noun), name, 0))
+        for noun in {**before, **after}
         for name in ("allocatable", "free", "pending")
     ]
     rows.append(("pods waiting", found.waiting_before, found.waiting_after))

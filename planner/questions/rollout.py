@@ -17,6 +17,7 @@ from planner.exit_status import ExitStatus, gravest
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes import kinds
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Finding, FrozenMap, Labels, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
@@ -47,7 +48,7 @@ from planner.rollout.verdict import explain, pending_pods, placed_words, unknown
 from planner.scheduling.cluster import Cluster
 from planner.settings import setting, settings_within
 from planner.tables import Row
-from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU, is_extended_resource, is_gpu_resource
+from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU, is_extended_resource
 from planner.words import Text, count, duration
 
 _MOST_ROWS = 400  # of a timeline: a chart can't show more

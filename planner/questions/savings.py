@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from planner.errors import InputError, NotKnownError
 from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.nodes import machine_type
 from planner.kubernetes.records import FrozenMap, Node, Pod, PodDisruptionBudget, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match, node_affinity_matches, tolerates_taints
@@ -26,7 +27,7 @@ from planner.spot.months import simulate
 from planner.spot.suitability import Fitness, Suitability, check_workload, guess_work, pods_by_workload, pods_of
 from planner.spot.windows import window_of
 from planner.tables import Row
-from planner.vocabulary import CPU, INSTANCE_TYPE, MEMORY, ZONE
+from planner.vocabulary import CPU, MEMORY, ZONE
 from planner.words import Text, count, duration
 
 
@@ -206,7 +207,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         work_source=why,
         capacity=Capacity.PREEMPTIBLE if bought is Provisioning.PREEMPTIBLE else Capacity.SPOT,
         node_pool=read_node_pool(node),
-        machine_type=node.labels.get(INSTANCE_TYPE, ""),
+        machine_type=machine_type(node),
         bought_as=bought.value,
         as_of=as_of,
         problem=problem,

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, zone
 from planner.kubernetes.owners import workload_keys
@@ -19,7 +20,6 @@ from planner.scheduling.filters import feasible
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
 from planner.tables import Row
-from planner.vocabulary import is_gpu_resource
 from planner.words import Text, count
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from planner.errors import ChangeError
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
@@ -12,7 +13,7 @@ from planner.quantity import format_amount
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
 from planner.ui import capacity_inputs, link
 from planner.ui.asked import Asked
-from planner.vocabulary import CPU, MEMORY, is_gpu_resource
+from planner.vocabulary import CPU, MEMORY
 
 _OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "node_selector", "patch")
 _LONGEST_TEXT = 6_000  # letters of a patch or manifest that still make a link browsers take

@@ -8,11 +8,11 @@ import streamlit as st
 
 from planner import words
 from planner.figures import rollout_timeline
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.questions.rollout import timeline_rows
 from planner.questions.usable_devices import UsableDevices
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.ui import charts, findings, link, rollout_inputs, tables, verdict
-from planner.vocabulary import is_gpu_resource
 
 
 def answer(result: RolloutResult) -> None:
