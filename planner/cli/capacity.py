@@ -30,7 +30,7 @@ def command(
     Counts are those of the real scheduler's rules: pods of a shape are placed until the first doesn't fit.
     """
     snapshot, settings = read_cluster(cluster), options.read(CapacitySettings, asked)
-    found = answer(snapshot, settings, Given(limits=pool_limits(pool_files, gke)))
+    found = answer(snapshot, settings, Given(limits=pool_limits(snapshot, pool_files, gke)))
 
     def text() -> None:
         _print(found, settings.shapes)

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from planner.drift.model import SYSTEM_NAMESPACES
 from planner.errors import InputError
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.usage import Usage
@@ -16,8 +15,6 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook, PricingCategory
 
 FILE = click.Path(path_type=Path, dir_okay=False)
-_DAY = 86_400
-_MOST_POINTS = 1_000
 
 
 # ── node pools ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -35,12 +32,12 @@ def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)  # fmt: skip
 
 
-def pool_limits(files: tuple[str, ...], gke: str | None) -> tuple[PoolLimits, ...]:
+def pool_limits(snapshot: Snapshot, files: tuple[str, ...], gke: str | None) -> tuple[PoolLimits, ...]:
     """What files and the cloud say of node pools."""
     from planner.sources import gcloud, node_pools
 
     known = tuple(one for name in files for one in node_pools.read(name))
-    return known + (gcloud.read_live(gke) if gke else ())
+    return node_pools.stated(snapshot, known + (gcloud.read_live(gke) if gke else ()))
 
 
 # ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -101,7 +98,7 @@ def usage_over_time(snapshot: Snapshot, url: str, token_file: Path | None, days:
     """What Prometheus knows of the snapshot's namespaces; None where no address is given."""
     if not url:
         return None
-    from planner.sources.prometheus import Prometheus, container_usage
+    from planner.sources.prometheus import Prometheus, usage_before
 
     try:
         token = token_file.read_text(encoding="utf-8").strip() if token_file else ""
@@ -110,13 +107,7 @@ def usage_over_time(snapshot: Snapshot, url: str, token_file: Path | None, days:
             "can't be read as text", where=str(token_file), mend="Name a file that holds the token only"
         ) from None
     server = Prometheus(url=url, token=token)
-    found = container_usage(
-        server,
-        namespaces={workload.namespace for workload in snapshot.workloads} - SYSTEM_NAMESPACES,
-        start=snapshot.taken_at - days * _DAY,
-        end=snapshot.taken_at,
-        step_seconds=max(300, days * _DAY // _MOST_POINTS),
-    )
+    found = usage_before(server, snapshot, days)
     for warning in server.warnings:
         click.echo(f"Prometheus warns: {warning}", err=True)
     return found

@@ -66,7 +66,9 @@ def command(
     more |= {"manifest": "\n---\n".join(_read(name) for name in manifest_files)}
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
     settings = options.read(RolloutSettings, asked, **more)
-    given = Given(limits=pool_limits(pool_files, gke), book=price_book(own_prices, discounts) if with_costs else None)
+    given = Given(
+        limits=pool_limits(snapshot, pool_files, gke), book=price_book(own_prices, discounts) if with_costs else None
+    )
     result = rollout_question.answer(snapshot, settings, given)
     costs, also = None, []
     if with_costs:

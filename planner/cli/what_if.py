@@ -29,7 +29,7 @@ def command(
     Drains respect PodDisruptionBudgets. Exits 2 where a change doesn't get through.
     """
     snapshot, settings = read_cluster(cluster), options.read(WhatIfSettings, asked)
-    found = answer(snapshot, settings, Given(limits=pool_limits(pool_files, gke)))
+    found = answer(snapshot, settings, Given(limits=pool_limits(snapshot, pool_files, gke)))
 
     def text() -> None:
         _print(found)

@@ -13,7 +13,7 @@ from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_r
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_model, node_pool
 from planner.kubernetes.records import Snapshot, Workload
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.prepared import ROLLING_KINDS, compiled, pods_of
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.rollout.answers import Reason, Verdict
@@ -168,7 +168,7 @@ def _nodes(cluster: Cluster, workload: Workload) -> set[int]:
 def _overview_line(cluster: Cluster, workload: Workload, answer: _Answer) -> WorkloadOverview:
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     nodes = _nodes(cluster, workload)
-    gpus = sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
+    gpus = requested_gpus(workload.template.spec)
     replicas = len(nodes) if workload.kind == "DaemonSet" else workload.replicas
     return WorkloadOverview(
         workload=workload.key,

@@ -20,7 +20,7 @@ from planner.kubernetes import kinds
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Finding, FrozenMap, Labels, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.shares import parse_share, rolling_limits
 from planner.quantity import parse
 from planner.questions.placement import blocked_by, displaced
 from planner.questions.pool_settings import PoolSettings
@@ -53,21 +53,7 @@ from planner.words import Text, count, duration
 
 _MOST_ROWS = 400  # of a timeline: a chart can't show more
 _MOST_SECONDS: Final = 86_400
-_SHARE = re.compile(r"\d{1,6}%?", re.ASCII)
 _LABEL = re.compile(r"([\w./-]{1,317})\s*=\s*([\w.-]{0,63})", re.ASCII)  # about what the API server takes
-
-
-def parse_share(text: str) -> int | str:
-    """``1`` or ``25%``.
-
-    Raises
-    ------
-    ChangeError
-        For anything else.
-    """
-    if not _SHARE.fullmatch(text):
-        raise ChangeError(f'"{text[:40]}" is neither a number nor a percentage', mend='Write it like "1" or "25%"')
-    return text if text.endswith("%") else int(text)
 
 
 def parse_node_selector(text: str) -> Labels:

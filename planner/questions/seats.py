@@ -13,7 +13,7 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, zone
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.scheduling.filters import feasible
@@ -72,7 +72,7 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
                 takers.setdefault(n, []).append(workload.key)
     held: dict[int, list[Seat]] = {}
     for group in cluster.groups:
-        gpus = sum(a for name, a in pod_requests(group.spec).items() if is_gpu_resource(name))
+        gpus = requested_gpus(group.spec)
         if gpus:
             for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
                 pod = snapshot.pods[i]

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from planner.errors import InputError
+from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
 from planner.settings import Setting, setting, settings_of
 from planner.vocabulary import HOURS_PER_MONTH
 
@@ -247,9 +248,9 @@ class SpotSettings:
         group=LOSSES,
         least=0,
         most=86_400,
-        assumed=240,
+        assumed=GPU_NODE_ARRIVAL_SECONDS,
         help="From the loss until the new node takes pods; paid for, and no work is done.",
-        source="assumed: 2 to 5 minutes for a GKE node with a GPU driver",
+        source=ARRIVAL_SOURCE,
     )
     pod_start_seconds: float | None = setting(
         None,

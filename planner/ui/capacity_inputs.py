@@ -18,8 +18,8 @@ from planner.questions.capacity import CapacitySettings
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.what_if import WhatIfSettings
-from planner.sources import demo, node_pools
-from planner.ui import errors, session
+from planner.sources import node_pools
+from planner.ui import errors
 from planner.ui.asked import Asked
 
 _GIVEN = "_pool_limits"  # limits read from files uploaded for a cluster: (its digest, limits)
@@ -28,16 +28,11 @@ _LIMITS = "gpu-t4=8, web=2-12"
 _QUICK_NODES = 2_000  # above, rollouts of all workloads take seconds
 
 
-@st.cache_resource
-def _of_demo() -> tuple[PoolLimits, ...]:
-    return node_pools.read(demo.node_pools_file())
-
-
 def stated(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
     """Limits of pools that came with the cluster or were uploaded for it in this session."""
     given = st.session_state.get(_GIVEN)
     uploaded: tuple[PoolLimits, ...] = given[1] if given and given[0] == snapshot.digest else ()
-    return uploaded or (_of_demo() if session.is_demo() and snapshot.source == demo.DEMO_NAME else ())
+    return node_pools.stated(snapshot, uploaded)
 
 
 def settings(snapshot: Snapshot) -> CapacitySettings:
