@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from planner.inventory.records.pods import effective_container_requests
+from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
-from planner.kubernetes.owners import workload_key
+from planner.kubernetes.owners import owners_of, workload_key
 from planner.kubernetes.records import Finding, Node, Pod, PodSpec, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.vocabulary import PODS, is_extended_resource
@@ -51,10 +52,10 @@ def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
 
 # ── what the input lacks ─────────────────────────────────────────────────────────────────────────────────────────────
 _NEEDED = {
-    "Node": (Severity.ERROR, "without nodes nothing can be placed"),
-    "Pod": (Severity.ERROR, "without pods every node looks empty"),
-    "Deployment": (Severity.WARNING, "rollouts of Deployments can't be answered"),
-    "ReplicaSet": (Severity.WARNING, "which pods are of the current revision is taken from names and labels"),
+    NODE.name: (Severity.ERROR, "without nodes nothing can be placed"),
+    POD.name: (Severity.ERROR, "without pods every node looks empty"),
+    DEPLOYMENT.name: (Severity.WARNING, f"rollouts of {DEPLOYMENT.name}s can't be answered"),
+    REPLICA_SET.name: (Severity.WARNING, "which pods are of the current revision is taken from names and labels"),
     "PriorityClass": (Severity.INFO, "priorities of new pods are taken from running ones, preemption may be missed"),
     "ResourceQuota": (Severity.INFO, "if namespaces have quotas, pods they would refuse are counted as created"),
     "PodDisruptionBudget": (Severity.INFO, "if there are budgets, drains and preemption are judged without them"),
@@ -147,7 +148,7 @@ def pods_on_unknown_nodes(snapshot: Snapshot) -> Iterator[Finding]:
         what = f"{_pods(pods)} {_are(pods)} bound to this node, which isn't in the input: what they hold is counted nowhere"
         mend = "List nodes and pods at the same moment; if the node is gone, delete its pods"
         yield Finding(
-            severity=Severity.WARNING, code="pod-on-unknown-node", object=f"Node/{name}", what=what, mend=mend
+            severity=Severity.WARNING, code="pod-on-unknown-node", object=NODE.key("", name), what=what, mend=mend
         )
 
 
@@ -165,16 +166,16 @@ def pods_stuck_terminating(snapshot: Snapshot) -> Iterator[Finding]:
         what = f"{_pods(pods)} on this node should be gone by now, and {'holds' if len(pods) == 1 else 'hold'} what they asked for"
         mend = "Look at the node (kubelet down, finalizers); a deleted node's pods go with kubectl delete --force"
         code = "pod-stuck-terminating"
-        yield Finding(severity=Severity.WARNING, code=code, object=f"Node/{name}", what=what, mend=mend)
+        yield Finding(severity=Severity.WARNING, code=code, object=NODE.key("", name), what=what, mend=mend)
 
 
 def unschedulable_pods(snapshot: Snapshot) -> Iterator[Finding]:
     """Pods that wait already, by workload, in the scheduler's words."""
-    replica_sets = {(one.namespace, one.name): one for one in snapshot.replica_sets}
+    owners = owners_of(snapshot)
     waiting = [
         pod for pod in snapshot.pods if pod.unschedulable_message and not pod.node_name and pod.deleted_at is None
     ]
-    for key, pods in _by(waiting, lambda pod: workload_key(pod, replica_sets)).items():
+    for key, pods in _by(waiting, lambda pod: workload_key(pod, owners)).items():
         message = Counter(pod.unschedulable_message for pod in pods).most_common(1)[0][0].rstrip(".")
         what = f"{_pods(pods)} can't be scheduled now: {message}"
         yield Finding(severity=Severity.WARNING, code="pod-unschedulable", object=key, what=what)
@@ -187,9 +188,9 @@ def unknown_resources(snapshot: Snapshot) -> Iterator[Finding]:
         return
     offered = {name for node in snapshot.nodes for name, amount in node.allocatable.items() if amount}
     offered |= {one.extended_resource_name for one in snapshot.device_classes if one.extended_resource_name}
-    asking = [(one.key, one.template.spec) for one in snapshot.workloads if one.replicas or one.kind == "DaemonSet"]
+    asking = [(one.key, one.template.spec) for one in snapshot.workloads if one.replicas or one.traits.is_per_node]
     asking += [
-        (f"Pod/{pod.namespace}/{pod.name}", pod.spec)
+        (POD.key(pod.namespace, pod.name), pod.spec)
         for pod in snapshot.pods
         if pod.owner is None and not pod.is_terminal
     ]
@@ -211,7 +212,7 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
     held = _held_by_node(snapshot)
     open_nodes = [node for node in snapshot.nodes if not node.is_cordoned]
     for workload in snapshot.workloads:
-        if workload.kind != "Deployment" or workload.replicas == 0 or _may_be_unavailable(workload):
+        if not workload.traits.surges_freely or workload.replicas == 0 or _may_be_unavailable(workload):
             continue
         asked = {name: requested(workload.template.spec, name) for name in _asked_resources(workload.template.spec)}
         if not any(amount and is_extended_resource(name) for name, amount in asked.items()):
@@ -256,9 +257,9 @@ def unobserved_changes(snapshot: Snapshot) -> Iterator[Finding]:
 def paused_workloads(snapshot: Snapshot) -> Iterator[Finding]:
     """Deployments whose rollouts are paused: a change starts nothing."""
     for workload in snapshot.workloads:
-        if workload.is_paused and workload.kind == "Deployment":
+        if workload.is_paused and workload.traits.can_pause:
             what = "is paused: a change of its template starts no rollout"
-            mend = f"kubectl rollout resume deployment/{workload.name} --namespace {workload.namespace}"
+            mend = f"kubectl rollout resume {workload.traits.singular}/{workload.name} --namespace {workload.namespace}"
             code = "deployment-paused"
             yield Finding(severity=Severity.INFO, code=code, object=workload.key, what=what, mend=mend)
 
@@ -267,7 +268,7 @@ def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
     """Workloads whose selector selects the pods of another one: their controllers work against each other."""
     by_label: dict[tuple[str, str, str], list[Workload]] = defaultdict(list)
     by_namespace: dict[str, list[Workload]] = defaultdict(list)
-    selecting = [one for one in snapshot.workloads if one.kind != "Job"]
+    selecting = [one for one in snapshot.workloads if not one.traits.is_batch]
     for workload in selecting:
         by_namespace[workload.namespace].append(workload)
         for key, value in workload.template.labels.items():
@@ -445,7 +446,7 @@ def _are(many: list[Any]) -> str:
 
 
 def _about_nodes(nodes: list[Node], pool: str, code: str, what: str, mend: str) -> Finding:
-    name = f"Node/{nodes[0].name}" if len(nodes) == 1 else f"node pool {pool}" if pool else ""
+    name = NODE.key("", nodes[0].name) if len(nodes) == 1 else f"node pool {pool}" if pool else ""
     return Finding(severity=Severity.WARNING, code=code, object=name, what=what, mend=mend)
 
 

@@ -24,7 +24,7 @@ from planner.inventory.change import (
 from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
-from planner.inventory.records.workloads import WORKLOAD_KINDS
+from planner.kubernetes.kinds import WORKLOADS
 from planner.kubernetes.records import (
     EMPTY,
     Finding,
@@ -53,6 +53,7 @@ _FIELDS = {
     "ResourceClaim": "resource_claims",
     "ResourceClaimTemplate": "resource_claim_templates",
 }
+_WORKLOADS = {kind.name for kind in WORKLOADS}
 _KEPT_AS_THEY_ARE = frozenset({"Namespace", "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
 # Values the API server fills in; a manifest that repeats them (one got with kubectl get -o yaml) says nothing new.
 _DEFAULTS: dict[str, Any] = {
@@ -114,7 +115,7 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
     other_kinds: dict[str, int] = {}
     for number, one in enumerate(objects, start=1):
         kind = _kind(one, number)
-        if kind in WORKLOAD_KINDS:
+        if kind in _WORKLOADS:
             applied, notes = _applied(kind, one, number, snapshot)
             if applied.after.key in workloads:
                 raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {applied.after.key}")
@@ -140,7 +141,7 @@ def _kind(one: Object, number: int) -> str:
         kind, api_version = kind_of(one, Part())
     except InputError as error:
         raise ChangeError(error.what, where=f"{MANIFEST}, document {number}", mend="Give kind and apiVersion") from None
-    return kind if is_known(kind, api_version) or kind not in (*WORKLOAD_KINDS, *_FIELDS) else f"{kind} ({api_version})"
+    return kind if is_known(kind, api_version) or kind not in (*_WORKLOADS, *_FIELDS) else f"{kind} ({api_version})"
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -159,7 +160,7 @@ def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[A
     after = read_changed(before, document)
     check_workload(before, after)
     fields = not_kept(_without_defaults(template))
-    if kind == "Job":  # its template can't change: other values of these fields would be refused
+    if not before.traits.rolls_out:  # its template can't change: other values of these fields would be refused
         fields = []
     is_new = has_new_template(before, after)
     findings = [uncompared(before.key, fields)] if fields and not is_new else []

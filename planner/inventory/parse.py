@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -20,6 +21,7 @@ from planner.inventory import wire
 from planner.inventory.records import devices, nodes, observations, pods, policy, storage, workloads
 from planner.inventory.records.shared import Shared
 from planner.kubernetes import records as model
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Severity
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
@@ -30,17 +32,14 @@ DAMAGE = (msgspec.MsgspecError, InputError, RecursionError, ValueError, Overflow
 
 _HEAD = re.compile(rb'\{\s*"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"')
 _CLUSTER_KINDS = frozenset(
-    {"Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "DeviceClass", "ResourceSlice"}
+    {NODE.name, "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "DeviceClass", "ResourceSlice"}
 )
 _READERS: dict[str, Read] = {
-    "Node": nodes.read_node,
+    NODE.name: nodes.read_node,
     "Namespace": nodes.read_namespace,
-    "Pod": pods.read_pod,
-    "Deployment": lambda shared, one: workloads.read_workload(shared, "Deployment", one),
-    "StatefulSet": lambda shared, one: workloads.read_workload(shared, "StatefulSet", one),
-    "DaemonSet": lambda shared, one: workloads.read_workload(shared, "DaemonSet", one),
-    "Job": lambda shared, one: workloads.read_workload(shared, "Job", one),
-    "ReplicaSet": workloads.read_replica_set,
+    POD.name: pods.read_pod,
+    **{kind.name: partial(workloads.read_workload, kind) for kind in WORKLOADS},
+    REPLICA_SET.name: workloads.read_replica_set,
     "PodDisruptionBudget": policy.read_pod_disruption_budget,
     "PriorityClass": policy.read_priority_class,
     "ResourceQuota": policy.read_resource_quota,
@@ -169,11 +168,11 @@ class Reader:
             taken_at=self._shared.newest if taken_at is None else taken_at,
             source=source,
             digest=blake2b(b"".join(sorted(self._digests)), digest_size=16).hexdigest(),
-            nodes=tuple(sorted(found["Node"], key=lambda node: str(node.name))),
+            nodes=tuple(sorted(found[NODE.name], key=lambda node: str(node.name))),
             namespaces=tuple(found["Namespace"]),
-            pods=tuple(found["Pod"]),
-            workloads=tuple(one for kind in workloads.WORKLOAD_KINDS for one in found[kind]),
-            replica_sets=tuple(found["ReplicaSet"]),
+            pods=tuple(found[POD.name]),
+            workloads=tuple(one for kind in WORKLOADS for one in found[kind.name]),
+            replica_sets=tuple(found[REPLICA_SET.name]),
             pod_disruption_budgets=tuple(found["PodDisruptionBudget"]),
             priority_classes=tuple(found["PriorityClass"]),
             resource_quotas=tuple(found["ResourceQuota"]),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import field
 
+from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS
 from planner.vocabulary import KEPT_ANNOTATIONS
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
@@ -814,14 +815,10 @@ class PodMetrics(Object):
 
 
 KINDS: dict[str, type[Object]] = {
-    "Node": Node,
+    NODE.name: Node,
     "Namespace": Namespace,
-    "Pod": Pod,
-    "Deployment": Workload,
-    "ReplicaSet": Workload,
-    "StatefulSet": Workload,
-    "DaemonSet": Workload,
-    "Job": Workload,
+    POD.name: Pod,
+    **{kind.name: Workload for kind in (*PARTS, *WORKLOADS)},
     "PodDisruptionBudget": PodDisruptionBudget,
     "PriorityClass": PriorityClass,
     "ResourceQuota": ResourceQuota,
@@ -839,11 +836,7 @@ KINDS: dict[str, type[Object]] = {
 """The kinds the planner reads; others are counted and named."""
 
 API_GROUPS: dict[str, str] = {
-    "Deployment": "apps",
-    "ReplicaSet": "apps",
-    "StatefulSet": "apps",
-    "DaemonSet": "apps",
-    "Job": "batch",
+    **{kind.name: kind.group for kind in (*PARTS, *WORKLOADS)},
     "PodDisruptionBudget": "policy",
     "PriorityClass": "scheduling.k8s.io",
     "StorageClass": "storage.k8s.io",

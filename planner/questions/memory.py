@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from planner.errors import ChangeError
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.inventory.change import WorkloadChange
+from planner.kubernetes.kinds import NODE, kind_in
 from planner.kubernetes.records import Container, Finding, Snapshot, Workload
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, cluster_memory
@@ -78,7 +79,7 @@ def memory_what_if(
     mine = {pod.key for pod in before.pods if change is None or pod.workload.lower() == change.workload.lower()}
     moved = {one.object for one in every if one.object not in mine and one.field == "eviction rank"}
     command, rollout = _rolled_out(snapshot, change) if change else ("", None)
-    shown = tuple(one for one in every if one.object in mine or one.object.startswith("Node/"))
+    shown = tuple(one for one in every if one.object in mine or kind_in(one.object) is NODE)
     old, new = ({(one.code, one.object): one for one in risks(cluster)} for cluster in (before, after))
     return MemoryWhatIf(
         sentence=_sentence(shown, len(moved), before, after, rollout),
@@ -99,12 +100,12 @@ def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> tuple[str, RolloutR
     One placement is tried: how far luck decides is the Rollout page's question.
     """
     workload = snapshot.workload(change.workload)
-    if workload is None or workload.kind == "Job":
+    if workload is None or not workload.traits.rolls_out:
         return "", None
     container, is_init = _container(workload, change.container)
     text = json.dumps(patch(container, change, is_init=is_init))
     scenario = Scenario(changes=(WorkloadChange(workload=workload.key, patch=text),), with_remedies=False, runs=1)
-    command = f"kubectl -n {workload.namespace} patch {workload.kind.lower()} {workload.name} -p '{text}'"
+    command = f"kubectl -n {workload.namespace} patch {workload.traits.singular} {workload.name} -p '{text}'"
     return command, rollout_question.rollout(snapshot, scenario)
 
 

@@ -9,12 +9,13 @@ import numpy as np
 from planner.kubernetes.nodes import gpu_model, node_pool
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
-from planner.questions.prepared import ROLLING_KINDS, compiled, pods_of
+from planner.questions.prepared import compiled
 from planner.rollout.answers import (
     Reason,
     Verdict,
 )
 from planner.rollout.certain import certain_course
+from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, simulate
 from planner.rollout.verdict import Explanation, explain, unknowns
 from planner.scheduling.cluster import Cluster
@@ -66,9 +67,7 @@ class ClusterOverview:
 def overview(snapshot: Snapshot) -> ClusterOverview:
     """Every workload's own rollout, were its template changed now; GPUs by model."""
     cluster = compiled(snapshot)
-    lines = tuple(
-        _overview_line(cluster, workload) for workload in snapshot.workloads if workload.kind in ROLLING_KINDS
-    )
+    lines = tuple(_overview_line(cluster, workload) for workload in snapshot.workloads if workload.traits.rolls_out)
     stuck = [line for line in lines if line.verdict is Verdict.STUCK]
     if not lines:
         sentence = "The snapshot holds no workload that rolls out."
@@ -99,7 +98,7 @@ def _overview_line(cluster: Cluster, workload: Workload) -> WorkloadOverview:
     pods = [cluster.snapshot.pods[i] for i in indices]
     nodes = {cluster.node_index[p.node_name] for p in pods if p.node_name in cluster.node_index}
     gpus = sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
-    replicas = len(nodes) if workload.kind == "DaemonSet" else workload.replicas
+    replicas = len(nodes) if workload.traits.is_per_node else workload.replicas
     course = certain_course(cluster, workload)
     why: Explanation | None = None
     unknown: tuple[str, ...] = ()

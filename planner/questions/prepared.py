@@ -8,9 +8,9 @@ from threading import Lock
 from planner.errors import ChangeError
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.manifest import read_manifest
-from planner.kubernetes.records import Finding, Snapshot, Workload
-from planner.rollout.controllers.deployment import sets_by_owner
-from planner.rollout.ownership import pods_by_owner
+from planner.kubernetes.kinds import ROLLING_TEXT
+from planner.kubernetes.records import Finding, Snapshot
+from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision
 from planner.rollout.timing import Pace, learn_pace
 from planner.scheduling.cluster import Cluster
@@ -35,7 +35,6 @@ class Scenario:
             raise ChangeError("nothing is changed", mend="Name a workload or give a manifest")
 
 
-ROLLING_KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 _recent: list[tuple[Snapshot, Cluster]] = []
 _KEPT = 4  # compiled clusters kept; a page's user looks at one, a comparison at two
 _lock = Lock()
@@ -90,11 +89,11 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
             raise ChangeError(
                 f"there is no {change.workload} in the snapshot", mend=_similar(snapshot, change.workload)
             )
-        if workload.kind not in ROLLING_KINDS:
+        if not workload.traits.rolls_out:
             raise ChangeError(
                 f"a {workload.kind} does not roll out: its pod template can't be changed",
                 where=workload.key,
-                mend="Pick a Deployment, StatefulSet or DaemonSet",
+                mend=f"Pick a {ROLLING_TEXT}",
             )
         after, has_new_template, notes = apply_change(workload, change)
         findings.extend(notes)
@@ -104,7 +103,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         )
         wanted[workload.key] = change
     if not revisions:
-        raise ChangeError("the manifest changes no workload of the snapshot", mend="Give a Deployment, StatefulSet or DaemonSet")  # fmt: skip
+        raise ChangeError("the manifest changes no workload of the snapshot", mend=f"Give a {ROLLING_TEXT}")  # fmt: skip
     cluster = compiled(snapshot)
     paces = tuple(_pace(cluster, r, wanted[r.after.key]) for r in revisions)
     return Prepared(snapshot=snapshot, revisions=tuple(revisions), paces=paces, findings=tuple(findings))
@@ -121,12 +120,3 @@ def _pace(cluster: Cluster, revision: Revision, change: WorkloadChange) -> Pace:
     return learn_pace(
         revision.after, pods, startup_seconds=change.startup_seconds, termination_seconds=change.termination_seconds
     )
-
-
-def pods_of(cluster: Cluster, workload: Workload) -> list[int]:
-    """Indices of the workload's pods in the snapshot, those of all its ReplicaSets for a Deployment."""
-    owners = pods_by_owner(cluster)
-    uids = [workload.uid]
-    if workload.kind == "Deployment":
-        uids = [r.uid for r in sets_by_owner(cluster).get(workload.uid, ())]
-    return [i for uid in uids for i in owners.get(uid, ())]

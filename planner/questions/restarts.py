@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from planner.errors import HeadroomError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.usage import Usage
+from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.memory.suggestion import Suggestion
@@ -25,7 +26,6 @@ from planner.vocabulary import CPU, MEMORY
 from planner.words import count, measured_bytes
 
 MOST_CURES = 20  # each is a simulated rollout
-_ROLLED_OUT = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,8 @@ def restarts(snapshot: Snapshot, usages: tuple[Usage, ...] | None = None) -> Res
 
 
 def _cure(snapshot: Snapshot, loop: Loop, suggestion: Suggestion) -> Cure:
-    kind, namespace, name = loop.workload.split("/")
+    kind = kind_in(loop.workload)
+    _, namespace, name = loop.workload.split("/")
     rooms = _rooms(snapshot, loop, suggestion)
     patch = patch_yaml(suggestion)
     rollout, note = _rolled_out(snapshot, loop.workload, patch)
@@ -92,7 +93,7 @@ def _cure(snapshot: Snapshot, loop: Loop, suggestion: Suggestion) -> Cure:
         container=loop.container,
         suggestion=suggestion,
         patch_yaml=patch,
-        command=_command(kind.lower(), namespace, name, patch) if kind in _ROLLED_OUT else "",
+        command=_command(kind.singular, namespace, name, patch) if kind.rolls_out else "",
         rooms=rooms,
         room_sentence=_room_sentence(rooms),
         rollout=rollout,
@@ -159,7 +160,7 @@ def _rolled_out(snapshot: Snapshot, key: str, patch: str) -> tuple[RolloutResult
     workload = snapshot.workload(key)
     if workload is None:
         return None, "No workload of this snapshot makes this pod anew: change what made it."
-    if workload.kind not in _ROLLED_OUT:
+    if not workload.traits.rolls_out:
         return None, f"A {workload.kind} isn't rolled out: its next pods take the new values."
     change = WorkloadChange(workload=workload.key, patch=patch)
     try:

@@ -192,7 +192,7 @@ def workload_keys_by_owner(run: Run, prepared: Prepared) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in prepared.snapshot.replica_sets:
         if one.owner is not None:
-            found[f"ReplicaSet/{one.namespace}/{one.name}"] = f"{one.owner.kind}/{one.namespace}/{one.owner.name}"
+            found[one.key] = one.owner.key(one.namespace)
     for key, pods in run.pods.items():
         found.update({p.owner: key for p in pods})
     return found
@@ -350,7 +350,7 @@ def strategy_grid(snapshot: Snapshot, scenario: Scenario, workload_key: str) -> 
     """Every maxSurge × maxUnavailable for one Deployment of the scenario."""
     prepared = prepare(snapshot, scenario)
     place = next((i for i, r in enumerate(prepared.revisions) if r.after.key == workload_key), None)
-    if place is None or prepared.revisions[place].after.kind != "Deployment":
+    if place is None or not prepared.revisions[place].after.traits.surges_freely:
         raise ChangeError(
             f"{workload_key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
         )

@@ -74,7 +74,7 @@ def workloads(snapshot: Snapshot) -> tuple[Workload, ...]:
     offered = [
         workload
         for workload in snapshot.workloads
-        if workload.namespace != "kube-system" and workload.kind != "DaemonSet" and not workload.is_finished
+        if workload.namespace != "kube-system" and not workload.traits.is_per_node and not workload.is_finished
     ]
 
     def rank(workload: Workload) -> tuple[bool, int, str]:
@@ -126,14 +126,18 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
     start = start_seconds(pods)
     values: dict[str, float | None] = {
         "window_seconds": float(window.seconds),
-        "retries": None if workload.kind != "Job" else 6 if workload.backoff_limit is None else workload.backoff_limit,
+        "retries": None
+        if not workload.traits.is_batch
+        else 6
+        if workload.backoff_limit is None
+        else workload.backoff_limit,
     }
     sources = {"window_seconds": f"{window.what}: {window.source}"}
     if start is not None:
         values["pod_start_seconds"] = round(start, 1)
         sources["pod_start_seconds"] = f"learnt from its {sum(pod.is_ready for pod in pods)} Ready pods: median"
-    if workload.kind == "Job":
-        sources["retries"] = "the Job's backoffLimit"
+    if workload.traits.is_batch:
+        sources["retries"] = f"the {workload.kind}'s backoffLimit"
     if node is None:
         return Derived(
             workload=key,

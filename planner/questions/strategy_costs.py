@@ -15,6 +15,7 @@ from math import ceil
 from typing import Any, Final
 
 from planner.capacity.growth import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, GROWING_REASONS
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot, Strategy, Workload
@@ -309,7 +310,7 @@ def _waiting_for(cluster: Cluster, node: Node, workload: Workload) -> tuple[str,
         )
 
     waiting = (cluster.snapshot.pods[i] for i in cluster.waiting)
-    names = (keys.get(pod.uid, f"Pod/{pod.namespace}/{pod.name}").partition("/")[2] for pod in waiting if is_one(pod))
+    names = (keys.get(pod.uid, POD.key(pod.namespace, pod.name)).partition("/")[2] for pod in waiting if is_one(pod))
     return tuple(dict.fromkeys(names))
 
 

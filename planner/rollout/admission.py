@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -217,7 +218,7 @@ def _out_of_bounds(limits: LimitRange, spec: PodSpec) -> str:
         if item.kind == "Container":
             for container in spec.containers + spec.init_containers:
                 problems += _check(item, container.requests, container.limits)
-        elif item.kind == "Pod":
+        elif item.kind == POD.name:
             problems += _check(item, pod_requests(spec), pod_limits(spec))
     different = list(dict.fromkeys(problems))
     return different[0] if len(different) == 1 else f"[{', '.join(different)}]" if different else ""

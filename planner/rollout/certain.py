@@ -16,8 +16,8 @@ from planner.kubernetes.records import FrozenMap, Pod, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.controllers.daemonset import DaemonSetController
-from planner.rollout.controllers.deployment import NEW_HASH, sets_by_owner
-from planner.rollout.ownership import pods_by_owner
+from planner.rollout.controllers.deployment import NEW_HASH
+from planner.rollout.ownership import pods_by_owner, sets_by_owner
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import carried_terms

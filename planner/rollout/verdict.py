@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.kubernetes.kinds import NODE, PARTS, POD, kind_in
 from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.owners import owners_of, topmost
 from planner.kubernetes.records import Presence
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
@@ -73,8 +75,10 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
     """Pods never placed, grouped; `keys` maps owners' keys to workload keys."""
     groups: Counter[tuple[str, str, str, str | None, bool]] = Counter()
     for pod in run.waiting:
-        workload = keys.get(pod.owner, pod.owner if not pod.owner.startswith("ReplicaSet/") else "")
-        owner = pod.owner.split("/", 1)[0] + "/" + pod.owner.rsplit("/", 1)[-1] if pod.owner else f"Pod/{pod.name}"
+        workload = keys.get(pod.owner, pod.owner if kind_in(pod.owner) not in PARTS else "")
+        owner = (
+            pod.owner.split("/", 1)[0] + "/" + pod.owner.rsplit("/", 1)[-1] if pod.owner else f"{POD.name}/{pod.name}"
+        )
         groups[(pod.namespace, owner, workload, pod.message, pod.is_new)] += 1
     return tuple(
         PendingPods(namespace=ns, owner=owner, workload=workload, count=count, message=message, is_new=is_new)
@@ -91,8 +95,8 @@ def explain(run: Run, revision: Revision) -> Explanation:
     if revision.after.is_paused:
         return Explanation(
             reason=Reason.PAUSED,
-            sentence="stuck: the Deployment is paused, so the controller rolls nothing out. "
-            f"Resume it with kubectl rollout resume deployment/{revision.after.name}",
+            sentence="stuck: the {revision.after.kind} is paused, so the controller rolls nothing out. "
+            f"Resume it with kubectl rollout resume {revision.after.traits.singular}/{revision.after.name}",
         )
     if revision.after.strategy.kind == "OnDelete" and revision.has_new_template:
         return Explanation(
@@ -333,13 +337,9 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
 
 def workload_of(run: Run, pod: LivePod) -> str:
     """The key of the workload a pod belongs to; a bare pod is its own."""
-    kind, _, name = pod.owner.partition("/")
-    if kind == "ReplicaSet":
-        sets = run.simulation.snapshot.replica_sets
-        above = next((r.owner for r in sets if f"{r.namespace}/{r.name}" == name), None)
-        if above is not None:
-            return f"{above.kind}/{pod.namespace}/{above.name}"
-    return pod.owner or f"Pod/{pod.namespace}/{pod.name}"
+    cluster = run.simulation.cluster
+    owners = cluster.remember("owners", lambda: owners_of(cluster.snapshot))
+    return topmost(pod.owner, owners) if pod.owner else POD.key(pod.namespace, pod.name)
 
 
 def _rivals(c: _Context) -> str:
@@ -420,9 +420,9 @@ def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
     cluster = run.simulation.cluster
     snapshot = cluster.snapshot
     found = []
-    needed = ["Node", "Pod"]
-    if revision.after.kind == "Deployment" and revision.before is not None:
-        needed.append("ReplicaSet")
+    needed = [NODE.name, POD.name]
+    if revision.after.traits.part and revision.before is not None:
+        needed.append(revision.after.traits.part)
     lacking = (Presence.ABSENT, Presence.REFUSED)
     missing = [f"{kind}s" for kind in needed if snapshot.presence.get(kind) in lacking]
     if missing:

@@ -136,8 +136,8 @@ def pods_of(snapshot: Snapshot, workload: Workload) -> tuple[Pod, ...]:
 
 def guess_work(workload: Workload) -> tuple[Work, str]:
     """Whether the workload does jobs or serves, from its kind, its programs and its name; with the reason."""
-    if workload.kind == "Job":
-        return Work.JOBS, "it is a Job"
+    if workload.traits.is_batch:
+        return Work.JOBS, f"it is a {workload.kind}"
     programs_run = {container.program for container in workload.template.spec.containers}
     if serving := sorted(programs_run & _SERVING_PROGRAMS):
         return Work.SERVING, f"it runs {serving[0]}"

@@ -155,7 +155,7 @@ def _asked(kind: ChangeKind, snapshot: Snapshot, names: list[str]) -> str:
         known = sorted({taint.key for node in snapshot.nodes for taint in node.taints})
         pool, key = _pick("Pool", names), _pick("Taint", known, key="_known_taint")
         return f"untaint:{pool}={key}" if pool and key else ""
-    rolling = [w.key for w in snapshot.workloads if w.kind in ("Deployment", "StatefulSet")]
+    rolling = [w.key for w in snapshot.workloads if w.traits.has_replicas]
     workload = _pick("Workload", rolling)
     sizes = st.text_input("To", key="_sizes", placeholder="cpu:2,memory:8Gi,replicas:4")
     return f"resize:{workload}={sizes}" if workload and sizes else ""

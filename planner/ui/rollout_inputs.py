@@ -12,6 +12,7 @@ import streamlit as st
 from planner import quantity
 from planner.errors import ChangeError, HeadroomError
 from planner.inventory.change import WorkloadChange
+from planner.kubernetes.kinds import ROLLING_TEXT, ROLLING_UPDATE, kind_in
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels, Snapshot, Workload
 from planner.quantity import format_amount
 from planner.questions.overview import WorkloadOverview
@@ -22,12 +23,6 @@ from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU, is_gpu_resource
 
 T = TypeVar("T")
 
-_KINDS = ("Deployment", "StatefulSet", "DaemonSet")
-_STRATEGIES = {
-    "Deployment": ("RollingUpdate", "Recreate"),
-    "StatefulSet": ("RollingUpdate", "OnDelete"),
-    "DaemonSet": ("RollingUpdate", "OnDelete"),
-}
 _OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "node_selector", "patch")
 _MOST_REPLICAS = 100_000
 _MOST_SECONDS = 86_400
@@ -41,7 +36,7 @@ def pick(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> tuple[str, tu
     keys = [line.workload for line in by_trouble(lines)]
     if not keys:
         raise ChangeError(
-            "this cluster has no Deployment, StatefulSet or DaemonSet",
+            f"this cluster has no {ROLLING_TEXT}",
             where=snapshot.source,
             mend="Make the snapshot with deployments, statefulsets and daemonsets in it (see Inventory)",
         )
@@ -59,7 +54,7 @@ def pick(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> tuple[str, tu
 def by_trouble(lines: Sequence[WorkloadOverview]) -> list[WorkloadOverview]:
     """Workloads that can't be rolled out now first; among equals those that run, and those with most GPUs at stake."""
     rank = {Verdict.STUCK: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.COMPLETES: 3}
-    offered = [line for line in lines if line.workload.partition("/")[0] in _KINDS]
+    offered = [line for line in lines if kind_in(line.workload).rolls_out]
     return sorted(
         offered, key=lambda line: (rank[line.verdict], not line.ready, -line.gpus, -line.replicas, line.workload)
     )
@@ -94,13 +89,13 @@ def _of_manifest() -> Scenario:
 
 def _change(workload: Workload) -> WorkloadChange:
     """All widgets are drawn before the first text that can't be read is told: they must not vanish."""
-    strategy = workload.strategy
+    strategy, traits = workload.strategy, workload.traits
     refused: list[HeadroomError] = []
-    kind = link.segments("Strategy", _STRATEGIES[workload.kind], key="strategy", default=strategy.kind)
-    rolls = kind == "RollingUpdate"
+    kind = link.segments("Strategy", traits.strategies, key="strategy", default=strategy.kind)
+    rolls = kind == ROLLING_UPDATE
     surge = _text(
         refused, "maxSurge", _share, key="max_surge", placeholder=f"{_or_none(strategy.max_surge)} now",
-        disabled=not rolls or workload.kind == "StatefulSet", help="Pods above the wanted number: 1 or 25%.",
+        disabled=not rolls or not traits.can_surge, help="Pods above the wanted number: 1 or 25%.",
     )  # fmt: skip
     unavailable = _text(
         refused, "maxUnavailable", _share, key="max_unavailable", placeholder=f"{_or_none(strategy.max_unavailable)} now",
@@ -108,7 +103,7 @@ def _change(workload: Workload) -> WorkloadChange:
     )  # fmt: skip
     replicas = link.number(
         "Replicas", key="replicas", least=0, most=_MOST_REPLICAS, placeholder=f"{workload.replicas} now",
-        disabled=workload.kind == "DaemonSet",
+        disabled=not traits.has_replicas,
     )  # fmt: skip
     requests, node_selector, scales_only = _pod(workload, refused)
     startup, termination, never_ready = _time()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from planner.figures import rollout_timeline
+from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
 from planner.questions.documents import rollout_document
 from planner.questions.prepared import Scenario
@@ -131,7 +132,7 @@ def _remedy(remedy: Remedy, place: int, price: str) -> None:
 
 def has_grid(rollout: WorkloadRollout) -> bool:
     """Whether maxSurge and maxUnavailable are its strategy's to choose."""
-    return rollout.workload.startswith("Deployment/") and rollout.replicas > 0
+    return kind_in(rollout.workload).surges_freely and rollout.replicas > 0
 
 
 def adopt_cell(pair: list[int]) -> None:
