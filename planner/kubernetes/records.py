@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from planner.kubernetes.kinds import REPLICA_SET, Kind, kind_called
 
 V = TypeVar("V")
+D = TypeVar("D")
 
 
 class FrozenMap(Mapping[str, V], Generic[V]):
@@ -30,7 +31,13 @@ class FrozenMap(Mapping[str, V], Generic[V]):
     def __getitem__(self, key: str) -> V:
         return self._items[key]
 
-    def get(self, key: str, default: Any = None) -> Any:
+    @overload
+    def get(self, key: str, /) -> V | None: ...
+    @overload
+    def get(self, key: str, /, default: V) -> V: ...
+    @overload
+    def get(self, key: str, /, default: D) -> V | D: ...
+    def get(self, key: str, /, default: V | D | None = None) -> V | D | None:
         return self._items.get(key, default)
 
     def __iter__(self) -> Iterator[str]:
