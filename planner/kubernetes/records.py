@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, overload
 
+from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import REPLICA_SET, Kind, kind_called
 
 V = TypeVar("V")
@@ -690,6 +691,7 @@ class Snapshot:
     presence: FrozenMap[Presence] = EMPTY  # kind → present | absent | refused, for every kind the planner knows
     other_kinds: FrozenMap[int] = EMPTY  # kinds the planner doesn't use → how many there were
     problems: tuple[Finding, ...] = field(default=())  # what reading found damaged or odd
+    derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     def workload(self, key: str) -> Workload | None:
         """The workload named by `key` (``Deployment/prod/ml-worker``, kind in any case), or None."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
 
 from planner.errors import ChangeError
 from planner.inventory.change import WorkloadChange, apply_change
@@ -35,22 +34,9 @@ class Scenario:
             raise ChangeError("nothing is changed", mend="Name a workload or give a manifest")
 
 
-_recent: list[tuple[Snapshot, Cluster]] = []
-_KEPT = 4  # compiled clusters kept; a page's user looks at one, a comparison at two
-_lock = Lock()
-
-
 def compiled(snapshot: Snapshot) -> Cluster:
-    """The snapshot compiled for scheduling; the last few are kept, by identity."""
-    with _lock:
-        for known, cluster in _recent:
-            if known is snapshot:
-                return cluster
-    cluster = Cluster(snapshot)
-    with _lock:
-        _recent.insert(0, (snapshot, cluster))
-        del _recent[_KEPT:]
-    return cluster
+    """The snapshot compiled for scheduling, once: kept by the snapshot, and as long as it."""
+    return snapshot.derived.once(Cluster, snapshot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

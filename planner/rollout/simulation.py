@@ -124,8 +124,8 @@ class Simulation:
         self._clock = 0  # order in the scheduling queue
         self._events: list[Event] = []  # what may make a waiting pod fit, in order
         self._version = 0  # changes of what the scheduler sees
-        self._failed: dict[int, tuple[int, Attempt]] = {}  # id of a shape → version and attempt of its last failure
-        self._woken: dict[tuple[int, frozenset[int], int], bool] = {}  # (shape, refusals, event) → whether it wakes
+        self._failed: dict[Shape, tuple[int, Attempt]] = {}  # version and attempt of its last failure
+        self._woken: dict[tuple[Shape, frozenset[int], int], bool] = {}  # (shape, refusals, event) → whether it wakes
         self.replacement: Callable[[LivePod], Controller | None] = lambda _: None
         self._take_up_unfinished()
 
@@ -134,16 +134,7 @@ class Simulation:
         """Pods that wait compete, pods that start become Ready, pods that terminate go: all from the first moment."""
         for index in sorted(self.cluster.waiting, key=lambda i: self.snapshot.pods[i].created_at or 0.0):
             self.live(index)
-        unfinished = self.cluster.remember(
-            "unfinished",
-            lambda: [
-                i
-                for group in self.cluster.groups
-                for i in group.pods
-                if group.is_terminating or not self.snapshot.pods[i].is_ready
-            ],
-        )
-        for index in unfinished:
+        for index in self.cluster.remember(_unfinished):
             self.live(index)
 
     def live(self, index: int) -> LivePod:
@@ -244,15 +235,7 @@ class Simulation:
 
     def pods_in(self, namespace: str) -> list[LivePod]:
         """All pods of a namespace that aren't gone, terminating ones included."""
-        in_namespace = self.cluster.remember(
-            ("pods-in", namespace),
-            lambda: [
-                i
-                for i, p in enumerate(self.snapshot.pods)
-                if p.namespace == namespace and p.phase not in ("Succeeded", "Failed")
-            ],
-        )
-        for index in in_namespace:
+        for index in self.cluster.remember(_pods_in, namespace):
             self.live(index)
         return [p for owned in self.pods.values() for p in owned if p.namespace == namespace and not p.is_gone]
 
@@ -405,7 +388,7 @@ class Simulation:
         return ready
 
     def _try(self, pod: LivePod) -> bool:
-        failed = self._failed.get(id(pod.shape))
+        failed = self._failed.get(pod.shape)
         if failed is not None and failed[0] == self._version and pod.nominated == NOWHERE:
             attempt = failed[1]  # nothing changed since one like it failed
         else:
@@ -425,7 +408,7 @@ class Simulation:
             self._version += 1
             self.scheduler.clear_nomination(pod)
         if pod.nominated == NOWHERE:
-            self._failed[id(pod.shape)] = (self._version, attempt)
+            self._failed[pod.shape] = (self._version, attempt)
         return False
 
     def _is_woken(self, pod: LivePod) -> bool:
@@ -433,7 +416,7 @@ class Simulation:
         if pod.words is None or pod.seen_events < 0:
             return True
         for number in range(pod.seen_events, len(self._events)):
-            key = (id(pod.shape), pod.refused_by, number)
+            key = (pod.shape, pod.refused_by, number)
             wakes = self._woken.get(key)
             if wakes is None:
                 wakes = self._woken[key] = self._events[number].wakes(self.cluster, pod)
@@ -541,19 +524,31 @@ class Simulation:
     def held(self) -> dict[str, int]:
         """Extended resources held by bound pods of the whole cluster, terminating ones included."""
         held = self.state.held
-        return {name: int(held[row]) for name, row in self._extended_rows()}
-
-    def _extended_rows(self) -> list[tuple[str, int]]:
-        return self.cluster.remember(
-            "extended-rows", lambda: [(n, row) for n, row in self.cluster.row.items() if is_extended_resource(n)]
-        )
+        return {name: int(held[row]) for name, row in self.cluster.remember(_extended_rows)}
 
     def extended(self, shape: Shape) -> list[tuple[str, int]]:
-        def ask() -> list[tuple[str, int]]:
-            names = self.cluster.resources
-            return [(names[row], amount) for row, amount in shape.asks if is_extended_resource(names[row])]
+        """The extended resources that one such pod asks for."""
+        return self.cluster.remember(_extended, shape)
 
-        return self.cluster.remember(("extended", id(shape)), ask)
+
+def _unfinished(cluster: Cluster) -> list[int]:
+    """Indices of the bound pods that start or terminate."""
+    pods = cluster.snapshot.pods
+    return [i for group in cluster.groups for i in group.pods if group.is_terminating or not pods[i].is_ready]
+
+
+def _pods_in(cluster: Cluster, namespace: str) -> list[int]:
+    """Indices of the namespace's pods that haven't finished."""
+    return [i for i, p in enumerate(cluster.snapshot.pods) if p.namespace == namespace and not p.is_terminal]
+
+
+def _extended_rows(cluster: Cluster) -> list[tuple[str, int]]:
+    return [(name, row) for name, row in cluster.row.items() if is_extended_resource(name)]
+
+
+def _extended(cluster: Cluster, shape: Shape) -> list[tuple[str, int]]:
+    names = cluster.resources
+    return [(names[row], amount) for row, amount in shape.asks if is_extended_resource(names[row])]
 
 
 def _integer(text: str) -> int:

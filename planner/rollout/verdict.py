@@ -9,13 +9,14 @@ import numpy as np
 
 from planner.kubernetes.kinds import NODE, PARTS, POD, kind_in
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.owners import owners_of, topmost
+from planner.kubernetes.owners import topmost
 from planner.kubernetes.records import Presence
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.quantity import format_roughly
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
+from planner.rollout.ownership import owners
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.devices import device_demand
@@ -337,9 +338,7 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
 
 def workload_of(run: Run, pod: LivePod) -> str:
     """The key of the workload a pod belongs to; a bare pod is its own."""
-    cluster = run.simulation.cluster
-    owners = cluster.remember("owners", lambda: owners_of(cluster.snapshot))
-    return topmost(pod.owner, owners) if pod.owner else POD.key(pod.namespace, pod.name)
+    return topmost(pod.owner, owners(run.simulation.cluster)) if pod.owner else POD.key(pod.namespace, pod.name)
 
 
 def _rivals(c: _Context) -> str:

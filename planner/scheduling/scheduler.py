@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from planner.kubernetes.records import LabelSelector
 from planner.kubernetes.selectors import is_empty, labels_match
-from planner.scheduling.cluster import PODS_ROW, BoolArray
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.devices import choose, device_table
 from planner.scheduling.filters import (
     Fails,
@@ -31,6 +31,7 @@ from planner.scheduling.filters import (
 )
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scores import total_scores
+from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -209,7 +210,7 @@ class Scheduler:
         """A plain shape that fits nowhere, and nobody's going would help: put into words only if somebody reads them."""
         return Attempt(
             words=self.words_at(pod, self.state.position, self.rivals()),
-            refused_by=self.state.cluster.remember(("refusing", id(pod.shape)), lambda: refusing(pod.shape)),
+            refused_by=self.state.cluster.remember(_refusing, pod.shape),
             gives_up=pod.shape.may_preempt,
             counts_for_alike=True,
         )
@@ -406,3 +407,7 @@ def _split_by_budget(pods: list[LivePod], budgets: list[Budget]) -> tuple[list[L
                 breaks = breaks or allowed[i] < 0
         (violating if breaks else others).append(pod)
     return violating, others
+
+
+def _refusing(_: Cluster, shape: Shape) -> frozenset[int]:
+    return refusing(shape)

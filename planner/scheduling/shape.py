@@ -6,7 +6,7 @@ Pods of one template are one shape. Sources: kubernetes `pkg/scheduler/framework
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import partial
 from hashlib import blake2b
@@ -165,18 +165,31 @@ class Alike:
 def alike(cluster: Cluster, shape: Shape) -> Alike:
     """One object for all shapes that ask for the same amounts of the same nodes with the same priority."""
 
-    def compare() -> Alike:
-        nodes = blake2b(shape.static.tobytes(), digest_size=16).digest()
-        key = ("alike", nodes, shape.asks, shape.absent, shape.priority, shape.may_preempt)
-        return cluster.remember(key, measure)
+    return cluster.remember(_alike, shape)
 
-    def measure() -> Alike:
-        large = np.full(len(shape.candidates), not shape.absent)
-        for row, amount in shape.asks:
-            large &= cluster.allocatable[row, shape.candidates] >= amount
-        return Alike(shape, large)
 
-    return cluster.remember(("alike", id(shape)), compare)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    nodes: bytes  # digest of the static filters' answers
+    asks: tuple[tuple[int, int], ...]
+    absent: tuple[str, ...]
+    priority: int
+    may_preempt: bool
+    shape: Shape = field(compare=False)
+
+
+def _alike(cluster: Cluster, shape: Shape) -> Alike:
+    nodes = blake2b(shape.static.tobytes(), digest_size=16).digest()
+    asked = _Asked(nodes, shape.asks, shape.absent, shape.priority, shape.may_preempt, shape)
+    return cluster.remember(_measured, asked)
+
+
+def _measured(cluster: Cluster, asked: _Asked) -> Alike:
+    shape = asked.shape
+    large = np.full(len(shape.candidates), not shape.absent)
+    for row, amount in shape.asks:
+        large &= cluster.allocatable[row, shape.candidates] >= amount
+    return Alike(shape, large)
 
 
 def _merge_keys(selector: LabelSelector | None, labels: Labels, match: tuple[str, ...], mismatch: tuple[str, ...] = ()) -> LabelSelector | None:  # fmt: skip
@@ -303,7 +316,7 @@ def _image_score(cluster: Cluster, spec: PodSpec) -> IntArray | None:
     Source: plugins/imagelocality `sumImageScores`, `calculatePriority`.
     """
     containers = spec.init_containers + spec.containers
-    known = cluster.remember("image-nodes", lambda: _image_nodes(cluster))
+    known = cluster.remember(_image_nodes)
     spread = {c.image: known.get(c.image, 0) for c in containers}
     if not any(spread.values()):
         return None
@@ -356,8 +369,7 @@ def compile_shape(
     default_selector : LabelSelector or None
         Selector of the owning ReplicaSet or StatefulSet, for the default spreading of pods without constraints.
     """
-    key = (namespace, labels, spec, default_selector)
-    return cluster.remember(key, lambda: _compile(cluster, namespace, labels, spec, default_selector))
+    return cluster.remember(_compile, namespace, labels, spec, default_selector)
 
 
 def _may_preempt(cluster: Cluster, spec: PodSpec) -> bool:
