@@ -21,6 +21,7 @@ from planner.rollout.verdict import Explanation, explain, unknowns
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.vocabulary import is_gpu_resource
+from planner.words import Text, count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,15 +115,14 @@ def _overview_line(cluster: Cluster, workload: Workload) -> WorkloadOverview:
     if why:
         sentence = why.sentence
     elif unknown:
-        sentence = f"not known: {unknown[0]}"
+        sentence = Text(f"not known: {unknown[0]}")
     else:
-        steps = f"{ticks} step" + ("" if ticks == 1 else "s")
-        sentence = f"completes in {steps}; at worst {lowest} of {replicas} Ready"
+        sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
     return WorkloadOverview(
         workload=workload.key,
         verdict=Verdict.STUCK if why else Verdict.UNKNOWN if unknown else Verdict.COMPLETES,
         reason=why.reason if why else Reason.UNKNOWN if unknown else Reason.NONE,
-        sentence=sentence,
+        sentence=str(sentence),
         replicas=replicas,
         ready=sum(p.is_ready and p.deleted_at is None for p in pods),
         gpus=gpus * replicas,

@@ -124,13 +124,11 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
     names = {pod.node_name for pod in pods}
     window = window_of([one for one in snapshot.nodes if one.name in names] or snapshot.nodes)
     start = start_seconds(pods)
+    limit = 6 if workload.backoff_limit is None else workload.backoff_limit
+    retries = limit if workload.traits.is_batch else None
     values: dict[str, float | None] = {
         "window_seconds": float(window.seconds),
-        "retries": None
-        if not workload.traits.is_batch
-        else 6
-        if workload.backoff_limit is None
-        else workload.backoff_limit,
+        "retries": retries,
     }
     sources = {"window_seconds": f"{window.what}: {window.source}"}
     if start is not None:
@@ -326,8 +324,8 @@ def _add_prices(
         price = price_node(book, node, bought).price
         is_needed = bought in (Provisioning.ON_DEMAND, Provisioning.SPOT)
         if price.usd_per_hour is None:
-            problem = problem or (price.sentence if is_needed else "")
-            sources[name] = price.sentence
+            problem = str(problem or (price.sentence if is_needed else ""))
+            sources[name] = str(price.sentence)
             continue
         if not price.is_sold and not is_needed:
             continue

@@ -18,7 +18,7 @@ from planner.scheduling.pod import LivePod
 from planner.sources import kubectl
 from tests.conformance.comparison import Comparison, each_case
 
-RUNS = 15  # placements tried where luck may matter; the commonest outcome is compared
+RUNS = 15  # placements tried where ties may matter; the commonest outcome is compared
 
 # What kube-scheduler's words leave as reasons for the workload that waits.
 _BY_MESSAGE: tuple[tuple[str, frozenset[Reason]], ...] = (

@@ -39,7 +39,7 @@ def two(gpus: int, *, surge: int = 1, unavailable: int = 0) -> list[Item]:
 def test_rollouts_together_share_what_is_free() -> None:
     result = ask(two(3), a={}, b={})
     assert result.verdict is Verdict.COMPLETES
-    assert result.sentence == "completes: all 2 rollouts finish together"
+    assert str(result.sentence) == "completes: all 2 rollouts finish together"
     assert [p.workload for p in result.workloads] == [A, B]
     assert result.peak_held == {"nvidia.com/gpu": 3}
     assert result.ticks > ask(two(4), a={}, b={}).ticks  # with room for both surges at once
@@ -48,7 +48,7 @@ def test_rollouts_together_share_what_is_free() -> None:
 def test_one_of_two_that_is_stuck_is_named() -> None:
     result = ask(two(3), a={}, b={"requests": {"nvidia.com/gpu": 3}})
     assert result.verdict is Verdict.STUCK
-    assert result.sentence.startswith("1 of 2 rollouts finish; Deployment/ml/b is stuck: ")
+    assert str(result.sentence).startswith("1 of 2 rollouts finish; Deployment/ml/b is stuck: ")
     assert [p.verdict for p in result.workloads] == [Verdict.COMPLETES, Verdict.STUCK]
 
 
@@ -109,11 +109,11 @@ def test_missing_kinds_make_an_answer_unknown() -> None:
     spec = pod_spec(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}])
     result = ask(node("n-0"), deployment("a", ["n-0"], spec), a={})
     assert result.verdict is Verdict.UNKNOWN
-    assert result.sentence.startswith("not known: the pods use volumes, and the snapshot doesn't hold ")
+    assert str(result.sentence).startswith("not known: the pods use volumes, and the snapshot doesn't hold ")
     assert [f.code for f in result.findings if f.severity is Severity.WARNING] == ["answer-incomplete"]
     alone = ask(node("n-0"), deployment("a", [], pod_spec(), replicas=1)[0], a={})
     assert alone.verdict is Verdict.UNKNOWN
-    assert "doesn't hold Pods and ReplicaSets" in alone.sentence
+    assert "doesn't hold Pods and ReplicaSets" in str(alone.sentence)
 
 
 # ── the answer's parts ───────────────────────────────────────────────────────────────────────────────────────────────
