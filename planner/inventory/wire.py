@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import field
 
-from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS
+from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
 from planner.vocabulary import KEPT_ANNOTATIONS
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
@@ -848,6 +848,10 @@ API_GROUPS: dict[str, str] = {
 }
 """kind → API group; kinds not named here are in the core group (Event also in events.k8s.io)."""
 
+OLD_API_GROUP = "extensions"
+OLD_KINDS = frozenset(kind.name for kind in (DEPLOYMENT, REPLICA_SET, DAEMON_SET))
+"""Kinds that were in `OLD_API_GROUP` before Kubernetes 1.16, with the fields they have in apps/v1."""
+
 
 # ── containers of objects ────────────────────────────────────────────────────────────────────────────────────────────
 class Head(msgspec.Struct, gc=False, rename="camel"):
@@ -865,5 +869,5 @@ class List(msgspec.Struct, gc=False, rename="camel"):
     items: list[msgspec.Raw] | None = None
 
 
-encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder(order="deterministic").encode  # equal maps in another order are equal content
 DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(type_) for kind, type_ in KINDS.items()}

@@ -11,6 +11,7 @@ from planner.errors import ChangeError
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
+from planner.questions.placement import blocked_by, displaced
 from planner.questions.prepared import Prepared, Scenario, compiled, prepare
 from planner.rollout import grid as grids
 from planner.rollout.answers import (
@@ -28,7 +29,7 @@ from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import sample
 from planner.rollout.timing import PodTimes, seconds_at
-from planner.rollout.verdict import explain, pending_pods, unknowns
+from planner.rollout.verdict import explain, pending_pods, placed_words, unknowns
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_extended_resource
 from planner.words import Text, count, duration
@@ -93,8 +94,10 @@ def rollout(
         placement=_placement(run),
         ties=ties,
         remedies=remedies,
-        findings=prepared.findings + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown),
-        preempted=tuple(f"{p.namespace}/{p.name}" for p in run.preempted),
+        findings=prepared.findings
+        + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown)
+        + blocked_by(cluster, run, prepared.revisions),
+        preempted=displaced(run, prepared.revisions),
     )
     if stuck is None or not pools or stuck.reason not in GROWING_REASONS:
         return result
@@ -285,6 +288,8 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
     steps = run.moments[after.key][end].tick
     if not revision.has_new_template and steps == 0:
         return "completes: nothing has to move"
+    if placed := placed_words(run, revision):
+        return f"completes: {placed}, Ready in about {duration(seconds)}"
     return (
         f"completes in {count(steps, 'step')}, about {duration(seconds)}; "
         f"at worst {lowest} of {after.replicas or _desired(run, after)} pods are Ready"

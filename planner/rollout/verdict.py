@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.inventory.inference import untold_revision
 from planner.kubernetes.kinds import NODE, PARTS, POD, kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import topmost
+from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Presence
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
+from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.ownership import owners
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import BoolArray
@@ -88,6 +91,29 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
 
 def explain(run: Run, revision: Revision) -> Explanation:
     """Why `revision`'s rollout did not complete in `run`."""
+    why = _why(run, revision)
+    more = placed_words(run, revision)
+    return replace(why, sentence=Text(f"{why.sentence}; {more}")) if more else why
+
+
+def placed_words(run: Run, revision: Revision) -> str:
+    """How far an object's pods got where only placement is asked, "" elsewhere."""
+    controller = run.simulation.controllers.get(revision.after.key)
+    if revision.placed is None or not isinstance(controller, PlacedController):
+        return ""
+    wanted = revision.placed.pods
+    bound = sum(pod.is_bound for pod in run.pods[revision.after.key])
+    if bound == wanted:
+        return f"all its {wanted} pods are placed" if wanted > 1 else "its pod is placed"
+    if revision.placed.gang is Gang.WHOLE:
+        found = f"; {bound} of them would find a node" if bound else ""
+        return f"its {wanted} pods are placed all or nothing, so none is{found}"
+    if revision.placed.gang is Gang.GROUP:
+        return f"{controller.whole_groups(run.simulation)} of its {revision.placed.groups} groups are placed whole"
+    return f"{bound} of its {wanted} pods are placed" if wanted > 1 else "its pod isn't placed"
+
+
+def _why(run: Run, revision: Revision) -> Explanation:
     key = revision.after.key
     pods = run.pods[key]
     waiting = [p for p in pods if not p.is_bound]
@@ -437,6 +463,8 @@ def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
     missing = [f"{kind}s" for kind in needed if snapshot.presence.get(kind) in lacking]
     if missing:
         found.append(f"the snapshot doesn't hold {listing(missing)}")
+    if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
+        found.append(untold)
     demand = device_demand(cluster, revision.after.namespace, revision.after.template.spec)
     if demand.unknown:
         found.append(demand.unknown)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from planner import words
 from planner.errors import HeadroomError
+from planner.inventory import account
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
 from planner.kubernetes.records import Presence, Snapshot
 from planner.sources import cluster, kubectl
@@ -16,13 +17,11 @@ from planner.ui import errors, session, tables
 _PRESENCE = {
     Presence.PRESENT: "✓ read",
     Presence.ABSENT: "– not in the input",
+    Presence.INFERRED: "i not in the input: told from its pods",
     Presence.REFUSED: "✗ refused (403): may not be listed",
 }
-_SNAPSHOT_COMMAND = """\
-kubectl get nodes,namespaces,pods,deployments,replicasets,statefulsets,daemonsets,jobs,\\
-poddisruptionbudgets,priorityclasses,resourcequotas,limitranges,\\
-persistentvolumes,persistentvolumeclaims,storageclasses,events \\
-  --all-namespaces --output json | gzip > cluster.json.gz"""
+_SNAPSHOT_COMMAND = f"{account.get_command()} | gzip > cluster.json.gz"
+_TYPES = ["json", "jsonl", "ndjson", "yaml", "yml", "gz", "xz", "bz2", "tgz", "tar", "zip", "txt", "log"]
 _HANDLED, _READ = "_upload_handled", "_upload_read"
 
 
@@ -77,8 +76,9 @@ def another_cluster() -> None:
 
 def _upload() -> None:
     files = st.file_uploader(
-        "Upload a snapshot", type=["json", "yaml", "yml", "gz", "txt", "log"], key="upload", accept_multiple_files=True,
-        help="What kubectl get … -o json or yaml printed, plain or gzip; metrics and logs may come with it. It stays in "
+        "Upload a snapshot", type=_TYPES, key="upload", accept_multiple_files=True,
+        help="What kubectl get … -o json or yaml or kubectl cluster-info dump printed, a must-gather or a support bundle, "
+        "plain or as zip, tar or gzip; metrics and logs may come with it. It stays in "
         "this session's memory: nothing is written to disk or sent on, and values of environment variables are dropped "
         "while reading.",
     )  # fmt: skip
@@ -86,7 +86,11 @@ def _upload() -> None:
     if files and st.session_state.get(_HANDLED) != handled:
         st.session_state[_HANDLED] = handled
         with st.spinner("Reading …"):
-            _adopt(lambda: kubectl.read_uploads([(file.name, file.getvalue()) for file in files]))
+            _adopt(
+                lambda: kubectl.read_uploads(
+                    [(file.name, file.getvalue()) for file in files], limit_bytes=kubectl.unpacked_limit_bytes()
+                )
+            )
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
