@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, Final, TypeVar, TypeVarTuple
+from typing import Any, Final, Generic, TypeVar, TypeVarTuple
 
 S = TypeVar("S")
 T = TypeVar("T")
 About = TypeVarTuple("About")
 
-MOST_KEPT: Final = 4_096
+MOST_KEPT: Final = 65_536
 """Results kept of one function, for different arguments."""
+
+
+class Same(Generic[T]):
+    """A value told from others by being the same object, where comparing it would cost too much; it is kept alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 class Derived:

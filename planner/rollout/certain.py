@@ -12,14 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
+from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, Pod, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import NEW_HASH
-from planner.rollout.ownership import pods_by_owner, sets_by_owner
+from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
-from planner.scheduling.shape import Shape, Term, compile_shape
+from planner.scheduling.shape import Shape, Term, alike, compile_shape
 from planner.scheduling.state import carried_terms
 from planner.vocabulary import POD_TEMPLATE_HASH
 
@@ -76,7 +77,11 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
 def _namespaces_with_rules(cluster: Cluster) -> frozenset[str]:
     """Those whose quotas or limit ranges have a say in new pods."""
     snapshot = cluster.snapshot
-    return frozenset(one.namespace for rules in (snapshot.resource_quotas, snapshot.limit_ranges) for one in rules)
+    return (
+        frozenset(q.namespace for q in snapshot.resource_quotas)
+        | frozenset(r.namespace for r in snapshot.limit_ranges)
+        | frozenset(n.name for n in snapshot.namespaces if enforced(n.labels).level != PRIVILEGED)
+    )
 
 
 def _old_pods(cluster: Cluster, workload: Workload) -> list[Pod] | None:
@@ -152,7 +157,8 @@ def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
 
 def _waiting_shapes(cluster: Cluster) -> list[Shape]:
     pods = (cluster.snapshot.pods[i] for i in cluster.waiting)
-    return list(dict.fromkeys(compile_shape(cluster, p.namespace, p.labels, p.spec) for p in pods))
+    shapes = (compile_shape(cluster, p.namespace, p.labels, p.spec) for p in pods)
+    return list(dict.fromkeys(alike(cluster, s).shape if s.is_plain else s for s in shapes))
 
 
 def _restless_nodes(cluster: Cluster) -> IntArray:
@@ -160,7 +166,7 @@ def _restless_nodes(cluster: Cluster) -> IntArray:
     restless = np.zeros(cluster.node_count, dtype=np.int64)
     for group in cluster.groups:
         for node, i in zip(group.nodes.tolist(), group.pods, strict=True):
-            if group.is_terminating or not cluster.snapshot.pods[i].is_ready:
+            if group.is_terminating or is_starting(cluster.snapshot.pods[i]):
                 restless[node] = 1
     return restless
 

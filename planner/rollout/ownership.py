@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.owners import Owners, owners_of
-from planner.kubernetes.records import ReplicaSet, Workload
+from planner.kubernetes.owners import owners_of, topmost
+from planner.kubernetes.records import Pod, ReplicaSet, Workload
 from planner.scheduling.cluster import Cluster
 
 
@@ -34,6 +34,43 @@ def _pods_by_node(cluster: Cluster) -> dict[int, list[int]]:
     return found
 
 
+def is_starting(pod: Pod) -> bool:
+    """Not Ready, but about to be: no container waits in a failure, nor was restarted and still isn't ready."""
+    return not pod.is_ready and not any(
+        (c.state == "waiting" and c.reason not in ("", "ContainerCreating", "PodInitializing")) or c.restart_count > 2
+        for c in pod.containers
+    )
+
+
+# ── owners ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def workloads_by_owner(cluster: Cluster) -> dict[str, str]:
+    """Key of what a workload makes its pods through → that workload's key; made once a cluster."""
+    return cluster.remember(_workloads_by_owner)
+
+
+def _workloads_by_owner(cluster: Cluster) -> dict[str, str]:
+    owners = owners_of(cluster.snapshot)
+    return {key: above for key in owners if (above := topmost(key, owners)) != key}
+
+
+def workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
+    """The snapshot's workloads by key; made once a cluster."""
+    return cluster.remember(_workloads_by_key)
+
+
+def _workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
+    return {one.key: one for one in cluster.snapshot.workloads}
+
+
+def sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
+    """The snapshot's ReplicaSets by key; made once a cluster."""
+    return cluster.remember(_sets_by_key)
+
+
+def _sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
+    return {one.key: one for one in cluster.snapshot.replica_sets}
+
+
 def sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
     """uid of a Deployment → its ReplicaSets; made once a cluster."""
     return cluster.remember(_sets_by_owner)
@@ -45,15 +82,6 @@ def _sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
         if one.owner is not None:
             found.setdefault(one.owner.uid, []).append(one)
     return found
-
-
-def owners(cluster: Cluster) -> Owners:
-    """The owners of its ReplicaSets and workloads; made once a cluster."""
-    return cluster.remember(_owners)
-
-
-def _owners(cluster: Cluster) -> Owners:
-    return owners_of(cluster.snapshot)
 
 
 def pods_of(cluster: Cluster, workload: Workload) -> list[int]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import Fails
-from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import carried_terms
 
@@ -27,9 +26,9 @@ class Event:
     shape: Shape
     is_removal: bool
 
-    def wakes(self, cluster: Cluster, pod: LivePod) -> bool:
-        """Whether the event may help `pod`, given which filters refused it."""
-        refused, shape, other = pod.refused_by, pod.shape, self.shape
+    def wakes(self, cluster: Cluster, shape: Shape, refused: frozenset[int]) -> bool:
+        """Whether the event may help a pod of `shape`, given which filters refused it."""
+        other = self.shape
         if self.is_removal and not refused.isdisjoint(_FREED_BY_REMOVAL):
             return True
         if self.is_removal and Fails.PORTS in refused:

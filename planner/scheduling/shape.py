@@ -19,9 +19,11 @@ from planner.kubernetes.records import (
     Labels,
     LabelSelector,
     Node,
+    NodeAffinity,
     PodAffinityTerm,
     PodSpec,
     Requirement,
+    Toleration,
     TopologySpreadConstraint,
 )
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
@@ -263,7 +265,20 @@ def _affine_nodes(cluster: Cluster, spec: PodSpec) -> BoolArray:
     return cluster.by_node(lambda n: int(ask(n.labels, n.name)), _node_label_keys(spec)).astype(np.bool_)
 
 
+def _affine(cluster: Cluster, selector: Labels, affinity: NodeAffinity) -> BoolArray:
+    return _affine_nodes(cluster, PodSpec(node_selector=selector, node_affinity=affinity))
+
+
 def _static(cluster: Cluster, spec: PodSpec) -> NDArray[np.uint8]:
+    """The static filters, worked out once for all that ask for the same nodes; don't change it."""
+    return cluster.remember(_judge, spec.node_name, spec.node_selector, spec.node_affinity, spec.tolerations)
+
+
+def _judge(
+    cluster: Cluster, node_name: str, selector: Labels, affinity: NodeAffinity, tolerations: tuple[Toleration, ...]
+) -> NDArray[np.uint8]:
+    spec = PodSpec(node_name=node_name, node_selector=selector, node_affinity=affinity, tolerations=tolerations)
+
     def judge(node: Node) -> int:
         if not tolerates_cordon(spec, node):
             return Static.CORDONED
@@ -299,8 +314,12 @@ def _preferred(cluster: Cluster, spec: PodSpec) -> IntArray | None:
 
 
 def _disliked(cluster: Cluster, spec: PodSpec) -> IntArray | None:
-    counts = cluster.by_node(lambda n: intolerable_preferences(spec.tolerations, n.taints), ())
+    counts = cluster.remember(_dislikes, spec.tolerations)
     return counts if counts.any() else None
+
+
+def _dislikes(cluster: Cluster, tolerations: tuple[Toleration, ...]) -> IntArray:
+    return cluster.by_node(lambda node: intolerable_preferences(tolerations, node.taints), ())
 
 
 _MIN_IMAGE_BYTES, _MAX_IMAGE_BYTES = 23 * 1024 * 1024, 1000 * 1024 * 1024
@@ -340,7 +359,7 @@ def _soft_spread(
         return _compile_spread(cluster, soft, spec, labels)
     if default_selector is None:
         return ()
-    affine = _affine_nodes(cluster, spec)
+    affine = cluster.remember(_affine, spec.node_selector, spec.node_affinity)
     return tuple(
         Spread(
             max_skew=max_skew,

@@ -2,8 +2,10 @@ import copy
 import pickle
 from dataclasses import replace
 
+import pytest
+
 from planner.kubernetes import derived
-from planner.kubernetes.derived import Derived
+from planner.kubernetes.derived import Derived, Same
 from planner.kubernetes.records import Snapshot
 from planner.questions.prepared import compiled
 
@@ -28,11 +30,18 @@ def test_each_is_made_once_for_its_arguments() -> None:
     assert calls == [(1, "a"), (1, "b"), (1, "nothing")]
 
 
-def test_results_are_bounded() -> None:
+def test_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derived, "MOST_KEPT", 20)
     made = Derived()
-    for number in range(2 * derived.MOST_KEPT + 10):
+    for number in range(2 * 20 + 10):
         assert made.once(spelt, 1, str(number)) == f"1{number}"
     assert len(made._made[spelt]) == 10
+
+
+def test_the_same_is_the_same_object_only() -> None:
+    one, equal = [1], [1]
+    assert Same(one) == Same(one)
+    assert len({Same(one), Same(one), Same(equal)}) == 2
 
 
 def test_a_snapshot_keeps_its_compiled_cluster_to_itself() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planner.scheduling.devices import choose, device_demand, device_table
-from tests.capacity.clusters import Item, node, pod_spec
+from tests.builders.objects import Item, node, pod_spec
 from tests.scheduling.questions import Question
 
 DRIVER = "gpu.example.com"
