@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 from planner.inventory.inference import untold_revision
+from planner.kubernetes import commands
 from planner.kubernetes.kinds import NODE, PARTS, POD, kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.pod_templates import Gang
@@ -134,8 +135,8 @@ def _why(run: Run, revision: Revision) -> Explanation:
         return Explanation(
             reason=Reason.PAUSED,
             sentence=Text(
-                f"stuck: the {revision.after.kind} is paused, so the controller rolls nothing out. "
-                f"Resume it with kubectl rollout resume {revision.after.traits.singular}/{revision.after.name}"
+                "stuck: the Deployment is paused, so the controller rolls nothing out. "
+                f"Resume it with {commands.kubectl('rollout resume', revision.after.key)}"
             ),
         )
     if revision.after.strategy.kind == "OnDelete" and revision.has_new_template:

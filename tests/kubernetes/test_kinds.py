@@ -48,7 +48,6 @@ def test_every_kind_that_rolls_out_has_its_controller(kind: Kind) -> None:
     workload = made(kind.name, "infer")
     controller = start(Simulation(Cluster(snapshot(workload))), workload, before=workload, has_new_template=True)
     assert controller.key == workload.key
-    assert (controller.replicas is not None) is kind.has_replicas
     assert {kind.status.updated, kind.status.ready, kind.status.available} <= controller.status(
         Simulation(Cluster(snapshot(workload)))
     ).keys()
