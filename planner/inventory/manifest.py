@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from planner.errors import ChangeError, InputError
+from planner.inventory import wire
 from planner.inventory.change import (
     document_of,
     has_new_template,
@@ -40,19 +41,11 @@ from planner.kubernetes.records import (
 Object = dict[str, Any]
 MANIFEST = "manifest"
 
-_FIELDS = {
-    "Namespace": "namespaces",
-    "PodDisruptionBudget": "pod_disruption_budgets",
-    "PriorityClass": "priority_classes",
-    "ResourceQuota": "resource_quotas",
-    "LimitRange": "limit_ranges",
-    "PersistentVolume": "persistent_volumes",
-    "PersistentVolumeClaim": "persistent_volume_claims",
-    "StorageClass": "storage_classes",
-    "DeviceClass": "device_classes",
-    "ResourceClaim": "resource_claims",
-    "ResourceClaimTemplate": "resource_claim_templates",
-}
+_BESIDE = frozenset(
+    {"Namespace", "PodDisruptionBudget", "PriorityClass", "RuntimeClass", "ResourceQuota", "LimitRange",
+     "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "DeviceClass", "ResourceClaim",
+     "ResourceClaimTemplate", "HorizontalPodAutoscaler", "Service"}
+)  # fmt: skip
 _KEPT_AS_THEY_ARE = frozenset({"Namespace", "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
 # Values the API server fills in; a manifest that repeats them (one got with kubectl get -o yaml) says nothing new.
 _DEFAULTS: dict[str, Any] = {
@@ -120,7 +113,7 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
                 raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {applied.after.key}")
             workloads[applied.after.key] = applied
             findings += notes
-        elif kind in _FIELDS:
+        elif kind in _BESIDE:
             beside.append(one)
         else:
             other_kinds[kind] = other_kinds.get(kind, 0) + 1
@@ -140,7 +133,7 @@ def _kind(one: Object, number: int) -> str:
         kind, api_version = kind_of(one, Part())
     except InputError as error:
         raise ChangeError(error.what, where=f"{MANIFEST}, document {number}", mend="Give kind and apiVersion") from None
-    return kind if is_known(kind, api_version) or kind not in (*WORKLOAD_KINDS, *_FIELDS) else f"{kind} ({api_version})"
+    return kind if is_known(kind, api_version) or kind not in (*WORKLOAD_KINDS, *_BESIDE) else f"{kind} ({api_version})"
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -206,12 +199,13 @@ def _with_objects(snapshot: Snapshot, objects: Iterable[Object], text: str) -> S
             raise ChangeError(damage_in_words(error), where=f"{MANIFEST}, {one['kind']} {name}".rstrip()) from None
     changes: dict[str, Any] = {}
     for kind, records in reader.found.items():
-        known = {_name(one): one for one in getattr(snapshot, _FIELDS[kind])}
+        field = wire.READ[kind].field
+        known = {_name(one): one for one in getattr(snapshot, field)}
         for record in records:
             old = known.get(_name(record))
             if old is None or kind not in _KEPT_AS_THEY_ARE:
                 known[_name(record)] = _with_status(record, old)
-        changes[_FIELDS[kind]] = tuple(known.values())
+        changes[field] = tuple(known.values())
     return replace(
         snapshot,
         digest=blake2b(f"{snapshot.digest}\0{text}".encode(), digest_size=16).hexdigest(),

@@ -440,6 +440,76 @@ class PriorityClass:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeClass:
+    """What admission adds to pods of this class (KEP-688, KEP-585)."""
+
+    name: str
+    overhead: Amounts = EMPTY
+    node_selector: Labels = EMPTY
+    tolerations: tuple[Toleration, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HorizontalPodAutoscaler:
+    """Which workload (`target`: its key, as `Workload.key`) it scales, and between which replicas."""
+
+    namespace: str
+    name: str
+    target: str
+    minimum: int = 1
+    maximum: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    namespace: str
+    name: str
+    selector: Labels = EMPTY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionRule:
+    """``operations`` on ``groups``/``resources``; ``*`` stands for all of them."""
+
+    operations: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionHook:
+    """What may change or refuse objects on their way into the cluster: a webhook, or a policy with expressions.
+
+    `name` is the configuration's or policy's (a webhook's own behind a slash); `selector`s None select everything.
+    """
+
+    kind: str  # MutatingWebhookConfiguration | ValidatingWebhookConfiguration | ValidatingAdmissionPolicy
+    name: str
+    rules: tuple[AdmissionRule, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+    is_required: bool = True  # failurePolicy Fail: without an answer the object is refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookConfiguration:
+    name: str
+    kind: str
+    hooks: tuple[AdmissionHook, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionPolicyBinding:
+    """`selectors` narrow what the policy's own rules match; only with action Deny anything is refused."""
+
+    name: str
+    policy: str
+    denies: bool = True
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceQuota:
     """`hard` and `used`: quota keys (``requests.cpu``, ``pods``, ``requests.nvidia.com/gpu``, …) → amounts.
 
@@ -502,6 +572,14 @@ class StorageClass:
     provisioner: str = ""
     volume_binding_mode: str = "Immediate"
     allowed_topologies: tuple[NodeSelectorTerm, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsiNode:
+    """`limits`: CSI driver → volumes it can attach to the node; drivers without a limit are not in it."""
+
+    name: str
+    limits: FrozenMap[int] = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -653,11 +731,18 @@ class Snapshot:
     replica_sets: tuple[ReplicaSet, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
+    autoscalers: tuple[HorizontalPodAutoscaler, ...] = ()
+    services: tuple[Service, ...] = ()
+    webhook_configurations: tuple[WebhookConfiguration, ...] = ()  # mutating and validating
+    admission_policies: tuple[AdmissionHook, ...] = ()
+    admission_policy_bindings: tuple[AdmissionPolicyBinding, ...] = ()
     resource_quotas: tuple[ResourceQuota, ...] = ()
     limit_ranges: tuple[LimitRange, ...] = ()
     persistent_volumes: tuple[PersistentVolume, ...] = ()
     persistent_volume_claims: tuple[PersistentVolumeClaim, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()
+    csi_nodes: tuple[CsiNode, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
     resource_slices: tuple[ResourceSlice, ...] = ()
     resource_claims: tuple[ResourceClaim, ...] = ()

@@ -8,15 +8,32 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from planner.errors import InputError
+from planner.inventory import wire
 from planner.inventory.documents import LARGEST_BYTES, parts_of
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
 from planner.sources import pod_logs
+
+
+def _get(resources: Iterable[str]) -> str:
+    return textwrap.fill(", ".join(resources), 96, break_on_hyphens=False).replace(", ", ",").replace("\n", "\\\n")
+
+
+SNAPSHOT_COMMAND = (
+    "kubectl get "
+    + _get(k.resource for k in wire.READ.values() if k.group not in (wire.DEVICES, wire.METRICS))
+    + " \\\n  --all-namespaces --output json | gzip > cluster.json.gz"
+)
+"""What writes a snapshot; kinds that a server may not have are left out, since kubectl fails on those."""
+
+DEVICE_KINDS = ",".join(k.resource for k in wire.READ.values() if k.group == wire.DEVICES)
+"""To be added where the server has dynamic resource allocation."""
 
 _STDIN = "-"
 _SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")

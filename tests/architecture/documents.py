@@ -17,6 +17,8 @@ import click
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom, main
+from planner.inventory import wire
+from planner.sources import kubectl
 from tests.architecture.tree import ROOT, project_files
 
 COMMAND_LINE = Path("docs/command-line.md")
@@ -26,6 +28,7 @@ HEAD = """\
 Made from what `--help` says, by `make docs`. Exit status: 0 yes, 2 stuck, 3 needs growth, 1 bad input or usage.
 """
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EMPTY_GROUP = '""'
 _MORE = "…"
 
 
@@ -54,6 +57,22 @@ def command_line() -> str:
     return "\n".join(parts)
 
 
+def with_reading(text: str) -> str:
+    """The README with kubectl's line and the ClusterRole as `wire.READ` has them."""
+    text = re.sub(r"kubectl get nodes,.*?cluster\.json\.gz", lambda _: kubectl.SNAPSHOT_COMMAND, text, flags=re.DOTALL)
+    text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{kubectl.DEVICE_KINDS}`", text)
+    groups: dict[str, list[str]] = {}
+    for kind in wire.READ.values():
+        groups.setdefault(kind.group, []).append(kind.resource)
+    rules = "".join(
+        f"  - apiGroups: [{group or EMPTY_GROUP}]\n    resources: [{', '.join(resources)}]\n    verbs: [list]\n"
+        for group, resources in groups.items()
+    )
+    return re.sub(
+        r"(?<=^rules:\n).*?(?=^  - apiGroups: [^\n]*--live-logs)", rules, text, flags=re.DOTALL | re.MULTILINE
+    )
+
+
 def _section(path: list[str]) -> str:
     said = CliRunner().invoke(headroom, [*path, "--help"], prog_name="headroom", terminal_width=100)
     return f"## {' '.join(['headroom', *path])}\n\n```text\n{said.output.rstrip()}\n```\n"
@@ -80,6 +99,8 @@ def _printed(arguments: list[str]) -> str:
 
 if __name__ == "__main__":
     (ROOT / COMMAND_LINE).write_text(command_line(), encoding="utf-8")
+    readme = ROOT / "README.md"
+    readme.write_text(with_reading(readme.read_text(encoding="utf-8")), encoding="utf-8")
     for document in documents_with_examples():
         before = (ROOT / document).read_text(encoding="utf-8")
         (ROOT / document).write_text(with_outputs(before), encoding="utf-8")

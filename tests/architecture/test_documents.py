@@ -13,6 +13,7 @@ import yaml
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom
+from planner.sources import kubectl
 from planner.sources.kubernetes_api import PATHS
 from tests.architecture import documents
 from tests.architecture.tree import ROOT, project_files, python_files
@@ -29,6 +30,11 @@ def test_command_line_document_is_what_help_says() -> None:
 def test_examples_print_what_the_document_says(path: Path) -> None:
     written = (ROOT / path).read_text(encoding="utf-8")
     assert written == documents.with_outputs(written), "run `make docs`, and read what changed"
+
+
+def test_kinds_in_the_readme_are_those_that_are_read() -> None:
+    assert documents.with_reading(README) == README, "run `make docs`"
+    assert kubectl.SNAPSHOT_COMMAND in README
 
 
 def test_rights_in_the_readme_are_those_that_are_used() -> None:

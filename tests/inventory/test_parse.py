@@ -460,6 +460,46 @@ def test_pod_metrics() -> None:
     assert (one.containers[0].cpu_millicores, one.containers[0].working_set_bytes) == (13, 1_024_000)
 
 
+def test_kinds_beside_the_pods() -> None:
+    toleration = {"key": "sandbox", "operator": "Exists", "effect": "NoSchedule"}
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    where = {"matchLabels": {"checked": "yes"}}
+    admission, secret = (
+        "admissionregistration.k8s.io/v1",
+        {"caBundle": "c2VjcmV0", "url": "https://hook.example/secret"},
+    )
+    snapshot = read(
+        named("RuntimeClass", "gvisor", "", "node.k8s.io/v1", overhead={"podFixed": {"cpu": "500m", "memory": "1Gi"}},
+              scheduling={"nodeSelector": {"runtime": "gvisor"}, "tolerations": [toleration]}),
+        named("CSINode", "n1", "", "storage.k8s.io/v1", spec={"drivers": [
+            {"name": "pd.csi.storage.gke.io", "nodeID": "n1", "allocatable": {"count": 15}}, {"name": "other"}]}),
+        named("HorizontalPodAutoscaler", "web", "prod", "autoscaling/v2", spec={
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 9}),
+        named("Service", "web", "prod", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]}),
+        named("MutatingWebhookConfiguration", "inject", "", admission, webhooks=[
+            {"name": "inject.example", "rules": [rule], "failurePolicy": "Ignore", "namespaceSelector": where,
+             "clientConfig": secret}]),
+        named("ValidatingAdmissionPolicy", "limits", "", admission, spec={
+            "matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "secret == 1"}]}),
+        named("ValidatingAdmissionPolicyBinding", "limits-prod", "", admission, spec={
+            "policyName": "limits", "validationActions": ["Warn"], "matchResources": {"namespaceSelector": where}}),
+    )  # fmt: skip
+    assert snapshot.problems == ()
+    [runtime] = snapshot.runtime_classes
+    assert runtime.overhead == {"cpu": 500, "memory": 2**30}
+    assert (runtime.node_selector, runtime.tolerations[0].key) == ({"runtime": "gvisor"}, "sandbox")
+    assert snapshot.csi_nodes[0].limits == {"pd.csi.storage.gke.io": 15}
+    [autoscaler] = snapshot.autoscalers
+    assert (autoscaler.target, autoscaler.minimum, autoscaler.maximum) == ("Deployment/prod/web", 1, 9)
+    assert snapshot.services[0].selector == {"app": "web"}
+    [hook] = snapshot.webhook_configurations[0].hooks
+    assert (hook.name, hook.is_required, hook.rules[0].resources) == ("inject/inject.example", False, ("pods",))
+    assert hook.namespace_selector == snapshot.admission_policy_bindings[0].namespace_selector != None  # noqa: E711
+    assert not snapshot.admission_policy_bindings[0].denies
+    assert snapshot.admission_policies[0].rules == hook.rules
+    assert "secret" not in repr(snapshot)
+
+
 def test_every_kind_is_read() -> None:
     items = [
         named(kind, api_version=f"{wire.API_GROUPS[kind]}/v1" if kind in wire.API_GROUPS else "v1",
@@ -476,7 +516,7 @@ def test_every_kind_is_read() -> None:
 # ── the snapshot ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_presence_and_other_kinds() -> None:
     parts = [
-        Part(items=[pod(), named("Service"), named("Job", api_version="batch.example/v1"), named("Service", "two")]),
+        Part(items=[pod(), named("Lease"), named("Job", api_version="batch.example/v1"), named("Lease", "two")]),
         Part(listed=("ResourceQuota",)),
         Part(refused=("Node",)),
     ]
@@ -485,7 +525,7 @@ def test_presence_and_other_kinds() -> None:
     assert snapshot.presence["ResourceQuota"] is Presence.PRESENT
     assert snapshot.presence["Node"] is Presence.REFUSED
     assert snapshot.presence["Job"] is Presence.ABSENT  # that Job is another group's
-    assert snapshot.other_kinds == {"Service": 2, "Job": 1}
+    assert snapshot.other_kinds == {"Lease": 2, "Job": 1}
 
 
 def test_the_time_is_the_newest_in_the_objects_unless_given() -> None:

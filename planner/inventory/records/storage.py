@@ -6,7 +6,7 @@ from planner.inventory import wire
 from planner.inventory.records.selectors import read_terms
 from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
-from planner.kubernetes.records import EMPTY
+from planner.kubernetes.records import EMPTY, FrozenMap
 
 
 def read_persistent_volume(shared: Shared, volume: wire.PersistentVolume) -> model.PersistentVolume:
@@ -59,3 +59,10 @@ def read_storage_class(_: Shared, storage_class: wire.StorageClass) -> model.Sto
         volume_binding_mode=storage_class.volume_binding_mode or "Immediate",
         allowed_topologies=tuple(terms),
     )
+
+
+def read_csi_node(_: Shared, csi_node: wire.CsiNode) -> model.CsiNode:
+    """A CSINode: how many volumes each CSI driver attaches to the node."""
+    drivers = (csi_node.spec.drivers or ()) if csi_node.spec else ()
+    limits = {d.name: d.allocatable.count for d in drivers if d.allocatable and d.allocatable.count is not None}
+    return model.CsiNode(name=metadata_of(csi_node).name or "", limits=FrozenMap(limits))

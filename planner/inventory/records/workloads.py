@@ -161,3 +161,28 @@ def _strategy(kind: str, spec: wire.WorkloadSpec) -> model.Strategy:
         max_unavailable=unavailable if rolling.max_unavailable is None else rolling.max_unavailable,
         partition=rolling.partition or 0,
     )
+
+
+def read_autoscaler(shared: Shared, autoscaler: wire.HorizontalPodAutoscaler) -> model.HorizontalPodAutoscaler:
+    """A HorizontalPodAutoscaler: whom it scales, and between which bounds."""
+    metadata = metadata_of(autoscaler)
+    spec = autoscaler.spec or wire.AutoscalerSpec()
+    target = spec.scale_target_ref or wire.ScaleTarget()
+    namespace = shared.text(metadata.namespace or "default")
+    return model.HorizontalPodAutoscaler(
+        namespace=namespace,
+        name=metadata.name or "",
+        target=f"{target.kind}/{namespace}/{target.name}",
+        minimum=given(spec.min_replicas, 1),
+        maximum=spec.max_replicas,
+    )
+
+
+def read_service(shared: Shared, service: wire.Service) -> model.Service:
+    """A Service: which pods it selects."""
+    metadata = metadata_of(service)
+    return model.Service(
+        namespace=shared.text(metadata.namespace or "default"),
+        name=metadata.name or "",
+        selector=shared.labels(service.spec.selector) if service.spec else model.EMPTY,
+    )
