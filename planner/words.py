@@ -1,13 +1,31 @@
-"""Numbers in the sentences of this room, as people say them."""
+"""Numbers, names and lists as people read them: one spelling for sentences, tables, pages and commands."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
 from planner.quantity import format_amount
 
 _LARGEST_DENOMINATOR = 64
+_MARKDOWN = re.compile(r"[\\`*_\[\]()<>#$:~|!]")
+# Control characters (C0 without tab and line end, DEL, C1) and those that turn the direction of a text around.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str, *, one_line: bool = False) -> str:
+    r"""`text` for a terminal: what would move its cursor, colour it or talk to it is written out (``\x1b``).
+
+    With `one_line` tabs and line ends become spaces.
+    """
+    plain = _UNPRINTABLE.sub(lambda found: repr(found.group())[1:-1], text.replace("\r\n", "\n"))
+    return re.sub(r"[\t\n]+", " ", plain) if one_line else plain
+
+
+def literal(text: str) -> str:
+    """`text` for a place that reads Markdown, shown as it is: names and messages come out of clusters and files."""
+    return _MARKDOWN.sub(r"\\\g<0>", text)
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence
+from textwrap import indent
 
 import click
 
 from planner.capacity.changes import FORMS, parse_changes
 from planner.capacity.headroom import Fit
 from planner.cli.cluster import read_cluster
-from planner.cli.usage_options import print_csv
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.quantity import format_roughly
 from planner.questions import capacity as plan_capacity
 from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
 from planner.questions.documents import capacity_document, fit_rows
 from planner.sources import gcloud, node_pools
+from planner.tables import Row, Rows, as_csv, as_text
 
 _CHANGES = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
 
@@ -75,7 +74,7 @@ def command(
         )
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     elif output == "csv":
-        print_csv(fit_rows([*typed, *answer.standard, *answer.workloads]))
+        click.echo(as_csv(fit_rows([*typed, *answer.standard, *answer.workloads])), nl=False)
     else:
         _print(answer, typed, shapes)
         if changed:
@@ -84,19 +83,8 @@ def command(
     return 2 if changed and not all(step.is_done for step in changed.steps) else 0
 
 
-_NUMBER = re.compile(r"[\d.,]+(?:m|[KMGT]i)?\+?\Z", re.ASCII)
-
-
-def _table(rows: Sequence[Sequence[str]]) -> None:
-    """Columns as wide as their widest cell; columns of numbers to the right."""
-    for row in rows:
-        cells = []
-        for i, cell in enumerate(row):
-            column = [other[i] for other in rows]
-            is_number = all(_NUMBER.match(other) for other in column[1:])
-            width = max(len(other) for other in column)
-            cells.append(cell.rjust(width) if is_number else cell.ljust(width))
-        click.echo("  " + "  ".join(cells).rstrip())
+def _table(rows: Rows) -> None:
+    click.echo(indent(as_text(rows), "  "), nl=False)
 
 
 def _print(answer: CapacityAnswer, typed: list[Fit], texts: tuple[str, ...]) -> None:
@@ -106,32 +94,39 @@ def _print(answer: CapacityAnswer, typed: list[Fit], texts: tuple[str, ...]) -> 
         if one.message:
             click.echo(f"  kube-scheduler: {one.message}")
     click.echo("\nresources (requested by bound pods)")
-    rows: list[tuple[str, ...]] = [("resource", "allocatable", "requested", "free", "waited for")]
-    for line in answer.resources:
-        amounts = (line.allocatable, line.requested, line.free, line.pending)
-        rows.append((line.resource, *(format_roughly(amount, line.resource) for amount in amounts)))
-    _table(rows)
+    _table(
+        [
+            {
+                "resource": line.resource,
+                "allocatable": format_roughly(line.allocatable, line.resource),
+                "requested": format_roughly(line.requested, line.resource),
+                "free": format_roughly(line.free, line.resource),
+                "waited for": format_roughly(line.pending, line.resource),
+            }
+            for line in answer.resources
+        ]
+    )
     click.echo("\nnode pools")
-    rows = [("pool", "nodes", "machine", "GPUs", "free", "bought", "limits")]
+    rows: list[Row] = []
     for place in answer.pools:
         pool = place.pool
         gpus, held = (amounts.get(answer.fragments.resource, 0) for amounts in (place.allocatable, place.requested))
         machine = ", ".join(pool.machine_types) or "?"
         model = f" {pool.accelerator}" if gpus and pool.accelerator else ""
         rows.append(
-            (
-                pool.name,
-                str(pool.node_count),
-                machine,
-                f"{gpus}{model}",
-                str(gpus - held),
-                ", ".join(pool.provisioning) or "?",
-                pool.limit_text,
-            )
+            {
+                "pool": pool.name,
+                "nodes": pool.node_count,
+                "machine": machine,
+                "GPUs": f"{gpus}{model}",
+                "free": gpus - held,
+                "bought": ", ".join(pool.provisioning) or "?",
+                "limits": pool.limit_text,
+            }
         )
     _table(rows)
     click.echo(f"\nwhat fits (standard: {answer.standard_basis})")
-    _table([("shape", "more", "then"), *(_fit_row(one) for one in (*answer.standard, *answer.workloads))])
+    _table([_fit_row(one) for one in (*answer.standard, *answer.workloads)])
     click.echo(f"\nfree GPUs: {answer.fragments.sentence}")
     for size in answer.fragments.sizes[1:]:
         reasons = ", ".join(f"{gpus} {reason}" for reason, gpus, _ in size.by_reason)
@@ -143,12 +138,12 @@ def _print(answer: CapacityAnswer, typed: list[Fit], texts: tuple[str, ...]) -> 
         click.echo(f"\n{finding.severity.value}: {finding.what}. {finding.mend}")
 
 
-def _fit_row(one: Fit) -> tuple[str, str, str]:
+def _fit_row(one: Fit) -> Row:
     number = f"{one.count:,}" + ("+" if one.is_at_least else "")
     stops = ", ".join(f"{n} {reason}" for n, reason in one.obstacles[:2])
     if one.quota_limit is not None and one.quota_limit < one.count:
         stops += f"; quota {one.quota} lets in {one.quota_limit}"
-    return one.shape, number, stops
+    return {"shape": one.shape, "more": number, "then": stops}
 
 
 def _print_changed(answer: WhatIfAnswer) -> None:
@@ -159,10 +154,7 @@ def _print_changed(answer: WhatIfAnswer) -> None:
             click.echo(f"      {held.pod} on {held.node}: {held.why}")
         for one in step.drain.homeless[:10] if step.drain else ():
             click.echo(f"      {one.count} of {one.workload} wait ({one.before} did before): {one.message}")
-    rows: list[tuple[str, ...]] = [("", "today", "then")]
-    for name, before, after in _beside(answer):
-        rows.append((name, f"{before:,}", f"{after:,}"))
-    _table(rows)
+    _table([{"": name, "today": before, "then": after} for name, before, after in _beside(answer)])
     for change in answer.verdicts:
         click.echo(f"  {change.workload}: {change.before.value} → {change.after.value}: {change.sentence}")
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from planner.cli.cluster import read_cluster
-from planner.cli.usage_options import print_csv, print_table, prometheus_options, usage_over_time
+from planner.cli.usage_options import prometheus_options, usage_over_time
 from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, MatchBy, Rule, ServiceDrift, parse_same_as
 from planner.drift.rows import flat_rows, matrix_rows, suggestion_rows
 from planner.drift.services import drift
 from planner.errors import InputError
 from planner.questions.documents import drift_document
+from planner.tables import as_csv, as_text
 
 
 @click.command("drift")
@@ -68,7 +69,7 @@ def command(
         digests, sources = [one.digest for one in snapshots], [one.source for one in snapshots]
         click.echo(json.dumps(drift_document(report, digests=digests, sources=sources), indent=2, ensure_ascii=False))
     elif output == "csv":
-        print_csv(flat_rows(report, everything=everything))
+        click.echo(as_csv(flat_rows(report, everything=everything)), nl=False)
     else:
         _print(report, everything=everything)
     return 0
@@ -109,7 +110,7 @@ def _print_service(service: ServiceDrift, *, everything: bool) -> None:
     sentences = [one.sentence for one in service.explanations] or [service.sentence]
     for sentence in sentences:
         click.echo(f"  {sentence}")
-    print_table([dict(row) for row in matrix_rows(service, everything=everything)])
+    click.echo(as_text([dict(row) for row in matrix_rows(service, everything=everything)]), nl=False)
     for row in suggestion_rows([service]):
         click.echo(f"  {row['environment']}, {row['container']}: {row['today']}")
         click.echo(f"    suggested: {row['suggested']}")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +30,7 @@ from planner.quantity import parse
 from planner.questions import memory as plan_memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
 from planner.sources import kubectl
+from planner.tables import Row, Rows, as_csv, as_text
 from planner.vocabulary import MEMORY
 from planner.words import measured_bytes
 
@@ -142,7 +141,7 @@ def command(
         document = rows.document(answer.cluster, answer.findings, shown, digest=snapshot.digest, source=snapshot.source)
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     elif output == "csv":
-        _write_csv(_rows(answer.cluster, shown, what))
+        click.echo(as_csv(_rows(answer.cluster, shown, what)), nl=False)
     else:
         _print(answer, shown if node else ())
     return 0
@@ -174,7 +173,7 @@ def _nodes(cluster: ClusterMemory, name: str | None) -> Sequence[NodeReport]:
     return found
 
 
-def _rows(cluster: ClusterMemory, nodes: Sequence[NodeReport], what: str) -> Sequence[rows.Row]:
+def _rows(cluster: ClusterMemory, nodes: Sequence[NodeReport], what: str) -> Rows:
     if what == "pods":
         return rows.pod_rows(nodes)
     if what == "containers":
@@ -183,32 +182,24 @@ def _rows(cluster: ClusterMemory, nodes: Sequence[NodeReport], what: str) -> Seq
     return [row for row in rows.node_rows(cluster) if row["node"] in names]
 
 
-def _write_csv(lines: Sequence[rows.Row]) -> None:
-    if lines:
-        writer = csv.DictWriter(sys.stdout, list(lines[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
-
-
 def _print(answer: MemoryPlan, nodes: Sequence[NodeReport]) -> None:
     click.echo(answer.cluster.sentence)
     if nodes:
         _print_node(nodes[0])
         return
     _table(
-        ("NODE", "ALLOCATABLE", "REQUESTED", "LIMITS", "USED", "UNTIL HARD", "FIRST TO GO"),
-        (
-            (
-                node.name,
-                measured_bytes(node.memory.allocatable_bytes),
-                measured_bytes(node.request_bytes),
-                measured_bytes(node.limit_bytes) + ("+" if node.unlimited_pods else ""),
-                "unknown" if node.known_share is None else measured_bytes(node.working_set_bytes),
-                _bytes(node.until_hard_bytes if node.known_share is not None else None, "unknown"),
-                node.first_to_go.key if node.first_to_go else "-",
-            )
+        [
+            {
+                "NODE": node.name,
+                "ALLOCATABLE": measured_bytes(node.memory.allocatable_bytes),
+                "REQUESTED": measured_bytes(node.request_bytes),
+                "LIMITS": measured_bytes(node.limit_bytes) + ("+" if node.unlimited_pods else ""),
+                "USED": None if node.known_share is None else measured_bytes(node.working_set_bytes),
+                "UNTIL HARD": _bytes(node.until_hard_bytes if node.known_share is not None else None),
+                "FIRST TO GO": node.first_to_go.key if node.first_to_go else "",
+            }
             for node in answer.cluster.nodes
-        ),
+        ]
     )
     for finding in answer.findings:
         click.echo(f"{finding.severity}: {finding.object or 'cluster'}: {finding.what}. {finding.mend}.")
@@ -217,51 +208,39 @@ def _print(answer: MemoryPlan, nodes: Sequence[NodeReport]) -> None:
 def _print_node(node: NodeReport) -> None:
     click.echo(f"{node.name}: {node.sentence}")
     _table(
-        ("EVICTED", "POD", "CLASS", "PRIORITY", "REQUEST", "USED", "OVER REQUEST"),
-        (
-            (
-                "never" if pod.is_critical else f"{pod.eviction_rank}." if pod.eviction_rank else "unknown",
-                pod.key,
-                str(pod.qos),
-                str(pod.priority),
-                measured_bytes(pod.request_bytes),
-                _bytes(pod.working_set_bytes, "unknown"),
-                _bytes(pod.over_request_bytes, "unknown"),
-            )
+        [
+            {
+                "EVICTED": "never" if pod.is_critical else f"{pod.eviction_rank}." if pod.eviction_rank else None,
+                "POD": pod.key,
+                "CLASS": str(pod.qos),
+                "PRIORITY": pod.priority,
+                "REQUEST": measured_bytes(pod.request_bytes),
+                "USED": _bytes(pod.working_set_bytes),
+                "OVER REQUEST": _bytes(pod.over_request_bytes),
+            }
             for pod in node.pods
-        ),
+        ]
     )
     _table(
-        (
-            "CONTAINER",
-            "memory.max",
-            "memory.high",
-            "memory.min",
-            "memory.low",
-            "memory.swap.max",
-            "oom_score_adj",
-            "KILLED",
-        ),
-        (
-            (
-                f"{pod.key}/{one.name}",
-                *(
-                    "-" if value is None else str(value)
-                    for value in (
-                        one.cgroup.memory_max,
-                        one.cgroup.memory_high,
-                        one.cgroup.memory_min,
-                        one.cgroup.memory_low,
-                        one.cgroup.memory_swap_max,
-                        one.cgroup.oom_score_adj,
-                    )
-                ),
-                f"{one.oom_rank}." if one.oom_rank else "unknown",
-            )
+        [
+            {
+                "CONTAINER": f"{pod.key}/{one.name}",
+                "memory.max": _written(one.cgroup.memory_max),
+                "memory.high": _written(one.cgroup.memory_high),
+                "memory.min": _written(one.cgroup.memory_min),
+                "memory.low": _written(one.cgroup.memory_low),
+                "memory.swap.max": _written(one.cgroup.memory_swap_max),
+                "oom_score_adj": _written(one.cgroup.oom_score_adj),
+                "KILLED": f"{one.oom_rank}." if one.oom_rank else None,
+            }
             for pod in node.pods
             for one in pod.containers
-        ),
+        ]
     )
+
+
+def _table(rows: Rows) -> None:
+    click.echo(as_text(rows, unknown="unknown"), nl=False)
 
 
 def _what_if(
@@ -274,21 +253,29 @@ def _what_if(
     answer = plan_memory.memory_what_if(snapshot, settings, change, settings, stats)
     lines = [_difference_row(one) for one in answer.differences]
     if output == "csv":
-        _write_csv(lines)
+        click.echo(as_csv(lines), nl=False)
     elif output == "json":
         click.echo(json.dumps(_what_if_document(snapshot, answer, lines), indent=2, ensure_ascii=False))
     else:
         click.echo(answer.sentence)
         _table(
-            ("OBJECT", "CONTAINER", "VALUE", "NOW", "THEN"),
-            ((one.object, one.container, one.field, one.before_text, one.after_text) for one in answer.differences),
+            [
+                {
+                    "OBJECT": one.object,
+                    "CONTAINER": one.container,
+                    "VALUE": one.field,
+                    "NOW": one.before_text,
+                    "THEN": one.after_text,
+                }
+                for one in answer.differences
+            ]
         )
         if answer.command:
             click.echo(answer.command)
     return EXIT_STATUS[answer.rollout.verdict] if answer.rollout else 0
 
 
-def _what_if_document(snapshot: Snapshot, answer: MemoryWhatIf, lines: Sequence[rows.Row]) -> rows.Row:
+def _what_if_document(snapshot: Snapshot, answer: MemoryWhatIf, lines: Rows) -> Row:
     return {
         "format": "headroom.memory-what-if/v1",
         "cluster": {"source": snapshot.source, "digest": snapshot.digest},
@@ -304,7 +291,7 @@ def _what_if_document(snapshot: Snapshot, answer: MemoryWhatIf, lines: Sequence[
     }
 
 
-def _difference_row(one: Difference) -> rows.Row:
+def _difference_row(one: Difference) -> Row:
     return {
         "object": one.object,
         "container": one.container or None,
@@ -314,13 +301,10 @@ def _difference_row(one: Difference) -> rows.Row:
     }
 
 
-def _bytes(amount: int | None, unknown: str) -> str:
-    return unknown if amount is None else measured_bytes(amount)
+def _bytes(amount: int | None) -> str | None:
+    return None if amount is None else measured_bytes(amount)
 
 
-def _table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
-    """Columns as wide as their longest cell, two spaces between them."""
-    every = [heads, *lines]
-    widths = [max(len(line[column]) for line in every) for column in range(len(heads))]
-    for line in every:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+def _written(value: object) -> str:
+    """As it stands in the cgroup's file; ``-`` where nothing is written."""
+    return "-" if value is None else str(value)

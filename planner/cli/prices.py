@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,10 +12,11 @@ import click
 from planner.errors import InputError
 from planner.pricing.book import age_warning, format_units
 from planner.pricing.listing import WAYS, PriceLine, list_prices
-from planner.pricing.model import PriceBook, PricingCategory
+from planner.pricing.model import PriceBook, PricingCategory, Provisioning
 from planner.pricing.refresh import Refresh, apply_refresh, check_coverage, compare_catalogue
 from planner.sources import gcp_billing
 from planner.sources.prices import REFRESH_SOURCE, embedded_book, load_book, refreshed_file, write_refreshed
+from planner.tables import as_csv, as_text
 
 _SHOWN_DISAGREEMENTS = 20
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -56,7 +55,7 @@ def show(
     if output == "json":
         click.echo(json.dumps(_document(book, lines), indent=2, ensure_ascii=False))
     elif output == "csv":
-        _write_csv(lines)
+        click.echo(as_csv([_row(line) for line in lines]), nl=False)
     else:
         _print_table(book, lines)
     warning = age_warning(book.as_of, time.time())
@@ -151,29 +150,8 @@ def _document(book: PriceBook, lines: tuple[PriceLine, ...]) -> dict[str, Any]:
     }
 
 
-def _write_csv(lines: tuple[PriceLine, ...]) -> None:
-    rows = [{**_row(line), "notes": "; ".join(line.notes)} for line in lines]
-    if rows:
-        writer = csv.DictWriter(sys.stdout, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
 def _print_table(book: PriceBook, lines: tuple[PriceLine, ...]) -> None:
-    head = ("", "region", "on demand", "$/month", "spot", "off", "flex-start", "1 year", "3 years")
-    body: list[tuple[str, ...]] = [head]
-    for line in lines:
-        amounts = [line.prices[way.value].usd_per_hour for way in WAYS]
-        demand, *others = ["no price" if amount is None else f"{amount:,.4f}" for amount in amounts]
-        month = line.prices[WAYS[0].value].usd_per_month
-        off = "" if line.spot_discount is None else f"{line.spot_discount:.0%}"
-        marks = ["~" if line.prices[way.value].is_estimate else "" for way in WAYS]
-        demand, others = marks[0] + demand, [mark + text for mark, text in zip(marks[1:], others, strict=True)]
-        body.append((line.name, line.region_id, demand, f"{month:,.2f}" if month else "", others[0], off, *others[1:]))
-    widths = [max(len(row[column]) for row in body) for column in range(len(head))]
-    for row in body:
-        cells = [cell.ljust(width) if at < 2 else cell.rjust(width) for at, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
-        click.echo("  ".join(cells).rstrip())
+    click.echo(as_text([_table_row(line) for line in lines], unknown="no price"), nl=False)
     click.echo(f"\nUSD an hour, list prices less negotiated discounts, without tax. {book.source}.")
     places: dict[str, list[str]] = {}
     for line in lines:
@@ -182,6 +160,26 @@ def _print_table(book: PriceBook, lines: tuple[PriceLine, ...]) -> None:
     for note, found in places.items():
         where = f"{found[0]} and {len(found) - 1} more" if len(found) > 1 else found[0]
         click.echo(f"  {note} [{where}]")
+
+
+def _table_row(line: PriceLine) -> dict[str, object]:
+    def price(way: Provisioning) -> str | None:
+        one = line.prices[way.value]
+        return None if one.usd_per_hour is None else f"{'~' if one.is_estimate else ''}{one.usd_per_hour:,.4f}"
+
+    demand, spot, flex_start, one_year, three_years = map(price, WAYS)
+    month = line.prices[WAYS[0].value].usd_per_month
+    return {
+        "": line.name,
+        "region": line.region_id,
+        "on demand": demand,
+        "$/month": f"{month:,.2f}" if month else "",
+        "spot": spot,
+        "off": "" if line.spot_discount is None else f"{line.spot_discount:.0%}",
+        "flex-start": flex_start,
+        "1 year": one_year,
+        "3 years": three_years,
+    }
 
 
 def _print_refresh(result: Refresh, path: Path) -> None:

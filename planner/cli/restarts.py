@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from planner.cli.cluster import read_cluster
-from planner.cli.usage_options import print_csv, print_table, prometheus_options, usage_over_time
+from planner.cli.usage_options import prometheus_options, usage_over_time
 from planner.errors import InputError
 from planner.kubernetes.records import PodLog, Snapshot
 from planner.questions import restarts as plan_restarts
@@ -20,6 +20,7 @@ from planner.restarts.rows import line_rows, loop_rows
 from planner.restarts.wanted import wanted_logs
 from planner.sources import pod_logs
 from planner.sources.cluster import CONTEXT_PREFIX
+from planner.tables import as_csv, as_text
 from planner.words import count, duration, short_name
 
 
@@ -59,7 +60,7 @@ def command(
         document = restarts_document(found, digest=snapshot.digest, source=snapshot.source)
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     elif output == "csv":
-        print_csv(loop_rows(found.report) if what == "loops" else line_rows(found.report.loops))
+        click.echo(as_csv(loop_rows(found.report) if what == "loops" else line_rows(found.report.loops)), nl=False)
     else:
         _print(found, snapshot)
     return 0
@@ -86,7 +87,7 @@ def _print(found: RestartPlan, snapshot: Snapshot) -> None:
     if not report.loops:
         return
     click.echo()
-    print_table([_line(loop, snapshot) for loop in report.loops])
+    click.echo(as_text([_line(loop, snapshot) for loop in report.loops]), nl=False)
     for loop in report.loops:
         click.echo()
         _print_loop(loop, found.cure_of(loop))

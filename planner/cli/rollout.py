@@ -11,7 +11,6 @@ import click
 from planner.capacity.node_pools import pools
 from planner.cli.cluster import read_cluster
 from planner.cli.prices import read_discounts
-from planner.cli.usage_options import print_table
 from planner.errors import ChangeError, InputError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
@@ -27,6 +26,7 @@ from planner.rollout.answers import RolloutResult, Verdict
 from planner.sources import node_pools
 from planner.sources.prices import load_book
 from planner.spot.economics import usd
+from planner.tables import as_text
 
 EXIT_STATUS = {Verdict.COMPLETES: 0, Verdict.STUCK: 2, Verdict.NEEDS_GROWTH: 3, Verdict.UNKNOWN: 2}
 
@@ -205,7 +205,7 @@ def _print_costs(costs: StrategyCosts) -> None:
     if not shown:
         return
     click.echo("")
-    print_table([_cost_row(one) for one in shown])
+    click.echo(as_text([_cost_row(one) for one in shown]), nl=False)
     terms = costs.terms
     click.echo(
         f"\nUSD a month: spare nodes kept on demand, kept on spot, or added for each of {terms.rollouts_per_month:g} "

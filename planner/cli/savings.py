@@ -11,7 +11,6 @@ import click
 
 from planner.cli.cluster import read_cluster
 from planner.cli.prices import read_discounts
-from planner.cli.usage_options import print_csv, print_table
 from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
@@ -24,6 +23,7 @@ from planner.spot.checks import CHECK_NAME, Status
 from planner.spot.economics import duration, nodes_text, usd
 from planner.spot.interruption import parse_lives
 from planner.spot.suitability import Suitability, pods_by_workload
+from planner.tables import as_csv, as_text
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _LIST_RUNS = 1000  # simulated months a workload when all are listed
@@ -98,7 +98,7 @@ def command(
         )
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     elif output == "csv":
-        print_csv(savings_rows(answer, table))
+        click.echo(as_csv(savings_rows(answer, table)), nl=False)
     else:
         _print(answer, fitness, table)
     return 0
@@ -148,9 +148,9 @@ def _list(snapshot: Snapshot, book: PriceBook, asked: dict[str, Any], output: st
     if output == "json":
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
     elif output == "csv":
-        print_csv(rows)
+        click.echo(as_csv(rows), nl=False)
     else:
-        print_table(rows)
+        click.echo(as_text(rows), nl=False)
         click.echo(f"\nUSD a month, {_LIST_RUNS:,} simulated months each. Details: --workload NAME", err=True)
 
 
@@ -163,13 +163,13 @@ def _print(answer: SavingsAnswer, fitness: Suitability, assumptions: tuple[Assum
     click.echo(saved.sentence)
     click.echo(fitness.sentence)
     click.echo("")
-    print_table(
+    click.echo(as_text(
         [
             {"step": step.name, "mean": usd(step.usd.mean), "P5": usd(step.usd.p5), "P50": usd(step.usd.p50),
              "P95": usd(step.usd.p95)}
             for step in saved.steps
         ]
-    )  # fmt: skip
+    ), nl=False)  # fmt: skip
     click.echo("")
     click.echo(saved.break_even.sentence)
     click.echo(answer.mix.sentence)
@@ -187,11 +187,14 @@ def _print(answer: SavingsAnswer, fitness: Suitability, assumptions: tuple[Assum
     click.echo("")
     _print_checks(fitness)
     click.echo("")
-    print_table(
-        [
-            {"assumption": row.label, "value": row.value, "unit": row.unit, "where it comes from": row.source}
-            for row in assumptions
-        ]
+    click.echo(
+        as_text(
+            [
+                {"assumption": row.label, "value": row.value, "unit": row.unit, "where it comes from": row.source}
+                for row in assumptions
+            ]
+        ),
+        nl=False,
     )
 
 

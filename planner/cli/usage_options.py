@@ -1,10 +1,8 @@
-"""What ``restarts`` and ``drift`` share: use over time from Prometheus as options, and plain tables."""
+"""What ``restarts`` and ``drift`` share: use over time from Prometheus as options."""
 
 from __future__ import annotations
 
-import csv
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,26 +53,3 @@ def usage_over_time(snapshot: Snapshot, url: str, token_file: Path | None, days:
     for warning in server.warnings:
         click.echo(f"Prometheus warns: {warning}", err=True)
     return found
-
-
-def print_table(rows: Sequence[Mapping[str, object]]) -> None:
-    """Columns as wide as their longest cell."""
-    if not rows:
-        return
-    cells = [list(rows[0]), *[[_cell(value) for value in row.values()] for row in rows]]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
-    for line in cells:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
-def print_csv(rows: Iterable[Mapping[str, object]]) -> None:
-    """CSV on standard output; unknown values are empty."""
-    lines = list(rows)
-    if lines:
-        writer = csv.DictWriter(sys.stdout, fieldnames=list(lines[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
-
-
-def _cell(value: object) -> str:
-    return "–" if value is None else str(value)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from planner.drift.model import DriftReport, Row, ServiceDrift
+from planner.drift.model import DriftReport, ServiceDrift
+from planner.drift.model import Row as DriftRow
+from planner.tables import Row
 
-TableRow = Mapping[str, object]
 
-
-def matrix_rows(service: ServiceDrift, *, everything: bool = False) -> list[TableRow]:
+def matrix_rows(service: ServiceDrift, *, everything: bool = False) -> list[Row]:
     """One row an aspect, one column an environment (the reference first); ratios against the reference in brackets."""
     return [
         {"what": _name(row)}
@@ -18,18 +18,18 @@ def matrix_rows(service: ServiceDrift, *, everything: bool = False) -> list[Tabl
     ]
 
 
-def _name(row: Row) -> str:
+def _name(row: DriftRow) -> str:
     return f"{row.aspect.value} ({row.container})" if row.container else row.aspect.value
 
 
-def _text(row: Row, index: int) -> str:
+def _text(row: DriftRow, index: int) -> str:
     cell = row.cells[index]
     if cell is None:
         return "no such container"
     return f"{cell.text} ({cell.ratio})" if cell.ratio else cell.text
 
 
-def flat_rows(report: DriftReport, *, everything: bool = False) -> list[TableRow]:
+def flat_rows(report: DriftReport, *, everything: bool = False) -> list[Row]:
     """One row a service, environment and aspect."""
     return [
         {
@@ -50,7 +50,7 @@ def flat_rows(report: DriftReport, *, everything: bool = False) -> list[TableRow
     ]
 
 
-def suggestion_rows(services: Iterable[ServiceDrift]) -> list[TableRow]:
+def suggestion_rows(services: Iterable[ServiceDrift]) -> list[Row]:
     """One row a suggestion: what stands there, what is suggested, by which rule and from which readings."""
     return [
         {

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from planner.kubernetes.records import Finding
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, NodeReport
-
-Row = Mapping[str, object]
+from planner.tables import Row
 
 
 def node_rows(cluster: ClusterMemory) -> list[Row]:

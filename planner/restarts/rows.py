@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from planner.restarts.model import Loop, RestartReport
-
-Row = Mapping[str, object]
+from planner.tables import Row
 
 
 def loop_rows(report: RestartReport) -> list[Row]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from planner.ui import tables
+from planner.tables import Rows, as_csv
 
 
 def show(
-    name: str, *, document: Callable[[], Mapping[str, Any]] | None = None, rows: Callable[[], tables.Rows] | None = None
+    name: str, *, document: Callable[[], Mapping[str, Any]] | None = None, rows: Callable[[], Rows] | None = None
 ) -> None:
     """Buttons for `name`.json (a versioned document) and `name`.csv (rows), whichever are given."""
     with st.container(horizontal=True):
@@ -29,7 +29,7 @@ def show(
         if rows is not None:
             st.download_button(
                 "Download CSV",
-                data=lambda: tables.csv(rows()),
+                data=lambda: as_csv(rows()),
                 file_name=f"{name}.csv",
                 mime="text/csv",
                 icon=":material/download:",

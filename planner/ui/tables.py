@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-Rows = Sequence[Mapping[str, object]]
+from planner.tables import Rows
 
 
 def show(
@@ -36,8 +36,3 @@ def show(
         placeholder=placeholder,
         **more,
     )
-
-
-def csv(rows: Rows) -> str:
-    """The rows as CSV, for a download."""
-    return pd.DataFrame(list(rows)).to_csv(index=False)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
+from planner import words
 from planner.quantity import format_amount
 
-_MARKDOWN = re.compile(r"[\\`*_\[\]()<>#$:~|!]")
-
-
-def literal(text: str) -> str:
-    """`text` for a place that reads Markdown, shown as it is: names and messages come out of clusters and files."""
-    return _MARKDOWN.sub(r"\\\g<0>", text)
+literal = words.literal
 
 
 def sentence(text: str) -> str:

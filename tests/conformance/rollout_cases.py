@@ -28,11 +28,18 @@ _BY_MESSAGE: tuple[tuple[str, frozenset[Reason]], ...] = (
     ("affinity rules", frozenset({Reason.POD_AFFINITY})),
     ("free ports", frozenset({Reason.HOLD_AND_WAIT, Reason.HOST_PORT})),
     ("PersistentVolume", frozenset({Reason.VOLUME})),
+    ("persistentvolumeclaim", frozenset({Reason.VOLUME})),
+    ("persistent volumes to bind", frozenset({Reason.VOLUME})),
+    ("exceed max volume count", frozenset({Reason.VOLUME})),
     ("cannot allocate all claims", frozenset({Reason.HOLD_AND_WAIT, Reason.DEVICE})),
+    ("resourceclaim not available on the node", frozenset({Reason.HOLD_AND_WAIT, Reason.DEVICE})),
+    ('"DynamicResources" filter plugin', frozenset({Reason.DEVICE})),
+    ("non-empty scheduling gates", frozenset({Reason.SCHEDULING_GATE})),
     ("node affinity/selector", frozenset({Reason.NO_MATCHING_NODE})),
     ("untolerated taint", frozenset({Reason.NO_MATCHING_NODE})),
     ("were unschedulable", frozenset({Reason.NO_MATCHING_NODE})),
 )
+_NEVER_TRIED = {Reason.MISSING_OBJECT, Reason.QUOTA}  # a claim that isn't there, or that a quota refused
 
 
 def compare(folder: Path) -> Iterator[Comparison]:
@@ -124,24 +131,46 @@ def _messages(pending: list[Any]) -> list[tuple[str, str]]:
 
 
 def _reasons(recorded: list[dict[str, Any]], revision: Revision) -> set[Reason]:
-    """The reasons a recorded outcome leaves open: what the pods that wait were told, else quota, else never Ready."""
-    namespace, name = revision.after.namespace, revision.after.name
-    allowed: set[Reason] = set()
-    for outcome in recorded:
-        told = [
-            (p["message"] or "") if isinstance(p, dict) else (p[2] or "")
-            for p in outcome["pending"]
-            if not isinstance(p, dict) or (p["namespace"] == namespace and p["name"].startswith(f"{name}-"))
-        ]
-        for message in told:
-            text = message.split("preemption:")[0]
-            for words, reasons in _BY_MESSAGE:
-                if words in text:
-                    allowed |= reasons
-        if not told:
-            final = outcome["final"][revision.after.key]
-            refused = any(
-                c.get("type") == "ReplicaFailure" and c.get("status") == "True" for c in final.get("conditions") or ()
-            )
-            allowed.add(Reason.QUOTA if refused else Reason.NEVER_READY)
-    return allowed
+    """The reasons a recorded outcome leaves open.
+
+    What the change itself says comes first (paused, OnDelete), then what the pods that wait were told, then what the API
+    server refused, then pods that never got Ready.
+    """
+    after = revision.after
+    if after.is_paused:
+        return {Reason.PAUSED}
+    if after.strategy.kind == "OnDelete" and revision.has_new_template:
+        return {Reason.ON_DELETE}
+    return {reason for outcome in recorded for reason in _reasons_of(outcome, after)}
+
+
+def _reasons_of(outcome: Mapping[str, Any], after: Workload) -> set[Reason]:
+    told = [
+        (p["message"] or "") if isinstance(p, dict) else (p[2] or "")
+        for p in outcome["pending"]
+        if not isinstance(p, dict) or (p["namespace"] == after.namespace and p["name"].startswith(f"{after.name}-"))
+    ]
+    if told:
+        texts = [message.split("preemption:")[0] for message in told]
+        found = {reason for text in texts for words, reasons in _BY_MESSAGE if words in text for reason in reasons}
+        return found | (_NEVER_TRIED if "" in told else set())
+    final = outcome["final"][after.key]
+    failed = [c for c in final.get("conditions") or () if _says_refused(c)]
+    if failed:
+        return {Reason.QUOTA if " quota: " in c.get("message", "") else Reason.ADMISSION for c in failed}
+    if after.kind == "Deployment":
+        return {Reason.NEVER_READY}
+    present, wanted = (
+        (final.get("replicas", 0), after.replicas)
+        if after.kind == "StatefulSet"
+        else (final.get("currentNumberScheduled", 0), final.get("desiredNumberScheduled", 0))
+    )
+    if present < wanted:
+        return {Reason.QUOTA, Reason.ADMISSION}  # these kinds have no condition for it
+    return {Reason.NEVER_READY, Reason.POD_MANAGEMENT} if after.kind == "StatefulSet" else {Reason.NEVER_READY}
+
+
+def _says_refused(condition: Mapping[str, Any]) -> bool:
+    """A ReplicaSet that was refused a pod, or a Deployment that was refused its ReplicaSet."""
+    kind, status, reason = condition.get("type"), condition.get("status"), condition.get("reason")
+    return (kind == "ReplicaFailure" and status == "True") or reason == "ReplicaSetCreateError"

@@ -17,6 +17,9 @@ HERE = Path(__file__).parent
 # The list is for this test alone: the comparison itself knows no case.
 UNDECIDED = {"spread-008-spread-zone", "spread-042-spread-rev", "tight-058-spread-zone"}
 
+# Rules the engine doesn't know yet: family and case, a line each. A case whose fields all agree has to leave the list.
+NOT_YET = {line.split()[1] for line in (HERE / "not_yet.txt").read_text(encoding="utf-8").splitlines()}
+
 
 @pytest.fixture(scope="module")
 def compared() -> list[Comparison]:
@@ -24,16 +27,21 @@ def compared() -> list[Comparison]:
 
 
 def test_every_recorded_rollout_is_compared(compared: list[Comparison]) -> None:
-    assert len({c.case for c in compared}) == len(list((HERE / "rollouts").glob("*.json.gz"))) == 487
+    assert len({c.case for c in compared}) == len(list((HERE / "rollouts").glob("*.json.gz"))) == 732
 
 
 def test_every_verdict_agrees(compared: list[Comparison]) -> None:
-    assert [c.case for c in compared if c.is_verdict and not c.agrees] == []
+    assert [c.case for c in compared if c.is_verdict and not c.agrees and c.case not in NOT_YET] == []
 
 
 def test_every_field_agrees(compared: list[Comparison]) -> None:
-    wrong = {(c.case, c.field): (c.expected, c.got) for c in compared if not c.agrees and c.case not in UNDECIDED}
+    skipped = UNDECIDED | NOT_YET
+    wrong = {(c.case, c.field): (c.expected, c.got) for c in compared if not c.agrees and c.case not in skipped}
     assert wrong == {}
+
+
+def test_what_is_not_known_yet_disagrees(compared: list[Comparison]) -> None:
+    assert NOT_YET - {c.case for c in compared if not c.agrees} == set()
 
 
 @pytest.mark.parametrize("name", [name for name, _ in cases(HERE / "rollouts") if name.startswith("seed-")])
