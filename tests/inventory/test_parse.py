@@ -487,7 +487,7 @@ def test_kinds_beside_the_pods() -> None:
     assert snapshot.problems == ()
     [runtime] = snapshot.runtime_classes
     assert runtime.overhead == {"cpu": 500, "memory": 2**30}
-    assert (runtime.node_selector, runtime.tolerations[0].key) == ({"runtime": "gvisor"}, "sandbox")
+    assert (dict(runtime.node_selector), runtime.tolerations[0].key) == ({"runtime": "gvisor"}, "sandbox")
     assert snapshot.csi_nodes[0].limits == {"pd.csi.storage.gke.io": 15}
     [autoscaler] = snapshot.autoscalers
     assert (autoscaler.target, autoscaler.minimum, autoscaler.maximum) == ("Deployment/prod/web", 1, 9)
