@@ -165,7 +165,7 @@ class Simulation:
             is_ready=pod.is_ready,
             is_terminating=pod.deleted_at is not None,
             is_running=pod.phase == "Running",
-            message=pod.unschedulable_message or None,
+            words=pod.unschedulable_message or None,
             ready_at=pod.ready_at or 0.0,
             started_at=pod.started_at or pod.created_at or 0.0,
             restarts=max((c.restart_count for c in pod.containers), default=0),
@@ -192,7 +192,7 @@ class Simulation:
             if nominated != NOWHERE:
                 self.scheduler.nominate(live, nominated)
             self._enqueue(live)
-            if live.message is not None:  # it was tried on this very cluster
+            if live.words is not None:  # it was tried on this very cluster
                 live.refused_by = self.scheduler.refusals(live)
                 live.seen_events = 0
         return live
@@ -413,7 +413,7 @@ class Simulation:
         if attempt.node != NOWHERE:
             self._bind(pod, attempt.node)
             return True
-        pod.message = attempt.message
+        pod.words = attempt.words
         pod.refused_by = attempt.refused_by
         pod.failed_tick = self.tick_number
         self._clock += 1
@@ -430,7 +430,7 @@ class Simulation:
 
     def _is_woken(self, pod: LivePod) -> bool:
         """Whether a pod was never tried, or something happened that its refusals hoped for (queueing hints)."""
-        if pod.message is None or pod.seen_events < 0:
+        if pod.words is None or pod.seen_events < 0:
             return True
         for number in range(pod.seen_events, len(self._events)):
             key = (id(pod.shape), pod.refused_by, number)
@@ -453,7 +453,7 @@ class Simulation:
         self.scheduler.bind(pod, node)
         self._events.append(Event(pod.shape, is_removal=False))
         pod.started_at = self.now
-        pod.message = None
+        pod.words = None
         self.news.append(pod)
         self._on_node.setdefault(node, {})[pod.number] = pod
         if not pod.never_ready:

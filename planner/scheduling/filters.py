@@ -69,6 +69,7 @@ class View:
     position: NDArray[np.intp]  # intp[node]: place among the candidates, −1 elsewhere
     demand: Demand
     seen: int  # how much of State.changed is in
+    may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: nobody asked
 
 
 def view(state: State, shape: Shape) -> View:
@@ -94,7 +95,39 @@ def view(state: State, shape: Shape) -> View:
             touched = nodes[places]
             found.fits[places] = _resources_fit(state, shape, touched)
             found.scores[places] = resource_scores(state, shape, touched)
+            if found.may is not None:
+                found.may[places] = _fits_alone(state, shape, touched)
     return found
+
+
+def could_preempt(state: State, shape: Shape) -> NDArray[np.intp]:
+    """Candidates of a plain shape that has no place with pods of lower priority, without which it would fit."""
+    seen = view(state, shape)
+    if seen.may is None:
+        seen.may = _fits_alone(state, shape, shape.candidates)
+    return shape.candidates[seen.may]
+
+
+def _fits_alone(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray:
+    """Whether the amounts fit beside pods of no lower priority, where there is one of a lower."""
+    if shape.absent:
+        return np.zeros(len(nodes), dtype=np.bool_)
+    below = state.requested_below(shape.priority)
+    fits: BoolArray = (below[PODS_ROW, nodes] > 0) & (state.free[PODS_ROW, nodes] + below[PODS_ROW, nodes] >= 1)
+    for row, amount in shape.asks:
+        fits &= state.free[row, nodes] + below[row, nodes] >= amount
+    return fits
+
+
+def is_judged_alone(state: State, shape: Shape) -> bool:
+    """Whether each node judges the pod by static filters and amounts alone: nobody's anti-affinity speaks of it."""
+    return shape.is_plain and not (state.anti and state.terms_about(shape, state.anti))
+
+
+def refusing(shape: Shape) -> frozenset[int]:
+    """The filters that refuse a plain shape that fits nowhere."""
+    codes = set(np.unique(shape.static).tolist()) - {int(Static.PASSES)}
+    return frozenset(codes | {int(Fails.RESOURCES)} if len(shape.candidates) else codes)
 
 
 def _resources_fit(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray:

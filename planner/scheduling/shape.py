@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,6 +144,39 @@ class Shape:
             self.host_ports or self.affinity or self.anti_affinity or self.hard_spread or self.spec.resource_claims
             or self.storage.exclusive_claims or self.storage.disks
         )  # fmt: skip
+
+    @property
+    def is_plain(self) -> bool:
+        """Simple, and no volume says anything: a refusal has no reason but static filters and amounts."""
+        return self.is_simple and self.storage.codes is None and not self.blocked
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alike:
+    """What shapes have in common that every node judges alike, by static filters and amounts alone.
+
+    `large` says where the pod fits on an empty node: bool[candidate].
+    """
+
+    shape: Shape  # one of them
+    large: BoolArray
+
+
+def alike(cluster: Cluster, shape: Shape) -> Alike:
+    """One object for all shapes that ask for the same amounts of the same nodes with the same priority."""
+
+    def compare() -> Alike:
+        nodes = blake2b(shape.static.tobytes(), digest_size=16).digest()
+        key = ("alike", nodes, shape.asks, shape.absent, shape.priority, shape.may_preempt)
+        return cluster.remember(key, measure)
+
+    def measure() -> Alike:
+        large = np.full(len(shape.candidates), not shape.absent)
+        for row, amount in shape.asks:
+            large &= cluster.allocatable[row, shape.candidates] >= amount
+        return Alike(shape, large)
+
+    return cluster.remember(("alike", id(shape)), compare)
 
 
 def _merge_keys(selector: LabelSelector | None, labels: Labels, match: tuple[str, ...], mismatch: tuple[str, ...] = ()) -> LabelSelector | None:  # fmt: skip
