@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planner.errors import ChangeError
+from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Finding, Node, PodDisruptionBudget, Severity, Snapshot, Taint
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.kubernetes.shares import scaled_value
-from planner.rollout.controllers.replicaset import ReplicaSetController
-from planner.rollout.run import owning_controller
+from planner.rollout.controllers.job import JobController
+from planner.rollout.controllers.registry import replacing
 from planner.rollout.simulation import Controller, Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
@@ -158,7 +159,7 @@ def _on(simulation: Simulation, nodes: set[int]) -> list[LivePod]:
         pod
         for node in nodes
         for pod in simulation.pods_on(node)
-        if not pod.is_terminating and pod.owner.split("/", 1)[0] not in ("DaemonSet", "Node")
+        if not pod.is_terminating and not kind_in(pod.owner).is_per_node
     ]
     return sorted(pods, key=lambda pod: (pod.namespace, pod.name))
 
@@ -175,11 +176,10 @@ _Scales = dict[str, tuple[str, int]]  # owner's key → (the controller whose sc
 
 def _scales(snapshot: Snapshot) -> _Scales:
     """What the disruption controller's finders give: a Deployment's replicas for the pods of its ReplicaSets."""
-    found = {w.key: (w.key, w.replicas) for w in snapshot.workloads if w.kind in ("Deployment", "StatefulSet")}
+    found = {w.key: (w.key, w.replicas) for w in snapshot.workloads if w.traits.has_replicas}
     for one in snapshot.replica_sets:
-        key = f"ReplicaSet/{one.namespace}/{one.name}"
-        above = f"{one.owner.kind}/{one.namespace}/{one.owner.name}" if one.owner else ""
-        found[key] = found.get(above, (key, one.replicas))
+        above = one.owner.key(one.namespace) if one.owner else ""
+        found[one.key] = found.get(above, (one.key, one.replicas))
     return found
 
 
@@ -254,20 +254,10 @@ def _evict(simulation: Simulation, budgets: list[_Budget], pod: LivePod) -> None
 
 def drain_controller(simulation: Simulation, pod: LivePod) -> Controller | None:
     """What makes the pod anew; a Job's pods are counted as they are."""
-    kind, _, rest = pod.owner.partition("/")
-    if kind != "Job" or pod.owner in simulation.controllers:
-        return owning_controller(simulation, pod)
+    if not kind_in(pod.owner).is_batch or pod.owner in simulation.controllers:
+        return replacing(simulation, pod)
     job = simulation.snapshot.workload(pod.owner)
-    if job is None or job.is_finished:
-        return None
-    namespace, name = rest.split("/", 1)
-    active = sum(1 for p in simulation.pods_of(pod.owner, job.uid) if not p.is_terminating)
-    controller = ReplicaSetController(
-        namespace=namespace, name=name, uid=job.uid, labels=job.template.labels, spec=job.template.spec,
-        selector=job.selector, replicas=active + 1, created_at=job.created_at or 0.0, is_new=False,
-    )  # fmt: skip
-    controller.key = pod.owner
-    return controller
+    return None if job is None or job.is_finished else JobController(simulation, job, lost=1)
 
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -313,7 +303,7 @@ def described(cluster: Cluster, names: Sequence[str], run: DrainRun) -> DrainRes
 
 
 def _keys_by_owner(snapshot: Snapshot, keys: dict[str, str]) -> dict[str, str]:
-    return {f"{pod.owner.kind}/{pod.namespace}/{pod.owner.name}": keys[pod.uid] for pod in snapshot.pods if pod.owner}
+    return {pod.owner.key(pod.namespace): keys[pod.uid] for pod in snapshot.pods if pod.owner}
 
 
 def _homeless(run: DrainRun, keys: dict[str, str], by_owner: dict[str, str]) -> tuple[Homeless, ...]:

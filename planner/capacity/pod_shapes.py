@@ -68,10 +68,10 @@ def workload_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
             spec=workload.template.spec,
             namespace=workload.namespace,
             labels=workload.template.labels,
-            default_selector=workload.selector if workload.kind in ("Deployment", "StatefulSet") else None,
+            default_selector=workload.selector if workload.traits.has_replicas else None,
         )
         for workload in cluster.snapshot.workloads
-        if workload.kind != "DaemonSet" and not workload.is_finished
+        if not workload.traits.is_per_node and not workload.is_finished
     )
 
 

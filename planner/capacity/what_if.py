@@ -17,11 +17,12 @@ from planner.capacity.node_pools import NodePool, pools
 from planner.errors import ChangeError
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
+from planner.kubernetes.kinds import REPLICA_SET, kind_in
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import FrozenMap, Node, Owner, Pod, ReplicaSet, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.quantity import parse
-from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.controllers.job import JobController
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.simulation import Simulation
 from planner.rollout.verdict import explain
@@ -136,7 +137,7 @@ def _with_nodes(snapshot: Snapshot, nodes: Sequence[Node]) -> Snapshot:
     for node in nodes:
         for workload in snapshot.workloads:
             spec = workload.template.spec
-            if workload.kind != "DaemonSet" or not tolerates_taints(spec.tolerations, node.taints):
+            if not workload.traits.is_per_node or not tolerates_taints(spec.tolerations, node.taints):
                 continue
             if node_affinity_matches(spec, node.labels, node.name):
                 pods.append(_daemon_pod(workload, node))
@@ -152,7 +153,7 @@ def _daemon_pod(workload: Workload, node: Node) -> Pod:
         uid=f"new-{workload.namespace}-{name}",
         labels=workload.template.labels,
         spec=workload.template.spec,
-        owner=Owner(kind="DaemonSet", name=workload.name, uid=workload.uid),
+        owner=Owner(kind=workload.kind, name=workload.name, uid=workload.uid),
         node_name=node.name,
         phase="Running",
         is_ready=True,
@@ -227,7 +228,7 @@ def _without(cluster: Cluster, names: Sequence[str]) -> tuple[Snapshot, int]:
     pods = [pod for node in doomed for pod in world.pods_on(node)]
     kept = tuple(node for node in cluster.nodes if node.name not in set(names))
     snapshot = _made_anew(replace(cluster.snapshot, nodes=kept), pods)
-    return snapshot, sum(1 for pod in pods if pod.owner.split("/", 1)[0] not in ("DaemonSet", "Node"))
+    return snapshot, sum(1 for pod in pods if not kind_in(pod.owner).is_per_node)
 
 
 def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
@@ -236,10 +237,10 @@ def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
     pods = tuple(pod for pod in snapshot.pods if (pod.namespace, pod.name) not in names)
     simulation = Simulation(Cluster(replace(snapshot, pods=pods)))
     lost = Counter(pod.owner for pod in gone if not pod.is_terminating)
-    for pod in {pod.owner: pod for pod in gone if pod.owner and not pod.owner.startswith("DaemonSet/")}.values():
+    for pod in {pod.owner: pod for pod in gone if pod.owner and not kind_in(pod.owner).is_per_node}.values():
         controller = drain_controller(simulation, pod)
         if controller is not None:
-            if isinstance(controller, ReplicaSetController) and pod.owner.startswith("Job/"):
+            if isinstance(controller, JobController):
                 controller.replicas += lost[pod.owner] - 1  # it was made for one lost pod
             simulation.controllers.setdefault(controller.key, controller)
     return _played(simulation)
@@ -392,29 +393,26 @@ def _rolled_out(run: Run, revision: Revision) -> Snapshot:
     snapshot, after = run.simulation.snapshot_now(), revision.after
     workloads = tuple(after if w.key == after.key else w for w in snapshot.workloads)
     snapshot = replace(snapshot, workloads=workloads)
-    if after.kind != "Deployment":
+    if after.traits.part != REPLICA_SET.name:
         return snapshot
     held = {pod.owner: pod for pod in run.pods[after.key] if pod.is_new}
     known = [s for s in snapshot.replica_sets if s.owner is not None and s.owner.uid == after.uid]
-    sizes = {f"ReplicaSet/{s.namespace}/{s.name}": 0 for s in known}
+    sizes = {s.key: 0 for s in known}
     for pod in run.pods[after.key]:
         if not pod.is_terminating:
             sizes[pod.owner] = sizes.get(pod.owner, 0) + 1
-    sets = [
-        replace(s, replicas=sizes[f"ReplicaSet/{s.namespace}/{s.name}"]) if s in known else s
-        for s in snapshot.replica_sets
-    ]
+    sets = [replace(s, replicas=sizes[s.key]) if s in known else s for s in snapshot.replica_sets]
     number = max((int(s.annotations.get(REVISION, "0") or 0) for s in known), default=0) + 1
     names = {pod.uid for pod in run.pods[after.key] if pod.is_new}
     pods = snapshot.pods
     for key, pod in held.items():
         name = key.rsplit("/", 1)[-1]
-        owner = Owner(kind="ReplicaSet", name=name, uid=f"new-{after.uid}-{number}")
+        owner = Owner(kind=REPLICA_SET.name, name=name, uid=f"new-{after.uid}-{number}")
         sets.append(
             ReplicaSet(
                 namespace=after.namespace, name=name, uid=owner.uid, labels=pod.shape.labels,
                 annotations=FrozenMap({REVISION: str(number)}),
-                owner=Owner(kind="Deployment", name=after.name, uid=after.uid),
+                owner=Owner(kind=after.kind, name=after.name, uid=after.uid),
                 created_at=snapshot.taken_at, replicas=sizes.get(key, 0), selector=after.selector, template=after.template,
             )
         )  # fmt: skip

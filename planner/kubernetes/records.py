@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+from planner.kubernetes.kinds import REPLICA_SET, Kind, kind_called
+
 V = TypeVar("V")
 
 
@@ -250,6 +252,10 @@ class Owner:
     name: str
     uid: str
 
+    def key(self, namespace: str) -> str:
+        """``ReplicaSet/prod/api-5d8f7``; an owner is in the namespace of what it owns."""
+        return f"{self.kind}/{namespace}/{self.name}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerState:
@@ -389,6 +395,11 @@ class Workload:
         """``Deployment/prod/ml-worker``: the workload's name everywhere in results, links and the CLI."""
         return f"{self.kind}/{self.namespace}/{self.name}"
 
+    @property
+    def traits(self) -> Kind:
+        """Its kind's row in the table."""
+        return kind_called(self.kind)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaSet:
@@ -406,6 +417,10 @@ class ReplicaSet:
     status_replicas: int = 0
     ready_replicas: int = 0
     available_replicas: int = 0
+
+    @property
+    def key(self) -> str:
+        return REPLICA_SET.key(self.namespace, self.name)
 
 
 # ── policy, storage, devices ─────────────────────────────────────────────────────────────────────────────────────────

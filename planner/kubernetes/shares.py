@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from planner.errors import ChangeError
+from planner.kubernetes.kinds import RECREATE
 from planner.kubernetes.records import Workload
 
 _PERCENT = re.compile(r"(\d+)%\Z", re.ASCII)
@@ -36,10 +37,12 @@ def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
     return -(-product // 100) if round_up else product // 100
 
 
-def fenceposts(max_surge: int | str | None, max_unavailable: int | str | None, replicas: int) -> tuple[int, int]:
-    """(surge, unavailable) of a Deployment: surge rounded up, unavailable down, and never both 0."""
+def fenceposts(
+    max_surge: int | str | None, max_unavailable: int | str | None, replicas: int, *, round_up: bool = False
+) -> tuple[int, int]:
+    """(surge, unavailable): surge rounded up, unavailable down or (a DaemonSet's) up, and never both 0."""
     surge = scaled_value(max_surge, replicas, round_up=True)
-    unavailable = scaled_value(max_unavailable, replicas, round_up=False)
+    unavailable = scaled_value(max_unavailable, replicas, round_up=round_up)
     if surge == 0 and unavailable == 0:
         unavailable = 1
     return surge, unavailable
@@ -48,19 +51,15 @@ def fenceposts(max_surge: int | str | None, max_unavailable: int | str | None, r
 def rolling_limits(workload: Workload, replicas: int | None = None) -> tuple[int, int]:
     """(surge, unavailable) the controller works with, at `replicas` (a DaemonSet: nodes it should run on).
 
-    For a Deployment that isn't RollingUpdate both are 0, except that unavailable is all of them under Recreate.
+    Surge is rounded up, unavailable as the kind's row says, and one of them is at least 1. Under Recreate all pods are
+    unavailable. (0, 0) for a kind that doesn't roll out.
     """
     count = workload.replicas if replicas is None else replicas
-    strategy = workload.strategy
-    if workload.kind == "Deployment":
-        if strategy.kind != "RollingUpdate":
-            return 0, count
-        surge, unavailable = fenceposts(strategy.max_surge, strategy.max_unavailable, count)
-        return surge, min(unavailable, count)
-    if workload.kind == "DaemonSet":
-        surge = scaled_value(strategy.max_surge, count, round_up=True)
-        unavailable = scaled_value(strategy.max_unavailable, count, round_up=True)
-        return surge, unavailable if surge or unavailable else 1
-    if workload.kind == "StatefulSet":
-        return 0, max(1, scaled_value(strategy.max_unavailable, count, round_up=False))
-    return 0, 0
+    strategy, traits = workload.strategy, workload.traits
+    if not traits.rolls_out:
+        return 0, 0
+    if strategy.kind == RECREATE:
+        return 0, count
+    max_surge = strategy.max_surge if traits.can_surge else None
+    surge, unavailable = fenceposts(max_surge, strategy.max_unavailable, count, round_up=traits.rounds_unavailable_up)
+    return surge, min(unavailable, count) if traits.part else unavailable

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.kubernetes.kinds import ON_DELETE, RECREATE
 from planner.kubernetes.records import FrozenMap, Pod, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
@@ -43,21 +44,22 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     """The course of ``kubectl rollout restart`` of `workload`, where it is certain; None where it has to be simulated."""
     if workload.is_paused or workload.min_ready_seconds or workload.namespace in _namespaces_with_rules(cluster):
         return None
-    if workload.strategy.kind == "OnDelete" or workload.template.spec.scheduling_gates:
+    if workload.strategy.kind == ON_DELETE or workload.template.spec.scheduling_gates:
         return None
     pods = _old_pods(cluster, workload)
     if pods is None:
         return None
-    if workload.kind == "DaemonSet":
+    traits = workload.traits
+    if traits.is_per_node:
         return _daemon_set(cluster, workload, pods)
     if len(pods) != workload.replicas:
         return None
     shape = _shape(cluster, workload)
-    if workload.kind == "StatefulSet":
+    if traits.has_ordinals:
         return _stateful_set(cluster, workload, shape, pods)
     if not _is_countable(cluster, shape, pods):
         return None
-    if workload.strategy.kind == "Recreate":
+    if workload.strategy.kind == RECREATE:
         count = workload.replicas
         pauses = ((False, True), (True, False)) if count else ()
         return Course(
@@ -81,7 +83,7 @@ def _namespaces_with_rules(cluster: Cluster) -> frozenset[str]:
 def _old_pods(cluster: Cluster, workload: Workload) -> list[Pod] | None:
     """The workload's pods, if all are bound, Ready and stay, and of one ReplicaSet; else None."""
     owners = [workload.uid]
-    if workload.kind == "Deployment":
+    if workload.traits.part:
         owners = [r.uid for r in sets_by_owner(cluster).get(workload.uid, ()) if r.replicas]
         if len(owners) > 1:
             return None

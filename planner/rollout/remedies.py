@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import yaml
 
+from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.nodes import gpu_count, node_pool
 from planner.kubernetes.records import FrozenMap, Node, ResourceQuota, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
@@ -107,47 +108,47 @@ _PREFERRED = (
 def _other_strategy(case: _Case) -> Iterator[Remedy]:
     """Surge 0 with as few unavailable as completes, and today's surge with one more unavailable."""
     workload = case.workload
-    if workload.kind == "DaemonSet":
+    if workload.traits.is_per_node:
         yield from _daemon_strategy(case)
         return
-    if workload.kind != "Deployment" or workload.replicas == 0:
+    if not workload.traits.part or workload.replicas == 0:
         return
-    surge, unavailable = rolling_limits(workload) if workload.strategy.kind == "RollingUpdate" else (0, 0)
+    surge, unavailable = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else (0, 0)
     tried = set()
     for candidate in ((0, 1), (surge, unavailable + 1)):
         if candidate in tried or candidate == (surge, unavailable) or candidate[1] > workload.replicas:
             continue
         tried.add(candidate)
-        strategy = Strategy(kind="RollingUpdate", max_surge=candidate[0], max_unavailable=candidate[1])
+        strategy = Strategy(kind=ROLLING_UPDATE, max_surge=candidate[0], max_unavailable=candidate[1])
         run = case.attempt(replace(workload, strategy=strategy))
         if run.done[workload.key]:
             title = f"maxSurge {candidate[0]}, maxUnavailable {candidate[1]}"
             yield case.remedy(
                 RemedyKind.SWITCH_STRATEGY, title, _availability(case, run), run,
-                patch={"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": candidate[0], "maxUnavailable": candidate[1]}}}},
+                patch={"spec": {workload.traits.strategy_field: {"type": ROLLING_UPDATE, "rollingUpdate": {"maxSurge": candidate[0], "maxUnavailable": candidate[1]}}}},
             )  # fmt: skip
             return
 
 
 def _daemon_strategy(case: _Case) -> Iterator[Remedy]:
     workload = case.workload
-    run = case.attempt(replace(workload, strategy=Strategy(kind="RollingUpdate", max_surge=0, max_unavailable=1)))
+    run = case.attempt(replace(workload, strategy=Strategy(kind=ROLLING_UPDATE, max_surge=0, max_unavailable=1)))
     if run.done[workload.key]:
         yield case.remedy(
             RemedyKind.SWITCH_STRATEGY, "maxSurge 0, maxUnavailable 1", _availability(case, run), run,
-            patch={"spec": {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}},
+            patch={"spec": {workload.traits.strategy_field: {"type": ROLLING_UPDATE, "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}},
         )  # fmt: skip
 
 
 def _recreate(case: _Case) -> Iterator[Remedy]:
     workload = case.workload
-    if workload.kind != "Deployment" or workload.strategy.kind == "Recreate":
+    if RECREATE not in workload.traits.strategies or workload.strategy.kind == RECREATE:
         return
-    run = case.attempt(replace(workload, strategy=Strategy(kind="Recreate")))
+    run = case.attempt(replace(workload, strategy=Strategy(kind=RECREATE)))
     if run.done[workload.key]:
         yield case.remedy(
             RemedyKind.RECREATE, "Recreate", _availability(case, run), run,
-            patch={"spec": {"strategy": {"type": "Recreate", "rollingUpdate": None}}},
+            patch={"spec": {workload.traits.strategy_field: {"type": RECREATE, "rollingUpdate": None}}},
         )  # fmt: skip
 
 
@@ -157,7 +158,7 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     Not where a pod of equal priority waits for the same nodes: it would take the place before the scaling back.
     """
     workload = case.workload
-    if workload.kind != "Deployment" or workload.replicas < 2 or case.why.reason is not Reason.HOLD_AND_WAIT:
+    if not workload.traits.part or workload.replicas < 2 or case.why.reason is not Reason.HOLD_AND_WAIT:
         return
     shape = _waiting_shape(case)
     if shape is None or rivals(case.run, workload.key, shape, least_priority=shape.priority):
@@ -165,7 +166,7 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     fewer = workload.replicas - 1
     run = case.attempt(replace(workload, replicas=fewer))
     if run.done[workload.key]:
-        name = f"deployment/{workload.name} -n {workload.namespace}"
+        name = f"{workload.traits.singular}/{workload.name} -n {workload.namespace}"
         yield case.remedy(
             RemedyKind.SCALE_DOWN_FIRST,
             f"Scale to {fewer} first, and back afterwards",
@@ -291,7 +292,7 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
         return
     tried = 0
     for other in case.cluster.snapshot.workloads:
-        if other.kind != "Deployment" or other.key == case.workload.key or other.replicas == 0:
+        if not other.traits.part or other.key == case.workload.key or other.replicas == 0:
             continue
         if scarce not in pod_requests(other.template.spec) or not _makes_room(case, shape, other):
             continue
@@ -309,7 +310,7 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                     f"{pods} of {other.namespace}/{other.name} fewer while rolling out",
                     f"{left} of {other.replicas} {other.namespace}/{other.name}; {_at_worst(case, run)}",
                     run,
-                    command=f"kubectl scale deployment/{other.name} -n {other.namespace} --replicas={left}",
+                    command=f"kubectl scale {other.traits.singular}/{other.name} -n {other.namespace} --replicas={left}",
                 )
                 return
 
@@ -335,11 +336,11 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     """Workloads that wait for the same nodes and would take what is freed, scaled to 0 while rolling out."""
     workload = case.workload
     shape = _waiting_shape(case)
-    if workload.kind != "Deployment" or case.why.reason is not Reason.HOLD_AND_WAIT or shape is None:
+    if not workload.traits.part or case.why.reason is not Reason.HOLD_AND_WAIT or shape is None:
         return
     snapshot = case.cluster.snapshot
     keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
-    others = [w for key in keys if (w := snapshot.workload(key)) is not None and w.kind == "Deployment"]
+    others = [w for key in keys if (w := snapshot.workload(key)) is not None and w.traits.part]
     if (
         not others
         or len(others) < len(keys)
@@ -352,9 +353,18 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     run = simulate(case.cluster, [*paused, *changed], seed=case.seed)
     if run.done[workload.key]:
         names = " and ".join(f"{r.namespace}/{r.name}" for r in others)
-        back = "; ".join(f"kubectl scale deployment/{r.name} -n {r.namespace} --replicas={r.replicas}" for r in others)
-        scale = "; ".join(f"kubectl scale deployment/{r.name} -n {r.namespace} --replicas=0" for r in others)
-        patch = {"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}}
+        back = "; ".join(
+            f"kubectl scale {r.traits.singular}/{r.name} -n {r.namespace} --replicas={r.replicas}" for r in others
+        )
+        scale = "; ".join(f"kubectl scale {r.traits.singular}/{r.name} -n {r.namespace} --replicas=0" for r in others)
+        patch = {
+            "spec": {
+                workload.traits.strategy_field: {
+                    "type": ROLLING_UPDATE,
+                    "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1},
+                }
+            }
+        }
         yield case.remedy(
             RemedyKind.FREE_CAPACITY,
             f"maxSurge 0, maxUnavailable 1, with {names} at 0 replicas meanwhile",
@@ -365,7 +375,7 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
         )
 
 
-_ONE_BY_ONE = Strategy(kind="RollingUpdate", max_surge=0, max_unavailable=1)
+_ONE_BY_ONE = Strategy(kind=ROLLING_UPDATE, max_surge=0, max_unavailable=1)
 
 
 def _other_selector(case: _Case) -> Iterator[Remedy]:

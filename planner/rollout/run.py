@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from planner.errors import ChangeError
 from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
-from planner.rollout.controllers.daemonset import DaemonSetController
-from planner.rollout.controllers.deployment import DeploymentController
-from planner.rollout.controllers.replicaset import ReplicaSetController
-from planner.rollout.controllers.statefulset import StatefulSetController
-from planner.rollout.simulation import STUCK_MS, Controller, Simulation
+from planner.rollout.controllers import registry
+from planner.rollout.simulation import STUCK_MS, RolloutController, Simulation
 from planner.rollout.tally import Moment, Tally
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 
-RolloutController = DeploymentController | StatefulSetController | DaemonSetController
 _NODES_OF_OVERHEAD = 2_000  # what one attempt costs besides looking at nodes, as so many nodes
 _MOST_TICKS = 20_000  # beyond any rollout of a cluster Kubernetes supports (one pod a tick)
 
@@ -50,6 +45,7 @@ class Run:
     waiting : pods never placed at the end
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
     work : how costly the run was: the scheduler's attempts times the nodes it looks at
+    owners : per workload key, who owned its pods, as their `LivePod.owner` says it
     new_shapes : per workload key, the shape of its new pods, if any were made
     touched : pods that were made, deleted or bound during the run
     ever_waiting : pods that were in the scheduler's queue at some time
@@ -67,34 +63,11 @@ class Run:
     finished_at: dict[str, int]  # per workload key, the tick at which it completed; −1 never
     choices: int
     work: int
+    owners: dict[str, tuple[str, ...]]
     new_shapes: dict[str, Shape]
     touched: tuple[LivePod, ...]
     ever_waiting: tuple[LivePod, ...]
     simulation: Simulation
-
-
-def controller_for(simulation: Simulation, revision: Revision) -> RolloutController:
-    """The controller that carries a revision out.
-
-    Raises
-    ------
-    ChangeError
-        For kinds that don't roll out (a Job's template can't be changed).
-    """
-    after = revision.after
-    if after.kind == "Deployment":
-        return DeploymentController(simulation, after, has_new_template=revision.has_new_template)
-    if after.kind == "StatefulSet":
-        return StatefulSetController(
-            after, revision.before or after, has_new_template=revision.has_new_template and revision.before is not None
-        )
-    if after.kind == "DaemonSet":
-        return DaemonSetController(after, has_new_template=revision.has_new_template)
-    raise ChangeError(
-        f"a {after.kind} does not roll out: its pod template can't be changed",
-        where=after.key,
-        mend="Delete it and make it anew, or pick a Deployment, StatefulSet or DaemonSet",
-    )
 
 
 def simulate(
@@ -115,8 +88,11 @@ def simulate(
     """
     failing = {r.after.key for r in revisions if r.never_ready}
     simulation = Simulation(cluster, seed=seed, never_ready=never_ready)
-    simulation.replacement = lambda pod: owning_controller(simulation, pod)
-    controllers = {r.after.key: controller_for(simulation, r) for r in revisions}
+    simulation.replacement = lambda pod: registry.replacing(simulation, pod)
+    controllers = {
+        r.after.key: registry.start(simulation, r.after, before=r.before, has_new_template=r.has_new_template)
+        for r in revisions
+    }
     if failing and never_ready is None:
         simulation.never_ready = lambda pod: pod.is_new and _workload_of(controllers, pod) in failing
     moments: dict[str, list[Moment]] = {key: [] for key in controllers}
@@ -156,6 +132,7 @@ def simulate(
         finished_at=finished,
         choices=simulation.choices + simulation.scheduler.choices,
         work=(1 + simulation.scheduler.attempts) * (cluster.node_count + _NODES_OF_OVERHEAD),
+        owners={key: controller.owners() for key, controller in controllers.items()},
         new_shapes={
             key: next(p.shape for p in reversed(made) if p.is_new)
             for key, made in _made_by(simulation, controllers).items()
@@ -189,36 +166,5 @@ def _is_done(simulation: Simulation, controller: RolloutController) -> bool:
 
 
 def _workload_of(controllers: dict[str, RolloutController], pod: LivePod) -> str:
-    """The changed workload a new pod belongs to: its own controller's key, or its new ReplicaSet's Deployment."""
-    if pod.owner in controllers:
-        return pod.owner
-    for key, controller in controllers.items():
-        if isinstance(controller, DeploymentController) and any(s.key == pod.owner for s in controller.all_sets()):
-            return key
-    return ""
-
-
-def owning_controller(simulation: Simulation, pod: LivePod) -> Controller | None:
-    """The controller that replaces a preempted pod, if the snapshot holds it and it isn't running yet."""
-    if not pod.owner or pod.owner in simulation.controllers:
-        return None
-    kind, namespace, name = pod.owner.split("/", 2)
-    snapshot = simulation.snapshot
-    if kind == "ReplicaSet":
-        for one in snapshot.replica_sets:
-            if (one.namespace, one.name) == (namespace, name):
-                return ReplicaSetController(
-                    namespace=namespace,
-                    name=name,
-                    uid=one.uid,
-                    labels=one.template.labels,
-                    spec=one.template.spec,
-                    selector=one.selector,
-                    replicas=one.replicas,
-                    created_at=one.created_at or 0.0,
-                    is_new=False,
-                )
-    workload = snapshot.workload(f"{kind}/{namespace}/{name}")
-    if workload is not None and kind in ("StatefulSet", "DaemonSet"):
-        return controller_for(simulation, Revision(before=workload, after=workload, has_new_template=False))
-    return None
+    """The key of the changed workload a new pod belongs to; "" for none."""
+    return next((key for key, controller in controllers.items() if pod.owner in controller.owners()), "")

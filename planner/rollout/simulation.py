@@ -12,6 +12,7 @@ from dataclasses import replace
 from random import Random
 from typing import Protocol
 
+from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.records import Labels, LabelSelector, Pod, PodSpec, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import scaled_value
@@ -35,12 +36,47 @@ _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reache
 
 
 class Controller(Protocol):
-    """Something that makes and deletes pods."""
+    """Something that makes and deletes pods: all that the engine asks of it.
+
+    Attributes
+    ----------
+    key : the owner of the pods it makes, as their `LivePod.owner` says it; none have a Deployment's
+    replicas : its scale as disruption budgets see it; None: it has none, and its pods are counted
+    retry_at : on the simulation's clock, when it tries again by itself; None: it waits for something to happen
+    """
 
     key: str
 
+    @property
+    def replicas(self) -> int | None: ...
+
+    @property
+    def retry_at(self) -> float | None: ...
+
     def sync(self, simulation: Simulation) -> bool:
         """Do what can be done now; whether anything was."""
+        ...
+
+
+class RolloutController(Controller, Protocol):
+    """The controller of a workload that is changed."""
+
+    def owners(self) -> tuple[str, ...]:
+        """Who owns its pods, as their `LivePod.owner` says it: itself, or what it makes them through."""
+        ...
+
+    def all_pods(self, simulation: Simulation) -> list[LivePod]:
+        """Its pods that aren't gone, terminating ones included."""
+        ...
+
+    def is_terminating(self, simulation: Simulation) -> bool: ...
+
+    def is_complete(self, simulation: Simulation) -> bool:
+        """As ``kubectl rollout status`` sees it."""
+        ...
+
+    def status(self, simulation: Simulation) -> dict[str, int]:
+        """The numbers of its ``status``, by the API's field names."""
         ...
 
 
@@ -122,7 +158,7 @@ class Simulation:
             namespace=pod.namespace,
             name=pod.name,
             uid=pod.uid,
-            owner=f"{pod.owner.kind}/{pod.namespace}/{pod.owner.name}" if pod.owner else "",
+            owner=pod.owner.key(pod.namespace) if pod.owner else "",
             number=index - len(self.snapshot.pods),
             created_at=pod.created_at or 0.0,
             node=self.cluster.node_index.get(pod.node_name, NOWHERE) if pod.node_name else NOWHERE,
@@ -202,8 +238,8 @@ class Simulation:
 
     def _scale_of(self, owner: str, covered: list[LivePod]) -> int:
         controller = self.controllers.get(owner)
-        if controller is not None and hasattr(controller, "replicas"):
-            return int(controller.replicas)
+        if controller is not None and controller.replicas is not None:
+            return controller.replicas
         return sum(1 for p in covered if p.owner == owner and not p.is_terminating)
 
     def pods_in(self, namespace: str) -> list[LivePod]:
@@ -229,7 +265,7 @@ class Simulation:
                 kept.append(pod)
             elif not (live.is_gone or live.is_terminating):
                 kept.append(self._as_it_is_now(pod, live))
-        owners = {f"{p.owner.kind}/{p.namespace}/{p.owner.name}": p.owner for p in self.snapshot.pods if p.owner}
+        owners = {p.owner.key(p.namespace): p.owner for p in self.snapshot.pods if p.owner}
         made = [
             p for owned in self.pods.values() for p in owned if p.number > 0 and not (p.is_gone or p.is_terminating)
         ]
@@ -476,7 +512,7 @@ class Simulation:
 
     def _next_retry(self) -> float | None:
         """When the next delayed retry is due, if a controller waits for one."""
-        dues = (getattr(c, "retry_at", None) for c in self.controllers.values())
+        dues = (controller.retry_at for controller in self.controllers.values())
         return min((due for due in dues if due is not None and due > self.clock_ms), default=None)
 
     @property
@@ -528,7 +564,7 @@ def _integer(text: str) -> int:
 
 
 def _ordinal(pod: Pod) -> int:
-    if pod.owner is None or pod.owner.kind != "StatefulSet":
+    if pod.owner is None or not kind_called(pod.owner.kind).has_ordinals:
         return -1
     return _integer(pod.name.rpartition("-")[2])
 

@@ -14,7 +14,6 @@ from planner.kubernetes.shares import rolling_limits
 from planner.quantity import format_roughly
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
-from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.devices import device_demand
@@ -113,14 +112,7 @@ def explain(run: Run, revision: Revision) -> Explanation:
 
 
 def _refusal(run: Run, key: str) -> Refusal | None:
-    return next((run.refusals[owner] for owner in _owners(run, key) if owner in run.refusals), None)
-
-
-def _owners(run: Run, key: str) -> list[str]:
-    controller = run.simulation.controllers.get(key)
-    if isinstance(controller, DeploymentController):
-        return [s.key for s in controller.all_sets()]
-    return [key]
+    return next((run.refusals[owner] for owner in run.owners[key] if owner in run.refusals), None)
 
 
 def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
@@ -164,11 +156,11 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
 
 def _never_ready(revision: Revision, starting: list[LivePod]) -> Explanation:
     new = [p for p in starting if p.is_new]
-    if not new and revision.after.kind == "StatefulSet":
+    if not new and revision.after.traits.has_ordinals:
         pod = starting[0]
         return Explanation(
             reason=Reason.POD_MANAGEMENT,
-            sentence=f"stuck: {pod.name} is not Ready, and an OrderedReady StatefulSet goes on only when it is",
+            sentence=f"stuck: {pod.name} is not Ready, and an OrderedReady {revision.after.kind} goes on only when it is",
         )
     group = new or starting
     return Explanation(

@@ -15,7 +15,7 @@ def daemon_overhead(cluster: Cluster, template: Node) -> dict[str, int]:
     """What the DaemonSets that run on a node like `template` ask for, number of pods included."""
     taken: dict[str, int] = {}
     for workload in cluster.snapshot.workloads:
-        if workload.kind != "DaemonSet":
+        if not workload.traits.is_per_node:
             continue
         spec = workload.template.spec
         if node_affinity_matches(spec, template.labels, template.name) and tolerates_taints(

@@ -20,7 +20,7 @@ from planner.kubernetes.records import (  # fmt: skip
     Workload,
 )
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
-from planner.kubernetes.shares import scaled_value
+from planner.kubernetes.shares import rolling_limits
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod
@@ -54,6 +54,9 @@ class NodeState(Enum):
 class DaemonSetController:
     """One DaemonSet during a rollout."""
 
+    replicas: int | None = None  # it has no scale
+    retry_at: float | None = None
+
     def __init__(self, workload: Workload, *, has_new_template: bool) -> None:
         self.workload = workload
         self.key = workload.key
@@ -73,6 +76,15 @@ class DaemonSetController:
         self._rank: dict[int, int] = {}
         self._next = 0  # in the order, before which no Ready old pod is left
         self._read = -1  # how much of the simulation's news is in; −1: nothing yet
+
+    @classmethod
+    def start(
+        cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
+    ) -> DaemonSetController:
+        return cls(workload, has_new_template=has_new_template)
+
+    def owners(self) -> tuple[str, ...]:
+        return (self.key,)
 
     def targets(self, simulation: Simulation) -> tuple[int, ...]:
         """Nodes it should run on (`nodeShouldRunDaemonPod`: affinity and taints, not resources)."""
@@ -97,11 +109,7 @@ class DaemonSetController:
         return pod.is_new or not self.has_new_template
 
     def limits(self, simulation: Simulation) -> tuple[int, int]:
-        count = len(self.targets(simulation))
-        strategy = self.workload.strategy
-        surge = scaled_value(strategy.max_surge, count, round_up=True)
-        unavailable = scaled_value(strategy.max_unavailable, count, round_up=True)
-        return surge, unavailable if surge or unavailable else 1
+        return rolling_limits(self.workload, len(self.targets(simulation)))
 
     # ── nodes by what is on them, kept up to date from the simulation's news ────────────────────────────────────────
     def _refresh(self, simulation: Simulation) -> None:

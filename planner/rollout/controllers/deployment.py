@@ -6,7 +6,7 @@ Source: kubernetes `pkg/controller/deployment/{rolling,recreate,sync}.go` and `u
 from __future__ import annotations
 
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
-from planner.kubernetes.shares import fenceposts
+from planner.kubernetes.shares import rolling_limits
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
@@ -27,6 +27,8 @@ class DeploymentController:
         Whether the change makes a new revision; otherwise the newest ReplicaSet is the current one.
     """
 
+    retry_at: float | None = None  # its own writes aren't refused; those of its ReplicaSets are
+
     def __init__(self, simulation: Simulation, workload: Workload, *, has_new_template: bool) -> None:
         self.workload = workload
         self.key = workload.key
@@ -44,25 +46,20 @@ class DeploymentController:
                 self.new = controller
             else:
                 self.old.append(controller)
-        if self.strategy.kind == "RollingUpdate":
-            self.surge, self.unavailable = fenceposts(
-                self.strategy.max_surge, self.strategy.max_unavailable, self.replicas
-            )
-        else:
-            self.surge, self.unavailable = 0, 0
-        self.unavailable = min(self.unavailable, self.replicas)
+        self.surge, self.unavailable = rolling_limits(workload)
+
+    @classmethod
+    def start(
+        cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
+    ) -> DeploymentController:
+        return cls(simulation, workload, has_new_template=has_new_template)
+
+    def owners(self) -> tuple[str, ...]:
+        return tuple(s.key for s in self.all_sets())
 
     def _controller(self, replica_set: ReplicaSet) -> ReplicaSetController:
-        return ReplicaSetController(
-            namespace=replica_set.namespace,
-            name=replica_set.name,
-            uid=replica_set.uid,
-            labels=replica_set.template.labels,
-            spec=replica_set.template.spec,
-            selector=replica_set.selector,
-            replicas=replica_set.replicas,
-            created_at=replica_set.created_at or 0.0,
-            is_new=False,
+        return ReplicaSetController.of(
+            replica_set,
             desired=_number(replica_set.annotations.get(DESIRED_REPLICAS)),
             maximum=_number(replica_set.annotations.get(MAX_REPLICAS)),
             min_ready_seconds=self.workload.min_ready_seconds,

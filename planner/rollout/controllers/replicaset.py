@@ -12,7 +12,8 @@ from collections.abc import Callable
 from functools import cmp_to_key
 from heapq import nsmallest
 
-from planner.kubernetes.records import Labels, LabelSelector, PodSpec
+from planner.kubernetes.kinds import REPLICA_SET
+from planner.kubernetes.records import Labels, LabelSelector, PodSpec, ReplicaSet
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import NOWHERE, LivePod
 
@@ -49,7 +50,7 @@ class ReplicaSetController:
         min_ready_seconds: int = 0,
         related: Callable[[Simulation], list[LivePod]] | None = None,
     ) -> None:
-        self.key = f"ReplicaSet/{namespace}/{name}"
+        self.key = REPLICA_SET.key(namespace, name)
         self.namespace, self.name, self.uid = namespace, name, uid
         self.labels, self.spec, self.selector = labels, spec, selector
         self.replicas = replicas
@@ -65,6 +66,33 @@ class ReplicaSetController:
         self.retry_at: float | None = None  # on the simulation's clock: when the work queue tries again by itself
         self._seen: tuple[int, ...] = ()  # what of its own it had seen at the last refusal
         self._status: tuple[int, ...] | None = None  # replicas, ready, terminating, available as last written
+
+    @classmethod
+    def of(
+        cls,
+        known: ReplicaSet,
+        *,
+        desired: int | None = None,
+        maximum: int | None = None,
+        min_ready_seconds: int = 0,
+        related: Callable[[Simulation], list[LivePod]] | None = None,
+    ) -> ReplicaSetController:
+        """The controller of a ReplicaSet that the snapshot holds."""
+        return cls(
+            namespace=known.namespace,
+            name=known.name,
+            uid=known.uid,
+            labels=known.template.labels,
+            spec=known.template.spec,
+            selector=known.selector,
+            replicas=known.replicas,
+            created_at=known.created_at or 0.0,
+            is_new=False,
+            desired=desired,
+            maximum=maximum,
+            min_ready_seconds=min_ready_seconds,
+            related=related,
+        )
 
     def pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, terminating ones included."""

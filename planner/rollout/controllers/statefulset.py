@@ -20,6 +20,8 @@ NEW_REVISION = "new"
 class StatefulSetController:
     """One StatefulSet during a rollout. `before` is what its old revision looks like."""
 
+    retry_at: float | None = None
+
     def __init__(self, workload: Workload, before: Workload, *, has_new_template: bool) -> None:
         self.workload = workload
         self.before = before
@@ -31,6 +33,15 @@ class StatefulSetController:
         self.partition = workload.strategy.partition
         self.is_parallel = workload.pod_management_policy == "Parallel"
         self.max_unavailable = workload.strategy.max_unavailable
+
+    @classmethod
+    def start(
+        cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
+    ) -> StatefulSetController:
+        return cls(workload, before or workload, has_new_template=has_new_template and before is not None)
+
+    def owners(self) -> tuple[str, ...]:
+        return (self.key,)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         return simulation.pods_of(self.key, self.workload.uid)

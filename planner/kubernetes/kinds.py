@@ -1,0 +1,195 @@
+"""The kinds that make pods, a row each: all that tells one from another. Nobody else names a kind.
+
+A kind is added by its row here, its controller in `planner.rollout.controllers` and that one's line in the registry.
+Sources: kubernetes `pkg/apis/{apps,batch}/v1/defaults.go`, `staging/src/k8s.io/api/{apps,batch}/v1/types.go`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from planner.vocabulary import POD_TEMPLATE_HASH
+
+ROLLING_UPDATE: Final = "RollingUpdate"
+RECREATE: Final = "Recreate"
+ON_DELETE: Final = "OnDelete"
+
+# the letters and digits of names Kubernetes makes up: apimachinery `pkg/util/rand/rand.go`
+_MADE_UP = "[bcdfghjklmnpqrstvwxz2456789]"
+
+
+class Scale(StrEnum):
+    """What says how many pods there shall be."""
+
+    NONE = ""
+    REPLICAS = "spec.replicas"
+    NODES = "one a node"
+    PARALLELISM = "spec.parallelism"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusFields:
+    """The fields of ``status`` that count pods; "" where the kind has none. A pod is *ready* when the kubelet says so,
+    *available* when it has been so for minReadySeconds; the workload is when as many are as `wanted` says."""
+
+    wanted: str = "replicas"
+    ready: str = "readyReplicas"
+    available: str = "availableReplicas"
+    updated: str = "updatedReplicas"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind.
+
+    Attributes
+    ----------
+    name, group, version, resource : as the API spells them; `group` is "" for the core group
+    part : the kind of object it makes its pods through, "" when it makes them itself
+    part_hash_label : the pods' label that ends the name of such a part
+    strategy_field, strategies : where its update strategy is, and which there are; none: it doesn't roll out
+    default_surge, default_unavailable : of its RollingUpdate; None: absent unless given
+    rounds_unavailable_up : whether a share of maxUnavailable is rounded up
+    has_ordinals : whether its pods are numbered, each with a name that its successor takes over
+    can_pause : whether ``spec.paused`` stops its rollouts
+    progress_deadline_seconds : default of ``spec.progressDeadlineSeconds``; None: it has no such field
+    pod_suffix : regular expression of what follows its name in the names of its pods
+    """
+
+    name: str
+    resource: str = ""
+    group: str = ""
+    version: str = "v1"
+    part: str = ""
+    part_hash_label: str = ""
+    scale: Scale = Scale.NONE
+    strategy_field: str = ""
+    strategies: tuple[str, ...] = ()
+    default_surge: int | str | None = None
+    default_unavailable: int | str | None = None
+    rounds_unavailable_up: bool = False
+    has_ordinals: bool = False
+    can_pause: bool = False
+    progress_deadline_seconds: int | None = None
+    status: StatusFields = StatusFields()
+    pod_suffix: str = rf"(?:-\d+)?-{_MADE_UP}{{5}}"
+
+    @property
+    def singular(self) -> str:
+        """What kubectl calls one of them."""
+        return self.name.lower()
+
+    @property
+    def path(self) -> str:
+        """Where the API server lists all of them."""
+        root = f"/apis/{self.group}" if self.group else "/api"
+        return f"{root}/{self.version}/{self.resource}"
+
+    @property
+    def rolls_out(self) -> bool:
+        """Whether a change of its pod template replaces its pods."""
+        return bool(self.strategies)
+
+    @property
+    def has_replicas(self) -> bool:
+        return self.scale is Scale.REPLICAS
+
+    @property
+    def is_per_node(self) -> bool:
+        """Whether its pods are of their nodes: they come with one and go with it."""
+        return self.scale is Scale.NODES
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether its pods are to finish."""
+        return self.scale is Scale.PARALLELISM
+
+    @property
+    def can_surge(self) -> bool:
+        """Whether its RollingUpdate has a maxSurge."""
+        return self.default_surge is not None
+
+    def key(self, namespace: str, name: str) -> str:
+        """``Deployment/prod/ml-worker``: what such an object is called everywhere."""
+        return f"{self.name}/{namespace}/{name}"
+
+
+POD: Final = Kind(name="Pod", resource="pods")
+NODE: Final = Kind(name="Node", resource="nodes", scale=Scale.NODES)  # the kubelet's static pods are owned by theirs
+REPLICA_SET: Final = Kind(name="ReplicaSet", resource="replicasets", group="apps", scale=Scale.REPLICAS)
+DEPLOYMENT: Final = Kind(
+    name="Deployment",
+    resource="deployments",
+    group="apps",
+    part=REPLICA_SET.name,
+    part_hash_label=POD_TEMPLATE_HASH,
+    scale=Scale.REPLICAS,
+    strategy_field="strategy",
+    strategies=(ROLLING_UPDATE, RECREATE),
+    default_surge="25%",
+    default_unavailable="25%",
+    can_pause=True,
+    progress_deadline_seconds=600,
+    pod_suffix=rf"-{_MADE_UP}{{1,10}}-{_MADE_UP}{{5}}",
+)
+STATEFUL_SET: Final = Kind(
+    name="StatefulSet",
+    resource="statefulsets",
+    group="apps",
+    scale=Scale.REPLICAS,
+    strategy_field="updateStrategy",
+    strategies=(ROLLING_UPDATE, ON_DELETE),
+    # maxUnavailable is absent unless the feature gate MaxUnavailableStatefulSet is on (off by default in 1.36): one pod
+    # is then replaced at a time, Ready or not
+    has_ordinals=True,
+    pod_suffix=r"-\d+",
+)
+DAEMON_SET: Final = Kind(
+    name="DaemonSet",
+    resource="daemonsets",
+    group="apps",
+    scale=Scale.NODES,
+    strategy_field="updateStrategy",
+    strategies=(ROLLING_UPDATE, ON_DELETE),
+    default_surge=0,
+    default_unavailable=1,
+    rounds_unavailable_up=True,
+    status=StatusFields(
+        wanted="desiredNumberScheduled",
+        ready="numberReady",
+        available="numberAvailable",
+        updated="updatedNumberScheduled",
+    ),
+)
+JOB: Final = Kind(
+    name="Job",
+    resource="jobs",
+    group="batch",
+    scale=Scale.PARALLELISM,
+    status=StatusFields(wanted="active", ready="ready", available="", updated=""),
+)
+
+WORKLOADS: Final = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB)
+"""What a person names and changes: the kinds of `Snapshot.workloads`."""
+
+ROLLING: Final = tuple(kind for kind in WORKLOADS if kind.rolls_out)
+PARTS: Final = (REPLICA_SET,)
+"""What a workload makes its pods through."""
+
+_ROWS = {kind.name: kind for kind in (NODE, POD, *PARTS, *WORKLOADS)}
+
+
+ROLLING_TEXT: Final = f"{', '.join(kind.name for kind in ROLLING[:-1])} or {ROLLING[-1].name}"
+"""The kinds that roll out, for a sentence."""
+
+
+def kind_called(name: str) -> Kind:
+    """The row of a kind; of one that isn't in the table, a row that says nothing of it."""
+    return _ROWS.get(name) or Kind(name=name)
+
+
+def kind_in(key: str) -> Kind:
+    """The kind of a key such as ``DaemonSet/prod/agent``."""
+    return kind_called(key.partition("/")[0])

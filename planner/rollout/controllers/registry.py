@@ -1,0 +1,65 @@
+"""Which controller carries out which kind."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from planner.errors import ChangeError
+from planner.kubernetes import kinds
+from planner.kubernetes.records import Workload
+from planner.rollout.controllers.daemonset import DaemonSetController
+from planner.rollout.controllers.deployment import DeploymentController
+from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.controllers.statefulset import StatefulSetController
+from planner.rollout.simulation import Controller, RolloutController, Simulation
+from planner.scheduling.pod import LivePod
+
+
+class Starts(Protocol):
+    """Makes the controller of a workload. `before` is the workload as it was, None where it is new; without a new
+    template its pods stay as they are."""
+
+    def __call__(
+        self, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
+    ) -> RolloutController: ...
+
+
+_CONTROLLERS: dict[str, Starts] = {
+    kinds.DEPLOYMENT.name: DeploymentController.start,
+    kinds.STATEFUL_SET.name: StatefulSetController.start,
+    kinds.DAEMON_SET.name: DaemonSetController.start,
+}
+
+
+def start(
+    simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
+) -> RolloutController:
+    """The controller that carries a change of `workload` out.
+
+    Raises
+    ------
+    ChangeError
+        For kinds that don't roll out (a Job's template can't be changed).
+    """
+    known = _CONTROLLERS.get(workload.kind)
+    if known is None:
+        raise ChangeError(
+            f"a {workload.kind} does not roll out: its pod template can't be changed",
+            where=workload.key,
+            mend=f"Delete it and make it anew, or pick a {kinds.ROLLING_TEXT}",
+        )
+    return known(simulation, workload, before=before, has_new_template=has_new_template)
+
+
+def replacing(simulation: Simulation, pod: LivePod) -> Controller | None:
+    """What makes a preempted pod anew, if the snapshot holds it and it isn't running yet."""
+    if not pod.owner or pod.owner in simulation.controllers:
+        return None
+    snapshot = simulation.snapshot
+    if kinds.kind_in(pod.owner) in kinds.PARTS:
+        found = next((one for one in snapshot.replica_sets if one.key == pod.owner), None)
+        return ReplicaSetController.of(found) if found else None
+    workload = snapshot.workload(pod.owner)
+    if workload is None or not workload.traits.rolls_out:
+        return None
+    return start(simulation, workload, before=workload, has_new_template=False)
