@@ -58,6 +58,7 @@ POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DEFAULT_STORAGE_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 SPOT_OPT_OUT: Final = "headroom.dev/spot"  # "never" takes a workload out of the spot checklist
 KEPT_ANNOTATIONS: Final = frozenset(
     {
@@ -68,6 +69,7 @@ KEPT_ANNOTATIONS: Final = frozenset(
         SAFE_TO_EVICT,
         DO_NOT_DISRUPT,
         DEFAULT_STORAGE_CLASS,
+        SELECTED_NODE,
         SPOT_OPT_OUT,
     }
 )

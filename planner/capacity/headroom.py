@@ -217,7 +217,7 @@ def _most_a_node(state: State, shape: Shape) -> int | None:
     spec = shape.spec
     if shape.affinity or shape.hard_spread or spec.resource_claims:
         return None
-    if shape.storage.exclusive_claims or shape.storage.disks:
+    if shape.storage.is_in_motion:
         return None
     most = 1 if shape.host_ports else int(_UNLIMITED)
     for term in shape.anti_affinity:

@@ -243,12 +243,17 @@ class Iscsi(Wire):
     read_only: bool | None = None
 
 
-class ClaimTemplateSpec(Wire):
+class PersistentVolumeClaimSpec(Wire):
+    volume_name: str | None = None
     storage_class_name: str | None = None
+    resources: Resources | None = None
+    access_modes: list[str] | None = None
+    selector: LabelSelector | None = None
+    volume_mode: str | None = None
 
 
 class ClaimTemplate(Wire):
-    spec: ClaimTemplateSpec | None = None
+    spec: PersistentVolumeClaimSpec | None = None
 
 
 class EphemeralVolume(Wire):
@@ -458,6 +463,15 @@ class Strategy(Wire):
     rolling_update: RollingUpdate | None = None
 
 
+class PhaseStatus(Wire):
+    phase: str | None = None
+
+
+class PersistentVolumeClaim(Object):
+    spec: PersistentVolumeClaimSpec | None = None
+    status: PhaseStatus | None = None
+
+
 class Ordinals(Wire):
     start: Count | None = None
 
@@ -477,7 +491,7 @@ class WorkloadSpec(Wire):
     pod_management_policy: str | None = None
     service_name: str | None = None
     ordinals: Ordinals | None = None
-    volume_claim_templates: list[Object] | None = None
+    volume_claim_templates: list[PersistentVolumeClaim] | None = None
     parallelism: Count | None = None
     completions: Count | None = None
     backoff_limit: Count | None = None
@@ -690,26 +704,11 @@ class PersistentVolumeSpec(Wire):
     access_modes: list[str] | None = None
     csi: CsiSource | None = None
     local: Present | None = None
-
-
-class PhaseStatus(Wire):
-    phase: str | None = None
+    volume_mode: str | None = None
 
 
 class PersistentVolume(Object):
     spec: PersistentVolumeSpec | None = None
-    status: PhaseStatus | None = None
-
-
-class PersistentVolumeClaimSpec(Wire):
-    volume_name: str | None = None
-    storage_class_name: str | None = None
-    resources: Resources | None = None
-    access_modes: list[str] | None = None
-
-
-class PersistentVolumeClaim(Object):
-    spec: PersistentVolumeClaimSpec | None = None
     status: PhaseStatus | None = None
 
 

@@ -191,13 +191,25 @@ class Container:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimTemplate:
+    """What a PersistentVolumeClaim asks for; `storage_class_name` None: the cluster's default class."""
+
+    name: str = ""  # in a StatefulSet's volumeClaimTemplates: the volume's
+    storage_class_name: str | None = None
+    requested_bytes: int = 0
+    access_modes: tuple[str, ...] = ()
+    selector: LabelSelector | None = None
+    volume_mode: str = "Filesystem"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
     """`kind` is the volume source's name in the API (``persistentVolumeClaim``, ``emptyDir``, ``hostPath``, …)."""
 
     name: str
     kind: str
     claim_name: str = ""  # for persistentVolumeClaim; for ephemeral the claim is <pod>-<volume>
-    storage_class_name: str | None = None  # for ephemeral claims
+    claim_template: ClaimTemplate | None = None  # of a claim a controller makes: ephemeral, or a StatefulSet's
     medium: str = ""  # for emptyDir: "Memory" counts against the memory limit
     size_limit_bytes: int | None = None
     disk_id: str = ""  # for gcePersistentDisk, awsElasticBlockStore and the like (VolumeRestrictions)
@@ -375,7 +387,7 @@ class Workload:
     pod_management_policy: str = "OrderedReady"  # StatefulSet: OrderedReady | Parallel
     service_name: str = ""
     start_ordinal: int = 0  # StatefulSet spec.ordinals.start
-    claim_templates: tuple[str, ...] = ()  # StatefulSet volumeClaimTemplates: names
+    claim_templates: tuple[ClaimTemplate, ...] = ()  # StatefulSet volumeClaimTemplates
     current_revision: str = ""  # StatefulSet status.currentRevision (a controller-revision-hash)
     update_revision: str = ""  # StatefulSet status.updateRevision
     observed_generation: int | None = None
@@ -568,6 +580,7 @@ class PersistentVolume:
     phase: str = ""
     csi_driver: str = ""
     is_local: bool = False
+    volume_mode: str = "Filesystem"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -575,10 +588,14 @@ class PersistentVolumeClaim:
     namespace: str
     name: str
     volume_name: str = ""  # empty: not bound
-    storage_class_name: str | None = None
-    requested_bytes: int = 0
-    access_modes: tuple[str, ...] = ()
+    template: ClaimTemplate = ClaimTemplate()
     phase: str = ""
+    selected_node: str = ""  # of a claim being provisioned: the node it is for
+    is_deleting: bool = False
+
+    @property
+    def access_modes(self) -> tuple[str, ...]:
+        return self.template.access_modes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -587,6 +604,7 @@ class StorageClass:
     provisioner: str = ""
     volume_binding_mode: str = "Immediate"
     allowed_topologies: tuple[NodeSelectorTerm, ...] = ()
+    is_default: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,6 +78,9 @@ def rollout(
     verdict, sentence = told.verdict, told.sentence
     if unknown and verdict is Verdict.COMPLETES:
         verdict, sentence = Verdict.UNKNOWN, f"not known: {unknown[0]}. Without that, it {told.sentence}"
+    twice = _attached_twice(run, prepared.revisions)
+    if twice:
+        sentence = f"{sentence}. But {twice[0].what}"
     result = RolloutResult(
         verdict=verdict,
         reason=told.reason,
@@ -92,7 +95,7 @@ def rollout(
         placement=_placement(run),
         luck=luck,
         remedies=remedies,
-        findings=prepared.findings + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown),
+        findings=prepared.findings + twice + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown),
         preempted=tuple(f"{p.namespace}/{p.name}" for p in run.preempted),
     )
     if stuck is None or not pools or stuck.reason not in GROWING_REASONS:
@@ -176,6 +179,24 @@ def _unknown_finding(workload: Workload, what: str) -> Finding:
         severity=Severity.WARNING, code="answer-incomplete", object=workload.key, what=what,
         mend="Add the missing kinds to kubectl get",
     )  # fmt: skip
+
+
+def _attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+    """A pod that kube-scheduler puts where its volume can't follow: nothing of it shows in what is scheduled."""
+    names = run.simulation.cluster.node_names
+    found: dict[str, Finding] = {}
+    for claim, holder, pod in run.simulation.attached_twice:
+        if pod.is_new and claim not in found:
+            what = (
+                f"the volume of claim {claim} (ReadWriteOnce) is attached to node {names[holder.node]}, and a new pod was "
+                f"placed on {names[pod.node]} while {holder.name} still runs: it waits in ContainerCreating "
+                "(Multi-Attach error) as long as that one does"
+            )
+            mend = "Use maxSurge 0 or the strategy Recreate, or a volume that several nodes may hold (ReadWriteMany)"
+            found[claim] = Finding(
+                severity=Severity.ERROR, code="volume-on-two-nodes", object=revisions[0].after.key, what=what, mend=mend
+            )
+    return tuple(found.values())
 
 
 def _joint_sentence(parts: Sequence[WorkloadRollout], sentence: str) -> str:

@@ -112,6 +112,7 @@ class Simulation:
         self.terminating: list[LivePod] = []
         self.refusals: dict[str, Refusal] = {}  # owner's key → the API server's last refusal
         self.preempted: list[LivePod] = []
+        self.attached_twice: list[tuple[str, LivePod, LivePod]] = []  # claim, pod that has it, pod that can't get it
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound
         self.ever_waiting: list[LivePod] = []
@@ -450,6 +451,7 @@ class Simulation:
 
     def _bind(self, pod: LivePod, node: int) -> None:
         self._version += 1
+        self._note_attached(pod, node)
         self.scheduler.bind(pod, node)
         self._events.append(Event(pod.shape, is_removal=False))
         pod.started_at = self.now
@@ -458,6 +460,16 @@ class Simulation:
         self._on_node.setdefault(node, {})[pod.number] = pod
         if not pod.never_ready:
             self.starting.append(pod)
+
+    def _note_attached(self, pod: LivePod, node: int) -> None:
+        """kube-scheduler lets a pod go where a ReadWriteOnce volume can't follow, since another node has it attached:
+        such a pod waits in ContainerCreating as long as the other one runs (attach-detach controller, `Multi-Attach`)."""
+        for claim in pod.shape.storage.single_node:
+            for other in self.pods_in(pod.namespace):
+                elsewhere = other.is_bound and other.node != node and not other.is_terminating
+                if elsewhere and claim in other.shape.storage.single_node:
+                    self.attached_twice.append((claim[1], other, pod))
+                    break
 
     def _preempt(self, pod: LivePod, node: int, victims: Iterable[LivePod]) -> bool:
         was = pod.nominated

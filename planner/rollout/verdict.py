@@ -27,6 +27,7 @@ _REFUSALS = {
     Fails.RESOURCES: Reason.INSUFFICIENT_RESOURCE,
     Fails.EXCLUSIVE_CLAIM: Reason.VOLUME,
     Fails.DISK: Reason.VOLUME,
+    Fails.VOLUME_LIMIT: Reason.VOLUME,
     Fails.SPREAD_LABEL: Reason.TOPOLOGY_SPREAD,
     Fails.SPREAD: Reason.TOPOLOGY_SPREAD,
     Fails.AFFINITY: Reason.POD_AFFINITY,
@@ -187,8 +188,8 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     if not static.any():
         return _no_node(shape, message)
     matching = static.copy()
-    if shape.storage.codes is not None:
-        matching &= shape.storage.codes == 0
+    if shape.storage.codes is not None or shape.storage.late:
+        matching &= state.volumes.codes(shape.storage) == 0
         if not matching.any():
             return Explanation(
                 reason=Reason.VOLUME,
@@ -427,14 +428,15 @@ def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
     missing = [f"{kind}s" for kind in needed if snapshot.presence.get(kind) in lacking]
     if missing:
         found.append(f"the snapshot doesn't hold {_joined(missing)}")
-    demand = device_demand(cluster, revision.after.namespace, revision.after.template.spec)
+    spec = revision.after.template.spec
+    if spec.runtime_class_name and snapshot.presence.get("RuntimeClass") is not Presence.PRESENT:
+        found.append(
+            f"the pods are of RuntimeClass {spec.runtime_class_name}, and the snapshot doesn't hold RuntimeClasses"
+        )
+    demand = device_demand(cluster, revision.after.namespace, spec)
     if demand.unknown:
         found.append(demand.unknown)
-    if any(v.kind == "persistentVolumeClaim" for v in revision.after.template.spec.volumes) or (
-        revision.after.claim_templates
-    ):
-        for kind in ("PersistentVolumeClaim", "PersistentVolume"):
-            if snapshot.presence.get(kind) is not Presence.PRESENT:
-                found.append(f"the pods use volumes, and the snapshot doesn't hold {kind}s")
-                break
+    new = run.new_shapes.get(revision.after.key)
+    if new is not None and new.storage.unknown:
+        found.append(new.storage.unknown)
     return tuple(found)

@@ -29,6 +29,7 @@ class Fails(IntEnum):
     RESOURCES = 11
     EXCLUSIVE_CLAIM = 12
     DISK = 13
+    VOLUME_LIMIT = 14
     STORAGE = 20  # + the storage code
     SPREAD_LABEL = 30
     SPREAD = 31
@@ -44,6 +45,7 @@ REASONS: dict[int, str] = {
     Fails.EXCLUSIVE_CLAIM: "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already "
     "in-use by another pod",
     Fails.DISK: "node(s) had no available disk",
+    Fails.VOLUME_LIMIT: "node(s) exceed max volume count",
     **{Fails.STORAGE + code: reason for code, reason in STORAGE_REASONS.items()},
     Fails.SPREAD_LABEL: "node(s) didn't match pod topology spread constraints (missing required label)",
     Fails.SPREAD: "node(s) didn't match pod topology spread constraints",
@@ -142,9 +144,12 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
         mark(np.ones(len(codes), dtype=np.bool_), Fails.EXCLUSIVE_CLAIM)
     if shape.storage.disks:
         mark(_disks_taken(state, shape), Fails.DISK)
-    if shape.storage.codes is not None:
-        conflicts = (codes == 0) & (shape.storage.codes != 0)
-        codes[conflicts] = Fails.STORAGE + shape.storage.codes[conflicts]
+    if shape.storage.mounts:
+        mark(state.volumes.over_limit(shape.storage), Fails.VOLUME_LIMIT)
+    if shape.storage.codes is not None or shape.storage.late:
+        now = state.volumes.codes(shape.storage)
+        conflicts = (codes == 0) & (now != 0)
+        codes[conflicts] = Fails.STORAGE + now[conflicts]
     for spread in shape.hard_spread:
         _mark_spread(state, shape, spread, mark)
     _mark_affinity(state, shape, mark)

@@ -96,8 +96,9 @@ class Scheduler:
         self.attempts += 1
         shape = pod.shape
         if shape.blocked:
-            message = f"0/{self.state.cluster.node_count} nodes are available: {shape.blocked}."
-            return Attempt(message=self._with_post_filter(message, pod, self._all_not_helpful()))
+            # The plugins after the one that refuses haven't looked at the pod: DynamicResources' PostFilter finds no
+            # state of its own ("not found"), and preemption isn't tried.
+            return Attempt(message=f"0/{self.state.cluster.node_count} nodes are available: {shape.blocked}. not found")
         nodes = self._feasible(pod)
         if pod.nominated != NOWHERE and pod.nominated in nodes:
             return Attempt(node=pod.nominated)
@@ -119,6 +120,7 @@ class Scheduler:
         if demand.counts:
             pod.devices = choose(device_table(self.state.cluster), self.state.free_devices(), demand, node) or ()
             self.state.hold_devices(pod.devices)
+        self.state.volumes.bind(pod.shape.storage, node)
         self.state.add(pod.shape, node)
 
     def nominate(self, pod: LivePod, node: int) -> None:
@@ -164,10 +166,6 @@ class Scheduler:
             self.state.remove(rival.shape, node, is_terminating=False)
 
     # ── when nothing fits ───────────────────────────────────────────────────────────────────────────────────────────
-    def _all_not_helpful(self) -> str:
-        count = self.state.cluster.node_count
-        return histogram(count, Counter({NOT_HELPFUL: count}))
-
     def _with_post_filter(self, message: str, pod: LivePod, preemption: str) -> str:
         """DynamicResources' PostFilter speaks first, then DefaultPreemption's, if it failed."""
         devices = "still not schedulable" if pod.shape.spec.resource_claims else "no new claims to deallocate"

@@ -141,7 +141,7 @@ class Shape:
         """Whether nodes can be judged one by one: only static filters and resources decide."""
         return not (
             self.host_ports or self.affinity or self.anti_affinity or self.hard_spread or self.spec.resource_claims
-            or self.storage.exclusive_claims or self.storage.disks
+            or self.storage.is_in_motion
         )  # fmt: skip
 
 

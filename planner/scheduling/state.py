@@ -19,6 +19,7 @@ from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray
 from planner.scheduling.devices import device_table
 from planner.scheduling.shape import Shape, Term, compile_term
+from planner.scheduling.storage import Volumes
 
 K = TypeVar("K")
 
@@ -164,6 +165,7 @@ class State:
         self._selected: dict[tuple[str, int], Count] = {}
         self._by_shape: dict[int, tuple[Shape, list[Count]]] = {}
         self._carries: dict[int, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
+        self.volumes = Volumes(cluster)
         self.devices_free: BoolArray | None = None
         self._moves: list[tuple[Shape, int, int, int]] = []  # shape, node, change in pods, change in standing pods
         self.views: dict[int, object] = {}  # per shape, kept by planner.scheduling.filters
@@ -253,6 +255,8 @@ class State:
             self._add(self.disks, disk, node, change)
         for claim in shape.storage.exclusive_claims:
             self.exclusive[claim] = self.exclusive.get(claim, 0) + change
+        if shape.storage.mounts:
+            self.volumes.mount(shape.storage, node, change)
 
     def _add(self, table: dict[K, IntArray], key: K, node: int, change: int) -> None:
         counts = table.get(key)
@@ -283,7 +287,7 @@ class State:
         self.scored[0, node] += change * shape.scored[0]
         self.scored[1, node] += change * shape.scored[1]
         self.changed.append(node)
-        if shape.has_affinity or shape.host_ports or shape.storage.disks or shape.storage.exclusive_claims:
+        if shape.has_affinity or shape.host_ports or shape.storage.is_in_motion:
             self._carry(shape, node, change)
 
     def add(self, shape: Shape, node: int, *, is_terminating: bool = False) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.inventory.change import WorkloadChange, apply_change
+from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot, Workload
 from planner.rollout.answers import Reason
 from planner.rollout.run import Revision, Run, simulate
@@ -15,10 +16,15 @@ from planner.rollout.ties import sample
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-from planner.sources import kubectl
 from tests.conformance.comparison import Comparison, each_case
 
 RUNS = 15  # placements tried where luck may matter; the commonest outcome is compared
+
+# A recording has every object there was: a kind without any is an empty list, not an unread one.
+WHOLE_LISTS = (
+    "PersistentVolume", "PersistentVolumeClaim", "StorageClass",
+    "DeviceClass", "ResourceSlice", "ResourceClaim", "ResourceClaimTemplate",
+)  # fmt: skip
 
 # What kube-scheduler's words leave as reasons for the workload that waits.
 _BY_MESSAGE: tuple[tuple[str, frozenset[Reason]], ...] = (
@@ -69,7 +75,7 @@ def revisions_of(case: Mapping[str, Any], snapshot: Snapshot) -> list[Revision]:
 
 def play(case: Mapping[str, Any]) -> tuple[Run, list[Revision]]:
     """Headroom's answer to a recorded case."""
-    snapshot = kubectl.read_items(case["cluster"]["items"])
+    snapshot = build_snapshot([Part(items=case["cluster"]["items"], listed=WHOLE_LISTS)], source="recording")
     cluster = Cluster(snapshot)
     revisions = revisions_of(case, snapshot)
     selectors = case.get("never_ready") or []

@@ -15,6 +15,7 @@ from planner.inventory import wire
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import (
     EMPTY,
+    ClaimTemplate,
     CommandForm,
     Container,
     FrozenMap,
@@ -237,7 +238,7 @@ def test_an_empty_required_affinity_matches_nothing_and_none_matches_all() -> No
         ),
         (
             {"ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}},
-            Volume(name="v", kind="ephemeral", storage_class_name="fast"),
+            Volume(name="v", kind="ephemeral", claim_template=ClaimTemplate(storage_class_name="fast")),
         ),
         ({"gcePersistentDisk": {"pdName": "d"}}, Volume(name="v", kind="gcePersistentDisk", disk_id="d")),
         ({"awsElasticBlockStore": {"volumeID": "d"}}, Volume(name="v", kind="awsElasticBlockStore", disk_id="d")),

@@ -71,6 +71,17 @@ class Question:
             )
         )
 
+    def place(self, node: str) -> None:
+        """Bind one more pod like the one asked about."""
+        at = self.cluster.node_index[node]
+        live = LivePod(
+            shape=self.shape, namespace=self.shape.namespace, name="placed", uid="placed", owner="", number=999,
+            created_at=0.0,
+        )  # fmt: skip
+        Scheduler(self.state, 0, lambda n: self.live[n], list).bind(live, at)
+        live.node = at
+        self.live[at].append(live)
+
     def reasons(self) -> str:
         """The first sentence of the scheduler's message."""
         return self.attempt().message.split(". ")[0].partition(": ")[2]
