@@ -21,7 +21,7 @@ from planner.rollout.ownership import pods_by_node, pods_by_owner
 from planner.rollout.queueing_hints import Event
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand, device_table
-from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.pod import DEFAULT_SCHEDULER, GATED, NOWHERE, LivePod
 from planner.scheduling.scheduler import Attempt, Budget, Scheduler
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
@@ -188,12 +188,12 @@ class Simulation:
                 if not live.never_ready:
                     self.starting.append(live)
         elif not live.is_terminating:
-            live.is_gated = bool(pod.spec.scheduling_gates) or bool(self._missing(shape))
+            self._gate(live)
             nominated = self.cluster.node_index.get(pod.nominated_node_name, NOWHERE)
             if nominated != NOWHERE:
                 self.scheduler.nominate(live, nominated)
             self._enqueue(live)
-            if live.message is not None:  # it was tried on this very cluster
+            if live.message is not None and not live.is_gated:  # it was tried on this very cluster
                 live.refused_by = self.scheduler.refusals(live)
                 live.seen_events = 0
         return live
@@ -327,7 +327,7 @@ class Simulation:
             ordinal=ordinal,
             revision=revision,
         )
-        pod.is_gated = bool(shape.spec.scheduling_gates) or bool(self._missing(shape))
+        self._gate(pod)
         pod.never_ready = self.never_ready(pod)
         self.pods.setdefault(owner, []).append(pod)
         self.news.append(pod)
@@ -343,6 +343,14 @@ class Simulation:
             shape = compile_shape(self.cluster, namespace, labels, prepared, default_selector=selector)
             known = self._shapes[key] = (shape, labels, spec, selector)  # the objects are kept, so their ids are
         return known[0]
+
+    def _gate(self, pod: LivePod) -> None:
+        """Pods that kube-scheduler never tries (`PreEnqueue` of SchedulingGates and DynamicResources)."""
+        spec = pod.shape.spec
+        is_others = spec.scheduler_name != DEFAULT_SCHEDULER
+        pod.is_gated = bool(spec.scheduling_gates) or is_others or bool(self._missing(pod.shape))
+        if spec.scheduling_gates:
+            pod.message = GATED
 
     def _missing(self, shape: Shape) -> str:
         return device_demand(self.cluster, shape.namespace, shape.spec).missing if shape.spec.resource_claims else ""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Presence
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.quantity import format_roughly
@@ -18,7 +17,7 @@ from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.devices import device_demand
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
-from planner.scheduling.pod import LivePod
+from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import is_extended_resource
 
@@ -235,7 +234,14 @@ def _gated(run: Run, pod: LivePod) -> Explanation:
             reason=Reason.MISSING_OBJECT,
             sentence=f"stuck: the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}",
         )
-    gates = ", ".join(pod.shape.spec.scheduling_gates)
+    spec = pod.shape.spec
+    if spec.scheduler_name != DEFAULT_SCHEDULER:
+        return Explanation(
+            reason=Reason.OTHER_SCHEDULER,
+            sentence=f'stuck for kube-scheduler: the new pod asks for the scheduler "{spec.scheduler_name}", so it is '
+            "never tried",
+        )
+    gates = ", ".join(spec.scheduling_gates)
     return Explanation(
         reason=Reason.SCHEDULING_GATE,
         sentence=f"stuck: the new pod is never tried while its scheduling gates ({gates}) are there",
@@ -414,29 +420,3 @@ def _room(c: _Context) -> str:
     if small:
         return f"even empty, the largest of them has only {_joined(small)}"
     return f"no more than {_joined(full)} is free on any one of them"
-
-
-def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
-    """What the snapshot lacks for a sure answer on this workload."""
-    cluster = run.simulation.cluster
-    snapshot = cluster.snapshot
-    found = []
-    needed = ["Node", "Pod"]
-    if revision.after.kind == "Deployment" and revision.before is not None:
-        needed.append("ReplicaSet")
-    lacking = (Presence.ABSENT, Presence.REFUSED)
-    missing = [f"{kind}s" for kind in needed if snapshot.presence.get(kind) in lacking]
-    if missing:
-        found.append(f"the snapshot doesn't hold {_joined(missing)}")
-    spec = revision.after.template.spec
-    if spec.runtime_class_name and snapshot.presence.get("RuntimeClass") is not Presence.PRESENT:
-        found.append(
-            f"the pods are of RuntimeClass {spec.runtime_class_name}, and the snapshot doesn't hold RuntimeClasses"
-        )
-    demand = device_demand(cluster, revision.after.namespace, spec)
-    if demand.unknown:
-        found.append(demand.unknown)
-    new = run.new_shapes.get(revision.after.key)
-    if new is not None and new.storage.unknown:
-        found.append(new.storage.unknown)
-    return tuple(found)

@@ -45,7 +45,8 @@ _BY_MESSAGE: tuple[tuple[str, frozenset[Reason]], ...] = (
     ("untolerated taint", frozenset({Reason.NO_MATCHING_NODE})),
     ("were unschedulable", frozenset({Reason.NO_MATCHING_NODE})),
 )
-_NEVER_TRIED = {Reason.MISSING_OBJECT, Reason.QUOTA}  # a claim that isn't there, or that a quota refused
+# A claim that isn't there, or that a quota refused; or not kube-scheduler's pod.
+_NEVER_TRIED = {Reason.MISSING_OBJECT, Reason.QUOTA, Reason.OTHER_SCHEDULER}
 
 
 def compare(folder: Path) -> Iterator[Comparison]:

@@ -216,3 +216,32 @@ def test_a_stateful_sets_controller_makes_its_claims() -> None:
     limited = rollout_question.rollout(snapshot([*items, limit]), Scenario(changes=scaled))
     assert (limited.verdict, limited.reason) == (Verdict.STUCK, Reason.VOLUME)
     assert "1 node(s) exceed max volume count" in limited.workloads[0].scheduler_message
+
+
+# ── what isn't played ────────────────────────────────────────────────────────────────────────────────────────────────
+def test_another_schedulers_pods_are_said() -> None:
+    spec = pod_spec(gpus=1)
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], spec)]
+    other: dict[str, dict[str, object]] = {
+        "a": {"patch": json.dumps({"spec": {"template": {"spec": {"schedulerName": "volcano"}}}})}
+    }
+    alone = ask(items, **other)
+    assert (alone.verdict, alone.reason) == (Verdict.STUCK, Reason.OTHER_SCHEDULER)
+    assert 'asks for the scheduler "volcano"' in alone.sentence
+    placed = deployment("b", ["gpu-0"], spec | {"schedulerName": "volcano"})
+    beside = ask(items, placed, **other)
+    assert beside.verdict is Verdict.UNKNOWN
+    assert 'placed by the scheduler "volcano", whose rules Headroom doesn\'t know' in beside.sentence
+
+
+def test_a_runtime_class_that_was_not_read_leaves_the_answer_open() -> None:
+    patch = json.dumps({"spec": {"template": {"spec": {"runtimeClassName": "gvisor"}}}})
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], pod_spec(gpus=1))]
+    assert ask(items, a={"patch": patch}).verdict is Verdict.UNKNOWN
+    runtime: Item = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"},
+                     "scheduling": {"nodeSelector": {"runtime": "gvisor"}}}  # fmt: skip
+    assert ask(items, runtime, a={"patch": patch}).reason is Reason.NO_MATCHING_NODE
+    other: Item = runtime | {"metadata": {"name": "other"}}
+    refused = ask(items, other, a={"patch": patch})
+    assert refused.reason is Reason.ADMISSION
+    assert 'RuntimeClass "gvisor" not found' in refused.sentence
