@@ -12,6 +12,7 @@ EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 NVIDIA_GPU: Final = "nvidia.com/gpu"
 NVIDIA_GPU_SHARED: Final = "nvidia.com/gpu.shared"
 NVIDIA_MIG_PREFIX: Final = "nvidia.com/mig-"
+DEVICE_CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"  # + a DeviceClass: its implicit resource
 GPU_RESOURCES: Final = (NVIDIA_GPU, "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "google.com/tpu")
 
 # Node labels: Kubernetes
@@ -83,10 +84,13 @@ HOURS_PER_MONTH: Final = 730  # 365 days * 24 h / 12; what cloud price lists use
 
 
 def is_extended_resource(name: str) -> bool:
-    """Whether `name` is an extended resource: one with a domain outside ``kubernetes.io``.
+    """Whether `name` is an extended resource: one with a domain outside ``kubernetes.io``, or a DeviceClass's implicit one.
 
-    Source: kubernetes `pkg/apis/core/v1/helper/helpers.go` `IsExtendedResourceName`.
+    Source: kubernetes `pkg/apis/core/v1/helper/helpers.go` `IsExtendedResourceName`, `pkg/scheduler/util/utils.go`
+    `IsDRAExtendedResourceName`.
     """
+    if name.startswith(DEVICE_CLASS_PREFIX):
+        return True
     if "/" not in name or name.startswith("requests."):
         return False
     domain = name.split("/", 1)[0]

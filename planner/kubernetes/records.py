@@ -624,13 +624,20 @@ class DeviceClass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount."""
+    """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount.
+
+    `node_name`, `all_nodes` and `node_selector` count where its slice leaves them to each device.
+    """
 
     name: str
     attributes: FrozenMap[str | int | bool] = EMPTY
     capacity: FrozenMap[int] = EMPTY
     taints: tuple[Taint, ...] = ()
-    is_complex: bool = False  # consumes counters, allows sharing, or is bound to nodes itself: answered "unknown"
+    counters: tuple[tuple[str, str, int], ...] = ()  # consumed: (counter set, counter, amount)
+    node_name: str = ""
+    all_nodes: bool = False
+    node_selector: NodeSelectorTerm | None = None
+    is_complex: bool = False  # may be allocated several times, or waits for conditions: answered "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -643,12 +650,14 @@ class ResourceSlice:
     node_name: str = ""
     all_nodes: bool = False
     node_selector: NodeSelectorTerm | None = None
+    is_per_device: bool = False  # each device says itself which nodes reach it
+    counters: tuple[tuple[str, str, int], ...] = ()  # of the pool: (counter set, counter, amount)
     devices: tuple[Device, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceRequest:
-    """`allocation_mode`: ExactCount (then `count`) | All. `first_available` requests are flagged `is_complex`."""
+    """`allocation_mode`: ExactCount (then `count`) | All. `first_available`: alternatives, the first that fits counts."""
 
     name: str
     device_class_name: str = ""
@@ -657,13 +666,23 @@ class DeviceRequest:
     count: int = 1
     is_admin: bool = False
     tolerations: tuple[Toleration, ...] = ()
-    is_complex: bool = False
+    first_available: tuple[DeviceRequest, ...] = ()
+    is_complex: bool = False  # asks for part of a device's capacity: answered "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceConstraint:
+    """Devices of `requests` (all, when empty) agree in one attribute, or all differ in it."""
+
+    requests: tuple[str, ...] = ()
+    match_attribute: str = ""
+    distinct_attribute: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimSpec:
     requests: tuple[DeviceRequest, ...] = ()
-    has_constraints: bool = False
+    constraints: tuple[DeviceConstraint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -672,7 +691,10 @@ class ResourceClaim:
     name: str
     spec: ClaimSpec
     owner: Owner | None = None  # the pod it was made for
-    allocated: tuple[tuple[str, str, str], ...] = ()  # (driver, pool, device)
+    is_allocated: bool = False
+    allocated: tuple[
+        tuple[str, str, str], ...
+    ] = ()  # (driver, pool, device), without admin access, which takes nothing
     node_selector: tuple[NodeSelectorTerm, ...] | None = None  # of the allocation
     reserved_for: tuple[str, ...] = ()  # pod uids
 

@@ -20,7 +20,7 @@ from planner.rollout.admission import Admission, Refusal
 from planner.rollout.ownership import pods_by_node, pods_by_owner
 from planner.rollout.queueing_hints import Event
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.devices import device_demand, device_table
+from planner.scheduling.devices import device_table
 from planner.scheduling.pod import DEFAULT_SCHEDULER, GATED, NOWHERE, LivePod
 from planner.scheduling.scheduler import Attempt, Budget, Scheduler
 from planner.scheduling.shape import Shape, compile_shape
@@ -166,14 +166,14 @@ class Simulation:
             is_ready=pod.is_ready,
             is_terminating=pod.deleted_at is not None,
             is_running=pod.phase == "Running",
-            message=pod.unschedulable_message or None,
+            words=pod.unschedulable_message or None,
             ready_at=pod.ready_at or 0.0,
             started_at=pod.started_at or pod.created_at or 0.0,
             restarts=max((c.restart_count for c in pod.containers), default=0),
             deletion_cost=_integer(pod.annotations.get(POD_DELETION_COST, "0")),
             revision=pod.labels.get("controller-revision-hash", ""),
             ordinal=_ordinal(pod),
-            devices=device_table(self.cluster).by_pod.get(pod.uid, ()) if pod.spec.resource_claims else (),
+            devices=device_table(self.cluster).by_pod.get(pod.uid, ()),
         )
         self._live[index] = live
         self.pods.setdefault(live.owner, []).append(live)
@@ -193,7 +193,7 @@ class Simulation:
             if nominated != NOWHERE:
                 self.scheduler.nominate(live, nominated)
             self._enqueue(live)
-            if live.message is not None and not live.is_gated:  # it was tried on this very cluster
+            if live.words is not None and not live.is_gated:  # it was tried on this very cluster
                 live.refused_by = self.scheduler.refusals(live)
                 live.seen_events = 0
         return live
@@ -350,10 +350,10 @@ class Simulation:
         is_others = spec.scheduler_name != DEFAULT_SCHEDULER
         pod.is_gated = bool(spec.scheduling_gates) or is_others or bool(self._missing(pod.shape))
         if spec.scheduling_gates:
-            pod.message = GATED
+            pod.words = GATED
 
     def _missing(self, shape: Shape) -> str:
-        return device_demand(self.cluster, shape.namespace, shape.spec).missing if shape.spec.resource_claims else ""
+        return shape.devices.missing
 
     def delete(self, pod: LivePod) -> None:
         """Delete a pod: one that was never bound is gone at once, a bound one terminates until the next tick."""
@@ -380,8 +380,7 @@ class Simulation:
         if pod.is_bound:
             self._events.append(Event(pod.shape, is_removal=True))
             self.state.remove(pod.shape, pod.node, is_terminating=True)
-            if pod.devices:
-                self.state.hold_devices(pod.devices, release=True)
+            self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
             self._on_node.get(pod.node, {}).pop(pod.number, None)
 
     def _enqueue(self, pod: LivePod) -> None:
@@ -422,12 +421,18 @@ class Simulation:
         if attempt.node != NOWHERE:
             self._bind(pod, attempt.node)
             return True
-        pod.message = attempt.message
+        pod.words = attempt.words
         pod.refused_by = attempt.refused_by
         pod.failed_tick = self.tick_number
         self._clock += 1
         pod.queued_at = self._clock
         pod.seen_events = len(self._events)
+        if attempt.is_error:
+            pod.seen_events = -1
+        if attempt.deallocates:
+            self.state.devices.deallocate_unused(pod.shape.devices, pod.uid)
+            self._version += 1
+            pod.seen_events = -1
         if attempt.nominated != NOWHERE:
             return self._preempt(pod, attempt.nominated, attempt.victims)
         if attempt.gives_up and pod.nominated != NOWHERE:
@@ -439,7 +444,7 @@ class Simulation:
 
     def _is_woken(self, pod: LivePod) -> bool:
         """Whether a pod was never tried, or something happened that its refusals hoped for (queueing hints)."""
-        if pod.message is None or pod.seen_events < 0:
+        if pod.words is None or pod.seen_events < 0:
             return True
         for number in range(pod.seen_events, len(self._events)):
             key = (id(pod.shape), pod.refused_by, number)
@@ -463,7 +468,7 @@ class Simulation:
         self.scheduler.bind(pod, node)
         self._events.append(Event(pod.shape, is_removal=False))
         pod.started_at = self.now
-        pod.message = None
+        pod.words = None
         self.news.append(pod)
         self._on_node.setdefault(node, {})[pod.number] = pod
         if not pod.never_ready:

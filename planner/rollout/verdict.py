@@ -15,7 +15,6 @@ from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import BoolArray
-from planner.scheduling.devices import device_demand
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
 from planner.scheduling.shape import Shape, Static
@@ -33,6 +32,8 @@ _REFUSALS = {
     Fails.ANTI_AFFINITY: Reason.POD_AFFINITY,
     Fails.EXISTING_ANTI_AFFINITY: Reason.POD_AFFINITY,
     Fails.DEVICES: Reason.DEVICE,
+    Fails.CLAIM_ELSEWHERE: Reason.DEVICE,
+    Fails.DEVICE_ERROR: Reason.DEVICE,
 }
 
 
@@ -175,7 +176,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     shape, state = pod.shape, run.simulation.state
     message = pod.message or ""
     if pod.is_gated:
-        return _gated(run, pod)
+        return _gated(pod)
     if shape.blocked:
         return Explanation(
             reason=Reason.VOLUME,
@@ -227,8 +228,8 @@ class _Context:
     message: str
 
 
-def _gated(run: Run, pod: LivePod) -> Explanation:
-    missing = device_demand(run.simulation.cluster, pod.namespace, pod.shape.spec).missing
+def _gated(pod: LivePod) -> Explanation:
+    missing = pod.shape.devices.missing
     if missing:
         return Explanation(
             reason=Reason.MISSING_OBJECT,
@@ -270,13 +271,13 @@ def _no_node(shape: Shape, message: str) -> Explanation:
 def _fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
     """Whether the pod would fit somewhere if `pods` were gone."""
     state = run.simulation.state
-    for pod in pods:
-        state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        state.hold_devices(pod.devices, release=True)
-    fits = bool(feasible(state, shape).any())
-    for pod in pods:
-        state.add(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        state.hold_devices(pod.devices)
+    with state.devices.tried():
+        for pod in pods:
+            state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
+            state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
+        fits = bool(feasible(state, shape).any())
+        for pod in pods:
+            state.add(pod.shape, pod.node, is_terminating=pod.is_terminating)
     return fits
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.scheduling.cluster import PODS_ROW, BoolArray, IntArray
-from planner.scheduling.devices import Demand, device_demand, device_table, nodes_with_devices
 from planner.scheduling.scores import resource_scores
 from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
 from planner.scheduling.state import State
@@ -37,6 +36,8 @@ class Fails(IntEnum):
     ANTI_AFFINITY = 33
     EXISTING_ANTI_AFFINITY = 34
     DEVICES = 35
+    CLAIM_ELSEWHERE = 36
+    DEVICE_ERROR = 37
 
 
 REASONS: dict[int, str] = {
@@ -53,11 +54,13 @@ REASONS: dict[int, str] = {
     Fails.ANTI_AFFINITY: "node(s) didn't match pod anti-affinity rules",
     Fails.EXISTING_ANTI_AFFINITY: "node(s) didn't satisfy existing pods anti-affinity rules",
     Fails.DEVICES: "cannot allocate all claims",
+    Fails.CLAIM_ELSEWHERE: "resourceclaim not available on the node",
+    Fails.DEVICE_ERROR: "error of a device selector",
 }
 # Statuses UnschedulableAndUnresolvable: removing pods can't help. RESOURCES is judged by amounts.
 UNRESOLVABLE = np.array(
     sorted([*(int(s) for s in Static if s), *(Fails.STORAGE + c for c in STORAGE_REASONS), Fails.SPREAD_LABEL,
-            Fails.AFFINITY, Fails.DEVICES]),
+            Fails.AFFINITY, Fails.DEVICES, Fails.CLAIM_ELSEWHERE, Fails.DEVICE_ERROR]),
     dtype=np.uint8,
 )  # fmt: skip
 
@@ -69,8 +72,8 @@ class View:
     fits: BoolArray  # bool[candidate]
     scores: IntArray  # int64[candidate]
     position: NDArray[np.intp]  # intp[node]: place among the candidates, −1 elsewhere
-    demand: Demand
     seen: int  # how much of State.changed is in
+    may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: nobody asked
 
 
 def view(state: State, shape: Shape) -> View:
@@ -84,7 +87,6 @@ def view(state: State, shape: Shape) -> View:
             fits=_resources_fit(state, shape, nodes),
             scores=resource_scores(state, shape, nodes),
             position=position,
-            demand=device_demand(state.cluster, shape.namespace, shape.spec),
             seen=len(state.changed),
         )
         state.views[id(shape)] = found
@@ -96,7 +98,39 @@ def view(state: State, shape: Shape) -> View:
             touched = nodes[places]
             found.fits[places] = _resources_fit(state, shape, touched)
             found.scores[places] = resource_scores(state, shape, touched)
+            if found.may is not None:
+                found.may[places] = _fits_alone(state, shape, touched)
     return found
+
+
+def could_preempt(state: State, shape: Shape) -> NDArray[np.intp]:
+    """Candidates of a plain shape that has no place with pods of lower priority, without which it would fit."""
+    seen = view(state, shape)
+    if seen.may is None:
+        seen.may = _fits_alone(state, shape, shape.candidates)
+    return shape.candidates[seen.may]
+
+
+def _fits_alone(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray:
+    """Whether the amounts fit beside pods of no lower priority, where there is one of a lower."""
+    if shape.absent:
+        return np.zeros(len(nodes), dtype=np.bool_)
+    below = state.requested_below(shape.priority)
+    fits: BoolArray = (below[PODS_ROW, nodes] > 0) & (state.free[PODS_ROW, nodes] + below[PODS_ROW, nodes] >= 1)
+    for row, amount in shape.asks:
+        fits &= state.free[row, nodes] + below[row, nodes] >= amount
+    return fits
+
+
+def is_judged_alone(state: State, shape: Shape) -> bool:
+    """Whether each node judges the pod by static filters and amounts alone: nobody's anti-affinity speaks of it."""
+    return shape.is_plain and not (state.anti and state.terms_about(shape, state.anti))
+
+
+def refusing(shape: Shape) -> frozenset[int]:
+    """The filters that refuse a plain shape that fits nowhere."""
+    codes = set(np.unique(shape.static).tolist()) - {int(Static.PASSES)}
+    return frozenset(codes | {int(Fails.RESOURCES)} if len(shape.candidates) else codes)
 
 
 def _resources_fit(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray:
@@ -104,7 +138,8 @@ def _resources_fit(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolA
         return np.zeros(len(nodes), dtype=np.bool_)
     fits: BoolArray = state.free[PODS_ROW, nodes] >= 1
     for row, amount in shape.asks:
-        fits &= state.free[row, nodes] >= amount
+        enough = state.free[row, nodes] >= amount
+        fits &= enough | shape.delegated[row][nodes] if row in shape.delegated else enough
     return fits
 
 
@@ -153,9 +188,12 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
     for spread in shape.hard_spread:
         _mark_spread(state, shape, spread, mark)
     _mark_affinity(state, shape, mark)
-    if not seen.demand.is_empty and not seen.demand.unknown:
-        usable = nodes_with_devices(state.cluster, device_table(state.cluster), state.free_devices(), seen.demand)
-        mark(~usable, Fails.DEVICES)
+    if shape.uses_devices:
+        lacking, elsewhere = state.devices.refused(shape.devices, codes == 0)
+        mark(lacking, Fails.DEVICES)
+        mark(elsewhere, Fails.CLAIM_ELSEWHERE)
+        if state.devices.error:
+            mark(codes == 0, Fails.DEVICE_ERROR)
     return codes
 
 
@@ -238,9 +276,11 @@ def insufficient(state: State, shape: Shape, nodes: NDArray[np.intp]) -> tuple[C
         reasons["Too many pods"] = lacking
     for row, amount in shape.asks:
         short = state.free[row, nodes] < amount
+        if row in shape.delegated:
+            short &= ~shape.delegated[row][nodes]
         if short.any():
             reasons[f"Insufficient {state.cluster.resources[row]}"] = int(short.sum())
-            too_small |= state.cluster.allocatable[row, nodes] < amount
+            too_small |= short & (state.cluster.allocatable[row, nodes] < amount)
     for name in shape.absent:
         reasons[f"Insufficient {name}"] = len(nodes)
         too_small[:] = True

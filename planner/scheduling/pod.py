@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from planner.scheduling.shape import Shape
@@ -9,6 +10,21 @@ from planner.scheduling.shape import Shape
 NOWHERE = -1
 DEFAULT_SCHEDULER = "default-scheduler"
 GATED = "Scheduling is blocked due to non-empty scheduling gates"  # the API server's words
+
+
+class Words:
+    """kube-scheduler's words on a refusal, worked out when they are read."""
+
+    __slots__ = ("_make", "_text")
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make: Callable[[], str] | None = make
+        self._text = ""
+
+    def __str__(self) -> str:
+        if self._make is not None:
+            self._text, self._make = self._make(), None
+        return self._text
 
 
 @dataclass(slots=True, eq=False)
@@ -20,7 +36,7 @@ class LivePod:
     owner : key of the controller that made it, such as ``ReplicaSet/ml/worker-5cf5``; "" for bare pods
     node : index of the node it is bound to, −1 while it waits
     queued_at : order in the scheduling queue among equal priorities
-    message : kube-scheduler's words at its last attempt, None while never tried
+    words : kube-scheduler's at its last attempt, None while never tried
     """
 
     shape: Shape
@@ -38,7 +54,7 @@ class LivePod:
     is_new: bool = False  # of a revision made by the change
     nominated: int = NOWHERE
     queued_at: int = 0
-    message: str | None = None
+    words: str | Words | None = None
     preempted: bool = False  # terminating because the scheduler preempted it
     ready_at: float = 0.0
     started_at: float = 0.0
@@ -53,6 +69,11 @@ class LivePod:
     refused_by: frozenset[int] = frozenset()  # filters that refused it at its last attempt (`filters.Fails`)
     seen_events: int = -1  # how much of the simulation's events its last attempt had seen; −1: to be tried anew
     failed_tick: int = -1_000  # tick of its last failed attempt
+
+    @property
+    def message(self) -> str | None:
+        """kube-scheduler's words at its last attempt, None while never tried."""
+        return None if self.words is None else str(self.words)
 
     @property
     def is_bound(self) -> bool:

@@ -18,9 +18,17 @@ from numpy.typing import NDArray
 from planner.kubernetes.records import LabelSelector
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray
-from planner.scheduling.devices import choose, device_table
-from planner.scheduling.filters import Fails, fails, feasible_nodes, reasons_for, view
-from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.filters import (
+    Fails,
+    could_preempt,
+    fails,
+    feasible_nodes,
+    is_judged_alone,
+    reasons_for,
+    refusing,
+    view,
+)
+from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scores import total_scores
 from planner.scheduling.state import State
 
@@ -44,9 +52,16 @@ class Attempt:
     node: int = NOWHERE
     nominated: int = NOWHERE
     victims: tuple[LivePod, ...] = ()
-    message: str = ""
+    words: str | Words = ""
     refused_by: frozenset[int] = frozenset()  # filters that refused the pod somewhere
+    deallocates: bool = False  # a claim allocated where the pod can't go is given up
+    is_error: bool = False  # no refusal but an error: tried again and again
     gives_up: bool = False  # preemption was tried and helps nowhere: a nomination is cleared
+    counts_for_alike: bool = False  # whoever is `alike` is refused too
+
+    @property
+    def message(self) -> str:
+        return str(self.words)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +88,9 @@ class Scheduler:
         The pods bound to a node, terminating ones included; asked only when preemption is tried.
     budgets : Callable[[], list[Budget]]
         The disruption budgets as they stand; asked only when preemption is tried.
+    is_thorough : bool
+        Every refusal is judged by all filters on every node and put into words at once: for tests, which hold the short
+        way against it.
     """
 
     def __init__(
@@ -81,13 +99,17 @@ class Scheduler:
         seed: int,
         pods_on: Callable[[int], Iterable[LivePod]],
         budgets: Callable[[], list[Budget]],
+        *,
+        is_thorough: bool = False,
     ) -> None:
         self.state = state
         self.random = Random(seed)
         self.pods_on = pods_on
         self.budgets = budgets
         self.nominations: list[LivePod] = []  # waiting pods with a nominated node
+        self.is_thorough = is_thorough
         self.attempts = 0
+        self._past: State | None = None  # of the refusal last put into words
         self.choices = 0  # times chance decided between equals
 
     # ── one attempt ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -96,14 +118,19 @@ class Scheduler:
         self.attempts += 1
         shape = pod.shape
         if shape.blocked:
-            # The plugins after the one that refuses haven't looked at the pod: DynamicResources' PostFilter finds no
-            # state of its own ("not found"), and preemption isn't tried.
-            return Attempt(message=f"0/{self.state.cluster.node_count} nodes are available: {shape.blocked}. not found")
+            return Attempt(words=self._blocked(pod))
         nodes = self._feasible(pod)
+        if shape.uses_devices and self.state.devices.error:
+            return Attempt(
+                words=f'running "DynamicResources" filter plugin: {self.state.devices.error}',
+                refused_by=frozenset((Fails.DEVICE_ERROR,)),
+                is_error=True,
+            )
         if pod.nominated != NOWHERE and pod.nominated in nodes:
             return Attempt(node=pod.nominated)
         if len(nodes) == 0:
-            return self._post_filter(pod)
+            attempt = self._post_filter(pod)
+            return replace(attempt, deallocates=True) if self._deallocates(pod) else attempt
         if len(nodes) == 1:
             return Attempt(node=int(nodes[0]))
         seen = view(self.state, shape)
@@ -116,10 +143,8 @@ class Scheduler:
         pod.node = node
         if pod.nominated != NOWHERE:
             self.clear_nomination(pod)
-        demand = view(self.state, pod.shape).demand
-        if demand.counts:
-            pod.devices = choose(device_table(self.state.cluster), self.state.free_devices(), demand, node) or ()
-            self.state.hold_devices(pod.devices)
+        if pod.shape.uses_devices:
+            pod.devices = self.state.devices.take(pod.shape.devices, node, pod.uid)
         self.state.volumes.bind(pod.shape.storage, node)
         self.state.add(pod.shape, node)
 
@@ -159,29 +184,85 @@ class Scheduler:
     @contextmanager
     def _beside(self, rivals: list[LivePod], node: int) -> Iterator[None]:
         """The state as if `rivals` were bound to `node` already."""
-        for rival in rivals:
-            self.state.add(rival.shape, node)
-        yield
-        for rival in rivals:
-            self.state.remove(rival.shape, node, is_terminating=False)
+        with self.state.tried_out():
+            for rival in rivals:
+                self.state.add(rival.shape, node)
+            yield
+            for rival in rivals:
+                self.state.remove(rival.shape, node, is_terminating=False)
+
+    def _blocked(self, pod: LivePod) -> str:
+        """The words where a plugin refuses the pod before any node is looked at (PreFilter)."""
+        count = self.state.cluster.node_count
+        message = f"0/{count} nodes are available: {pod.shape.blocked}."
+        if pod.shape.storage.blocked:
+            # DynamicResources comes later and hasn't looked at the pod: its PostFilter finds no state of its own, which
+            # is an error, and preemption isn't tried.
+            return f"{message} not found"
+        preemption = f"preemption: {histogram(count, Counter({NOT_HELPFUL: count}))}"
+        return f"{message} no new claims to deallocate, {preemption}"
 
     # ── when nothing fits ───────────────────────────────────────────────────────────────────────────────────────────
     def _with_post_filter(self, message: str, pod: LivePod, preemption: str) -> str:
         """DynamicResources' PostFilter speaks first, then DefaultPreemption's, if it failed."""
-        devices = "still not schedulable" if pod.shape.spec.resource_claims else "no new claims to deallocate"
+        devices = "still not schedulable" if pod.shape.uses_devices else "no new claims to deallocate"
+        if self._deallocates(pod):
+            devices = "deallocation of ResourceClaim completed"
         if not pod.shape.may_preempt:
             preemption = "not eligible due to preemptionPolicy=Never."
         return f"{message} {devices}, preemption: {preemption}"
 
+    def _deallocates(self, pod: LivePod) -> bool:
+        """Whether DynamicResources' PostFilter has a claim to give up that is allocated where the pod can't go."""
+        if not pod.shape.uses_devices or Fails.CLAIM_ELSEWHERE not in fails(self.state, pod.shape):
+            return False
+        with self.state.devices.tried():
+            return self.state.devices.deallocate_unused(pod.shape.devices, pod.uid)
+
     def _post_filter(self, pod: LivePod) -> Attempt:
+        shape = pod.shape
+        if not self.is_thorough and pod.nominated == NOWHERE and is_judged_alone(self.state, shape):
+            if not any(rival.shape.anti_affinity for rival in self.nominations):
+                if not shape.may_preempt or not len(could_preempt(self.state, shape)):
+                    return self._refusal(pod)
+        return self._explained(pod)
+
+    def _refusal(self, pod: LivePod) -> Attempt:
+        """A plain shape that fits nowhere, and nobody's going would help: put into words only if somebody reads them."""
+        return Attempt(
+            words=self.words_at(pod, self.state.position, self.rivals()),
+            refused_by=self.state.cluster.remember(("refusing", id(pod.shape)), lambda: refusing(pod.shape)),
+            gives_up=pod.shape.may_preempt,
+            counts_for_alike=True,
+        )
+
+    def rivals(self) -> tuple[tuple[LivePod, int], ...]:
+        """The nominated pods and where to."""
+        return tuple((rival, rival.nominated) for rival in self.nominations)
+
+    def words_at(self, pod: LivePod, position: int, rivals: tuple[tuple[LivePod, int], ...]) -> Words:
+        """The words on a plain shape's refusal at an earlier position of the state."""
+
+        def explain() -> str:
+            now = position == self.state.position and rivals == self.rivals()
+            if not now:
+                self._past = self.state.at(position, self._past)
+            then = self if now else Scheduler(self._past or self.state, 0, self.pods_on, self.budgets)
+            if not now:
+                then.nominations = [replace(rival, nominated=node) for rival, node in rivals]
+            return then._explained(pod).message
+
+        return Words(explain)
+
+    def _explained(self, pod: LivePod) -> Attempt:
         refused = self._refused(pod)
         refused_by = frozenset(np.unique(refused.codes).tolist())
         message = histogram(self.state.cluster.node_count, refused.reasons)
         if not pod.shape.may_preempt:
-            return Attempt(message=self._with_post_filter(message, pod, ""), refused_by=refused_by)
+            return Attempt(words=self._with_post_filter(message, pod, ""), refused_by=refused_by)
         if pod.nominated != NOWHERE and refused.resolvable[pod.nominated] and self._waits_for_victims(pod):
             waits = "not eligible due to a terminating pod on the nominated node."
-            return Attempt(message=self._with_post_filter(message, pod, waits), refused_by=refused_by)
+            return Attempt(words=self._with_post_filter(message, pod, waits), refused_by=refused_by)
         return replace(self._preempt(pod, message, refused.resolvable), refused_by=refused_by)
 
     def _refused(self, pod: LivePod) -> _Refused:
@@ -225,7 +306,8 @@ class Scheduler:
         budgets = self.budgets() if potential else []
         for offset in range(len(potential)):
             node = potential[(start + offset) % len(potential)]
-            victims, violations, status = self._select_victims(pod, node, budgets)
+            with self.state.tried_out():
+                victims, violations, status = self._select_victims(pod, node, budgets)
             if victims:
                 candidates.append((node, victims, violations))
                 if len(candidates) >= wanted and any(c[2] == 0 for c in candidates):
@@ -234,27 +316,31 @@ class Scheduler:
                 statuses.update(status)
         if candidates:
             node, victims, _ = self._pick(candidates)
-            return Attempt(nominated=node, victims=tuple(victims), message=message)
-        return Attempt(message=self._with_post_filter(message, pod, histogram(node_count, +statuses)), gives_up=True)
+            return Attempt(nominated=node, victims=tuple(victims), words=message)
+        return Attempt(words=self._with_post_filter(message, pod, histogram(node_count, +statuses)), gives_up=True)
 
     def _rule_out(self, pod: LivePod, nodes: NDArray[np.intp], statuses: Counter[str]) -> NDArray[np.intp]:
         """Nodes worth a dry run; the status of the others is counted: no victims, or too small even without them."""
-        below = self.state.requested_below(pod.priority)[:, nodes]
+        state, shape = self.state, pod.shape
+        below = state.requested_below(shape.priority)[:, nodes]
         has_victims = below[PODS_ROW] > 0
         statuses[NO_VICTIMS] += int((~has_victims).sum())
         nodes, below = nodes[has_victims], below[:, has_victims]
-        if not len(nodes) or not pod.shape.is_simple or self.nominations:
+        if not len(nodes) or not shape.is_simple or any(r.shape.anti_affinity for r in self.nominations):
             return nodes
-        fits = self.state.free[PODS_ROW, nodes] + below[PODS_ROW] >= 1
+        left = state.free[:, nodes] + below
+        for node, rivals in self._rivals_by_node(pod).items():
+            for row, amount in (ask for rival in rivals for ask in (*rival.shape.asks, (PODS_ROW, 1))):
+                left[row, nodes == node] -= amount
+        fits = left[PODS_ROW] >= 1
         lacking = {"Too many pods": ~fits}
-        for row, amount in pod.shape.asks:
-            enough = self.state.free[row, nodes] + below[row] >= amount
-            lacking[f"Insufficient {self.state.cluster.resources[row]}"] = ~enough
-            fits = fits & enough
+        for row, amount in shape.asks:
+            lacking[f"Insufficient {state.cluster.resources[row]}"] = left[row] < amount
+            fits = fits & (left[row] >= amount)
         for reason, where in lacking.items():
             statuses[reason] += int(where.sum())
-        left: NDArray[np.intp] = nodes[fits]
-        return left
+        worth: NDArray[np.intp] = nodes[fits]
+        return worth
 
     def _select_victims(
         self, pod: LivePod, node: int, budgets: list[Budget]
@@ -290,11 +376,9 @@ class Scheduler:
 
     def _lift(self, pod: LivePod) -> None:
         self.state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        self.state.hold_devices(pod.devices, release=True)
 
     def _put_back(self, pod: LivePod) -> None:
         self.state.add(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        self.state.hold_devices(pod.devices)
 
     def _fits_on(self, pod: LivePod, node: int) -> bool:
         return node in self._feasible(pod)

@@ -6,7 +6,8 @@ terms somebody asked about; the first question scans the pods, later changes are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -17,7 +18,7 @@ from planner.kubernetes.records import HostPort, Labels, LabelSelector, PodSpec
 from planner.kubernetes.requests import host_ports
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray
-from planner.scheduling.devices import device_table
+from planner.scheduling.devices import Devices
 from planner.scheduling.shape import Shape, Term, compile_term
 from planner.scheduling.storage import Volumes
 
@@ -134,6 +135,12 @@ def _carried(cluster: Cluster) -> _Carried:
     return carried
 
 
+def _add_requests(table: IntArray, shape: Shape, node: int, count: int) -> None:
+    for row, amount in shape.asks:
+        table[row, node] += count * amount
+    table[PODS_ROW, node] += count
+
+
 class State:
     """A cluster in motion.
 
@@ -166,8 +173,9 @@ class State:
         self._by_shape: dict[int, tuple[Shape, list[Count]]] = {}
         self._carries: dict[int, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
         self.volumes = Volumes(cluster)
-        self.devices_free: BoolArray | None = None
+        self._devices: Devices | None = None
         self._moves: list[tuple[Shape, int, int, int]] = []  # shape, node, change in pods, change in standing pods
+        self._below: dict[int, IntArray] = {}  # priority → requests of pods below it
         self.views: dict[int, object] = {}  # per shape, kept by planner.scheduling.filters
 
     # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -286,6 +294,9 @@ class State:
         held[PODS_ROW] += change
         self.scored[0, node] += change * shape.scored[0]
         self.scored[1, node] += change * shape.scored[1]
+        for priority, table in self._below.items():
+            if shape.priority < priority:
+                _add_requests(table, shape, node, change)
         self.changed.append(node)
         if shape.has_affinity or shape.host_ports or shape.storage.is_in_motion:
             self._carry(shape, node, change)
@@ -306,25 +317,41 @@ class State:
         self._note(shape, node, 0, -1)
 
     def requested_below(self, priority: int) -> IntArray:
-        """Requests of bound pods of a lower priority, number of pods included: int64[resource, node]."""
-        table = self.cluster.requested_below(priority)
-        moved = [m for m in self._moves if m[0].priority < priority and m[2]]
-        if moved:
-            table = table.copy()
-            for shape, node, placed, _ in moved:
-                for row, amount in shape.asks:
-                    table[row, node] += placed * amount
-                table[PODS_ROW, node] += placed
+        """Requests of bound pods of a lower priority, number of pods included, kept up to date: int64[resource, node]."""
+        table = self._below.get(priority)
+        if table is None:
+            table = self._below[priority] = self.cluster.requested_below(priority).copy()
+            for shape, node, placed, _ in self._moves:
+                if placed and shape.priority < priority:
+                    _add_requests(table, shape, node, placed)
         return table
 
-    # ── devices ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    def free_devices(self) -> BoolArray:
-        """bool[device], copied on first use."""
-        if self.devices_free is None:
-            self.devices_free = ~device_table(self.cluster).taken
-        return self.devices_free
+    # ── the past ────────────────────────────────────────────────────────────────────────────────────────────────────
+    @property
+    def position(self) -> int:
+        """How much has happened; what `at` takes."""
+        return len(self._moves)
 
-    def hold_devices(self, devices: Iterable[int], *, release: bool = False) -> None:
-        free = self.free_devices()
-        for device in devices:
-            free[device] = release
+    def at(self, position: int, start: State | None = None) -> State:
+        """The state as it was at an earlier `position`, devices apart; `start` is one of before that, which is moved on."""
+        then = start if start is not None and start.position <= position else State(self.cluster)
+        for shape, node, placed, standing in self._moves[then.position : position]:
+            if placed:
+                then._occupy(shape, node, placed)
+            then._note(shape, node, placed, standing)
+        return then
+
+    @contextmanager
+    def tried_out(self) -> Iterator[None]:
+        """For changes that are all taken back: they leave no trace in what has happened."""
+        before = len(self._moves)
+        yield
+        del self._moves[before:]
+
+    # ── devices ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    @property
+    def devices(self) -> Devices:
+        """Claims and devices, compiled on first use."""
+        if self._devices is None:
+            self._devices = Devices(self.cluster)
+        return self._devices

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -132,9 +133,14 @@ def _final(recorded: Mapping[str, Any], ours: Mapping[str, int]) -> dict[str, in
     return _without_zeros({k: v for k, v in recorded.items() if isinstance(v, int | float) and k in ours})
 
 
+# A claim made from a template: <pod>-<name in the pod>-<five random characters>.
+_MADE_CLAIM = re.compile(r"claim (\S+)/\S+-([a-z0-9]+)-[a-z0-9]{5}:")
+
+
 def _messages(pending: list[Any]) -> list[tuple[str, str]]:
     """(namespace, message) of recorded pods: objects in `outcome`, [owner kind, namespace, message] in `also`."""
-    return sorted((p["namespace"], p["message"] or "") if isinstance(p, dict) else (p[1], p[2] or "") for p in pending)
+    told = ((p["namespace"], p["message"] or "") if isinstance(p, dict) else (p[1], p[2] or "") for p in pending)
+    return sorted((namespace, _MADE_CLAIM.sub(r"claim \1/\2:", message)) for namespace, message in told)
 
 
 def _reasons(recorded: list[dict[str, Any]], revision: Revision) -> set[Reason]:

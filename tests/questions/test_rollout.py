@@ -222,14 +222,12 @@ def test_a_stateful_sets_controller_makes_its_claims() -> None:
 def test_another_schedulers_pods_are_said() -> None:
     spec = pod_spec(gpus=1)
     items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], spec)]
-    other: dict[str, dict[str, object]] = {
-        "a": {"patch": json.dumps({"spec": {"template": {"spec": {"schedulerName": "volcano"}}}})}
-    }
-    alone = ask(items, **other)
+    patch = json.dumps({"spec": {"template": {"spec": {"schedulerName": "volcano"}}}})
+    alone = ask(items, a={"patch": patch})
     assert (alone.verdict, alone.reason) == (Verdict.STUCK, Reason.OTHER_SCHEDULER)
     assert 'asks for the scheduler "volcano"' in alone.sentence
     placed = deployment("b", ["gpu-0"], spec | {"schedulerName": "volcano"})
-    beside = ask(items, placed, **other)
+    beside = ask(items, placed, a={"patch": patch})
     assert beside.verdict is Verdict.UNKNOWN
     assert 'placed by the scheduler "volcano", whose rules Headroom doesn\'t know' in beside.sentence
 
