@@ -214,10 +214,9 @@ def _most_a_node(state: State, shape: Shape) -> int | None:
 
     None where a pod on one node decides about other nodes, so that pods have to be placed one by one.
     """
-    spec = shape.spec
-    if shape.affinity or shape.hard_spread or spec.resource_claims:
+    if shape.affinity or shape.hard_spread or shape.uses_devices:
         return None
-    if shape.storage.exclusive_claims or shape.storage.disks:
+    if shape.storage.is_in_motion:
         return None
     most = 1 if shape.host_ports else int(_UNLIMITED)
     for term in shape.anti_affinity:

@@ -243,12 +243,17 @@ class Iscsi(Wire):
     read_only: bool | None = None
 
 
-class ClaimTemplateSpec(Wire):
+class PersistentVolumeClaimSpec(Wire):
+    volume_name: str | None = None
     storage_class_name: str | None = None
+    resources: Resources | None = None
+    access_modes: list[str] | None = None
+    selector: LabelSelector | None = None
+    volume_mode: str | None = None
 
 
 class ClaimTemplate(Wire):
-    spec: ClaimTemplateSpec | None = None
+    spec: PersistentVolumeClaimSpec | None = None
 
 
 class EphemeralVolume(Wire):
@@ -458,6 +463,15 @@ class Strategy(Wire):
     rolling_update: RollingUpdate | None = None
 
 
+class PhaseStatus(Wire):
+    phase: str | None = None
+
+
+class PersistentVolumeClaim(Object):
+    spec: PersistentVolumeClaimSpec | None = None
+    status: PhaseStatus | None = None
+
+
 class Ordinals(Wire):
     start: Count | None = None
 
@@ -477,7 +491,7 @@ class WorkloadSpec(Wire):
     pod_management_policy: str | None = None
     service_name: str | None = None
     ordinals: Ordinals | None = None
-    volume_claim_templates: list[Object] | None = None
+    volume_claim_templates: list[PersistentVolumeClaim] | None = None
     parallelism: Count | None = None
     completions: Count | None = None
     backoff_limit: Count | None = None
@@ -690,26 +704,11 @@ class PersistentVolumeSpec(Wire):
     access_modes: list[str] | None = None
     csi: CsiSource | None = None
     local: Present | None = None
-
-
-class PhaseStatus(Wire):
-    phase: str | None = None
+    volume_mode: str | None = None
 
 
 class PersistentVolume(Object):
     spec: PersistentVolumeSpec | None = None
-    status: PhaseStatus | None = None
-
-
-class PersistentVolumeClaimSpec(Wire):
-    volume_name: str | None = None
-    storage_class_name: str | None = None
-    resources: Resources | None = None
-    access_modes: list[str] | None = None
-
-
-class PersistentVolumeClaim(Object):
-    spec: PersistentVolumeClaimSpec | None = None
     status: PhaseStatus | None = None
 
 
@@ -776,16 +775,24 @@ class DeviceCapacity(Wire):
     value: str | int | float = "0"
 
 
+class CounterSet(Wire):
+    """Counters a pool has (then `name`) or a device consumes (then `counter_set`)."""
+
+    name: str = ""
+    counter_set: str = ""
+    counters: dict[str, DeviceCapacity] | None = None
+
+
 class DeviceBody(Wire):
     """A device's content: under ``basic`` in v1alpha3 and v1beta1, in the device itself since v1beta2."""
 
     attributes: dict[str, DeviceAttribute] | None = None
     capacity: dict[str, DeviceCapacity | str] | None = None
     taints: list[Taint] | None = None
-    consumes_counters: list[Present] | None = None
+    consumes_counters: list[CounterSet] | None = None
     allow_multiple_allocations: bool | None = None
     node_name: str | None = None
-    node_selector: Present | None = None
+    node_selector: NodeSelector | None = None
     all_nodes: bool | None = None
     binding_conditions: list[str] | None = None
 
@@ -807,6 +814,8 @@ class ResourceSliceSpec(Wire):
     node_name: str | None = None
     all_nodes: bool | None = None
     node_selector: NodeSelector | None = None
+    per_device_node_selection: bool | None = None
+    shared_counters: list[CounterSet] | None = None
     devices: list[Device] | None = None
 
 
@@ -824,17 +833,27 @@ class ExactRequest(Wire):
     capacity: Present | None = None
 
 
+class SubRequest(ExactRequest):
+    name: str = ""
+
+
+class DeviceConstraint(Wire):
+    requests: list[str] | None = None
+    match_attribute: str | None = None
+    distinct_attribute: str | None = None
+
+
 class DeviceRequest(ExactRequest):
     """Flat in v1beta1, under ``exactly`` since v1beta2."""
 
     name: str = ""
     exactly: ExactRequest | None = None
-    first_available: list[Present] | None = None
+    first_available: list[SubRequest] | None = None
 
 
 class DeviceClaim(Wire):
     requests: list[DeviceRequest] | None = None
-    constraints: list[Present] | None = None
+    constraints: list[DeviceConstraint] | None = None
 
 
 class ClaimSpec(Wire):
@@ -845,6 +864,7 @@ class AllocatedDevice(Wire):
     driver: str = ""
     pool: str = ""
     device: str = ""
+    admin_access: bool | None = None
 
 
 class AllocatedDevices(Wire):

@@ -191,13 +191,25 @@ class Container:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimTemplate:
+    """What a PersistentVolumeClaim asks for; `storage_class_name` None: the cluster's default class."""
+
+    name: str = ""  # in a StatefulSet's volumeClaimTemplates: the volume's
+    storage_class_name: str | None = None
+    requested_bytes: int = 0
+    access_modes: tuple[str, ...] = ()
+    selector: LabelSelector | None = None
+    volume_mode: str = "Filesystem"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
     """`kind` is the volume source's name in the API (``persistentVolumeClaim``, ``emptyDir``, ``hostPath``, …)."""
 
     name: str
     kind: str
     claim_name: str = ""  # for persistentVolumeClaim; for ephemeral the claim is <pod>-<volume>
-    storage_class_name: str | None = None  # for ephemeral claims
+    claim_template: ClaimTemplate | None = None  # of a claim a controller makes: ephemeral, or a StatefulSet's
     medium: str = ""  # for emptyDir: "Memory" counts against the memory limit
     size_limit_bytes: int | None = None
     disk_id: str = ""  # for gcePersistentDisk, awsElasticBlockStore and the like (VolumeRestrictions)
@@ -375,7 +387,7 @@ class Workload:
     pod_management_policy: str = "OrderedReady"  # StatefulSet: OrderedReady | Parallel
     service_name: str = ""
     start_ordinal: int = 0  # StatefulSet spec.ordinals.start
-    claim_templates: tuple[str, ...] = ()  # StatefulSet volumeClaimTemplates: names
+    claim_templates: tuple[ClaimTemplate, ...] = ()  # StatefulSet volumeClaimTemplates
     current_revision: str = ""  # StatefulSet status.currentRevision (a controller-revision-hash)
     update_revision: str = ""  # StatefulSet status.updateRevision
     observed_generation: int | None = None
@@ -568,6 +580,7 @@ class PersistentVolume:
     phase: str = ""
     csi_driver: str = ""
     is_local: bool = False
+    volume_mode: str = "Filesystem"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -575,10 +588,14 @@ class PersistentVolumeClaim:
     namespace: str
     name: str
     volume_name: str = ""  # empty: not bound
-    storage_class_name: str | None = None
-    requested_bytes: int = 0
-    access_modes: tuple[str, ...] = ()
+    template: ClaimTemplate = ClaimTemplate()
     phase: str = ""
+    selected_node: str = ""  # of a claim being provisioned: the node it is for
+    is_deleting: bool = False
+
+    @property
+    def access_modes(self) -> tuple[str, ...]:
+        return self.template.access_modes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -587,6 +604,7 @@ class StorageClass:
     provisioner: str = ""
     volume_binding_mode: str = "Immediate"
     allowed_topologies: tuple[NodeSelectorTerm, ...] = ()
+    is_default: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -606,13 +624,20 @@ class DeviceClass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount."""
+    """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount.
+
+    `node_name`, `all_nodes` and `node_selector` count where its slice leaves them to each device.
+    """
 
     name: str
     attributes: FrozenMap[str | int | bool] = EMPTY
     capacity: FrozenMap[int] = EMPTY
     taints: tuple[Taint, ...] = ()
-    is_complex: bool = False  # consumes counters, allows sharing, or is bound to nodes itself: answered "unknown"
+    counters: tuple[tuple[str, str, int], ...] = ()  # consumed: (counter set, counter, amount)
+    node_name: str = ""
+    all_nodes: bool = False
+    node_selector: NodeSelectorTerm | None = None
+    is_complex: bool = False  # may be allocated several times, or waits for conditions: answered "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -625,12 +650,14 @@ class ResourceSlice:
     node_name: str = ""
     all_nodes: bool = False
     node_selector: NodeSelectorTerm | None = None
+    is_per_device: bool = False  # each device says itself which nodes reach it
+    counters: tuple[tuple[str, str, int], ...] = ()  # of the pool: (counter set, counter, amount)
     devices: tuple[Device, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceRequest:
-    """`allocation_mode`: ExactCount (then `count`) | All. `first_available` requests are flagged `is_complex`."""
+    """`allocation_mode`: ExactCount (then `count`) | All. `first_available`: alternatives, the first that fits counts."""
 
     name: str
     device_class_name: str = ""
@@ -639,13 +666,23 @@ class DeviceRequest:
     count: int = 1
     is_admin: bool = False
     tolerations: tuple[Toleration, ...] = ()
-    is_complex: bool = False
+    first_available: tuple[DeviceRequest, ...] = ()
+    is_complex: bool = False  # asks for part of a device's capacity: answered "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceConstraint:
+    """Devices of `requests` (all, when empty) agree in one attribute, or all differ in it."""
+
+    requests: tuple[str, ...] = ()
+    match_attribute: str = ""
+    distinct_attribute: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimSpec:
     requests: tuple[DeviceRequest, ...] = ()
-    has_constraints: bool = False
+    constraints: tuple[DeviceConstraint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -654,7 +691,10 @@ class ResourceClaim:
     name: str
     spec: ClaimSpec
     owner: Owner | None = None  # the pod it was made for
-    allocated: tuple[tuple[str, str, str], ...] = ()  # (driver, pool, device)
+    is_allocated: bool = False
+    allocated: tuple[
+        tuple[str, str, str], ...
+    ] = ()  # (driver, pool, device), without admin access, which takes nothing
     node_selector: tuple[NodeSelectorTerm, ...] | None = None  # of the allocation
     reserved_for: tuple[str, ...] = ()  # pod uids
 

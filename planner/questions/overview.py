@@ -16,7 +16,8 @@ from planner.rollout.answers import (
 )
 from planner.rollout.certain import certain_course
 from planner.rollout.run import Revision, simulate
-from planner.rollout.verdict import Explanation, explain, unknowns
+from planner.rollout.unknowns import unknowns
+from planner.rollout.verdict import Explanation, explain
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.vocabulary import is_gpu_resource
@@ -102,26 +103,27 @@ def _overview_line(cluster: Cluster, workload: Workload) -> WorkloadOverview:
     replicas = len(nodes) if workload.kind == "DaemonSet" else workload.replicas
     course = certain_course(cluster, workload)
     why: Explanation | None = None
-    unknown: tuple[str, ...] = ()
+    revision = Revision(before=workload, after=workload, has_new_template=True)
+    new = None
     if course is None or not course.completes:
-        revision = Revision(before=workload, after=workload, has_new_template=True)
         run = simulate(cluster, [revision])
         why = None if run.done[workload.key] else explain(run, revision)
-        unknown = () if why else unknowns(run, revision)
+        new = run.new_shapes.get(workload.key)
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks
     else:
         ticks, lowest = course.ticks, course.lowest_ready
-    if why:
+    unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
+    if unknown:
+        sentence = f"not known: {unknown.what}"
+    elif why:
         sentence = why.sentence
-    elif unknown:
-        sentence = f"not known: {unknown[0]}"
     else:
         steps = f"{ticks} step" + ("" if ticks == 1 else "s")
         sentence = f"completes in {steps}; at worst {lowest} of {replicas} Ready"
     return WorkloadOverview(
         workload=workload.key,
-        verdict=Verdict.STUCK if why else Verdict.UNKNOWN if unknown else Verdict.COMPLETES,
+        verdict=Verdict.UNKNOWN if unknown else Verdict.STUCK if why else Verdict.COMPLETES,
         reason=why.reason if why else Reason.UNKNOWN if unknown else Reason.NONE,
         sentence=sentence,
         replicas=replicas,

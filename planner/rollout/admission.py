@@ -1,5 +1,5 @@
-"""What the API server does to a new pod: limit ranges set defaults and bounds, priority classes are looked up, quotas
-refuse.
+"""What the API server does to a new pod: limit ranges set defaults and bounds, priority and runtime classes are looked
+up, quotas refuse.
 
 Sources: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `plugin/pkg/admission/priority/admission.go`,
 `pkg/quota/v1/evaluator/core/pods.go`, apiserver `pkg/admission/plugin/resourcequota/controller.go`.
@@ -20,6 +20,7 @@ from planner.kubernetes.records import (
     PodSpec,
     Presence,
     ResourceQuota,
+    RuntimeClass,
     Snapshot,
 )
 from planner.kubernetes.requests import pod_requests
@@ -125,10 +126,15 @@ class Admission:
             used = dict(quota.used) if quota.used else _counted(snapshot, quota)
             self._quotas.setdefault(quota.namespace, []).append((quota, used))
         self._classes = {p.name: p for p in snapshot.priority_classes}
+        self._runtimes = {c.name: c for c in snapshot.runtime_classes}
+        self._runtimes_known = snapshot.presence.get("RuntimeClass") is Presence.PRESENT
         self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
 
     def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
-        """A template's spec as its pods will carry it: limit range defaults and the priority filled in."""
+        """A template's spec as its pods will carry it: with what its RuntimeClass adds, and limit range defaults."""
+        runtime = self._runtimes.get(spec.runtime_class_name)
+        if runtime is not None:
+            spec = _with_runtime(spec, runtime)
         for limits in self._ranges.get(namespace, ()):
             for item in limits.items:
                 if item.kind == "Container":
@@ -144,6 +150,9 @@ class Admission:
         wanted = spec.priority_class_name
         if wanted and self._classes_known and wanted not in self._classes and wanted not in _BUILT_IN_PRIORITY:
             return Refusal(message=f'pods "{name}" is forbidden: no PriorityClass with name {wanted} was found')
+        problem = self._runtime_problem(spec)
+        if problem:
+            return Refusal(message=f'pods "{name}" is forbidden: {problem}')
         for limits in self._ranges.get(namespace, ()):
             problem = _out_of_bounds(limits, spec)
             if problem:
@@ -175,6 +184,25 @@ class Admission:
                 )
         return None
 
+    def _runtime_problem(self, spec: PodSpec) -> str:
+        """Source: kubernetes `plugin/pkg/admission/runtimeclass/admission.go`."""
+        runtime = self._runtimes.get(spec.runtime_class_name)
+        if runtime is None:
+            if spec.runtime_class_name and self._runtimes_known:
+                return f'pod rejected: RuntimeClass "{spec.runtime_class_name}" not found'
+            return ""
+        for key, value in runtime.node_selector.items():
+            if spec.node_selector[key] != value:
+                return (
+                    f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                    f"pod.spec.nodeSelector[{key}] = {spec.node_selector[key]}"
+                )
+        if spec.overhead != runtime.overhead:
+            if runtime.overhead:
+                return "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+            return "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        return ""
+
     def charge(self, namespace: str, spec: PodSpec, sign: int = 1) -> None:
         """Count a pod made (+1) or gone (−1) against the namespace's quotas."""
         quotas = self._quotas.get(namespace)
@@ -198,6 +226,17 @@ def _counted(snapshot: Snapshot, quota: ResourceQuota) -> dict[str, int]:
                 if key in quota.hard:
                     used[key] = used.get(key, 0) + amount
     return used
+
+
+def _with_runtime(spec: PodSpec, runtime: RuntimeClass) -> PodSpec:
+    """What the pod says itself stays; where it contradicts its class, `Admission.refusal` says so."""
+    added = tuple(t for t in runtime.tolerations if t not in spec.tolerations)
+    return replace(
+        spec,
+        overhead=spec.overhead or runtime.overhead,
+        node_selector=FrozenMap({**runtime.node_selector, **spec.node_selector}),
+        tolerations=spec.tolerations + added,
+    )
 
 
 def _with_defaults(container: Container, item: LimitRangeItem) -> Container:

@@ -14,7 +14,9 @@ from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import carried_terms
 
-_FREED_BY_REMOVAL = frozenset((Fails.RESOURCES, Fails.DEVICES, Fails.EXCLUSIVE_CLAIM, Fails.DISK))
+_FREED_BY_REMOVAL = frozenset(
+    (Fails.RESOURCES, Fails.DEVICES, Fails.CLAIM_ELSEWHERE, Fails.EXCLUSIVE_CLAIM, Fails.DISK, Fails.VOLUME_LIMIT)
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from planner.scheduling.shape import Shape
 
 NOWHERE = -1
+DEFAULT_SCHEDULER = "default-scheduler"
+GATED = "Scheduling is blocked due to non-empty scheduling gates"  # the API server's words
 
 
 class Words:
@@ -62,7 +64,7 @@ class LivePod:
     ordinal: int = -1  # StatefulSet
     revision: str = ""
     devices: tuple[int, ...] = ()
-    is_gated: bool = False  # never tried: scheduling gates, or a claim that isn't there
+    is_gated: bool = False  # never tried: scheduling gates, another scheduler's, or a claim that isn't there
     ready_tick: int = 0
     refused_by: frozenset[int] = frozenset()  # filters that refused it at its last attempt (`filters.Fails`)
     seen_events: int = -1  # how much of the simulation's events its last attempt had seen; −1: to be tried anew

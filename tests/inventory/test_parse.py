@@ -15,6 +15,7 @@ from planner.inventory import wire
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import (
     EMPTY,
+    ClaimTemplate,
     CommandForm,
     Container,
     FrozenMap,
@@ -237,7 +238,7 @@ def test_an_empty_required_affinity_matches_nothing_and_none_matches_all() -> No
         ),
         (
             {"ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}},
-            Volume(name="v", kind="ephemeral", storage_class_name="fast"),
+            Volume(name="v", kind="ephemeral", claim_template=ClaimTemplate(storage_class_name="fast")),
         ),
         ({"gcePersistentDisk": {"pdName": "d"}}, Volume(name="v", kind="gcePersistentDisk", disk_id="d")),
         ({"awsElasticBlockStore": {"volumeID": "d"}}, Volume(name="v", kind="awsElasticBlockStore", disk_id="d")),
@@ -414,14 +415,48 @@ def test_devices_of_both_shapes() -> None:
     assert not new.devices[0].is_complex
 
 
-@pytest.mark.parametrize(
-    "complexity",
-    [{"consumesCounters": [{}]}, {"allowMultipleAllocations": True}, {"nodeName": "n"}, {"bindingConditions": ["a"]}],
-)
+@pytest.mark.parametrize("complexity", [{"allowMultipleAllocations": True}, {"bindingConditions": ["a"]}])
 def test_devices_that_are_more_than_counted(complexity: Object) -> None:
     spec = {"driver": "d", "pool": {"name": "p"}, "allNodes": True, "devices": [{"name": "x"} | complexity]}
     [one] = read(named("ResourceSlice", api_version="resource.k8s.io/v1", spec=spec)).resource_slices
     assert one.devices[0].is_complex
+
+
+def test_devices_that_share_counters_and_say_their_nodes_themselves() -> None:
+    consumes = [{"counterSet": "g", "counters": {"mem": {"value": "10Gi"}}}]
+    term = {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}
+    devices = [
+        {"name": "a", "nodeName": "n", "consumesCounters": consumes},
+        {"name": "b", "nodeSelector": {"nodeSelectorTerms": [term]}},
+        {"name": "c", "allNodes": True},
+    ]
+    spec = {"driver": "d", "pool": {"name": "p"}, "perDeviceNodeSelection": True, "devices": devices,
+            "sharedCounters": [{"name": "g", "counters": {"mem": {"value": "40Gi"}}}]}  # fmt: skip
+    [one] = read(named("ResourceSlice", api_version="resource.k8s.io/v1", spec=spec)).resource_slices
+    assert one.is_per_device
+    assert one.counters == (("g", "mem", 40 * 2**30),)
+    a, b, c = one.devices
+    assert (a.node_name, a.counters) == ("n", (("g", "mem", 10 * 2**30),))
+    assert b.node_selector is not None
+    assert c.all_nodes
+    assert not any(device.is_complex for device in one.devices)
+
+
+def test_what_device_claims_ask_for_beyond_a_count() -> None:
+    devices = {
+        "requests": [
+            {
+                "name": "r",
+                "firstAvailable": [{"name": "big", "deviceClassName": "b"}, {"name": "small", "deviceClassName": "s"}],
+            }
+        ],
+        "constraints": [{"requests": ["r"], "matchAttribute": "d/numa"}, {"distinctAttribute": "d/slot"}],
+    }
+    [one] = read(named("ResourceClaim", "c", "ml", "resource.k8s.io/v1", spec={"devices": devices})).resource_claims
+    assert [r.device_class_name for r in one.spec.requests[0].first_available] == ["b", "s"]
+    match, distinct = one.spec.constraints
+    assert (match.requests, match.match_attribute, distinct.distinct_attribute) == (("r",), "d/numa", "d/slot")
+    assert not one.is_allocated
 
 
 def test_claims_of_both_shapes() -> None:

@@ -17,7 +17,7 @@ from planner.questions.prepared import Scenario
 from planner.rollout.answers import PodState, Reason, RolloutResult, Verdict
 from planner.sources import demo
 from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
-from tests.rollout.rollouts import rolling
+from tests.rollout.rollouts import rolling, stateful_set
 
 DEMO = demo.read()
 A, B = "Deployment/ml/a", "Deployment/ml/b"
@@ -165,3 +165,81 @@ def test_seats_add_up() -> None:
 def test_a_snapshot_is_compiled_once() -> None:
     assert prepared_question.compiled(DEMO) is prepared_question.compiled(DEMO)
     assert DEMO.presence["Pod"] is Presence.PRESENT
+
+
+# ── volumes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def on_disk(mode: str, *, surge: int) -> RolloutResult:
+    """One pod with a network disk, on the node of two that has no room for a second."""
+    spec = pod_spec(gpus=1, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
+    rule = rolling(surge, 1 - surge)
+    source = {"driver": "pd.csi.storage.gke.io", "volumeHandle": "h"}
+    disk: Item = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"},
+                  "spec": {"csi": source, "accessModes": [mode], "capacity": {"storage": "1Gi"}}}  # fmt: skip
+    claim: Item = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "ml"},
+                   "spec": {"volumeName": "pv", "accessModes": [mode]}, "status": {"phase": "Bound"}}  # fmt: skip
+    nodes = [node("gpu-0", pool="gpu", gpus=1), node("gpu-1", pool="gpu", gpus=1)]
+    return ask(nodes, disk, claim, deployment("a", ["gpu-0"], spec, strategy=rule), a={})
+
+
+def test_a_volume_for_one_node_does_not_follow_a_surge() -> None:
+    result = on_disk("ReadWriteOnce", surge=1)
+    assert result.verdict is Verdict.COMPLETES  # for kube-scheduler, which doesn't look at attached volumes
+    [finding] = [f for f in result.findings if f.code == "volume-on-two-nodes"]
+    assert finding.severity is Severity.ERROR
+    assert "claim data (ReadWriteOnce) is attached to node gpu-0, and a new pod was placed on gpu-1" in result.sentence
+
+
+@pytest.mark.parametrize(("mode", "surge"), [("ReadWriteMany", 1), ("ReadWriteOnce", 0)])
+def test_a_volume_that_can_follow_is_not_spoken_of(mode: str, surge: int) -> None:
+    result = on_disk(mode, surge=surge)
+    assert result.verdict is Verdict.COMPLETES
+    assert "volume-on-two-nodes" not in {f.code for f in result.findings}
+
+
+def test_a_stateful_sets_controller_makes_its_claims() -> None:
+    """A StatefulSet that is scaled up has new claims: bound late, or refused by the driver's limit on the node."""
+    template = {"metadata": {"name": "data"}, "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}}}}  # fmt: skip
+    fast = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
+            "provisioner": "csi.example", "volumeBindingMode": "WaitForFirstConsumer"}  # fmt: skip
+    items = [node("n-0"), fast, *stateful_set("db", ["n-0"], pod_spec(), volumeClaimTemplates=[template])]
+    scaled = (WorkloadChange(workload="StatefulSet/ml/db", replicas=3, new_revision=False),)
+    grown = rollout_question.rollout(snapshot(items), Scenario(changes=scaled))
+    assert grown.verdict is Verdict.COMPLETES
+    drivers = [{"name": "csi.example", "nodeID": "n-0", "allocatable": {"count": 1}}]
+    limit = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSINode",
+        "metadata": {"name": "n-0"},
+        "spec": {"drivers": drivers},
+    }
+    limited = rollout_question.rollout(snapshot([*items, limit]), Scenario(changes=scaled))
+    assert (limited.verdict, limited.reason) == (Verdict.STUCK, Reason.VOLUME)
+    assert "1 node(s) exceed max volume count" in limited.workloads[0].scheduler_message
+
+
+# ── what isn't played ────────────────────────────────────────────────────────────────────────────────────────────────
+def test_another_schedulers_pods_are_said() -> None:
+    spec = pod_spec(gpus=1)
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], spec)]
+    patch = json.dumps({"spec": {"template": {"spec": {"schedulerName": "volcano"}}}})
+    alone = ask(items, a={"patch": patch})
+    assert (alone.verdict, alone.reason) == (Verdict.STUCK, Reason.OTHER_SCHEDULER)
+    assert 'asks for the scheduler "volcano"' in alone.sentence
+    placed = deployment("b", ["gpu-0"], spec | {"schedulerName": "volcano"})
+    beside = ask(items, placed, a={"patch": patch})
+    assert beside.verdict is Verdict.UNKNOWN
+    assert 'placed by the scheduler "volcano", whose rules Headroom doesn\'t know' in beside.sentence
+
+
+def test_a_runtime_class_that_was_not_read_leaves_the_answer_open() -> None:
+    patch = json.dumps({"spec": {"template": {"spec": {"runtimeClassName": "gvisor"}}}})
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], pod_spec(gpus=1))]
+    assert ask(items, a={"patch": patch}).verdict is Verdict.UNKNOWN
+    runtime: Item = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"},
+                     "scheduling": {"nodeSelector": {"runtime": "gvisor"}}}  # fmt: skip
+    assert ask(items, runtime, a={"patch": patch}).reason is Reason.NO_MATCHING_NODE
+    other: Item = runtime | {"metadata": {"name": "other"}}
+    refused = ask(items, other, a={"patch": patch})
+    assert refused.reason is Reason.ADMISSION
+    assert 'RuntimeClass "gvisor" not found' in refused.sentence

@@ -14,6 +14,7 @@ from planner.inventory.records.selectors import (
     read_tolerations,
 )
 from planner.inventory.records.shared import Shared, amount, annotations_of, given, metadata_of, read_owner, seconds_of
+from planner.inventory.records.storage import read_claim_template
 from planner.inventory.start import read_start, start_of, written_start
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
@@ -167,7 +168,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         priority=spec.priority,
         preemption_policy=spec.preemption_policy,
         host_network=host_network,
-        volumes=tuple(_volume(one) for one in spec.volumes or ()),
+        volumes=tuple(_volume(shared, one) for one in spec.volumes or ()),
         resource_claims=tuple(_pod_claim(one) for one in spec.resource_claims or ()),
         scheduler_name=shared.text(spec.scheduler_name) or "default-scheduler",
         scheduling_gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
@@ -326,7 +327,7 @@ def _node_affinity(affinity: wire.NodeAffinity | None) -> model.NodeAffinity:
     )
 
 
-def _volume(volume: wire.Volume) -> model.Volume:
+def _volume(shared: Shared, volume: wire.Volume) -> model.Volume:
     claim, ephemeral, empty = volume.persistent_volume_claim, volume.ephemeral, volume.empty_dir
     if claim is not None:
         return model.Volume(
@@ -336,9 +337,10 @@ def _volume(volume: wire.Volume) -> model.Volume:
             read_only=bool(claim.read_only),
         )
     if ephemeral is not None:
-        template = ephemeral.volume_claim_template
-        storage_class = template.spec.storage_class_name if template and template.spec else None
-        return model.Volume(name=volume.name, kind="ephemeral", storage_class_name=storage_class)
+        template = ephemeral.volume_claim_template or wire.ClaimTemplate()
+        return model.Volume(
+            name=volume.name, kind="ephemeral", claim_template=read_claim_template(shared, template.spec)
+        )
     if empty is not None:
         size = empty.size_limit
         return model.Volume(

@@ -7,6 +7,7 @@ from planner.inventory import wire
 from planner.inventory.records.pods import cut, read_pod_spec
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.shared import Shared, annotations_of, given, metadata_of, read_owner
+from planner.inventory.records.storage import read_claim_template
 from planner.kubernetes import records as model
 from planner.kubernetes.records import FrozenMap
 
@@ -74,7 +75,9 @@ def read_workload(shared: Shared, kind: str, workload: wire.Workload) -> model.W
         service_name=spec.service_name or "",
         start_ordinal=(spec.ordinals.start or 0) if spec.ordinals else 0,
         claim_templates=tuple(
-            (claim.metadata.name or "") for claim in spec.volume_claim_templates or () if claim.metadata
+            read_claim_template(shared, claim.spec, claim.metadata.name or "")
+            for claim in spec.volume_claim_templates or ()
+            if claim.metadata
         ),
         current_revision=status.current_revision or "",
         update_revision=status.update_revision or "",
