@@ -201,6 +201,7 @@ class Container(Wire):
     resources: Resources | None = None
     ports: list[ContainerPort] | None = None
     restart_policy: str | None = None
+    restart_policy_rules: list[Present] | None = None
     startup_probe: Probe | None = None
     readiness_probe: Probe | None = None
     liveness_probe: Probe | None = None
@@ -307,6 +308,10 @@ class SchedulingGate(Wire):
     name: str = ""
 
 
+class PodOs(Wire):
+    name: str = ""
+
+
 class PodSpec(Wire):
     containers: list[Container] | None = None
     init_containers: list[Container] | None = None
@@ -330,6 +335,9 @@ class PodSpec(Wire):
     termination_grace_period_seconds: Seconds | None = None
     active_deadline_seconds: Seconds | None = None
     readiness_gates: list[Present] | None = None
+    service_account_name: str | None = None
+    os: PodOs | None = None
+    scheduling_group: Present | None = None
 
 
 class PodCondition(Wire):

@@ -254,6 +254,8 @@ class PodSpec:
     termination_grace_period_seconds: int = 30
     active_deadline_seconds: int | None = None
     has_readiness_gates: bool = False
+    service_account_name: str = ""  # empty: "default"
+    unmodelled: tuple[str, ...] = ()  # fields that are set, could change a verdict, and aren't modelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.tally import Moment
 from planner.rollout.ties import sample
 from planner.rollout.timing import Pace, seconds_at
-from planner.rollout.unknowns import Unknown, unknowns
+from planner.rollout.unknowns import Unknown, admission_hooks, unknowns
 from planner.rollout.verdict import explain, pending_pods
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_extended_resource
@@ -98,7 +98,10 @@ def rollout(
         placement=_placement(run),
         luck=luck,
         remedies=remedies,
-        findings=prepared.findings + twice + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown),
+        findings=prepared.findings
+        + twice
+        + _not_played(prepared.snapshot, prepared.revisions)
+        + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown),
         preempted=tuple(f"{p.namespace}/{p.name}" for p in run.preempted),
     )
     if stuck is None or not pools or stuck.reason not in GROWING_REASONS:
@@ -181,6 +184,23 @@ def _unknown_finding(workload: Workload, unknown: Unknown) -> Finding:
     return Finding(
         severity=Severity.WARNING, code="answer-incomplete", object=workload.key, what=unknown.what, mend=unknown.mend
     )  # fmt: skip
+
+
+def _not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+    """Webhooks and policies that may change or refuse what is rolled out."""
+    found = []
+    for revision in revisions:
+        hooks = admission_hooks(snapshot, revision)
+        if hooks:
+            names = ", ".join(f"{hook.kind} {hook.name}" for hook in hooks)
+            found.append(
+                Finding(
+                    severity=Severity.INFO, code="admission-not-played", object=revision.after.key,
+                    what=f"{names} may change or refuse these pods or the workload: what they do is not played",
+                    mend="See what a dry run says: kubectl apply --dry-run=server",
+                )
+            )  # fmt: skip
+    return tuple(found)
 
 
 def _attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from planner.kubernetes.records import PodSpec, Presence, Snapshot
+from planner.inventory.fields import FIELDS
+from planner.kubernetes.records import AdmissionHook, AdmissionPolicyBinding, Labels, PodSpec, Presence, Snapshot
+from planner.kubernetes.selectors import labels_match
 from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand
@@ -28,7 +30,11 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     """What is lacking for a sure answer on this workload; `new` is the shape of its new pods, where any were made."""
     snapshot = cluster.snapshot
     spec = revision.after.template.spec
-    found = [*_missing_kinds(snapshot, revision, spec), *_other_scheduler(snapshot, spec)]
+    found = [
+        *_missing_kinds(snapshot, revision, spec),
+        *_unmodelled(snapshot, revision, spec),
+        *_other_scheduler(snapshot, spec),
+    ]
     if new is not None and new.storage.unknown:
         found.append(Unknown(what=new.storage.unknown))
     devices = device_demand(cluster, revision.after.namespace, spec).unknown
@@ -58,6 +64,70 @@ def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Ite
             what="the pods' affinity selects namespaces by label, and the snapshot doesn't hold Namespaces",
             may_help=True,
         )
+
+
+def _unmodelled(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
+    """Fields that could change the verdict and that aren't modelled."""
+    why = {**FIELDS["PodSpec"], **FIELDS["Container"]}
+    for field in spec.unmodelled:
+        if field == "readinessGates" and _are_ready_with_gates(snapshot, revision):
+            continue  # whoever sets the conditions does so for this workload's pods
+        yield Unknown(
+            what=f"the pods' {field} is not modelled ({why[field].why})",
+            may_help=True,
+            mend="Read the answer as one without that field",
+        )
+    account = spec.service_account_name
+    if account and not any(
+        p.namespace == revision.after.namespace and p.spec.service_account_name == account for p in snapshot.pods
+    ):
+        yield Unknown(
+            what=f"the pods run as ServiceAccount {account}, which no pod of namespace {revision.after.namespace} uses yet: "
+            "without it they are refused",
+            mend=f"Check with kubectl get serviceaccount {account} -n {revision.after.namespace}",
+        )
+
+
+def _are_ready_with_gates(snapshot: Snapshot, revision: Revision) -> bool:
+    before = revision.before
+    return before is not None and any(
+        p.is_ready and p.spec.has_readiness_gates and labels_match(before.selector, p.labels)
+        for p in snapshot.pods
+        if p.namespace == before.namespace
+    )
+
+
+# ── admission ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHook, ...]:
+    """Webhooks and policies that see the workload or its pods on their way in: what they do to them isn't played."""
+    after = revision.after
+    known = next((n.labels for n in snapshot.namespaces if n.name == after.namespace), None)
+    objects = [("", "pods", after.template.labels)]
+    if after.kind == "Deployment":
+        objects.append(("apps", "replicasets", after.template.labels))
+    objects.append(("apps", f"{after.kind.lower()}s", after.labels))
+
+    def sees(hook: AdmissionHook | AdmissionPolicyBinding, labels: Labels) -> bool:
+        in_namespace = known is None or hook.namespace_selector is None or labels_match(hook.namespace_selector, known)
+        return in_namespace and (hook.object_selector is None or labels_match(hook.object_selector, labels))
+
+    def concerns(hook: AdmissionHook, labels: Labels, group: str, resource: str) -> bool:
+        return sees(hook, labels) and any(
+            not {"*", "CREATE", "UPDATE"}.isdisjoint(rule.operations)
+            and not {"*", group}.isdisjoint(rule.groups)
+            and not {"*", "*/*", resource}.isdisjoint(rule.resources)
+            for rule in hook.rules
+        )
+
+    found: dict[AdmissionHook, None] = {}
+    for group, resource, labels in objects:
+        for configuration in snapshot.webhook_configurations:
+            found.update(dict.fromkeys(h for h in configuration.hooks if concerns(h, labels, group, resource)))
+        for policy in snapshot.admission_policies:
+            bindings = (b for b in snapshot.admission_policy_bindings if b.policy == policy.name and b.denies)
+            if any(sees(b, labels) for b in bindings) and concerns(policy, labels, group, resource):
+                found[policy] = None
+    return tuple(found)
 
 
 def _other_scheduler(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:

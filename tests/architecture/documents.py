@@ -18,10 +18,12 @@ from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom, main
 from planner.inventory import wire
+from planner.inventory.fields import FIELDS, Standing
 from planner.sources import kubectl
 from tests.architecture.tree import ROOT, project_files
 
 COMMAND_LINE = Path("docs/command-line.md")
+ROLLOUT = Path("docs/rollout.md")
 HEAD = """\
 # The command line
 
@@ -73,6 +75,22 @@ def with_reading(text: str) -> str:
     )
 
 
+def with_fields(text: str) -> str:
+    """docs/rollout.md with its section "What is modelled" as `planner.inventory.fields` has it."""
+    lines = []
+    for name, fields in FIELDS.items():
+        groups: dict[tuple[Standing, str], list[str]] = {}
+        for field, (standing, why) in sorted(fields.items()):
+            groups.setdefault((standing, why), []).append(f"`{field}`")
+        cells: dict[Standing, list[str]] = {standing: [] for standing in Standing}
+        for (standing, why), names in groups.items():
+            cells[standing].append(", ".join(names) + (f": {why}" if why else ""))
+        lines.append(f"| {name} | " + " | ".join("; ".join(cells[standing]) for standing in Standing) + " |")
+    head = ["", "| type | modelled | cannot matter | verdict becomes unknown |", "| --- | --- | --- | --- |"]
+    table = "\n".join([*head, *lines, ""])
+    return re.sub(r"(?<=<!-- fields -->\n).*?(?=\n<!-- end of fields -->)", lambda _: table, text, flags=re.DOTALL)
+
+
 def _section(path: list[str]) -> str:
     said = CliRunner().invoke(headroom, [*path, "--help"], prog_name="headroom", terminal_width=100)
     return f"## {' '.join(['headroom', *path])}\n\n```text\n{said.output.rstrip()}\n```\n"
@@ -99,6 +117,8 @@ def _printed(arguments: list[str]) -> str:
 
 if __name__ == "__main__":
     (ROOT / COMMAND_LINE).write_text(command_line(), encoding="utf-8")
+    rollout = ROOT / ROLLOUT
+    rollout.write_text(with_fields(rollout.read_text(encoding="utf-8")), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_reading(readme.read_text(encoding="utf-8")), encoding="utf-8")
     for document in documents_with_examples():

@@ -140,7 +140,7 @@ def test_a_patch_that_leaves_the_template_alone(patch: Object) -> None:
         (main_patch(command=["python"]), "spec.template.spec.containers[main].command"),
         (main_patch(volumeMounts=[]), "spec.template.spec.containers[main].volumeMounts"),
         (main_patch(readinessProbe={"httpGet": {"path": "/x"}}), "containers[main].readinessProbe.httpGet.path"),
-        (spec_patch(serviceAccountName="x"), "spec.template.spec.serviceAccountName"),
+        (spec_patch(hostname="x"), "spec.template.spec.hostname"),
         (spec_patch(volumes=[{"name": "v", "secret": {"secretName": "s"}}]), "volumes[v].secret.secretName"),
         (
             {"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}},

@@ -243,3 +243,71 @@ def test_a_runtime_class_that_was_not_read_leaves_the_answer_open() -> None:
     refused = ask(items, other, a={"patch": patch})
     assert refused.reason is Reason.ADMISSION
     assert 'RuntimeClass "gvisor" not found' in refused.sentence
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"schedulingGroup": {"podGroupName": "g"}}, "the pods' schedulingGroup is not modelled (pods of a group"),
+        ({"os": {"name": "windows"}}, "the pods' os is not modelled"),
+        ({"readinessGates": [{"conditionType": "lb"}]}, "the pods' readinessGates is not modelled"),
+        (
+            {"serviceAccountName": "trainer"},
+            "the pods run as ServiceAccount trainer, which no pod of namespace ml uses yet",
+        ),
+    ],
+)
+def test_a_field_that_is_not_modelled_is_named(fields: Item, named: str) -> None:
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], pod_spec(gpus=1))]
+    result = ask(items, a={"patch": json.dumps({"spec": {"template": {"spec": fields}}})})
+    assert result.verdict is Verdict.UNKNOWN
+    assert named in result.sentence
+    assert named in next(f.what for f in result.findings if f.code == "answer-incomplete")
+
+
+@pytest.mark.parametrize("fields", [{"os": {"name": "linux"}}, {"serviceAccountName": "default"}, {"hostname": "x"}])
+def test_a_field_that_cannot_matter_is_not_spoken_of(fields: Item) -> None:
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], pod_spec(gpus=1))]
+    assert ask(items, a={"patch": json.dumps({"spec": {"template": {"spec": fields}}})}).verdict is Verdict.COMPLETES
+
+
+def test_what_the_pods_have_had_all_along_works() -> None:
+    """Readiness gates that somebody sets, and a ServiceAccount that is there, leave the answer as it is."""
+    spec = pod_spec(gpus=1) | {"readinessGates": [{"conditionType": "lb"}], "serviceAccountName": "trainer"}
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], spec)]
+    assert ask(items, a={}).verdict is Verdict.COMPLETES
+
+
+def test_webhooks_and_policies_that_see_the_pods_are_named() -> None:
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    elsewhere = {"matchLabels": {"kubernetes.io/metadata.name": "other"}}
+    group = "admissionregistration.k8s.io/v1"
+
+    def hook(name: str, **more: object) -> Item:
+        return {"apiVersion": group, "kind": "MutatingWebhookConfiguration", "metadata": {"name": name},
+                "webhooks": [{"name": f"{name}.example", "rules": [rule], **more}]}  # fmt: skip
+
+    def policy(name: str, *actions: str) -> list[Item]:
+        on_deployments = rule | {"apiGroups": ["apps"], "resources": ["deployments"], "operations": ["UPDATE"]}
+        spec = {"matchConstraints": {"resourceRules": [on_deployments]}}
+        bound = {"policyName": name, "validationActions": list(actions)}
+        return [
+            {"apiVersion": group, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec},
+            {
+                "apiVersion": group,
+                "kind": "ValidatingAdmissionPolicyBinding",
+                "metadata": {"name": name},
+                "spec": bound,
+            },
+        ]
+
+    namespace: Item = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}
+    quiet = hook("quiet", rules=[rule | {"resources": ["services"]}])
+    items = [namespace, hook("inject"), hook("other", namespaceSelector=elsewhere), quiet]
+    result = ask(two(4), items, policy("limits", "Deny"), policy("advice", "Warn"), a={})
+    assert result.verdict is Verdict.COMPLETES
+    [finding] = [f for f in result.findings if f.code == "admission-not-played"]
+    assert finding.what == (
+        "MutatingWebhookConfiguration inject/inject.example, ValidatingAdmissionPolicy limits may change or refuse these "
+        "pods or the workload: what they do is not played"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -177,7 +178,22 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         termination_grace_period_seconds=given(spec.termination_grace_period_seconds, DEFAULT_GRACE_SECONDS),
         active_deadline_seconds=spec.active_deadline_seconds,
         has_readiness_gates=bool(spec.readiness_gates),
+        service_account_name="" if spec.service_account_name == "default" else shared.text(spec.service_account_name),
+        unmodelled=tuple(_unmodelled(spec)),
     )
+
+
+def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
+    """Fields that make a verdict unknown (`planner.inventory.fields`), apart from serviceAccountName, which only does so
+    where nobody uses the account yet."""
+    if spec.os is not None and spec.os.name != "linux":
+        yield "os"
+    if spec.readiness_gates:
+        yield "readinessGates"
+    if spec.scheduling_group is not None:
+        yield "schedulingGroup"
+    if any(one.restart_policy_rules for one in (*(spec.containers or ()), *(spec.init_containers or ()))):
+        yield "restartPolicyRules"
 
 
 def _container(shared: Shared, container: wire.Container, host_network: bool) -> model.Container:
