@@ -23,7 +23,7 @@ _CHANGES = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
 
 @click.command("capacity")
 @click.argument("cluster")
-@click.option("--shape", "shapes", multiple=True, metavar="TEXT", help="gpu=2,cpu=8,memory=64Gi; pool=NAME and tolerate=all may be added; repeatable.")  # fmt: skip
+@click.option("--shape", "shapes", multiple=True, metavar="TEXT", help="gpu=2,cpu=8,memory=64Gi; pool=NAME, tolerate=all and priority=CLASS may be added; or a workload's key; repeatable.")  # fmt: skip
 @click.option(
     "--what-if", "changes", multiple=True, metavar="TEXT", help=f"A change to look beyond; repeatable: {_CHANGES}."
 )

@@ -124,7 +124,8 @@ def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> Capacit
 
 
 def shape(snapshot: Snapshot, text: str) -> Fit:
-    """How many more pods of a typed shape (``gpu=2,cpu=8,memory=64Gi``) fit, where, and what stops the next one.
+    """How many more pods of a typed shape (``gpu=2,cpu=8,memory=64Gi``) or of a workload (its key) fit, where, what stops
+    the next one, and how many more by preempting whom.
 
     Raises
     ------
@@ -132,7 +133,8 @@ def shape(snapshot: Snapshot, text: str) -> Fit:
         When the text isn't a shape.
     """
     cluster = prepared_question.compiled(snapshot)
-    return fit(cluster, parse_shape(text, cluster))
+    own = next((one for one in workload_shapes(cluster) if one.name.lower() == text.strip().lower()), None)
+    return fit(cluster, own or parse_shape(text, cluster))
 
 
 def what_if(

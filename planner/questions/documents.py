@@ -147,6 +147,7 @@ def fit_rows(fits: Sequence[Fit]) -> list[dict[str, Any]]:
             **{f"asks {name}": one.requests.get(name) for name in sorted({n for f in fits for n in f.requests})},
             "fits": one.count,
             "at_least": one.is_at_least,
+            "by_preempting": one.by_preempting,
             "quota_lets_in": one.quota_limit,
             "stops": "; ".join(f"{number} nodes {reason}" for number, reason in one.obstacles),
             "where": "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),

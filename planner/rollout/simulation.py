@@ -380,7 +380,8 @@ class Simulation:
         if pod.is_bound:
             self._events.append(Event(pod.shape, is_removal=True))
             self.state.remove(pod.shape, pod.node, is_terminating=True)
-            self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
+            if pod.devices or pod.shape.uses_devices:
+                self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
             self._on_node.get(pod.node, {}).pop(pod.number, None)
 
     def _enqueue(self, pod: LivePod) -> None:

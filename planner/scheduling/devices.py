@@ -508,10 +508,9 @@ class Devices:
         self.error = ""
         self._held: dict[ClaimKey, tuple[tuple[int, ...], BoolArray | None]] = {}  # named claims: devices, nodes
         self._users: dict[ClaimKey, set[str]] = {}  # uids of the pods a named claim is reserved for
-        alive = {p.uid for p in cluster.snapshot.pods if not p.is_terminal}
-        for claim in cluster.snapshot.resource_claims:
-            if not claim.is_allocated or claim.owner is not None:
-                continue
+        common = [c for c in cluster.snapshot.resource_claims if c.is_allocated and c.owner is None]
+        alive = {p.uid for p in cluster.snapshot.pods if not p.is_terminal} if common else set()
+        for claim in common:
             key = (claim.namespace, claim.name)
             nodes = None
             if claim.node_selector is not None:
