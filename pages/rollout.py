@@ -2,8 +2,8 @@ import streamlit as st
 
 from planner.figures import strategy_grid, wait_for
 from planner.questions import overview as overview_question
-from planner.questions import reach as plan_reach
 from planner.questions import rollout as rollout_question
+from planner.questions import usable_devices as usable_question
 from planner.ui import cache, capacity_inputs, charts, downloads, errors, rollout_inputs, rollout_view, session, spares
 
 st.title("Rollout")
@@ -24,8 +24,8 @@ with answer:
 with picture:
     rollout = rollout_view.choose_workload(result)
     st.subheader("What happens")
-    reaches = cache.answer(plan_reach.reach, snapshot, scenario)
-    rollout_view.timeline(result, rollout, next(one for one in reaches if one.workload == rollout.workload))
+    usable = cache.answer(usable_question.usable_devices, snapshot, scenario)
+    rollout_view.timeline(result, rollout, next(one for one in usable if one.workload == rollout.workload))
     if rollout.wait_for:
         st.subheader("Who waits for whom")
         charts.show(wait_for.figure(rollout.wait_for), key="wait_for", alt=wait_for.alt(rollout.wait_for))

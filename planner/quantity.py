@@ -94,18 +94,3 @@ def format_amount(amount: int, resource: str) -> str:
             if amount and amount % factor == 0:
                 return f"{amount // factor}{suffix}"
     return str(amount)
-
-
-def format_roughly(amount: int, resource: str) -> str:
-    """An amount for a sentence: as `format_amount` where that is short, else rounded (``"9.6Gi"``, ``"3.7"`` cpu)."""
-    exact = format_amount(amount, resource)
-    if len(exact) <= 5:
-        return exact
-    if resource == "cpu" or resource.endswith(".cpu"):
-        return f"{amount / 1000:.1f}" if amount < 1_000_000 else f"{amount / 1000:,.0f}"
-    if not ("memory" in resource or "storage" in resource or "hugepages" in resource):
-        return f"{amount:,}"
-    for suffix, factor in (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
-        if amount >= factor:
-            return f"{amount / factor:.1f}{suffix}"
-    return exact

@@ -71,7 +71,7 @@ def as_markdown(rows: Rows, *, unknown: str = UNKNOWN) -> str:
 
 def _is_amounts(rows: Rows, name: str) -> bool:
     cells = [row.get(name) for row in rows]
-    texts = [_shown(cell, "") for cell in cells if cell is not None and cell != ""]
+    texts = [text for cell in cells if (text := _shown(cell, ""))]
     return bool(texts) and all(map(_AMOUNT.match, texts))
 
 

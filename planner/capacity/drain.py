@@ -24,6 +24,7 @@ from planner.rollout.simulation import Controller, Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import TAINT_UNSCHEDULABLE
+from planner.words import Text, count, plural
 
 _MOST_TICKS = 20_000  # beyond any drain: a pod a tick of the largest cluster Kubernetes supports
 
@@ -72,13 +73,13 @@ class HeldBack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Homeless:
+class Unplaced:
     """Pods that wait at the end, by workload and kube-scheduler's words; `before` of them waited already."""
 
     workload: str
     count: int
     before: int
-    message: str
+    message: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +88,11 @@ class DrainResult:
 
     nodes: tuple[str, ...]
     drained: bool
-    sentence: str
+    sentence: Text
     evicted: int
     ticks: int
     held_back: tuple[HeldBack, ...]
-    homeless: tuple[Homeless, ...]
+    unplaced: tuple[Unplaced, ...]
     moved_to: tuple[tuple[str, int], ...]  # (pool, pods that were made anew and are placed there)
     findings: tuple[Finding, ...]
 
@@ -286,27 +287,27 @@ def described(cluster: Cluster, names: Sequence[str], run: DrainRun) -> DrainRes
         )
         for pod, budget, why in run.left
     )
-    homeless = _homeless(run, keys, by_owner)
+    unplaced = _unplaced(run, keys, by_owner)
     placed = Counter(node_pool(cluster.nodes[p.node]) for p in run.made if p.is_bound and not p.is_gone)
     result = DrainResult(
         nodes=tuple(names),
         drained=not run.left,
-        sentence="",
+        sentence=Text(),
         evicted=run.evicted,
         ticks=run.ticks,
         held_back=held,
-        homeless=homeless,
+        unplaced=unplaced,
         moved_to=tuple(sorted(placed.items(), key=lambda item: (-item[1], item[0]))),
         findings=_findings(run),
     )
-    return replace(result, sentence=_sentence(result))
+    return replace(result, sentence=Text(_sentence(result)))
 
 
 def _keys_by_owner(snapshot: Snapshot, keys: dict[str, str]) -> dict[str, str]:
     return {pod.owner.key(pod.namespace): keys[pod.uid] for pod in snapshot.pods if pod.owner}
 
 
-def _homeless(run: DrainRun, keys: dict[str, str], by_owner: dict[str, str]) -> tuple[Homeless, ...]:
+def _unplaced(run: DrainRun, keys: dict[str, str], by_owner: dict[str, str]) -> tuple[Unplaced, ...]:
     groups: Counter[tuple[str, str]] = Counter()
     before: Counter[tuple[str, str]] = Counter()
     for pod in run.simulation.queue:
@@ -314,7 +315,7 @@ def _homeless(run: DrainRun, keys: dict[str, str], by_owner: dict[str, str]) -> 
         groups[group] += 1
         before[group] += pod.number < 0
     return tuple(
-        Homeless(workload=workload, count=count, before=before[workload, message], message=message)
+        Unplaced(workload=workload, count=count, before=before[workload, message], message=Text(message))
         for (workload, message), count in groups.most_common()
     )
 
@@ -349,16 +350,15 @@ def _findings(run: DrainRun) -> tuple[Finding, ...]:
 
 def _sentence(result: DrainResult) -> str:
     """``drained: 3 pods evicted; 2 of them find no node``."""
-    what = result.nodes[0] if len(result.nodes) == 1 else f"{len(result.nodes):,} nodes"
-    fewer = sum(one.count - one.before for one in result.homeless)
-    moved = f"{result.evicted:,} {'pod' if result.evicted == 1 else 'pods'} evicted"
+    what = result.nodes[0] if len(result.nodes) == 1 else count(len(result.nodes), "node")
+    fewer = sum(one.count - one.before for one in result.unplaced)
+    moved = f"{count(result.evicted, 'pod')} evicted"
     where = (
         f"; {fewer:,} of the new ones find no node" if fewer else "; all find another node" if result.evicted else ""
     )
     if result.drained:
         return f"{what} can be drained: {moved}{where}"
     budgets = sorted({one.budget for one in result.held_back if one.budget})
-    by = f" by the disruption budget{'s' if len(budgets) > 1 else ''} {', '.join(budgets)}" if budgets else ""
-    number = len(result.held_back)
-    held = f"{number:,} {'pod is' if number == 1 else 'pods are'} held back{by}"
+    by = f" by the {plural(len(budgets), 'disruption budget')} {', '.join(budgets)}" if budgets else ""
+    held = f"{count(len(result.held_back), 'pod is', 'pods are')} held back{by}"
     return f"{what} can't be drained: {held}; {moved}{where}"

@@ -2,8 +2,7 @@
 
 Two measures. *Stranded*: free GPUs left on a node when it takes as many pods of one observed kind as it can, whichever
 kind uses most. *Fragmented*: the expected free GPUs that a pod drawn from the mix can't use, F(M) of Weng et al.,
-"Beware of Fragmentation" (USENIX ATC 2023), section 3.1: on a node, all that is free for a kind that can't run there,
-for one that can only the GPUs with too little left for its share.
+"Beware of Fragmentation" (USENIX ATC 2023), section 3.1: on a node, all that is free for a kind that can't run there.
 """
 
 from __future__ import annotations
@@ -26,54 +25,11 @@ from planner.kubernetes.selectors import tolerates_taints
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.shape import Static
 from planner.vocabulary import CPU, MEMORY
+from planner.words import Text
 
 Floats = NDArray[np.float64]
 
 
-# ── the paper's definition ───────────────────────────────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TaskClasses:
-    """A mix of tasks, struct of arrays over classes.
-
-    Attributes
-    ----------
-    millicores, size_bytes, gpus : int64[class]
-    gpu_milli : int64[class], thousandths of each GPU it asks for; 1000 for whole ones
-    popularity : float64[class], summing to 1
-    """
-
-    millicores: IntArray
-    size_bytes: IntArray
-    gpus: IntArray
-    gpu_milli: IntArray
-    popularity: Floats
-
-
-def fragmentation(millicores: IntArray, size_bytes: IntArray, gpu_milli: IntArray, classes: TaskClasses) -> Floats:
-    """Expected GPU thousandths that a task of the mix can't use, F_n(M): float64[node].
-
-    Parameters
-    ----------
-    millicores, size_bytes : int64[node]
-        What is left of the node.
-    gpu_milli : int64[node, slot]
-        Thousandths left of each of its GPUs; 0 in slots it doesn't have.
-
-    A task that asks for no GPU can use none: all that is free is fragmented for it (the paper's last case).
-    """
-    free = gpu_milli.sum(axis=1).astype(np.float64)
-    expected = np.zeros(len(free))
-    for m in range(len(classes.popularity)):
-        gpus, share = int(classes.gpus[m]), int(classes.gpu_milli[m])
-        enough = (gpu_milli >= share) & (gpu_milli > 0)
-        runs = (millicores >= classes.millicores[m]) & (size_bytes >= classes.size_bytes[m])
-        runs &= enough.sum(axis=1) >= max(1, gpus)
-        usable = np.where(enough, gpu_milli, 0).sum(axis=1) if gpus else np.zeros(len(free), dtype=np.int64)
-        expected += classes.popularity[m] * (free - np.where(runs, usable, 0))
-    return expected
-
-
-# ── a cluster ────────────────────────────────────────────────────────────────────────────────────────────────────────
 class StrandedReason(StrEnum):
     """Why free GPUs of a node serve no pod of the mix."""
 
@@ -97,7 +53,7 @@ class Stranded:
     free: int
     stranded: int
     reason: StrandedReason
-    sentence: str
+    sentence: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +83,6 @@ class SizeFragments:
             nodes[one.reason] += 1
         return tuple((reason, number, nodes[reason]) for reason, number in found.most_common())
 
-    @property
-    def largest_hole(self) -> int:
-        """Most free GPUs on one node that strands any."""
-        return max((one.free for one in self.nodes), default=0)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolFragments:
@@ -157,7 +108,7 @@ class Fragments:
     free: int
     stranded: int
     fragmented: float
-    sentence: str
+    sentence: Text
     sizes: tuple[SizeFragments, ...]  # any size first, then each that the mix asks for
     pools: tuple[PoolFragments, ...]
     mix: tuple[tuple[str, int], ...]
@@ -198,7 +149,7 @@ def fragments(cluster: Cluster) -> Fragments:
         free=int(free.sum()),
         stranded=any_size.stranded,
         fragmented=float(expected.sum()),
-        sentence=_sentence(int(free.sum()), float(expected.sum()), sizes),
+        sentence=Text(_sentence(int(free.sum()), float(expected.sum()), sizes)),
         sizes=tuple(sizes),
         pools=_by_pool(cluster, free, _left(free, kinds), expected),
         mix=tuple((shape_name(kind.requests), kind.weight) for kind in sorted(kinds, key=lambda k: -k.weight)),
@@ -229,12 +180,12 @@ def _kinds(cluster: Cluster, resource: str) -> list[_Kind]:
     """Pods that ask for the resource, bound or waiting, grouped by what decides where they can go."""
     asking = asking_pods(cluster, resource)
     rooms: dict[int, _Kind] = {}
-    for (shape, number), (mark, room, static) in zip(
+    for (shape, number), (likeness, room, static) in zip(
         asking, room_by_node(cluster, [s for s, _ in asking]), strict=True
     ):
-        known = rooms.get(mark)
+        known = rooms.get(likeness)
         asked = pod_requests(shape.spec)
-        rooms[mark] = _Kind(
+        rooms[likeness] = _Kind(
             spec=shape.spec,
             requests=asked,
             gpus=asked[resource],
@@ -255,7 +206,7 @@ def _stranded(cluster: Cluster, n: int, free: int, stranded: int, kinds: Sequenc
         free=free,
         stranded=stranded,
         reason=reason,
-        sentence=words,
+        sentence=Text(words),
     )
 
 

@@ -20,6 +20,7 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape, Static
+from planner.words import Text, count
 
 # From the first pod that finds no node to a node that takes it. With GPUs 4 to 6 minutes were told (VM and driver;
 # kubernetes/autoscaler#3464, 2020), without 2 to 3 (GKE; kubernetes/test-infra#18607, 2020). Both can be set.
@@ -60,8 +61,7 @@ class Growth:
     def sentence(self) -> str:
         """``completes if pool gpu-t4 grows by 1 node (5 → 6, max 8)``."""
         now = self.pool.node_count
-        noun = "node" if self.nodes == 1 else "nodes"
-        return f"completes if pool {self.pool.name} grows by {self.nodes} {noun} ({now} → {now + self.nodes}, {self.limit})"
+        return f"completes if pool {self.pool.name} grows by {count(self.nodes, 'node')} ({now} → {now + self.nodes}, {self.limit})"
 
     @property
     def limit(self) -> str:
@@ -82,7 +82,7 @@ class GrowthAnswer:
     """The best growth there is, if any, and the sentence either way."""
 
     growth: Growth | None
-    sentence: str
+    sentence: Text
 
 
 def grow(
@@ -107,7 +107,7 @@ def grow(
         From a pod that waits to a new node that takes it; else the stated default for nodes with or without GPUs.
     """
     if waiting is None:
-        return GrowthAnswer(growth=None, sentence="")
+        return GrowthAnswer(growth=None, sentence=Text())
     needed = min(_MOST_NODES, max(1, len(stuck.waiting)))
     found: list[Growth] = []
     refused: list[str] = []
@@ -128,11 +128,11 @@ def grow(
         best = min(
             found, key=lambda g: (g.pool.source is LimitSource.UNKNOWN, g.nodes, g.pool.gpus_a_node, g.pool.name)
         )
-        return GrowthAnswer(growth=best, sentence=best.sentence)
+        return GrowthAnswer(growth=best, sentence=Text(best.sentence))
     empty = [pool.name for pool in pools if not pool.nodes and pool.room() != 0]
     if empty and not refused:
         refused.append(f"pool {empty[0]} has no node to tell what it would bring")
-    return GrowthAnswer(growth=None, sentence="; ".join(refused))
+    return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)))
 
 
 def _takes(cluster: Cluster, waiting: Shape, pool: NodePool) -> bool:
@@ -202,8 +202,7 @@ def zone_templates(cluster: Cluster, pool: NodePool, count: int) -> tuple[Node, 
 def _at_maximum(pool: NodePool, nodes: int) -> str:
     """``pool gpu-a100 would have to grow by 1 node (2 → 3), past its maximum of 2 (gcloud node-pools list)``."""
     now = pool.node_count
-    noun = "node" if nodes == 1 else "nodes"
-    wish = f"pool {pool.name} would have to grow by {nodes} {noun} ({now} → {now + nodes})"
+    wish = f"pool {pool.name} would have to grow by {count(nodes, 'node')} ({now} → {now + nodes})"
     if pool.is_autoscaled is False:
         return f"{wish}, but has a fixed size ({pool.source})"
     if pool.maximum is not None and now + nodes > pool.maximum:

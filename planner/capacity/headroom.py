@@ -28,19 +28,34 @@ from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape
 from planner.scheduling.state import State
 from planner.vocabulary import HOSTNAME, PODS, is_gpu_resource
+from planner.words import Text, count
 
 MOST_PLACED = 2_000  # pods placed one by one; beyond that the number is "at least"
 MOST_PREEMPTING = 200  # pods played that preempt others
 _UNLIMITED = np.iinfo(np.int64).max
-_ONE_NODE = {"lack": "lacks", "are": "is", "have": "has", "aren't": "isn't"}
-_NOT_MATCHING = {
-    Static.PASSES: "match",
-    Static.CORDONED: "are cordoned",
-    Static.TAINT: "have a taint it doesn't tolerate",
-    Static.NODE_AFFINITY: "are ruled out by its node selector or affinity",
-    Static.NOT_NAMED: "aren't named in its affinity",
-    Static.OTHER_NODE_NAME: "aren't the node it names",
+_NOT_MATCHING = {  # of several nodes, and of one
+    Static.PASSES: ("match", "matches"),
+    Static.CORDONED: ("are cordoned", "is cordoned"),
+    Static.TAINT: ("have a taint it doesn't tolerate", "has a taint it doesn't tolerate"),
+    Static.NODE_AFFINITY: (
+        "are ruled out by its node selector or affinity",
+        "is ruled out by its node selector or affinity",
+    ),
+    Static.NOT_NAMED: ("aren't named in its affinity", "isn't named in its affinity"),
+    Static.OTHER_NODE_NAME: ("aren't the node it names", "isn't the node it names"),
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """What stops the next pod on so many nodes; `resource` is what they are short of, "" where it is something else."""
+
+    nodes: int
+    reason: str  # "lack cpu", or of a single node "lacks cpu"
+    resource: str = ""
+
+    def __str__(self) -> str:
+        return f"{count(self.nodes, 'node')} {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +66,7 @@ class Fit:
     ----------
     is_at_least : counting was stopped at `MOST_PLACED`; more fit
     message : kube-scheduler's words for the next one
-    obstacles : (how many nodes, reason), the commonest first; of the nodes that match the shape where there are any
+    obstacles : the commonest first; of the nodes that match the shape where there are any
     by_place : (pool, zone, pods), most pods first
     by_node : (node, pods); only where it was asked for
     by_preempting : pods more that fit when those of lower priority make way, at most `MOST_PREEMPTING`
@@ -63,8 +78,8 @@ class Fit:
     requests: Amounts
     count: int
     is_at_least: bool
-    sentence: str
-    obstacles: tuple[tuple[int, str], ...]
+    sentence: Text
+    obstacles: tuple[Obstacle, ...]
     by_place: tuple[tuple[str, str, int], ...]
     message: str = ""
     by_node: tuple[tuple[str, int], ...] = ()
@@ -356,7 +371,7 @@ def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
     others = f" and {len(ranked) - 3} more" if len(ranked) > 3 else ""
     number = f"at least {more:,}" if more == MOST_PREEMPTING else f"{more:,}"
     sentence = f"{found.sentence}; {number} more by preempting pods of {whom}{others}"
-    return replace(found, by_preempting=more, victims=ranked, sentence=sentence)
+    return replace(found, by_preempting=more, victims=ranked, sentence=Text(sentence))
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -369,34 +384,37 @@ def _described(cluster: Cluster, name: str, shape: Shape, placed: _Placed) -> Fi
         requests=pod_requests(shape.spec),
         count=count,
         is_at_least=placed.is_at_least,
-        sentence=_sentence(count, placed.is_at_least, obstacles, by_place, shape.blocked),
+        sentence=Text(_sentence(count, placed.is_at_least, obstacles, by_place, shape.blocked)),
         obstacles=obstacles,
         by_place=by_place,
     )
 
 
-def _obstacles(shape: Shape, placed: _Placed) -> tuple[tuple[int, str], ...]:
+def _obstacles(shape: Shape, placed: _Placed) -> tuple[Obstacle, ...]:
     """What stands in the way of the next pod, over the nodes that match it; over all where none does."""
+    found: list[Obstacle] = []
+
+    def add(nodes: int, several: str, one: str = "", resource: str = "") -> None:
+        found.append(Obstacle(nodes=nodes, reason=(one or several) if nodes == 1 else several, resource=resource))
+
     matching = shape.static == Static.PASSES
-    found: Counter[str] = Counter()
     if not matching.any():
         for code, number in Counter(shape.static.tolist()).items():
-            found[_NOT_MATCHING[Static(code)]] += number
+            add(number, *_NOT_MATCHING[Static(code)])
     for resource, number in placed.short.items():
-        found["are at their pod limit" if resource == PODS else f"lack {resource}"] += number
+        if resource == PODS:
+            add(number, "are at their pod limit", "is at its pod limit", resource)
+        else:
+            add(number, f"lack {resource}", f"lacks {resource}", resource)
     for code, number in Counter(placed.codes[matching].tolist()).items():
         if code not in (Fails.NOTHING, Fails.RESOURCES) and code in REASONS:
-            found[REASONS[code].removeprefix("node(s) ")] += number
+            add(number, REASONS[code].removeprefix("node(s) "))
     alone = int(((placed.codes == Fails.NOTHING) & (placed.counts > 0)).sum())
     if shape.host_ports and alone:
-        found["have the host port taken then"] += alone
+        add(alone, "have the host port taken then", "has the host port taken then")
     elif shape.anti_affinity and alone and not placed.is_at_least:
-        found["may hold one such pod (anti-affinity)"] += alone
-
-    def order(item: tuple[str, int]) -> tuple[int, bool, str]:
-        return -item[1], not any(is_gpu_resource(word) for word in item[0].split()), item[0]
-
-    return tuple((number, reason) for reason, number in sorted(found.items(), key=order))
+        add(alone, "may hold one such pod (anti-affinity)")
+    return tuple(sorted(found, key=lambda one: (-one.nodes, not is_gpu_resource(one.resource), one.reason)))
 
 
 def _by_place(cluster: Cluster, counts: IntArray) -> tuple[tuple[str, str, int], ...]:
@@ -415,7 +433,7 @@ def _places(cluster: Cluster) -> tuple[NDArray[np.int64], list[tuple[str, str]]]
 def _sentence(
     count: int,
     is_at_least: bool,
-    obstacles: Sequence[tuple[int, str]],
+    obstacles: Sequence[Obstacle],
     by_place: Sequence[tuple[str, str, int]],
     blocked: str,
 ) -> str:
@@ -430,19 +448,10 @@ def _sentence(
     return f"{count:,} more fit{_where(by_place)}; then {why}"
 
 
-def _listed(obstacles: Sequence[tuple[int, str]]) -> str:
+def _listed(obstacles: Sequence[Obstacle]) -> str:
     """``6 nodes lack nvidia.com/gpu, 2 lack cpu``."""
-    if not obstacles:
-        return ""
-    (number, reason), *others = obstacles[:3]
-    first = f"1 node {_singular(reason)}" if number == 1 else f"{number:,} nodes {reason}"
-    return ", ".join([first, *(f"{n:,} {r}" for n, r in others)])
-
-
-def _singular(reason: str) -> str:
-    """``lack cpu`` → ``lacks cpu``, as one node does."""
-    verb, _, rest = reason.partition(" ")
-    return f"{_ONE_NODE.get(verb, verb)} {rest}"
+    first, others = obstacles[:1], obstacles[1:3]
+    return ", ".join([*map(str, first), *(f"{one.nodes:,} {one.reason}" for one in others)])
 
 
 def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
@@ -474,5 +483,5 @@ def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
         return found
     sentence = found.sentence
     if limit < found.count:
-        sentence += f"; the ResourceQuota {name} of {asked.namespace} lets in {limit:,}"
+        sentence = Text(f"{sentence}; the ResourceQuota {name} of {asked.namespace} lets in {limit:,}")
     return replace(found, quota_limit=limit, quota=name, sentence=sentence)

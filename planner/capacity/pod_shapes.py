@@ -19,9 +19,10 @@ from planner.kubernetes.records import (
     Toleration,
 )
 from planner.kubernetes.requests import pod_requests
-from planner.quantity import format_roughly, parse
+from planner.quantity import parse
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import CPU, GPU_RESOURCES, MEMORY, NODE_POOL_LABELS, NVIDIA_GPU, is_extended_resource
+from planner.words import roughly
 
 STANDARD_GPUS = (1, 2, 4, 8)
 # Used where no pod of the cluster asks for GPUs: the host's share of a GPU in the smallest common machines
@@ -175,7 +176,7 @@ def shape_name(requests: dict[str, int] | Amounts) -> str:
     words = []
     for name in order:
         noun = "GPU" if name in GPU_RESOURCES else name
-        words.append(f"{format_roughly(requests[name], name)} {noun}")
+        words.append(f"{roughly(requests[name], name)} {noun}")
     return ", ".join(words) or "a pod that asks for nothing"
 
 

@@ -30,6 +30,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import REVISION
+from planner.words import Text, count
 
 _MOST_TICKS = 20_000
 _MOST_BATCHES = 12  # of an upgrade, played; a pool of hundreds of nodes repeats itself
@@ -42,7 +43,7 @@ class Step:
 
     change: Change
     is_done: bool
-    sentence: str
+    sentence: Text
     drain: DrainResult | None = None
 
 
@@ -108,7 +109,7 @@ class _Case:
         return (self.change.target,)
 
     def step(self, sentence: str, *, is_done: bool = True, drain: DrainResult | None = None) -> Step:
-        return Step(change=self.change, is_done=is_done, sentence=sentence, drain=drain)
+        return Step(change=self.change, is_done=is_done, sentence=Text(sentence), drain=drain)
 
 
 # ── coming to rest ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -189,7 +190,7 @@ def _drain(case: _Case) -> tuple[Snapshot, Step]:
     names = case.nodes()
     run = play(case.cluster, names)
     result = described(case.cluster, names, run)
-    return run.simulation.snapshot_now(), case.step(result.sentence, is_done=result.drained, drain=result)
+    return run.simulation.snapshot_now(), case.step(str(result.sentence), is_done=result.drained, drain=result)
 
 
 def _delete(case: _Case) -> tuple[Snapshot, Step]:
@@ -214,7 +215,7 @@ def _waiting(snapshot: Snapshot) -> int:
 def _lost(case: _Case, names: Sequence[str], words: str) -> tuple[Snapshot, Step]:
     snapshot, gone = _without(case.cluster, names)
     before, after = _waiting(case.snapshot), _waiting(snapshot)
-    sentence = f"{words}: {gone:,} {'pod' if gone == 1 else 'pods'} had to go"
+    sentence = f"{words}: {count(gone, 'pod')} had to go"
     sentence += (
         f", {after - before:,} of their successors find no node" if after > before else ", all find another node"
     )
@@ -247,7 +248,7 @@ def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
 
 
 def _nodes_text(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{len(names):,} nodes"
+    return names[0] if len(names) == 1 else count(len(names), "node")
 
 
 # ── upgrades ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -304,7 +305,7 @@ def _upgraded(case: _Case, runs: Sequence[DrainRun], how: str, batches: int) -> 
     name = case.change.target.removeprefix("pool/")
     evicted = sum(run.evicted for run in runs)
     held = {(pod.namespace, pod.name): budget for run in runs for pod, budget, _ in run.left}
-    homeless = max(sum(1 for pod in run.simulation.queue if pod.number > 0) for run in runs)
+    unplaced = max(sum(1 for pod in run.simulation.queue if pod.number > 0) for run in runs)
     steps = f"{batches} steps" if batches != 1 else "1 step"
     sentence = f"pool {name} upgraded in {steps} ({how}): {evicted:,} pods evicted"
     if batches > len(runs):
@@ -312,9 +313,9 @@ def _upgraded(case: _Case, runs: Sequence[DrainRun], how: str, batches: int) -> 
     if held:
         budgets = ", ".join(sorted(set(held.values()) - {""}))
         sentence += f"; {len(held):,} held back by {budgets or 'something else'} (GKE deletes them after an hour)"
-    if homeless:
-        sentence += f"; at worst {homeless:,} evicted pods wait for a node"
-    return case.step(sentence, is_done=not held and not homeless)
+    if unplaced:
+        sentence += f"; at worst {unplaced:,} evicted pods wait for a node"
+    return case.step(sentence, is_done=not held and not unplaced)
 
 
 # ── taints ───────────────────────────────────────────────────────────────────────────────────────────────────────────

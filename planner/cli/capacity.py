@@ -11,12 +11,12 @@ from planner.capacity.changes import FORMS, parse_changes
 from planner.capacity.headroom import Fit
 from planner.cli.cluster import read_cluster
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
-from planner.quantity import format_roughly
 from planner.questions import capacity as plan_capacity
 from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
 from planner.questions.documents import capacity_document, fit_rows
 from planner.sources import gcloud, node_pools
 from planner.tables import Row, Rows, as_csv, as_text
+from planner.words import roughly
 
 _CHANGES = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
 
@@ -98,10 +98,10 @@ def _print(answer: CapacityAnswer, typed: list[Fit], texts: tuple[str, ...]) -> 
         [
             {
                 "resource": line.resource,
-                "allocatable": format_roughly(line.allocatable, line.resource),
-                "requested": format_roughly(line.requested, line.resource),
-                "free": format_roughly(line.free, line.resource),
-                "waited for": format_roughly(line.pending, line.resource),
+                "allocatable": roughly(line.allocatable, line.resource),
+                "requested": roughly(line.requested, line.resource),
+                "free": roughly(line.free, line.resource),
+                "waited for": roughly(line.pending, line.resource),
             }
             for line in answer.resources
         ]
@@ -140,7 +140,7 @@ def _print(answer: CapacityAnswer, typed: list[Fit], texts: tuple[str, ...]) -> 
 
 def _fit_row(one: Fit) -> Row:
     number = f"{one.count:,}" + ("+" if one.is_at_least else "")
-    stops = ", ".join(f"{n} {reason}" for n, reason in one.obstacles[:2])
+    stops = ", ".join(map(str, one.obstacles[:2]))
     if one.quota_limit is not None and one.quota_limit < one.count:
         stops += f"; quota {one.quota} lets in {one.quota_limit}"
     return {"shape": one.shape, "more": number, "then": stops}
@@ -152,7 +152,7 @@ def _print_changed(answer: WhatIfAnswer) -> None:
         click.echo(f"  {'✓' if step.is_done else '✗'} {step.sentence}")
         for held in step.drain.held_back[:10] if step.drain else ():
             click.echo(f"      {held.pod} on {held.node}: {held.why}")
-        for one in step.drain.homeless[:10] if step.drain else ():
+        for one in step.drain.unplaced[:10] if step.drain else ():
             click.echo(f"      {one.count} of {one.workload} wait ({one.before} did before): {one.message}")
     _table([{"": name, "today": before, "then": after} for name, before, after in _beside(answer)])
     for change in answer.verdicts:

@@ -284,7 +284,7 @@ def _what_if_document(snapshot: Snapshot, answer: MemoryWhatIf, lines: Rows) -> 
         "other_pods_that_move": answer.moved_pods,
         "risks_that_go": [one.code for one in answer.cured],
         "risks_that_come": [one.code for one in answer.caused],
-        "rollout": {"verdict": answer.rollout.verdict.value, "sentence": answer.rollout.sentence}
+        "rollout": {"verdict": answer.rollout.verdict.value, "sentence": str(answer.rollout.sentence)}
         if answer.rollout
         else None,
         "command": answer.command,

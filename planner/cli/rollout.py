@@ -25,8 +25,8 @@ from planner.questions.strategy_costs import StrategyCosts, StrategyPrice
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.sources import node_pools
 from planner.sources.prices import load_book
-from planner.spot.economics import usd
 from planner.tables import as_text
+from planner.words import duration, usd
 
 EXIT_STATUS = {Verdict.COMPLETES: 0, Verdict.STUCK: 2, Verdict.NEEDS_GROWTH: 3, Verdict.UNKNOWN: 2}
 
@@ -174,19 +174,19 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
         if part.exceeds_deadline:
             click.echo(
                 f"{part.workload}: longer without progress than progressDeadlineSeconds "
-                f"({part.progress_deadline_seconds} s), so kubectl rollout status will report a failure"
+                f"({duration(part.progress_deadline_seconds or 0)}), so kubectl rollout status will report a failure"
             )
     first = result.workloads[0]
     click.echo(
-        f"at most {first.peak_pods} pods; start-up {first.startup_seconds:.0f} s ({first.startup_source}), "
-        f"termination {first.termination_seconds:.0f} s; times are estimates"
+        f"at most {first.peak_pods} pods; start-up {duration(first.startup_seconds)} ({first.startup_source}), "
+        f"termination {duration(first.termination_seconds)}; times are estimates"
     )
-    if result.luck:
-        click.echo(f"placement: {result.luck.sentence}")
+    if result.ties:
+        click.echo(f"placement: {result.ties.sentence}")
     if result.preempted:
         click.echo(f"preempted on the way: {', '.join(result.preempted)}")
     for remedy in result.remedies:
-        click.echo(f"\nway out: {remedy.title}\n  {remedy.sentence}; about {remedy.seconds:.0f} s")
+        click.echo(f"\nway out: {remedy.title}\n  {remedy.sentence}; about {duration(remedy.seconds)}")
         if remedy.command:
             click.echo(f"  {remedy.command}")
     for finding in result.findings:
@@ -209,7 +209,7 @@ def _print_costs(costs: StrategyCosts) -> None:
     terms = costs.terms
     click.echo(
         f"\nUSD a month: spare nodes kept on demand, kept on spot, or added for each of {terms.rollouts_per_month:g} "
-        f"rollouts ({terms.node_start_seconds:g} s before, {terms.scale_down_seconds:g} s after it). What is stuck today "
+        f"rollouts ({duration(terms.node_start_seconds)} before, {duration(terms.scale_down_seconds)} after it). What is stuck today "
         "is shown as it would be with them."
     )
     if costs.as_of:
@@ -233,5 +233,5 @@ def _cost_row(one: StrategyPrice) -> dict[str, object]:
         "on demand": money(cost.kept_on_demand_usd),
         "on spot": money(cost.kept_on_spot_usd),
         "added": money(cost.added_usd),
-        "minutes": f"{one.seconds / 60:.1f}",
+        "takes": duration(one.seconds),
     }

@@ -20,10 +20,10 @@ from planner.questions.savings import AssumptionRow, SavingsAnswer
 from planner.sources.prices import load_book
 from planner.spot.assumptions import SETTINGS, Capacity, Fallback, Life, Work
 from planner.spot.checks import CHECK_NAME, Status
-from planner.spot.economics import duration, nodes_text, usd
 from planner.spot.interruption import parse_lives
 from planner.spot.suitability import Suitability, pods_by_workload
 from planner.tables import as_csv, as_text
+from planner.words import count, duration, usd
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _LIST_RUNS = 1000  # simulated months a workload when all are listed
@@ -173,15 +173,15 @@ def _print(answer: SavingsAnswer, fitness: Suitability, assumptions: tuple[Assum
     click.echo("")
     click.echo(saved.break_even.sentence)
     click.echo(answer.mix.sentence)
-    needed = nodes_text(next(int(row.value or 0) for row in assumptions if row.name == "needed_nodes"))
+    needed = count(next(int(row.value or 0) for row in assumptions if row.name == "needed_nodes"), "node")
     click.echo(
         f"Interruptions a month: {saved.interruptions.p50:,.0f}. Fewer than {needed} ready: "
-        f"{duration(saved.shortfall_hours)} a month."
+        f"{duration(saved.shortfall_hours * 3_600)} a month."
     )
     if saved.jobs:
         click.echo(f"Jobs late: {saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}; failed: {saved.failed_jobs.p50:,.0f}.")
     if saved.best_checkpoint_minutes is not None:
-        click.echo(f"Best time between checkpoints: {saved.best_checkpoint_minutes:.0f} min (Daly).")
+        click.echo(f"Best time between checkpoints: {duration(saved.best_checkpoint_minutes * 60)} (Daly).")
     for note in saved.notes:
         click.echo(note)
     click.echo("")

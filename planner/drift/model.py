@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from planner.errors import InputError
 from planner.memory.suggestion import Suggestion
+from planner.words import Text
 
 APP_NAME = "app.kubernetes.io/name"
 APP_COMPONENT = "app.kubernetes.io/component"
@@ -124,7 +125,7 @@ class Explanation:
 
     environment: str
     workload: str
-    sentence: str
+    sentence: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +148,7 @@ class ServiceDrift:
     explanations: tuple[Explanation, ...]
     suggestions: tuple[EnvironmentSuggestion, ...]
     restarts: tuple[int, ...]  # in the same order as environments
-    sentence: str
+    sentence: Text
 
     @property
     def differences(self) -> tuple[Row, ...]:
@@ -163,4 +164,4 @@ class DriftReport:
     environments: tuple[str, ...]
     unmatched: int  # workloads that live in one environment only
     ambiguous: tuple[str, ...]  # sentences about workloads the rule could not tell apart
-    sentence: str
+    sentence: Text

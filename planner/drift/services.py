@@ -34,7 +34,7 @@ from planner.memory.suggestion import Suggestion, suggest
 from planner.quantity import format_amount
 from planner.restarts.model import Cause
 from planner.vocabulary import CPU, MEMORY
-from planner.words import count, listing, ratio, short_name, written
+from planner.words import Text, count, listing, ratio, short_name, written
 
 MOST_SERVICES = 500
 
@@ -83,7 +83,7 @@ def drift(
         environments=tuple(sorted(environments)),
         unmatched=alone,
         ambiguous=tuple(ambiguous),
-        sentence=_report_sentence(services, alone),
+        sentence=Text(_report_sentence(services, alone)),
     )
 
 
@@ -107,7 +107,7 @@ def _service(name: str, members: list[Member], rule: Rule) -> ServiceDrift:
         explanations=explanations,
         suggestions=suggestions,
         restarts=restart_counts,
-        sentence=explanations[0].sentence if explanations else _plain_sentence(name, members, rows),
+        sentence=Text(explanations[0].sentence if explanations else _plain_sentence(name, members, rows)),
     )
 
 
@@ -159,7 +159,9 @@ def _explanation(member: Member, reference: Member) -> Explanation | None:
     return Explanation(
         environment=member.environment,
         workload=loop.workload,
-        sentence=f"{member.environment} has {' and '.join(parts)}, and {restarted} of {short_name(loop.workload)}; {quiet}.",
+        sentence=Text(
+            f"{member.environment} has {' and '.join(parts)}, and {restarted} of {short_name(loop.workload)}; {quiet}."
+        ),
     )
 
 
@@ -265,7 +267,7 @@ def findings_of(report: DriftReport) -> tuple[Finding, ...]:
             severity=Severity.WARNING,
             code="environments-differ",
             object=found.workload,
-            what=found.sentence.removesuffix("."),
+            what=str(found.sentence).removesuffix("."),
             mend="; ".join(
                 f"{one.suggestion.container}: {one.suggestion.text}"
                 for one in service.suggestions

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from planner.figures import palette
-from planner.figures.labels import plain
+from planner.figures import bars, palette
 from planner.questions.capacity import PoolLine
 
 MOST_POOLS = 40
@@ -30,49 +29,22 @@ def shown(lines: Sequence[PoolLine], resource: str) -> list[PoolLine]:
 def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: str = "GPUs") -> go.Figure:
     """One bar a pool, amounts divided by `divisor` and called `unit`."""
     pools = shown(lines, resource)
-    drawn = go.Figure()
-    for place, name, colour, pattern in (
-        (0, "requested", palette.BLUE, ""),
-        (1, "free", palette.GREY, ""),
-        (2, "room to grow", palette.GREEN, "/"),
-    ):
-        values = [parts(line, resource)[place] / divisor for line in pools]
-        if place == 2 and not any(values):
-            continue
-        drawn.add_trace(
-            go.Bar(
-                y=[plain(line.pool.name) for line in pools],
-                x=values,
-                name=name,
-                orientation="h",
-                marker={
-                    "color": colour,
-                    "pattern": {
-                        "shape": pattern,
-                        "fillmode": "overlay",
-                        "fgcolor": palette.INK,
-                        "fgopacity": 0.45,
-                        "solidity": 0.2,
-                    },
-                },
-                text=[f"{value:,.0f} {name}" if value and not pattern else "" for value in values],
-                textposition="inside",
-                textangle=0,
-                insidetextanchor="middle",
-                textfont={"color": "#FFFFFF" if colour == palette.BLUE else palette.INK},
-                hovertemplate=f"%{{y}}: %{{x:,.0f}} {unit} {name}<extra></extra>",
-            )
+    held, free, growth = ([parts(line, resource)[place] / divisor for line in pools] for place in range(3))
+
+    def part(name: str, colour: str, values: Sequence[float]) -> bars.Part:
+        texts = [f"{value:,.0f} {name}" if value else "" for value in values]
+        return bars.Part(name=name, colour=colour, lengths=values, texts=texts)
+
+    drawn_parts = [part("requested", palette.BLUE, held), part("free", palette.GREY, free)]
+    if any(growth):
+        none = [""] * len(pools)
+        drawn_parts.append(
+            bars.Part(name="room to grow", colour=palette.GREEN, lengths=growth, texts=none, is_hatched=True)
         )
-    drawn.update_yaxes(autorange="reversed", type="category")
+    names = [line.pool.name for line in pools]
+    drawn = bars.figure(names, drawn_parts, axis=unit, hover=f"%{{x:,.0f}} {unit}", row_px=36)
     largest = max((sum(parts(line, resource)) for line in pools), default=0) / divisor
-    drawn.update_xaxes(title_text=unit, tickformat=",d", dtick=1 if largest < 10 else None)
-    drawn.update_layout(
-        barmode="stack",
-        height=100 + 34 * max(1, len(pools)),
-        margin={"t": 8, "r": 8, "b": 8, "l": 8},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
-        uniformtext={"mode": "hide", "minsize": 10},
-    )
+    drawn.update_xaxes(dtick=1 if largest < 10 else None)
     return drawn
 
 

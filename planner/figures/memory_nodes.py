@@ -31,7 +31,7 @@ def figure(cluster: ClusterMemory) -> go.Figure:
                 "color": palette.BLUE,
                 "pattern": {"shape": ["/" if node.unknown_pods else "" for node in nodes], "fgcolor": palette.GREY},
             },
-            customdata=[[plain(node.sentence)] for node in nodes],
+            customdata=[[plain(str(node.sentence))] for node in nodes],
             hovertemplate="%{y}: %{customdata[0]}<extra></extra>",
         )
     )

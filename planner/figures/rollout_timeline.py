@@ -9,6 +9,7 @@ from planner.figures import palette
 from planner.figures.labels import plain
 from planner.rollout.answers import PodState, TimelineRow, WorkloadRollout
 from planner.vocabulary import is_gpu_resource
+from planner.words import duration
 
 _TAIL = 0.06  # how far the first and the last state are drawn beyond their moments, as a share of the whole
 
@@ -125,6 +126,6 @@ def alt(rollout: WorkloadRollout) -> str:
     last = rollout.timeline[-1].counts
     states = ", ".join(f"{last[s.value]} {palette.POD_STATE_NAME[s]}" for s in PodState if last.get(s.value))
     return (
-        f"Pods of {rollout.workload} over about {rollout.seconds:.0f} seconds: at the end {states or 'none'}; "
+        f"Pods of {rollout.workload} over about {duration(rollout.seconds)}: at the end {states or 'none'}; "
         f"never fewer than {rollout.lowest_ready} Ready, never more than {rollout.peak_pods} pods."
     )

@@ -7,7 +7,8 @@ from itertools import pairwise
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.spot.economics import Savings, usd
+from planner.spot.economics import Savings
+from planner.words import usd
 
 
 def figure(savings: Savings) -> go.Figure:

@@ -64,4 +64,4 @@ def _at(curve: Sequence[tuple[float, float]], rate: float) -> float:
 
 def alt(break_even: BreakEven) -> str:
     """The takeaway."""
-    return break_even.sentence
+    return str(break_even.sentence)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.spot.economics import duration, usd
 from planner.spot.mix import Mix, MixPoint
+from planner.words import duration, usd
 
 _NAMED_BELOW = 9  # points up to which each has its words beside it
 _HOURS_ABOVE = 3.0  # shortfall from which minutes are no unit any more
@@ -67,10 +67,10 @@ def words(point: MixPoint) -> str:
     """One mix in words."""
     return (
         f"{point.spot_nodes} spot, {point.base_nodes} on demand: {usd(point.net_usd.mean)} a month, "
-        f"{duration(point.shortfall_hours)} with too few ready nodes"
+        f"{duration(point.shortfall_hours * 3_600)} with too few ready nodes"
     )
 
 
 def alt(mix: Mix) -> str:
     """The takeaway."""
-    return mix.sentence
+    return str(mix.sentence)

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.questions.strategy_costs import StrategyCosts, StrategyPrice
 from planner.rollout.answers import GridCell, StrategyGrid, Verdict
-from planner.spot.economics import usd
+from planner.words import count, duration, usd
 
 _CODES = (Verdict.COMPLETES, Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN)
 _WORDS_BELOW = 14  # columns up to which a cell has room for its number beside the glyph
@@ -104,7 +104,7 @@ def words(cell: GridCell, price: StrategyPrice | None = None) -> str:
     said = (
         f"maxSurge {cell.max_surge}, maxUnavailable {cell.max_unavailable}: {cell.verdict.value.replace('_', ' ')}<br>"
         f"peak {cell.peak_gpus} GPUs in {cell.peak_pods} pods, lowest Ready {cell.lowest_ready}, "
-        f"about {cell.seconds:.0f} s"
+        f"about {duration(cell.seconds)}"
     )
     return f"{said}<br>{_price(price)}" if price and price.cost else said
 
@@ -115,7 +115,7 @@ def _price(price: StrategyPrice) -> str:
     assert cost is not None
     if not cost.billed_gpus:
         return "no spare GPU"
-    spare = f"with {cost.billed_gpus} spare GPU{'' if cost.billed_gpus == 1 else 's'}"
+    spare = f"with {count(cost.billed_gpus, 'spare GPU')}"
     if cost.kept_on_demand_usd is None or cost.added_usd is None:
         return f"{spare}: no price"
     spot = "no price" if cost.kept_on_spot_usd is None else usd(cost.kept_on_spot_usd)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from planner.inventory.records.pods import effective_container_requests
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
@@ -16,6 +16,7 @@ from planner.kubernetes.owners import workload_key
 from planner.kubernetes.records import Finding, Node, Pod, PodSpec, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.vocabulary import PODS, is_extended_resource
+from planner.words import duration, plural
 
 T = TypeVar("T")
 AGED_SECONDS = 3600.0
@@ -39,13 +40,13 @@ def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
         what = "nothing in the input says when it was taken"
         return (Finding(severity=Severity.WARNING, code="snapshot-age-unknown", object="", what=what, mend=again),)
     if age < -CLOCKS_MAY_DIFFER_SECONDS:
-        what = f"the snapshot is {_duration(-age)} ahead of this machine's clock"
+        what = f"the snapshot is {duration(-age)} ahead of this machine's clock"
         mend = "Set the clock of this machine, or of the cluster's nodes"
         return (Finding(severity=Severity.WARNING, code="snapshot-from-the-future", object="", what=what, mend=mend),)
     if age < AGED_SECONDS:
         return ()
     severity = Severity.WARNING if age >= STALE_SECONDS else Severity.INFO
-    what = f"the snapshot is {_duration(age)} old: the cluster may look different now"
+    what = f"the snapshot is {duration(age)} old: the cluster may look different now"
     return (Finding(severity=severity, code="snapshot-stale", object="", what=what, mend=again),)
 
 
@@ -101,7 +102,9 @@ def unlabelled_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     """GPU nodes that don't say which GPU they have: workloads can't choose, and prices can't be found."""
     nodes = [node for node in snapshot.nodes if gpu_count(node) and not gpu_model(node)]
     for pool, some in _by(nodes, node_pool).items():
-        what = f"{_nodes(some)} {'has' if len(some) == 1 else 'have'} GPUs but no accelerator label: the GPU model is unknown"
+        what = (
+            f"{_nodes(some)} {plural(len(some), 'has', 'have')} GPUs but no accelerator label: the GPU model is unknown"
+        )
         mend = "Label the pool's nodes, such as cloud.google.com/gke-accelerator or nvidia.com/gpu.product"
         yield _about_nodes(some, pool, "gpu-node-without-label", what, mend)
 
@@ -117,7 +120,7 @@ def idle_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     ):
         for pool, some in _by(nodes, node_pool).items():
             count = sum(map(gpu_count, some))
-            what = f"{_nodes(some)} {_are(some)} {state}: no new pod gets the {count} GPUs there"
+            what = f"{_nodes(some)} {plural(len(some), 'is', 'are')} {state}: no new pod gets the {count} GPUs there"
             yield _about_nodes(some, pool, code, what, mend)
 
 
@@ -144,7 +147,7 @@ def pods_on_unknown_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     nodes = {node.name for node in snapshot.nodes}
     lost = [pod for pod in snapshot.pods if pod.node_name and pod.node_name not in nodes and not pod.is_terminal]
     for name, pods in _by(lost, lambda pod: pod.node_name).items():
-        what = f"{_pods(pods)} {_are(pods)} bound to this node, which isn't in the input: what they hold is counted nowhere"
+        what = f"{_pods(pods)} {plural(len(pods), 'is', 'are')} bound to this node, which isn't in the input: what they hold is counted nowhere"
         mend = "List nodes and pods at the same moment; if the node is gone, delete its pods"
         yield Finding(
             severity=Severity.WARNING, code="pod-on-unknown-node", object=f"Node/{name}", what=what, mend=mend
@@ -162,7 +165,7 @@ def pods_stuck_terminating(snapshot: Snapshot) -> Iterator[Finding]:
         and snapshot.taken_at - pod.deleted_at > STUCK_TERMINATING_SECONDS
     ]
     for name, pods in _by(stuck, lambda pod: pod.node_name).items():
-        what = f"{_pods(pods)} on this node should be gone by now, and {'holds' if len(pods) == 1 else 'hold'} what they asked for"
+        what = f"{_pods(pods)} on this node should be gone by now, and {plural(len(pods), 'holds', 'hold')} what they asked for"
         mend = "Look at the node (kubelet down, finalizers); a deleted node's pods go with kubectl delete --force"
         code = "pod-stuck-terminating"
         yield Finding(severity=Severity.WARNING, code=code, object=f"Node/{name}", what=what, mend=mend)
@@ -440,10 +443,6 @@ def _pods(pods: list[Pod]) -> str:
     return f"{len(pods):,} pods ({_some([f'{pod.namespace}/{pod.name}' for pod in pods])})"
 
 
-def _are(many: list[Any]) -> str:
-    return "is" if len(many) == 1 else "are"
-
-
 def _about_nodes(nodes: list[Node], pool: str, code: str, what: str, mend: str) -> Finding:
     name = f"Node/{nodes[0].name}" if len(nodes) == 1 else f"node pool {pool}" if pool else ""
     return Finding(severity=Severity.WARNING, code=code, object=name, what=what, mend=mend)
@@ -455,11 +454,3 @@ def _plural(kind: str) -> str:
     if name.endswith("metrics"):
         return name
     return f"{name}es" if name.endswith("s") else f"{name}s"
-
-
-def _duration(seconds: float) -> str:
-    for unit, length in (("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0)):
-        if seconds >= length:
-            count = int(seconds // length)
-            return f"{count} {unit}" + ("s" if count > 1 else "")
-    return "less than a minute"

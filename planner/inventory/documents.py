@@ -30,7 +30,6 @@ _SALVAGED_AT_ONCE = 1000  # items
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _UTF8_MARK = b"\xef\xbb\xbf"
-_SPACE = b" \t\r\n"
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 _BETWEEN = re.compile(rb"(?:\s+|---[^\n]*(?:\n|\Z)|\.\.\.\s*(?:\n|\Z))*")  # documents: blanks and YAML's separators
 _ITEMS = re.compile(r'"items"\s*:\s*\[')

@@ -29,7 +29,7 @@ from planner.memory.cgroup import ContainerCgroup, GroupCgroup, class_cgroups, c
 from planner.memory.eviction import EvictionLines, PodUsage, eviction_lines, eviction_order
 from planner.memory.kubelet import KubeletSettings, NodeMemory, node_memory
 from planner.memory.oom import badness, kill_order, share_per_mille
-from planner.words import count, measured_bytes
+from planner.words import Text, count, measured_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class NodeReport:
     first_killed: tuple[str, str] | None  # (pod's key, container)
     classes: Mapping[QosClass, GroupCgroup]
     pods: tuple[PodMemory, ...]
-    sentence: str
+    sentence: Text
 
     @property
     def is_held_by_limits(self) -> bool:
@@ -154,7 +154,7 @@ class ClassLine:
 class ClusterMemory:
     """All nodes, the nearest to eviction first, and the classes."""
 
-    sentence: str
+    sentence: Text
     nodes: tuple[NodeReport, ...]
     classes: tuple[ClassLine, ...]
     settings: KubeletSettings
@@ -193,7 +193,9 @@ def cluster_memory(
             ),
         )
     )
-    return ClusterMemory(sentence=_cluster_sentence(nodes), nodes=nodes, classes=_classes(nodes), settings=settings)
+    return ClusterMemory(
+        sentence=Text(_cluster_sentence(nodes)), nodes=nodes, classes=_classes(nodes), settings=settings
+    )
 
 
 def _uses(snapshot: Snapshot, stats: Sequence[NodeMemoryStats]) -> _Uses:
@@ -252,7 +254,7 @@ def _node_report(
         first_killed=next(((pod.key, one.name) for pod in ranked for one in pod.containers if one.oom_rank == 1), None),
         classes=class_cgroups(pods, settings),
         pods=ranked,
-        sentence=_node_sentence(memory, lines, used, unknown, len(pods), first),
+        sentence=Text(_node_sentence(memory, lines, used, unknown, len(pods), first)),
     )
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from planner.words import Text
+
 
 class Reading(StrEnum):
     """Where a file comes from when it is read again."""
@@ -48,7 +50,7 @@ class SecondRead:
 
     reading: Reading
     disk_bytes: int | None
-    sentence: str
+    sentence: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,13 +106,13 @@ def cache_room(
 def read_again(file_bytes: int, room: CacheRoom) -> SecondRead:
     """What a second reading of `file_bytes`, in sequence, takes from disk."""
     if room.room_bytes is None:
-        return SecondRead(reading=Reading.UNKNOWN, disk_bytes=None, sentence=f"unknown: {room.reason}")
+        return SecondRead(reading=Reading.UNKNOWN, disk_bytes=None, sentence=Text(f"unknown: {room.reason}"))
     if file_bytes <= room.room_bytes:
-        return SecondRead(reading=Reading.CACHED, disk_bytes=0, sentence="stays in memory: nothing is read again")
+        return SecondRead(reading=Reading.CACHED, disk_bytes=0, sentence=Text("stays in memory: nothing is read again"))
     return SecondRead(
         reading=Reading.FROM_DISK,
         disk_bytes=file_bytes,
-        sentence="larger than the room for cache: all of it comes from disk each time",
+        sentence=Text("larger than the room for cache: all of it comes from disk each time"),
     )
 
 

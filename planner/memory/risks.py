@@ -179,7 +179,7 @@ def _nodes_near_eviction(nodes: Iterable[NodeReport]) -> Iterator[Finding]:
             severity=Severity.WARNING,
             code="memory-node-near-eviction",
             object=f"Node/{node.name}",
-            what=node.sentence.removesuffix("."),
+            what=str(node.sentence).removesuffix("."),
             mend="Raise the requests of pods that use more than they ask for, so that fewer are placed there",
         )
 

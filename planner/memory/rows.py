@@ -104,7 +104,7 @@ def document(
     return {
         "format": MEMORY_FORMAT,
         "cluster": {"source": source, "digest": digest},
-        "sentence": cluster.sentence,
+        "sentence": str(cluster.sentence),
         "settings": _settings(cluster.settings),
         "classes": [
             {

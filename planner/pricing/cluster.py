@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from planner import words
 from planner.kubernetes.records import EMPTY, Amounts, Node
 from planner.pricing.model import Component, NodePrice, PartKind, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.node import price_node
 from planner.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, is_gpu_resource
+from planner.words import Text
 
 # USD per vCPU over USD per GiB, where the family's own are not in the book (GPU families): N1's and the median of the
 # eight families of the snapshot, which lie between 7.46 and 8.81.
@@ -77,14 +79,14 @@ class UnpricedNodes:
 
     reason: PriceReason
     nodes: tuple[str, ...]
-    sentence: str
+    sentence: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterCost:
     """`usd_per_month` is None where no node has a price; nodes without one are counted in `unpriced`, never as 0."""
 
-    sentence: str
+    sentence: Text
     pools: tuple[PoolCost, ...]  # by name
     nodes: tuple[NodeCost, ...]
     unpriced: tuple[UnpricedNodes, ...]
@@ -121,7 +123,7 @@ def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str,
     idle = sum((entry.idle for entry in priced), SplitCost())
     count = sum(pool.node_count for pool in pools)
     return ClusterCost(
-        sentence=_sentence(cost, idle, priced=len(priced), count=count),
+        sentence=Text(_sentence(cost, idle, priced=len(priced), count=count)),
         pools=pools,
         nodes=tuple(priced),
         unpriced=unpriced,
@@ -203,7 +205,7 @@ def _unpriced(found: Iterable[NodePrice]) -> tuple[UnpricedNodes, ...]:
     for entry in found:
         by_reason[entry.price.reason].append(entry)
     return tuple(
-        UnpricedNodes(reason=reason, nodes=tuple(entry.node for entry in entries), sentence=entries[0].sentence)
+        UnpricedNodes(reason=reason, nodes=tuple(entry.node for entry in entries), sentence=Text(entries[0].sentence))
         for reason, entries in sorted(by_reason.items())
     )
 
@@ -215,10 +217,13 @@ def _sentence(cost: SplitCost, idle: SplitCost, *, priced: int, count: int) -> s
     if not priced:
         return "no price: the price book knows none of the nodes" if count > 1 else "no price for the only node"
     missing = count - priced
-    apart = f"; {missing} more {'has' if missing == 1 else 'have'} no price and {'is' if missing == 1 else 'are'} not in it" if missing else ""  # fmt: skip
-    nodes = "1 node" if priced == 1 else f"{priced:,} nodes"
-    gpu = f"GPUs ${idle.gpu:,.0f}, " if cost.gpu else ""
+    apart = (
+        f"; {missing} more {words.plural(missing, 'has', 'have')} no price and {words.plural(missing, 'is', 'are')} not in it"
+        if missing
+        else ""
+    )
+    gpu = f"GPUs {words.usd(idle.gpu)}, " if cost.gpu else ""
     return (
-        f"${cost.total:,.0f} a month for {nodes}; ${idle.total:,.0f} of it ({idle.total / cost.total:.0%}) nobody "
-        f"requests: {gpu}CPU ${idle.cpu:,.0f}, memory ${idle.memory:,.0f}{apart}"
+        f"{words.usd(cost.total)} a month for {words.count(priced, 'node')}; {words.usd(idle.total)} of it ({idle.total / cost.total:.0%}) nobody "
+        f"requests: {gpu}CPU {words.usd(idle.cpu)}, memory {words.usd(idle.memory)}{apart}"
     )

@@ -28,6 +28,7 @@ from planner.pricing.model import (
     UnitPrice,
 )
 from planner.vocabulary import HOURS_PER_MONTH
+from planner.words import Text, unit_price
 
 # GiB per vCPU of predefined types; the unit prices were fitted on all types of a family, so they hold for each of them.
 GIB_PER_VCPU: Final = {
@@ -462,7 +463,7 @@ class _Question:
             list_usd_per_hour=sum(part.list_usd_per_hour for part in parts),
             sustained_use_usd_per_hour=sustained,
             reason=PriceReason.NONE,
-            sentence="",
+            sentence=Text(),
             parts=parts,
             gpu_model=gpu.gpu_model if gpu else "",
             gpu_count=gpu.gpu_count if gpu else 0.0,
@@ -472,7 +473,7 @@ class _Question:
             as_of=min(found.as_of for found in sums),
             source="; ".join(dict.fromkeys(found.source for found in sums)),
         )
-        return replace(price, sentence=_sentence(price))
+        return replace(price, sentence=Text(_sentence(price)))
 
     def _sustained_use_usd(self, part: PricePart) -> float:
         """What a full month's sustained use takes off a part, USD per hour. GPUs attached to N1 count as N1 does."""
@@ -501,7 +502,7 @@ class _Question:
             provisioning=self.provisioning,
             usd_per_hour=None,
             reason=refusal.reason,
-            sentence=f"no price: {refusal.why}{mend}",
+            sentence=Text(f"no price: {refusal.why}{mend}"),
         )
 
     def _no_provisioning_price(self) -> _Refusal:
@@ -578,10 +579,11 @@ def _sentence(price: Price) -> str:
     gpus = f"{price.gpu_count:g} × {price.gpu_model}" if price.gpu_count else ""
     thing = " with ".join(word for word in (price.machine_type, gpus) if word)
     words = {PartKind.MACHINE: "machine", PartKind.GPU: "GPU", PartKind.LOCAL_SSD: "local SSD"}
-    parts = [f"{words[part.kind]} ${part.list_usd_per_hour:,.4f}" for part in price.parts]
+    parts = [f"{words[part.kind]} {unit_price(part.list_usd_per_hour)}" for part in price.parts]
     shown = f" ({', '.join(parts)})" if len(parts) > 1 else ""
     less = ""
     if price.list_usd_per_hour and price.usd_per_hour is not None and price.usd_per_hour < price.list_usd_per_hour:
         less = f", {1 - price.usd_per_hour / price.list_usd_per_hour:.1%} off the list price"
+    assert price.usd_per_hour is not None
     about = "about " if price.is_estimate else ""
-    return f"{thing}, {price.provisioning}, {price.region_id}: {about}${price.usd_per_hour:,.4f} an hour{shown}{less}"
+    return f"{thing}, {price.provisioning}, {price.region_id}: {about}{unit_price(price.usd_per_hour)} an hour{shown}{less}"

@@ -20,6 +20,7 @@ from typing import Final
 from planner.errors import InputError
 from planner.kubernetes.records import EMPTY, FrozenMap
 from planner.vocabulary import HOURS_PER_MONTH
+from planner.words import Text
 
 
 class Provisioning(StrEnum):
@@ -266,7 +267,7 @@ class Price:
     provisioning: Provisioning
     usd_per_hour: float | None
     reason: PriceReason
-    sentence: str
+    sentence: Text
     list_usd_per_hour: float | None = None
     sustained_use_usd_per_hour: float | None = None
     parts: tuple[PricePart, ...] = ()
@@ -316,4 +317,4 @@ class NodePrice:
 
     @property
     def sentence(self) -> str:
-        return self.price.sentence
+        return str(self.price.sentence)

@@ -25,6 +25,7 @@ from planner.vocabulary import (
     REGION,
     ZONE,
 )
+from planner.words import Text
 
 AUTOPILOT_PREFIX: Final = "gk3-"  # what GKE Autopilot names its nodes; nodes of Standard clusters begin with gke-
 
@@ -95,7 +96,7 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning) -> Price:
             provisioning=provisioning,
             usd_per_hour=None,
             reason=reason,
-            sentence=f"no price: {why}",
+            sentence=Text(f"no price: {why}"),
         )
 
     if not machine_type:

@@ -20,6 +20,7 @@ from planner.kubernetes.records import FrozenMap
 from planner.pricing.machine import host_product
 from planner.pricing.model import Component, PriceBook, Provisioning, UnitKey, UnitPrice
 from planner.pricing.skus import Rejection, Sku, read_sku
+from planner.words import Text
 
 LARGEST_MOVE: Final = 0.30
 LOWEST_SPOT_RATIO: Final = 0.2
@@ -48,7 +49,7 @@ class Disagreement:
     new: tuple[float, ...]
     old: float | None
     sku_ids: tuple[str, ...]
-    sentence: str
+    sentence: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,5 +216,5 @@ def _doubt(book: PriceBook, key: UnitKey, doubt: Doubt, units: list[UnitPrice], 
         new=news,
         old=old.list_unit_price if old is not None else None,
         sku_ids=tuple(sorted({unit.sku_id for unit in units})),
-        sentence=f"{name}, {key.provisioning}, {key.region_id}: {shown}{before}; {why}; {outcome}",
+        sentence=Text(f"{name}, {key.provisioning}, {key.region_id}: {shown}{before}; {why}; {outcome}"),
     )

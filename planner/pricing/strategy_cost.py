@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
+from planner import words
 from planner.errors import InputError
 from planner.vocabulary import HOURS_PER_MONTH
+from planner.words import Text
 
 # Compute Engine bills whole seconds, at least one minute a VM: https://cloud.google.com/compute/vm-instance-pricing (2026)
 MINIMUM_BILLED_SECONDS: Final = 60.0
@@ -19,8 +21,6 @@ MINIMUM_BILLED_SECONDS: Final = 60.0
 SCALE_DOWN_SECONDS: Final = 600.0
 # A GKE node with a GPU driver takes 2 to 5 minutes to arrive: assumed, nobody published a measurement.
 NODE_START_SECONDS: Final = 240.0
-
-_SMALL: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,8 @@ class StrategyCost:
     added_usd: float | None  # a node on demand for each rollout
     added_hours: float  # node time billed for one rollout
     missing_pod_hours: float  # a month: at most so many pod-hours fewer than the replicas, the price in availability
-    sentence: str
+    availability: str  # the pods that serve while it rolls out: "five of six pods for 4 min"
+    sentence: Text
 
 
 def strategy_cost(use: StrategyUse, terms: SpareTerms) -> StrategyCost:
@@ -96,12 +97,13 @@ def strategy_cost(use: StrategyUse, terms: SpareTerms) -> StrategyCost:
         added_usd=usd(terms.on_demand_usd_per_gpu_hour, added_hours * terms.rollouts_per_month),
         added_hours=added_hours,
         missing_pod_hours=max(0, use.replicas - use.lowest_ready) * use.seconds / 3600 * terms.rollouts_per_month,
-        sentence="",
+        availability=_availability(use),
+        sentence=Text(),
     )
-    return _with_sentence(cost, use, terms)
+    return replace(cost, sentence=Text(f"{_claim(cost, terms)}."))
 
 
-def compare_strategies(spare: StrategyCost, none: StrategyCost) -> str:
+def compare_strategies(spare: StrategyCost, none: StrategyCost, terms: SpareTerms) -> str:
     """A strategy with spare GPUs against one without, in one sentence.
 
     Examples
@@ -110,50 +112,34 @@ def compare_strategies(spare: StrategyCost, none: StrategyCost) -> str:
     ...                    node_start_seconds=0, scale_down_seconds=0)
     >>> surge = StrategyUse(name="Surge 1", replicas=6, lowest_ready=6, seconds=206, extra_gpus=1)
     >>> swap = StrategyUse(name="Unavailable 1", replicas=6, lowest_ready=5, seconds=240, extra_gpus=0)
-    >>> print(compare_strategies(strategy_cost(surge, terms), strategy_cost(swap, terms)))
-    Surge 1 costs $255 a month as a spare T4, $139 as a spare T4 on spot, $0.40 a month as a node added for each of 20 rollouts; or nothing with unavailable 1: five of six pods for 4 minutes.
+    >>> print(compare_strategies(strategy_cost(surge, terms), strategy_cost(swap, terms), terms))
+    Surge 1 costs $255 a month as a spare T4, $139 as a spare T4 on spot, $0.40 a month as a node added for each of 20 rollouts; or nothing with unavailable 1: five of six pods for 4 min.
     """
-    head, tail = spare.sentence.rstrip("."), none.sentence.rstrip(".")
     first = none.name[:1].lower() + none.name[1:]
-    return f"{head}; or nothing with {first}:{tail.partition(':')[2]}."
+    return f"{_claim(spare, terms)}; or nothing with {first}: {none.availability}."
 
 
-def _with_sentence(cost: StrategyCost, use: StrategyUse, terms: SpareTerms) -> StrategyCost:
-    fewest = f"{_count(use.lowest_ready) if use.lowest_ready else 'none'} of {_count(use.replicas)} pods for {_minutes(use.seconds)}"
+def _availability(use: StrategyUse) -> str:
     if use.lowest_ready >= use.replicas:
-        fewest = f"all {_count(use.replicas)} pods stay up"
+        return f"all {words.spelled(use.replicas)} pods stay up"
+    lowest = words.spelled(use.lowest_ready) if use.lowest_ready else "none"
+    return f"{lowest} of {words.spelled(use.replicas)} pods for {words.duration(use.seconds)}"
+
+
+def _claim(cost: StrategyCost, terms: SpareTerms) -> str:
     if not cost.billed_gpus:
-        sentence = f"{use.name} costs nothing: {fewest}."
-    elif cost.kept_on_demand_usd is None or cost.added_usd is None:
-        sentence = f"{use.name} needs {_spare(cost, terms)}; there is no price for it."
-    else:
-        spot = f", {_usd(cost.kept_on_spot_usd)} as {_spare(cost, terms)} on spot" if cost.kept_on_spot_usd else ""
-        nodes = cost.billed_gpus // max(1, terms.gpus_per_node)
-        added = "a node" if nodes == 1 else f"{_count(nodes)} nodes"
-        sentence = (
-            f"{use.name} costs {_usd(cost.kept_on_demand_usd)} a month as {_spare(cost, terms)}{spot}, "
-            f"{_usd(cost.added_usd)} a month as {added} added for each of {terms.rollouts_per_month:g} rollouts."
-        )
-    return replace(cost, sentence=sentence)
+        return f"{cost.name} costs nothing: {cost.availability}"
+    if cost.kept_on_demand_usd is None or cost.added_usd is None:
+        return f"{cost.name} needs {_spare(cost, terms)}; there is no price for it"
+    spot = f", {words.usd(cost.kept_on_spot_usd)} as {_spare(cost, terms)} on spot" if cost.kept_on_spot_usd else ""
+    nodes = cost.billed_gpus // max(1, terms.gpus_per_node)
+    added = "a node" if nodes == 1 else f"{words.spelled(nodes)} nodes"
+    return (
+        f"{cost.name} costs {words.usd(cost.kept_on_demand_usd)} a month as {_spare(cost, terms)}{spot}, "
+        f"{words.usd(cost.added_usd)} a month as {added} added for each of {terms.rollouts_per_month:g} rollouts"
+    )
 
 
 def _spare(cost: StrategyCost, terms: SpareTerms) -> str:
     model = terms.gpu_model or "GPU"
-    return f"a spare {model}" if cost.billed_gpus == 1 else f"{_count(cost.billed_gpus)} spare {model}s"
-
-
-def _usd(amount: float | None) -> str:
-    assert amount is not None
-    return f"${amount:,.0f}" if amount >= 99.5 else f"${amount:,.2f}"
-
-
-def _count(number: int) -> str:
-    return _SMALL[number] if 0 <= number < len(_SMALL) else f"{number:,}"
-
-
-def _minutes(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.1f} hours"
+    return f"a spare {model}" if cost.billed_gpus == 1 else f"{words.spelled(cost.billed_gpus)} spare {model}s"

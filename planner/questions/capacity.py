@@ -21,6 +21,7 @@ from planner.questions.overview import GpuModelLine, WorkloadOverview
 from planner.rollout.answers import Verdict
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from planner.words import count, plural
 
 _SHOWN_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
@@ -258,7 +259,7 @@ def _sentence(gpus: tuple[GpuModelLine, ...], standard: tuple[Fit, ...], broken:
         return "the cluster has no GPUs"
     fitting = [f"{one.count:,} more pods of {_gpus(one, broken)} GPU" for one in standard if one.count]
     none = " or ".join(str(_gpus(one, broken)) for one in standard if not one.count)
-    words = f"{free:,} of {total:,} GPUs {'is' if free == 1 else 'are'} free"
+    words = f"{free:,} of {total:,} GPUs {plural(free, 'is', 'are')} free"
     if fitting:
         return f"{words}: room for {' or '.join(fitting)}" + (f", and for none of {none}" if none else "")
     return f"{words}; not one more pod of 1 GPU with its usual CPU and memory fits"
@@ -273,11 +274,11 @@ def _what_if_sentence(answer: WhatIfAnswer) -> str:
     failed = [step for step in answer.steps if not step.is_done]
     if not answer.steps:
         return "nothing is changed"
-    parts = [step.sentence for step in (failed or answer.steps[:1])]
+    parts = [str(step.sentence) for step in (failed or answer.steps[:1])]
     worse = sum(one.after is not Verdict.COMPLETES for one in answer.verdicts)
     better = len(answer.verdicts) - worse
     if worse:
-        parts.append(f"{worse} {'rollout that completes' if worse == 1 else 'rollouts that complete'} today would not")
+        parts.append(f"{count(worse, 'rollout that completes', 'rollouts that complete')} today would not")
     if better:
-        parts.append(f"{better} {'rollout that is' if better == 1 else 'rollouts that are'} stuck today would complete")
+        parts.append(f"{count(better, 'rollout that is', 'rollouts that are')} stuck today would complete")
     return "; ".join(parts)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import RolloutResult
+from planner.words import Text, duration
 
 if TYPE_CHECKING:  # rooms that a rollout's document doesn't need stay unloaded
     from planner.capacity.headroom import Fit
@@ -98,7 +99,13 @@ def savings_rows(answer: SavingsAnswer, assumptions: Sequence[AssumptionRow]) ->
     money, count = "USD a month", "a month"
     figures = [("step", step.name, step.usd, money, step.what) for step in saved.steps]
     figures += [
-        ("mix", f"{one.spot_nodes} spot", one.net_usd, money, f"{one.shortfall_hours:.3f} h a month with too few nodes")
+        (
+            "mix",
+            f"{one.spot_nodes} spot",
+            one.net_usd,
+            money,
+            f"{duration(one.shortfall_hours * 3_600)} a month with too few nodes",
+        )
         for one in answer.mix.points
     ]
     figures.append(("result", "saved", saved.saved_usd, money, "on demand less net"))
@@ -149,7 +156,7 @@ def fit_rows(fits: Sequence[Fit]) -> list[dict[str, Any]]:
             "at_least": one.is_at_least,
             "by_preempting": one.by_preempting,
             "quota_lets_in": one.quota_limit,
-            "stops": "; ".join(f"{number} nodes {reason}" for number, reason in one.obstacles),
+            "stops": "; ".join(map(str, one.obstacles)),
             "where": "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),
         }
         for one in fits
@@ -159,7 +166,7 @@ def fit_rows(fits: Sequence[Fit]) -> list[dict[str, Any]]:
 def _verdict(result: RolloutResult | None) -> dict[str, Any] | None:
     if result is None:
         return None
-    return {"verdict": result.verdict.value, "reason": result.reason.value, "sentence": result.sentence}
+    return {"verdict": result.verdict.value, "reason": result.reason.value, "sentence": str(result.sentence)}
 
 
 def plain(value: Any) -> Any:
@@ -168,6 +175,8 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, Text):
+        return str(value)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -96,7 +96,7 @@ def memory_what_if(
 def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> tuple[str, RolloutResult | None]:
     """The command, and the engine's answer to it; none for a pod that no workload would make anew.
 
-    One placement is tried: how far luck decides is the Rollout page's question.
+    One placement is tried: how far ties decide is the Rollout page's question.
     """
     workload = snapshot.workload(change.workload)
     if workload is None or workload.kind == "Job":

@@ -21,6 +21,7 @@ from planner.rollout.verdict import Explanation, explain
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.vocabulary import is_gpu_resource
+from planner.words import Text, count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,17 +116,16 @@ def _overview_line(cluster: Cluster, workload: Workload) -> WorkloadOverview:
         ticks, lowest = course.ticks, course.lowest_ready
     unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
     if unknown:
-        sentence = f"not known: {unknown.what}"
+        sentence = Text(f"not known: {unknown.what}")
     elif why:
         sentence = why.sentence
     else:
-        steps = f"{ticks} step" + ("" if ticks == 1 else "s")
-        sentence = f"completes in {steps}; at worst {lowest} of {replicas} Ready"
+        sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
     return WorkloadOverview(
         workload=workload.key,
         verdict=Verdict.UNKNOWN if unknown else Verdict.STUCK if why else Verdict.COMPLETES,
         reason=why.reason if why else Reason.UNKNOWN if unknown else Reason.NONE,
-        sentence=sentence,
+        sentence=str(sentence),
         replicas=replicas,
         ready=sum(p.is_ready and p.deleted_at is None for p in pods),
         gpus=gpus * replicas,

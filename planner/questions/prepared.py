@@ -1,4 +1,4 @@
-"""What is asked of a rollout, worked out against a snapshot: which workloads change into what, and at what pace."""
+"""What is asked of a rollout, worked out against a snapshot: which workloads change into what, and how long its pods take."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from planner.kubernetes.records import Finding, Snapshot, Workload
 from planner.rollout.controllers.deployment import sets_by_owner
 from planner.rollout.ownership import pods_by_owner
 from planner.rollout.run import Revision
-from planner.rollout.timing import Pace, learn_pace
+from planner.rollout.timing import PodTimes, learn_pod_times
 from planner.scheduling.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """Changes applied together, and how luck is sampled.
+    """Changes applied together, and how ties are sampled.
 
     `manifest` holds documents as ``kubectl apply -f`` would take them; what they change against the snapshot is added
     to `changes`. `runs` seeds are tried where the verdict may depend on placement; the first is `seed`.
@@ -60,7 +60,7 @@ class Prepared:
 
     snapshot: Snapshot
     revisions: tuple[Revision, ...]
-    paces: tuple[Pace, ...]
+    pod_times: tuple[PodTimes, ...]
     findings: tuple[Finding, ...]
 
 
@@ -106,8 +106,8 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     if not revisions:
         raise ChangeError("the manifest changes no workload of the snapshot", mend="Give a Deployment, StatefulSet or DaemonSet")  # fmt: skip
     cluster = compiled(snapshot)
-    paces = tuple(_pace(cluster, r, wanted[r.after.key]) for r in revisions)
-    return Prepared(snapshot=snapshot, revisions=tuple(revisions), paces=paces, findings=tuple(findings))
+    pod_times = tuple(_pod_times(cluster, r, wanted[r.after.key]) for r in revisions)
+    return Prepared(snapshot=snapshot, revisions=tuple(revisions), pod_times=pod_times, findings=tuple(findings))
 
 
 def _similar(snapshot: Snapshot, key: str) -> str:
@@ -116,9 +116,9 @@ def _similar(snapshot: Snapshot, key: str) -> str:
     return f"Did you mean {', '.join(alike)}?" if alike else "headroom rollout CLUSTER lists the workloads"
 
 
-def _pace(cluster: Cluster, revision: Revision, change: WorkloadChange) -> Pace:
+def _pod_times(cluster: Cluster, revision: Revision, change: WorkloadChange) -> PodTimes:
     pods = (cluster.snapshot.pods[i] for i in pods_of(cluster, revision.before or revision.after))
-    return learn_pace(
+    return learn_pod_times(
         revision.after, pods, startup_seconds=change.startup_seconds, termination_seconds=change.termination_seconds
     )
 

@@ -23,15 +23,16 @@ from planner.rollout.answers import (
     Verdict,
     WorkloadRollout,
 )
+from planner.rollout.pod_counts import Moment
 from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.tally import Moment
 from planner.rollout.ties import sample
-from planner.rollout.timing import Pace, seconds_at
+from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.unknowns import Unknown, admission_hooks, unknowns
 from planner.rollout.verdict import explain, pending_pods
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_extended_resource
+from planner.words import Text, count, duration
 
 _MOST_ROWS = 400  # of a timeline: a chart can't show more
 
@@ -59,11 +60,11 @@ def rollout(
     prepared = prepare(snapshot, scenario)
     cluster = compiled(prepared.snapshot)
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
-    run, luck = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
+    run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
     keys = workload_keys_by_owner(run, prepared)
     parts = tuple(
-        _workload_rollout(run, revision, pace, keys)
-        for revision, pace in zip(prepared.revisions, prepared.paces, strict=True)
+        _workload_rollout(run, revision, pod_times, keys)
+        for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
     )
     stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
     remedies: tuple[Remedy, ...] = ()
@@ -71,7 +72,7 @@ def rollout(
         place = parts.index(stuck)
         why = explain(run, prepared.revisions[place])
         remedies = find_remedies(
-            cluster, prepared.revisions, stuck.workload, run, why, prepared.paces[place], seed=scenario.seed
+            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed
         )
         remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
     told = stuck or max(parts, key=lambda p: p.seconds)
@@ -80,14 +81,15 @@ def rollout(
     decisive = next((u for u in unknown if u.may_help or verdict is Verdict.COMPLETES), None)
     if decisive is not None:
         verb = "" if verdict is Verdict.COMPLETES else "is "
-        verdict, sentence = Verdict.UNKNOWN, f"not known: {decisive.what}. Without that, it {verb}{told.sentence}"
+        verdict = Verdict.UNKNOWN
+        sentence = Text(f"not known: {decisive.what}. Without that, it {verb}{told.sentence}")
     twice = _attached_twice(run, prepared.revisions)
     if twice:
-        sentence = f"{sentence}. But {twice[0].what}"
+        sentence = Text(f"{sentence}. But {twice[0].what}")
     result = RolloutResult(
         verdict=verdict,
         reason=told.reason,
-        sentence=sentence if len(parts) == 1 else _joint_sentence(parts, sentence),
+        sentence=Text(sentence if len(parts) == 1 else _joint_sentence(parts, str(sentence))),
         workloads=parts,
         ticks=run.ticks,
         seconds=max(p.seconds for p in parts),
@@ -96,7 +98,7 @@ def rollout(
         pending=pending_pods(run, keys),
         timeline=parts[0].timeline,
         placement=_placement(run),
-        luck=luck,
+        ties=ties,
         remedies=remedies,
         findings=prepared.findings
         + twice
@@ -112,7 +114,7 @@ def rollout(
     )  # fmt: skip
     if answer.growth is None:
         more = f"; {answer.sentence}" if answer.sentence else ""
-        return replace(result, growth=answer.sentence, sentence=result.sentence + more)
+        return replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
     return _needs_growth(result, prepared, answer.growth, keys)
 
 
@@ -127,15 +129,15 @@ def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...]) -> Remedy:
         more = "the pool has a fixed size, so somebody has to resize it"
     else:
         return remedy
-    return replace(remedy, sentence=f"{remedy.sentence}; {more}")
+    return replace(remedy, sentence=Text(f"{remedy.sentence}; {more}"))
 
 
 def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str]) -> RolloutResult:
     """The stuck result turned into what the rollout is once the pool has grown; why it is stuck today stays."""
     run, wait = growth.run, growth.arrival_seconds
     parts = []
-    for today, revision, pace in zip(result.workloads, prepared.revisions, prepared.paces, strict=True):
-        grown = _workload_rollout(run, revision, pace, keys)
+    for today, revision, pod_times in zip(result.workloads, prepared.revisions, prepared.pod_times, strict=True):
+        grown = _workload_rollout(run, revision, pod_times, keys)
         if today.verdict is Verdict.COMPLETES:
             parts.append(today)
             continue
@@ -145,8 +147,10 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
                 grown,
                 verdict=Verdict.NEEDS_GROWTH,
                 reason=today.reason,
-                sentence=f"{growth.sentence}; about {_duration(seconds)}, {_duration(wait)} of it until nodes arrive. "
-                f"Today it is {today.sentence}",
+                sentence=Text(
+                    f"{growth.sentence}; about {duration(seconds)}, {duration(wait)} of it until nodes arrive. "
+                    f"Today it is {today.sentence}"
+                ),
                 seconds=seconds,
                 exceeds_deadline=grown.exceeds_deadline or wait > (grown.progress_deadline_seconds or float("inf")),
                 timeline=_after_waiting(today.timeline, grown.timeline, wait),
@@ -158,7 +162,7 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
     return replace(
         result,
         verdict=Verdict.NEEDS_GROWTH,
-        sentence=told.sentence if len(parts) == 1 else _joint_sentence(parts, told.sentence),
+        sentence=Text(told.sentence if len(parts) == 1 else _joint_sentence(parts, str(told.sentence))),
         workloads=tuple(parts),
         ticks=run.ticks,
         seconds=max(p.seconds for p in parts),
@@ -167,8 +171,8 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
         pending=pending_pods(run, keys),
         timeline=parts[0].timeline,
         placement=_placement(run),
-        luck=None,
-        growth=growth.sentence,
+        ties=None,
+        growth=Text(growth.sentence),
     )
 
 
@@ -260,11 +264,11 @@ def _placement(run: Run) -> tuple[tuple[str, str, str], ...]:
     return tuple((p.namespace, p.name, names[p.node]) for pods in run.pods.values() for p in pods if p.is_bound)
 
 
-def _workload_rollout(run: Run, revision: Revision, pace: Pace, keys: dict[str, str]) -> WorkloadRollout:
+def _workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: dict[str, str]) -> WorkloadRollout:
     after = revision.after
     key = after.key
     moments = run.moments[key]
-    times = seconds_at(moments, pace)
+    times = seconds_at(moments, pod_times)
     done = run.done[key]
     why = None if done else explain(run, revision)
     surge, unavailable = rolling_limits(after)
@@ -276,7 +280,7 @@ def _workload_rollout(run: Run, revision: Revision, pace: Pace, keys: dict[str, 
         workload=key,
         verdict=Verdict.COMPLETES if done else Verdict.STUCK,
         reason=why.reason if why else Reason.NONE,
-        sentence=why.sentence if why else _completes(run, revision, lowest, seconds, end),
+        sentence=Text(why.sentence if why else _completes(run, revision, lowest, seconds, end)),
         replicas=after.replicas,
         max_surge=surge,
         max_unavailable=unavailable,
@@ -293,11 +297,11 @@ def _workload_rollout(run: Run, revision: Revision, pace: Pace, keys: dict[str, 
         timeline=_timeline(moments, times),
         wait_for=why.wait_for if why else (),
         requests=pod_requests(after.template.spec),
-        scheduler_message=why.scheduler_message if why else "",
-        quota_message=why.quota_message if why else "",
-        startup_seconds=pace.startup_seconds,
-        startup_source=pace.source,
-        termination_seconds=pace.termination_seconds,
+        scheduler_message=Text(why.scheduler_message if why else ""),
+        quota_message=Text(why.quota_message if why else ""),
+        startup_seconds=pod_times.startup_seconds,
+        startup_source=pod_times.source,
+        termination_seconds=pod_times.termination_seconds,
     )
 
 
@@ -326,21 +330,13 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
     if not revision.has_new_template and steps == 0:
         return "completes: nothing has to move"
     return (
-        f"completes in {steps} step{'' if steps == 1 else 's'}, about {_duration(seconds)}; "
+        f"completes in {count(steps, 'step')}, about {duration(seconds)}; "
         f"at worst {lowest} of {after.replicas or _desired(run, after)} pods are Ready"
     )
 
 
 def _desired(run: Run, after: Workload) -> int:
     return run.status[after.key].get("desiredNumberScheduled", after.replicas)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def _timeline(moments: Sequence[Moment], times: Sequence[float]) -> tuple[TimelineRow, ...]:
@@ -398,5 +394,9 @@ def strategy_grid(snapshot: Snapshot, scenario: Scenario, workload_key: str) -> 
             f"{workload_key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
         )
     return grids.strategy_grid(
-        compiled(prepared.snapshot), prepared.revisions, workload_key, seed=scenario.seed, pace=prepared.paces[place]
+        compiled(prepared.snapshot),
+        prepared.revisions,
+        workload_key,
+        seed=scenario.seed,
+        pod_times=prepared.pod_times[place],
     )

@@ -322,8 +322,8 @@ def _add_prices(
         price = price_node(book, node, bought).price
         is_needed = bought in (Provisioning.ON_DEMAND, Provisioning.SPOT)
         if price.usd_per_hour is None:
-            problem = problem or (price.sentence if is_needed else "")
-            sources[name] = price.sentence
+            problem = str(problem or (price.sentence if is_needed else ""))
+            sources[name] = str(price.sentence)
             continue
         if not price.is_sold and not is_needed:
             continue

@@ -38,8 +38,8 @@ from planner.rollout.grid import play_cell, rolling
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.spot.assumptions import Setting
-from planner.spot.economics import usd
 from planner.vocabulary import HOURS_PER_MONTH, is_gpu_resource
+from planner.words import count, listing, usd
 
 _MOST_OTHER_NODES: Final = 8  # tried at most for pods of others that wait for the same nodes
 _NAMED: Final = 3
@@ -197,7 +197,7 @@ class _Case:
         self.at_rest = max(self.gpus * self.workload.replicas, _gpus(before) * before.replicas if before else 0)
         self.node = _node_for(self.cluster, self.workload) if self.gpus else None
         self.pods_per_node = _pods_per_node(self.cluster, self.node, self.workload) if self.node else 1
-        self._revisions, self._pace, self._seed = prepared.revisions, prepared.paces[place], scenario.seed
+        self._revisions, self._pod_times, self._seed = prepared.revisions, prepared.pod_times[place], scenario.seed
         keys = workload_keys(self.cluster.snapshot)
         pods = (self.cluster.snapshot.pods[i] for i in self.cluster.waiting)
         self.own_waiting = sum(keys.get(pod.uid) == key for pod in pods)
@@ -215,7 +215,7 @@ class _Case:
             self._grown[count] = self.cluster.grown(new)
         return play_cell(
             self._grown[count], self._revisions, self.workload.key, strategy, cell.max_surge, cell.max_unavailable,
-            seed=self._seed, pace=self._pace,
+            seed=self._seed, pod_times=self._pod_times,
         )  # fmt: skip
 
     def need(self, cell: GridCell, strategy: Strategy, others: int) -> StrategyNeed:
@@ -343,7 +343,7 @@ def price_strategies(
     read = f"{price.machine_type} in {price.region_id}, as of {price.as_of}" if price and price.as_of else "not known"
     return StrategyCosts(
         workload=needs.workload,
-        sentence=_headline(strategies) if needs.gpus_per_pod else "",
+        sentence=_headline(strategies, terms) if needs.gpus_per_pod else "",
         notes=tuple(_notes(needs, terms, price)),
         strategies=strategies,
         terms=terms,
@@ -380,7 +380,7 @@ def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterato
     elif price is None:
         yield "no price: no node of the cluster takes its new pods, even when empty"
     elif terms.on_demand_usd_per_gpu_hour is None:
-        yield price.sentence
+        yield str(price.sentence)
     if needs.others_nodes:
         names = [
             *needs.others[:_NAMED],
@@ -388,11 +388,9 @@ def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterato
         ]
         own = [f"{needs.own_waiting} of its own {needs.replicas} pods"] if needs.own_waiting else []
         waiting = own + names or ["pods of others"]
-        said = ", ".join(waiting[:-1]) + " and " + waiting[-1] if len(waiting) > 1 else waiting[0]
         verb = "waits" if names and len(waiting) == 1 else "wait"
-        nodes = "1 node" if needs.others_nodes == 1 else f"{needs.others_nodes} nodes"
         yield (
-            f"{said} {verb} for the same GPUs and would take {nodes} first, whatever the strategy: not in these prices"
+            f"{listing(waiting, None)} {verb} for the same GPUs and would take {count(needs.others_nodes, 'node')} first, whatever the strategy: not in these prices"
         )
 
 
@@ -423,7 +421,7 @@ def _priced(need: StrategyNeed, needs: SpareNeeds, terms: SpareTerms) -> Strateg
         seconds=played.seconds if played else None,
         cost=cost,
         is_worth=False,
-        sentence=cost.sentence if cost else "" if played else f"{need.name} is stuck, and more nodes don't help.",
+        sentence=str(cost.sentence if cost else "" if played else f"{need.name} is stuck, and more nodes don't help."),
     )
 
 
@@ -463,11 +461,11 @@ def _compared(strategies: tuple[StrategyPrice, ...]) -> tuple[StrategyPrice | No
     return min(spare, key=rank, default=None), min(none, key=rank, default=None)
 
 
-def _headline(strategies: tuple[StrategyPrice, ...]) -> str:
+def _headline(strategies: tuple[StrategyPrice, ...], terms: SpareTerms) -> str:
     spare, none = _compared(strategies)
     if spare is None or spare.cost is None:
-        return none.cost.sentence if none and none.cost else "No strategy completes, and more nodes don't help."
-    return compare_strategies(spare.cost, none.cost) if none and none.cost else spare.cost.sentence
+        return str(none.cost.sentence if none and none.cost else "No strategy completes, and more nodes don't help.")
+    return str(compare_strategies(spare.cost, none.cost, terms) if none and none.cost else spare.cost.sentence)
 
 
 # ── a remedy's node ──────────────────────────────────────────────────────────────────────────────────────────────────

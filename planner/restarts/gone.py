@@ -12,7 +12,7 @@ from planner.kubernetes.records import Event, Snapshot
 from planner.memory.pod_names import Makers
 from planner.restarts.lines import template
 from planner.restarts.model import Activity, Cause, Confidence, Diagnosis, Evidence, EvidenceSource, Loop
-from planner.words import count, short_name
+from planner.words import Text, count, short_name
 
 _CAUSES = {
     "Evicted": Cause.EVICTED,
@@ -88,5 +88,7 @@ def _loop(about: _Lost, events: list[Event]) -> Loop:
         suggestion=None,
         lines=(),
         has_log=False,
-        sentence=f"{short_name(about.workload)} {what}. {count(len(pods), 'pod')} that the snapshot no longer holds.",
+        sentence=Text(
+            f"{short_name(about.workload)} {what}. {count(len(pods), 'pod')} that the snapshot no longer holds."
+        ),
     )

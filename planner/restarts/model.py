@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.memory.suggestion import Suggestion
+from planner.words import Text
 
 
 class Cause(StrEnum):
@@ -104,7 +105,7 @@ class LogLine:
     healthy_elsewhere: int  # … and working pods of other programs that do
     per_start: float  # lines a process start, in failing pods
     per_start_healthy: float | None  # the same in healthy pods of the same program
-    sentence: str
+    sentence: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +146,7 @@ class Loop:
     suggestion: Suggestion | None
     lines: tuple[LogLine, ...]
     has_log: bool
-    sentence: str
+    sentence: Text
 
     @property
     def is_live(self) -> bool:
@@ -170,4 +171,4 @@ class RestartReport:
     containers: int
     pods_with_log: int
     gaps: tuple[str, ...]  # what wasn't there to look at, in sentences
-    sentence: str
+    sentence: Text

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from planner.restarts.model import LineVerdict, LogLine
 from planner.restarts.population import Case, Population
-from planner.words import count
+from planner.words import Text, count
 
 MOST_LINES = 12
 _NOISE_SHARE = 0.5  # of the working pods of the same program that have a log; our choice
@@ -73,7 +73,7 @@ def _judge(text: str, failing: Sequence[Case], peers: Sequence[Case], elsewhere:
         healthy_elsewhere=elsewhere,
         per_start=per_start,
         per_start_healthy=per_start_healthy,
-        sentence=_sentence(verdict, len(working), len(peers), elsewhere, per_start, per_start_healthy),
+        sentence=Text(_sentence(verdict, len(working), len(peers), elsewhere, per_start, per_start_healthy)),
     )
 
 

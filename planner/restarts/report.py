@@ -18,7 +18,7 @@ from planner.restarts.population import Case, Population, cases
 from planner.restarts.pressure import pressure
 from planner.restarts.question import Question
 from planner.vocabulary import MEMORY
-from planner.words import count, duration, listing, short_name
+from planner.words import Text, count, duration, listing, short_name
 
 # CrashLoopBackOff waits at most 5 min, and a run of 10 min ends the back-off: kubernetes `pkg/kubelet/kubelet.go`
 # (MaxCrashLoopBackOff, backOffPeriod); what restarted within half an hour is still at it
@@ -51,7 +51,7 @@ def restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> Resta
         containers=len(population.cases),
         pods_with_log=len({case.pod.uid for case in population.cases if case.has_log}),
         gaps=_gaps(snapshot, population),
-        sentence=_report_sentence(loops, population),
+        sentence=Text(_report_sentence(loops, population)),
     )
 
 
@@ -89,20 +89,20 @@ def _groups(diagnosed: Iterable[Diagnosed]) -> list[list[Diagnosed]]:
 
 def _loop(group: list[Diagnosed], population: Population, measured: Measured) -> Loop:
     group.sort(key=lambda one: one[0].pod.name)
-    spokesman, diagnosis = max(
+    clearest, diagnosis = max(
         group, key=lambda one: (one[1].cause not in VAGUE, _RANK[one[1].confidence], len(one[1].evidence))
     )
     failing = [case for case, _ in group]
-    siblings = population.siblings(spokesman)
-    peers = population.summary(spokesman)
+    siblings = population.siblings(clearest)
+    peers = population.summary(clearest)
     ends = [end for case in failing if (end := _last_end(case)) is not None]
     restarted = sum(case.state.restart_count for case in failing)
     seen = max((case.usage.working_set_bytes for case in failing if case.usage), default=None)
     loop = Loop(
-        workload=spokesman.workload,
-        namespace=spokesman.pod.namespace,
-        container=spokesman.container.name,
-        image=spokesman.container.image,
+        workload=clearest.workload,
+        namespace=clearest.pod.namespace,
+        container=clearest.container.name,
+        image=clearest.container.image,
         pods=tuple(case.pod.name for case in failing),
         pods_in_all=len(siblings),
         activity=min((_activity(case, diagnosis) for case in failing), key=_ORDER.index),
@@ -112,16 +112,16 @@ def _loop(group: list[Diagnosed], population: Population, measured: Measured) ->
         last_restart_at=max(ends, default=None),
         seconds_between=_seconds_between(failing),
         diagnosis=diagnosis,
-        memory_limit_bytes=spokesman.container.limits.get(MEMORY),
-        memory_request_bytes=spokesman.container.requests.get(MEMORY),
+        memory_limit_bytes=clearest.container.limits.get(MEMORY),
+        memory_request_bytes=clearest.container.requests.get(MEMORY),
         seen_bytes=seen,
         peers=peers,
-        suggestion=_suggestion(spokesman, diagnosis, siblings, population, measured),
+        suggestion=_suggestion(clearest, diagnosis, siblings, population, measured),
         lines=noise.judge(failing, population),
         has_log=any(case.has_log for case in failing),
-        sentence="",
+        sentence=Text(),
     )
-    return _with_sentence(loop, spokesman.taken_at, len(failing))
+    return _with_sentence(loop, clearest.taken_at, len(failing))
 
 
 def _suggestion(
@@ -206,7 +206,7 @@ def _with_sentence(loop: Loop, taken_at: float, failing: int) -> Loop:
     root = loop.diagnosis.root
     behind = f" {root[0].upper()}{root[1:]}." if root else ""
     sentence = f"{name}{container} {loop.diagnosis.what}.{behind} {_how_often(loop, taken_at, failing)}"
-    return replace(loop, sentence=sentence)
+    return replace(loop, sentence=Text(sentence))
 
 
 def _how_often(loop: Loop, taken_at: float, failing: int) -> str:
@@ -239,12 +239,15 @@ def _report_sentence(loops: Sequence[Loop], population: Population) -> str:
 def _gaps(snapshot: Snapshot, population: Population) -> tuple[str, ...]:
     gaps: list[str] = []
     words = {Presence.REFUSED: "were refused (403)", Presence.ABSENT: "were not in the input"}
-    for kind, use in (("Event", "probe failures and node losses"), ("PodMetrics", "memory and CPU use")):
+    for kind, kinds, use in (
+        ("Event", "Events", "probe failures and node losses"),
+        ("PodMetrics", "PodMetrics", "memory and CPU use"),
+    ):
         presence = snapshot.presence.get(kind, Presence.PRESENT if kind == "Event" else None)
         if kind == "PodMetrics" and not snapshot.pod_metrics and presence is None:
             presence = Presence.ABSENT
         if presence in words:
-            gaps.append(f"{kind}s {words[presence]}: {use} are unknown.".replace("PodMetricss", "PodMetrics"))
+            gaps.append(f"{kinds} {words[presence]}: {use} are unknown.")
     if not any(case.has_log for case in population.cases):
         gaps.append(
             "There are no logs: processes killed inside a running container can't be seen, and noise can't be told apart. "
@@ -276,7 +279,7 @@ def findings_of(report: RestartReport) -> tuple[Finding, ...]:
             severity=_SEVERITY[loop.activity],
             code=f"restarts-{loop.diagnosis.cause.value.replace('_', '-')}",
             object=loop.workload,
-            what=loop.sentence.removesuffix("."),
+            what=str(loop.sentence).removesuffix("."),
             mend=loop.diagnosis.cure,
         )
         for loop in report.loops

@@ -32,14 +32,20 @@ from planner.vocabulary import is_extended_resource
 class Refusal:
     """Why the API server refuses a pod.
 
-    `message` is in its words. Of a quota: `over` lists (key, asked, used, hard) where it is exceeded, `unstated` the
+    `problem` is in its words. Of a quota: `over` lists (key, asked, used, hard) where it is exceeded, `unstated` the
     keys a pod must state an amount for.
     """
 
-    message: str
+    pod: str
+    problem: str
     quota: str = ""
     over: tuple[tuple[str, int, int, int], ...] = ()
     unstated: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """What the FailedCreate Event says."""
+        return f'pods "{self.pod}" is forbidden: {self.problem}'
 
 
 _BUILT_IN_PRIORITY = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -125,6 +131,9 @@ class Admission:
         for quota in snapshot.resource_quotas:
             used = dict(quota.used) if quota.used else _counted(snapshot, quota)
             self._quotas.setdefault(quota.namespace, []).append((quota, used))
+        # (namespace, quota) → key → amount: before anything moves, and the most since
+        self.used_at_first = {(q.namespace, q.name): dict(used) for group in self._quotas.values() for q, used in group}
+        self.most_used = {name: dict(used) for name, used in self.used_at_first.items()}
         self._classes = {p.name: p for p in snapshot.priority_classes}
         self._runtimes = {c.name: c for c in snapshot.runtime_classes}
         self._runtimes_known = snapshot.presence.get("RuntimeClass") is Presence.PRESENT
@@ -149,14 +158,14 @@ class Admission:
         """Why the API server refuses the pod now; None when it doesn't."""
         wanted = spec.priority_class_name
         if wanted and self._classes_known and wanted not in self._classes and wanted not in _BUILT_IN_PRIORITY:
-            return Refusal(message=f'pods "{name}" is forbidden: no PriorityClass with name {wanted} was found')
+            return Refusal(pod=name, problem=f"no PriorityClass with name {wanted} was found")
         problem = self._runtime_problem(spec)
         if problem:
-            return Refusal(message=f'pods "{name}" is forbidden: {problem}')
+            return Refusal(pod=name, problem=problem)
         for limits in self._ranges.get(namespace, ()):
             problem = _out_of_bounds(limits, spec)
             if problem:
-                return Refusal(message=f'pods "{name}" is forbidden: {problem}')
+                return Refusal(pod=name, problem=problem)
         quotas = self._quotas.get(namespace)
         if not quotas:
             return None
@@ -166,8 +175,8 @@ class Admission:
                 continue
             unstated = sorted(key for key in quota.hard if _needs_stating(key) and not asked.get(key))
             if unstated:
-                message = f'pods "{name}" is forbidden: failed quota: {quota.name}: must specify {",".join(unstated)}'
-                return Refusal(message=message, quota=quota.name, unstated=tuple(unstated))
+                problem = f"failed quota: {quota.name}: must specify {','.join(unstated)}"
+                return Refusal(pod=name, problem=problem, quota=quota.name, unstated=tuple(unstated))
             over = sorted(
                 key for key, hard in quota.hard.items() if asked.get(key) and used.get(key, 0) + asked[key] > hard
             )
@@ -177,8 +186,8 @@ class Admission:
                     for amounts in (asked, used, quota.hard)
                 )
                 return Refusal(
-                    message=f'pods "{name}" is forbidden: exceeded quota: {quota.name}, '
-                    f"requested: {wants}, used: {have}, limited: {may}",
+                    pod=name,
+                    problem=f"exceeded quota: {quota.name}, requested: {wants}, used: {have}, limited: {may}",
                     quota=quota.name,
                     over=tuple((key, asked[key], used.get(key, 0), quota.hard[key]) for key in over),
                 )
@@ -214,6 +223,8 @@ class Admission:
                 for key in quota.hard:
                     if asked.get(key):
                         used[key] = used.get(key, 0) + sign * asked[key]
+                        most = self.most_used[namespace, quota.name]
+                        most[key] = max(most.get(key, 0), used[key])
 
 
 def _counted(snapshot: Snapshot, quota: ResourceQuota) -> dict[str, int]:

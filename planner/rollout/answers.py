@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap
+from planner.words import NO_WORDS, Text
 
 
 class Verdict(StrEnum):
@@ -78,13 +79,14 @@ class PendingPods:
     owner: str  # "ReplicaSet/worker-7d…" or, for pods yet to be made, "ReplicaSet/worker-<new>"
     workload: str  # workload key, "" if none is known
     count: int
-    message: str | None  # kube-scheduler's own words; None: never tried
+    message: Text | None  # kube-scheduler's own words; None: never tried
     is_new: bool = False  # belongs to the new revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitForEdge:
-    """`holder` → `waits_for`, with the words between them. A cycle when the last edge's target is the first's source."""
+    """`source` waits for `target`, or is held by it: `label` has the words between them. Edges are a cycle when the last
+    one's target is the first one's source."""
 
     source: str
     target: str
@@ -108,7 +110,7 @@ class Remedy:
 
     kind: RemedyKind
     title: str  # "maxSurge 0, maxUnavailable 1"
-    sentence: str  # what it costs, in words
+    sentence: Text  # what it costs, in words
     lowest_ready: int  # Ready pods at the worst moment
     replicas: int
     seconds: float
@@ -120,13 +122,13 @@ class Remedy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementLuck:
+class Ties:
     """How far the verdict depends on the scheduler's ties. `proven`: a bound shows it, `runs` is then 0."""
 
     proven: bool
     runs: int
     completed_runs: int
-    sentence: str
+    sentence: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +138,7 @@ class WorkloadRollout:
     workload: str
     verdict: Verdict
     reason: Reason
-    sentence: str
+    sentence: Text
     replicas: int
     max_surge: int  # as rounded by the controller; 0 for kinds without
     max_unavailable: int
@@ -153,8 +155,8 @@ class WorkloadRollout:
     timeline: tuple[TimelineRow, ...]
     wait_for: tuple[WaitForEdge, ...] = ()
     requests: Amounts = EMPTY  # of one new pod
-    scheduler_message: str = ""  # the FailedScheduling message of the first new pod that waits
-    quota_message: str = ""  # the FailedCreate message, where admission refused pods
+    scheduler_message: Text = NO_WORDS  # the FailedScheduling message of the first new pod that waits
+    quota_message: Text = NO_WORDS  # the FailedCreate message, where admission refused pods
     startup_seconds: float = 0.0
     startup_source: str = ""  # "learnt from 6 pods" | "default" | "given"
     termination_seconds: float = 0.0
@@ -166,7 +168,7 @@ class RolloutResult:
 
     verdict: Verdict
     reason: Reason
-    sentence: str
+    sentence: Text
     workloads: tuple[WorkloadRollout, ...]
     ticks: int
     seconds: float
@@ -175,11 +177,11 @@ class RolloutResult:
     pending: tuple[PendingPods, ...]  # of the whole cluster
     timeline: tuple[TimelineRow, ...]  # of the first changed workload
     placement: tuple[tuple[str, str, str], ...]  # (namespace, pod or owner, node) at the end, changed workloads only
-    luck: PlacementLuck | None = None
+    ties: Ties | None = None
     remedies: tuple[Remedy, ...] = ()
     findings: tuple[Finding, ...] = ()
     preempted: tuple[str, ...] = ()  # "namespace/pod" of victims
-    growth: str = ""  # for NEEDS_GROWTH: what has to grow, in words
+    growth: Text = NO_WORDS  # for NEEDS_GROWTH: what has to grow, in words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,4 +208,4 @@ class StrategyGrid:
     unavailables: tuple[int, ...]
     cells: tuple[tuple[GridCell, ...], ...]
     recreate: GridCell
-    sentence: str
+    sentence: Text

@@ -166,15 +166,15 @@ def _waiting_shapes(cluster: Cluster) -> list[Shape]:
 def _restless_nodes(cluster: Cluster) -> IntArray:
     """Nodes on which pods are starting or terminating: int64[node], 0 or 1."""
 
-    def mark() -> IntArray:
-        marks = np.zeros(cluster.node_count, dtype=np.int64)
+    def find() -> IntArray:
+        restless = np.zeros(cluster.node_count, dtype=np.int64)
         for group in cluster.groups:
             for node, i in zip(group.nodes.tolist(), group.pods, strict=True):
                 if group.is_terminating or not cluster.snapshot.pods[i].is_ready:
-                    marks[node] = 1
-        return marks
+                    restless[node] = 1
+        return restless
 
-    return cluster.remember("restless", mark)
+    return cluster.remember("restless", find)
 
 
 def seats(cluster: Cluster, shape: Shape) -> IntArray:

@@ -11,10 +11,11 @@ from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.certain import Course, certain_course
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.timing import Pace, seconds_at, seconds_of
+from planner.rollout.timing import PodTimes, seconds_at, seconds_of
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_gpu_resource
+from planner.words import Text
 
 FULL_UP_TO = 20  # replicas up to which every number is a column, where cells are counted; above, FEW of them
 FEW = 11
@@ -28,7 +29,9 @@ def axis(replicas: int, full_up_to: int = FULL_UP_TO) -> tuple[int, ...]:
     return tuple(sorted({0, 1, *(round(i * step) for i in range(FEW))}))
 
 
-def strategy_grid(cluster: Cluster, revisions: Sequence[Revision], key: str, *, seed: int, pace: Pace) -> StrategyGrid:
+def strategy_grid(
+    cluster: Cluster, revisions: Sequence[Revision], key: str, *, seed: int, pod_times: PodTimes
+) -> StrategyGrid:
     """The grid for the Deployment `key`; the other revisions stay as they are.
 
     Cells are one run each, with `seed`; 0/0 is marked invalid, since the API server refuses it.
@@ -37,7 +40,7 @@ def strategy_grid(cluster: Cluster, revisions: Sequence[Revision], key: str, *, 
     current = rolling_limits(workload) if workload.strategy.kind == "RollingUpdate" else None
 
     def cell(surge: int, unavailable: int, strategy: Strategy) -> GridCell:
-        played = play_cell(cluster, revisions, key, strategy, surge, unavailable, seed=seed, pace=pace)
+        played = play_cell(cluster, revisions, key, strategy, surge, unavailable, seed=seed, pod_times=pod_times)
         return replace(played, is_current=(surge, unavailable) == current)
 
     is_counted = len(revisions) == 1 and certain_course(cluster, workload) is not None
@@ -54,7 +57,7 @@ def strategy_grid(cluster: Cluster, revisions: Sequence[Revision], key: str, *, 
     )
     return StrategyGrid(
         workload=key, surges=values, unavailables=values, cells=cells, recreate=recreate,
-        sentence=_sentence(cells, recreate),
+        sentence=Text(_sentence(cells, recreate)),
     )  # fmt: skip
 
 
@@ -67,16 +70,16 @@ def play_cell(
     unavailable: int,
     *,
     seed: int,
-    pace: Pace,
+    pod_times: PodTimes,
 ) -> GridCell:
     """One strategy of the Deployment `key`: counted where its course is certain, else one run with `seed`."""
     changed = [replace(r, after=replace(r.after, strategy=strategy)) if r.after.key == key else r for r in revisions]
     if len(changed) == 1 and changed[0].has_new_template and not changed[0].never_ready:
         course = certain_course(cluster, changed[0].after)
         if course is not None:
-            return _certain_cell(course, changed[0].after, surge, unavailable, pace)
+            return _certain_cell(course, changed[0].after, surge, unavailable, pod_times)
     run = simulate(cluster, changed, seed=seed)
-    return _cell(run, next(r for r in changed if r.after.key == key), surge, unavailable, pace)
+    return _cell(run, next(r for r in changed if r.after.key == key), surge, unavailable, pod_times)
 
 
 def rolling(surge: int, unavailable: int) -> Strategy:
@@ -91,7 +94,7 @@ def _invalid() -> GridCell:
     )  # fmt: skip
 
 
-def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: int, pace: Pace) -> GridCell:
+def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: int, pod_times: PodTimes) -> GridCell:
     """A cell whose course is certain. If that is stuck, it is for want of a seat that old pods hold."""
     gpus = sum(a for name, a in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
     return GridCell(
@@ -103,11 +106,11 @@ def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: i
         peak_pods=course.peak_pods,
         lowest_ready=course.lowest_ready,
         ticks=course.ticks,
-        seconds=seconds_of(course.pauses, pace),
+        seconds=seconds_of(course.pauses, pod_times),
     )
 
 
-def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pace: Pace) -> GridCell:
+def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times: PodTimes) -> GridCell:
     key = revision.after.key
     moments = run.moments[key]
     done = run.done[key]
@@ -120,7 +123,7 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pace: Pace
         peak_pods=max(m.pods for m in moments[1:]),
         lowest_ready=min(m.ready for m in moments[1:]),
         ticks=run.ticks,
-        seconds=seconds_at(moments, pace)[-1],
+        seconds=seconds_at(moments, pod_times)[-1],
     )
 
 

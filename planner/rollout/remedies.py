@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ import yaml
 
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.nodes import gpu_count, node_pool
-from planner.kubernetes.records import FrozenMap, Node, ResourceQuota, Strategy, Workload
+from planner.kubernetes.records import FrozenMap, Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.quantity import format_amount
@@ -21,16 +21,18 @@ from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.controllers.deployment import sets_by_owner
 from planner.rollout.ownership import pods_by_owner
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.timing import Pace, seconds_at
+from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Explanation, rivals, workload_of
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import is_extended_resource, is_gpu_resource
+from planner.words import Text, plural
 
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
 _MOST_PODS = 4  # pods of another workload that may have to go
+_UNBOUNDED = 2**62  # of a quota that is out of the way
 _MOST_NODES = 8  # nodes tried at most when asking how many would do
 
 
@@ -43,7 +45,7 @@ class _Case:
     place: int
     run: Run
     why: Explanation
-    pace: Pace
+    pod_times: PodTimes
     seed: int
 
     @property
@@ -59,7 +61,7 @@ class _Case:
         return min(m.ready for m in run.moments[self.workload.key][1:])
 
     def seconds(self, run: Run) -> float:
-        return seconds_at(run.moments[self.workload.key], self.pace)[-1]
+        return seconds_at(run.moments[self.workload.key], self.pod_times)[-1]
 
     def remedy(
         self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: object = None, command: str = "", extra_gpus: int = 0,
@@ -68,7 +70,7 @@ class _Case:
         return Remedy(
             kind=kind,
             title=title,
-            sentence=sentence,
+            sentence=Text(sentence),
             lowest_ready=self.lowest_ready(run),
             replicas=self.workload.replicas,
             seconds=self.seconds(run),
@@ -86,13 +88,13 @@ def find_remedies(
     key: str,
     run: Run,
     why: Explanation,
-    pace: Pace,
+    pod_times: PodTimes,
     *,
     seed: int,
 ) -> tuple[Remedy, ...]:
     """Ways out for the stuck workload `key`, those that keep most pods Ready first."""
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
-    case = _Case(cluster, revisions, place, run, why, pace, seed)
+    case = _Case(cluster, revisions, place, run, why, pod_times, seed)
     found = [remedy for search in _SEARCHES for remedy in search(case)]
     return tuple(sorted(found, key=lambda r: (r.extra_gpus > 0, -r.lowest_ready, _PREFERRED.index(r.kind), r.seconds)))
 
@@ -190,7 +192,7 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
             run = case.attempt(case.workload, grown)
             if run.done[case.workload.key]:
                 pool = node_pool(template) or template.name
-                noun = "node" if count == 1 else "nodes"
+                noun = plural(count, "node")
                 yield case.remedy(
                     RemedyKind.ADD_NODE,
                     f"{count} more {noun} in {pool}",
@@ -246,40 +248,62 @@ def _smaller_request(case: _Case) -> Iterator[Remedy]:
 
 
 def _larger_quota(case: _Case) -> Iterator[Remedy]:
-    """The quota raised by just what the surge needs."""
+    """The quotas that stand in the way, raised by what the surge needs, or else to the most that is ever used."""
     if case.why.reason is not Reason.QUOTA:
         return
     workload = case.workload
-    surge, _ = rolling_limits(workload)
-    asked = usage(workload.template.spec)
-    raised: list[ResourceQuota] = []
-    quotas = []
-    for quota in case.cluster.snapshot.resource_quotas:
-        if quota.namespace != workload.namespace:
-            quotas.append(quota)
-            continue
-        more = {k: asked.get(k, 0) * max(1, surge, workload.replicas - _live_count(case)) for k in quota.hard}
-        larger = replace(quota, hard=FrozenMap({k: v + more[k] for k, v in quota.hard.items()}))
-        quotas.append(larger)
-        raised.append(larger)
-    cluster = case.cluster.with_snapshot(replace(case.cluster.snapshot, resource_quotas=tuple(quotas)))
-    run = case.attempt(workload, cluster)
-    if run.done[workload.key] and raised:
-        first = next((q for q in raised if q.name in case.why.quota_message), raised[0])
-        old = next(q for q in case.cluster.snapshot.resource_quotas if q.name == first.name and q.namespace == first.namespace)  # fmt: skip
-        hard = {k: format_amount(v, k) for k, v in first.hard.items() if v != old.hard[k]}
-        patch = {"spec": {"hard": hard}}
-        yield case.remedy(
-            RemedyKind.RAISE_QUOTA,
-            f"Raise the quota {first.name}",
-            f"{', '.join(f'{k} to {v}' for k, v in hard.items())}; {_at_worst(case, run)}",
-            run,
-            command=f"kubectl patch resourcequota {first.name} -n {first.namespace} -p '{json.dumps(patch)}'",
-        )
+    quotas = [q for q in case.cluster.snapshot.resource_quotas if q.namespace == workload.namespace]
+    free = _with_quotas(case, {q.name: dict.fromkeys(q.hard, _UNBOUNDED) for q in quotas})
+    if not free.done[workload.key]:
+        return
+    admission = free.simulation.admission
+    asked = usage(admission.prepare(workload.namespace, workload.template.spec))
+    live = sum(1 for p in case.run.pods[workload.key] if not p.is_terminating)
+    pods = max(1, rolling_limits(workload)[0], workload.replicas - live)
+    surged: dict[str, dict[str, int]] = {}
+    most: dict[str, dict[str, int]] = {}
+    for quota in quotas:
+        name = (quota.namespace, quota.name)
+        first, peak = admission.used_at_first[name], admission.most_used[name]
+        for key, bound in quota.hard.items():
+            if peak.get(key, 0) > bound:
+                most.setdefault(quota.name, {})[key] = peak[key]
+            with_surge = min(peak.get(key, 0), first.get(key, 0) + pods * asked.get(key, 0))
+            if with_surge > bound:
+                surged.setdefault(quota.name, {})[key] = with_surge
+    for raised in (surged, most):
+        run = _with_quotas(case, raised)
+        if raised and run.done[workload.key]:
+            yield _raise(case, raised, run)
+            return
 
 
-def _live_count(case: _Case) -> int:
-    return sum(1 for p in case.run.pods[case.workload.key] if not p.is_terminating)
+def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Remedy:
+    hard = {name: {key: format_amount(amount, key) for key, amount in keys.items()} for name, keys in raised.items()}
+    patches = {name: json.dumps({"spec": {"hard": keys}}) for name, keys in hard.items()}
+    amounts = ", ".join(f"{key} to {amount}" for keys in hard.values() for key, amount in keys.items())
+    return case.remedy(
+        RemedyKind.RAISE_QUOTA,
+        f"Raise the {plural(len(hard), 'quota')} {' and '.join(hard)}",
+        f"{amounts}; {_at_worst(case, run)}",
+        run,
+        command="; ".join(
+            f"kubectl patch resourcequota {name} -n {case.workload.namespace} -p '{patch}'"
+            for name, patch in patches.items()
+        ),
+    )
+
+
+def _with_quotas(case: _Case, hard: Mapping[str, Mapping[str, int]]) -> Run:
+    """The rollout with other bounds in the quotas of its namespace: quota → key → amount."""
+    snapshot = case.cluster.snapshot
+    quotas = tuple(
+        replace(q, hard=FrozenMap({**q.hard, **hard[q.name]}))
+        if q.namespace == case.workload.namespace and q.name in hard
+        else q
+        for q in snapshot.resource_quotas
+    )
+    return case.attempt(case.workload, case.cluster.with_snapshot(replace(snapshot, resource_quotas=quotas)))
 
 
 def _other_holder(case: _Case) -> Iterator[Remedy]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.controllers import registry
+from planner.rollout.pod_counts import Moment, PodCounts
 from planner.rollout.simulation import STUCK_MS, RolloutController, Simulation
-from planner.rollout.tally import Moment, Tally
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
@@ -96,11 +96,11 @@ def simulate(
     if failing and never_ready is None:
         simulation.never_ready = lambda pod: pod.is_new and _workload_of(controllers, pod) in failing
     moments: dict[str, list[Moment]] = {key: [] for key in controllers}
-    tallies = {key: _tally(simulation, controllers, key) for key in controllers}
+    counts = {key: _pod_counts(simulation, controllers, key) for key in controllers}
 
     def look() -> None:
-        for key, tally in tallies.items():
-            moments[key].append(tally.moment(simulation))
+        for key, counted in counts.items():
+            moments[key].append(counted.moment(simulation))
 
     look()
     simulation.tick_number = 0
@@ -144,11 +144,11 @@ def simulate(
     )
 
 
-def _tally(simulation: Simulation, controllers: dict[str, RolloutController], key: str) -> Tally:
+def _pod_counts(simulation: Simulation, controllers: dict[str, RolloutController], key: str) -> PodCounts:
     def owns(pod: LivePod) -> bool:
         return _workload_of(controllers, pod) == key
 
-    return Tally(simulation, controllers[key].all_pods(simulation), owns)
+    return PodCounts(simulation, controllers[key].all_pods(simulation), owns)
 
 
 def _made_by(simulation: Simulation, controllers: dict[str, RolloutController]) -> dict[str, list[LivePod]]:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from planner.rollout.answers import PlacementLuck
+from planner.rollout.answers import Ties
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, Static
+from planner.words import Text
 
 _FEWEST_RUNS = 5
 _WORK = 30_000_000  # what all samples together may cost, in `Run.work`: about two seconds
@@ -62,8 +63,8 @@ def sample(
     seed: int,
     runs: int,
     never_ready: Callable[[LivePod], bool] | None = None,
-) -> tuple[Run, PlacementLuck]:
-    """The run to show and what is known of luck; `first` is the run with `seed`.
+) -> tuple[Run, Ties]:
+    """The run to show and what is known of ties; `first` is the run with `seed`.
 
     At most `runs` placements are tried, fewer (never below 5) where one run is costly; the sentence says how many.
 
@@ -71,9 +72,7 @@ def sample(
     """
     if is_proven(first, revisions):
         word = "completes" if first.completed else "is stuck"
-        return first, PlacementLuck(
-            proven=True, runs=0, completed_runs=0, sentence=f"{word} in every placement (proven)"
-        )
+        return first, Ties(proven=True, runs=0, completed_runs=0, sentence=Text(f"{word} in every placement (proven)"))
     runs = min(runs, max(_FEWEST_RUNS, _WORK // first.work))
     tried = [first] + [
         simulate(cluster, revisions, seed=seed + i, never_ready=never_ready) for i in range(1, max(1, runs))
@@ -88,4 +87,4 @@ def sample(
         sentence = f"{word} in all {len(tried)} placements tried"
     else:
         sentence = f"depends on placement: completes in {completed} of {len(tried)} runs"
-    return shown, PlacementLuck(proven=False, runs=len(tried), completed_runs=completed, sentence=sentence)
+    return shown, Ties(proven=False, runs=len(tried), completed_runs=completed, sentence=Text(sentence))

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from statistics import median
 
 from planner.kubernetes.records import Pod, Workload
-from planner.rollout.tally import Moment
+from planner.rollout.pod_counts import Moment
+from planner.words import count
 
 DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from
 _LONGEST_LEARNT_SECONDS = 3 * 3600.0  # a Ready condition that changed later was not a start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class PodTimes:
     """Seconds a pod takes to become available, and to be gone; `source` says where the first comes from."""
 
     startup_seconds: float
@@ -26,17 +27,17 @@ class Pace:
     source: str
 
 
-def learn_pace(
+def learn_pod_times(
     workload: Workload, pods: Iterable[Pod], *, startup_seconds: float | None, termination_seconds: float | None
-) -> Pace:
-    """The pace of a workload's new pods; `pods` are those it has now.
+) -> PodTimes:
+    """How long a workload's new pods take; `pods` are those it has now.
 
     Pods whose containers restarted are left out: their Ready time tells of the last restart, not of the start.
     """
     grace = float(workload.template.spec.termination_grace_period_seconds)
     ends = termination_seconds if termination_seconds is not None else grace
     if startup_seconds is not None:
-        return Pace(startup_seconds=startup_seconds, termination_seconds=ends, source="given")
+        return PodTimes(startup_seconds=startup_seconds, termination_seconds=ends, source="given")
     learnt = [
         pod.ready_at - pod.scheduled_at
         for pod in pods
@@ -48,20 +49,23 @@ def learn_pace(
     ]
     wait = float(workload.min_ready_seconds)
     if not learnt:
-        return Pace(startup_seconds=DEFAULT_STARTUP_SECONDS + wait, termination_seconds=ends, source="default")
-    count = f"{len(learnt)} pod" + ("s" if len(learnt) != 1 else "")
-    return Pace(startup_seconds=median(learnt) + wait, termination_seconds=ends, source=f"learnt from {count}")
+        return PodTimes(startup_seconds=DEFAULT_STARTUP_SECONDS + wait, termination_seconds=ends, source="default")
+    return PodTimes(
+        startup_seconds=median(learnt) + wait,
+        termination_seconds=ends,
+        source=f"learnt from {count(len(learnt), 'pod')}",
+    )
 
 
-def seconds_of(pauses: Sequence[tuple[bool, bool]], pace: Pace) -> float:
+def seconds_of(pauses: Sequence[tuple[bool, bool]], pod_times: PodTimes) -> float:
     """Estimated seconds of ticks of which each is known whether pods were starting, and terminating, in it."""
     return sum(
-        max(pace.startup_seconds if starting else 0.0, pace.termination_seconds if ending else 0.0)
+        max(pod_times.startup_seconds if starting else 0.0, pod_times.termination_seconds if ending else 0.0)
         for starting, ending in pauses
     )
 
 
-def seconds_at(moments: Sequence[Moment], pace: Pace) -> list[float]:
+def seconds_at(moments: Sequence[Moment], pod_times: PodTimes) -> list[float]:
     """Estimated seconds since the change for every moment; the one before the change is 0.
 
     A tick lasts as long as the slowest of what goes on in it: starting pods, terminating pods.
@@ -72,9 +76,9 @@ def seconds_at(moments: Sequence[Moment], pace: Pace) -> list[float]:
         if previous is not None and moment.tick > previous.tick and previous.tick >= 0:
             waits = [0.0]
             if previous.new_starting or previous.old_not_ready:
-                waits.append(pace.startup_seconds)
+                waits.append(pod_times.startup_seconds)
             if previous.terminating:
-                waits.append(pace.termination_seconds)
-            elapsed += max(waits) if len(waits) > 1 else pace.startup_seconds
+                waits.append(pod_times.termination_seconds)
+            elapsed += max(waits) if len(waits) > 1 else pod_times.startup_seconds
         times.append(elapsed)
     return times

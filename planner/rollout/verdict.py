@@ -10,7 +10,6 @@ import numpy as np
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.quantity import format_roughly
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
 from planner.rollout.run import Revision, Run
@@ -18,7 +17,8 @@ from planner.scheduling.cluster import BoolArray
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
 from planner.scheduling.shape import Shape, Static
-from planner.vocabulary import is_extended_resource
+from planner.vocabulary import PODS, is_extended_resource
+from planner.words import NO_WORDS, Text, count, listing, plural, roughly
 
 _REFUSALS = {
     Fails.PORTS: Reason.HOST_PORT,
@@ -40,25 +40,17 @@ _REFUSALS = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     reason: Reason
-    sentence: str
+    sentence: Text
     wait_for: tuple[WaitForEdge, ...] = ()
-    scheduler_message: str = ""
-    quota_message: str = ""
+    scheduler_message: Text = NO_WORDS
+    quota_message: Text = NO_WORDS
     lacking: tuple[str, ...] = ()  # resources short on the nodes that match
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 def _asks(shape: Shape, only: tuple[str, ...] = ()) -> str:
     amounts = pod_requests(shape.spec)
     names = only or tuple(sorted(amounts, key=lambda n: (not is_extended_resource(n), n)))
-    return ", ".join(f"{format_roughly(amounts[n], n)} {n}" for n in names if n in amounts) or "nothing"
-
-
-def _joined(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
+    return ", ".join(f"{roughly(amounts[n], n)} {n}" for n in names if n in amounts) or "nothing"
 
 
 def _where(run: Run, nodes: BoolArray) -> str:
@@ -66,8 +58,8 @@ def _where(run: Run, nodes: BoolArray) -> str:
     cluster = run.simulation.cluster
     pools = sorted({node_pool(cluster.nodes[i]) for i in np.flatnonzero(nodes).tolist()})
     if pools and all(pools) and len(pools) <= 3:
-        return f"a node of pool {_joined(pools)}"
-    return f"one of {_plural(int(nodes.sum()), 'matching node')}"
+        return f"a node of pool {listing(pools)}"
+    return f"one of {count(int(nodes.sum()), 'matching node')}"
 
 
 def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
@@ -78,7 +70,14 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
         owner = pod.owner.split("/", 1)[0] + "/" + pod.owner.rsplit("/", 1)[-1] if pod.owner else f"Pod/{pod.name}"
         groups[(pod.namespace, owner, workload, pod.message, pod.is_new)] += 1
     return tuple(
-        PendingPods(namespace=ns, owner=owner, workload=workload, count=count, message=message, is_new=is_new)
+        PendingPods(
+            namespace=ns,
+            owner=owner,
+            workload=workload,
+            count=count,
+            message=None if message is None else Text(message),
+            is_new=is_new,
+        )
         for (ns, owner, workload, message, is_new), count in groups.items()
     )
 
@@ -92,14 +91,17 @@ def explain(run: Run, revision: Revision) -> Explanation:
     if revision.after.is_paused:
         return Explanation(
             reason=Reason.PAUSED,
-            sentence="stuck: the Deployment is paused, so the controller rolls nothing out. "
-            f"Resume it with kubectl rollout resume deployment/{revision.after.name}",
+            sentence=Text(
+                "stuck: the Deployment is paused, so the controller rolls nothing out. "
+                f"Resume it with kubectl rollout resume deployment/{revision.after.name}"
+            ),
         )
     if revision.after.strategy.kind == "OnDelete" and revision.has_new_template:
         return Explanation(
             reason=Reason.ON_DELETE,
-            sentence="stuck: the update strategy is OnDelete, so each pod keeps the old revision until someone "
-            "deletes it",
+            sentence=Text(
+                "stuck: the update strategy is OnDelete, so each pod keeps the old revision until someone deletes it"
+            ),
         )
     refusal = _refusal(run, key)
     if refusal is not None and not new_waiting:
@@ -109,7 +111,9 @@ def explain(run: Run, revision: Revision) -> Explanation:
     starting = [p for p in pods if p.is_bound and not p.is_ready and not p.is_terminating]
     if starting:
         return _never_ready(revision, starting)
-    return Explanation(reason=Reason.UNKNOWN, sentence="stuck: nothing moves any more, and the cause is not known")
+    return Explanation(
+        reason=Reason.UNKNOWN, sentence=Text("stuck: nothing moves any more, and the cause is not known")
+    )
 
 
 def _refusal(run: Run, key: str) -> Refusal | None:
@@ -120,19 +124,21 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
     if not refusal.quota:
         return Explanation(
             reason=Reason.ADMISSION,
-            sentence=f"stuck: the API server refuses the new pods: {refusal.message.split('forbidden: ', 1)[-1]}",
-            quota_message=refusal.message,
+            sentence=Text(f"stuck: the API server refuses the new pods: {refusal.problem}"),
+            quota_message=Text(refusal.message),
         )
     name = f"ResourceQuota {refusal.quota}"
     if refusal.unstated:
         return Explanation(
             reason=Reason.QUOTA,
-            sentence=f"stuck: {name} of namespace {revision.after.namespace} refuses pods that don't state "
-            f"{_joined(list(refusal.unstated))}",
-            quota_message=refusal.message,
+            sentence=Text(
+                f"stuck: {name} of namespace {revision.after.namespace} refuses pods that don't state "
+                f"{listing(list(refusal.unstated))}"
+            ),
+            quota_message=Text(refusal.message),
         )
-    used = _joined(
-        [f"{format_roughly(u, k)} of {format_roughly(h, k)} {k} are used, a pod asks for {format_roughly(a, k)}"
+    used = listing(
+        [f"{roughly(u, k)} of {roughly(h, k)} {k} are used, a pod asks for {roughly(a, k)}"
          for k, a, u, h in refusal.over]
     )  # fmt: skip
     old = sum(1 for p in run.pods[revision.after.key] if not p.is_new and not p.is_terminating)
@@ -149,9 +155,9 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
         )
     return Explanation(
         reason=Reason.QUOTA,
-        sentence=f"stuck: {name} refuses a new pod: {used}{keeps}",
+        sentence=Text(f"stuck: {name} refuses a new pod: {used}{keeps}"),
         wait_for=edges,
-        quota_message=refusal.message,
+        quota_message=Text(refusal.message),
     )
 
 
@@ -161,13 +167,17 @@ def _never_ready(revision: Revision, starting: list[LivePod]) -> Explanation:
         pod = starting[0]
         return Explanation(
             reason=Reason.POD_MANAGEMENT,
-            sentence=f"stuck: {pod.name} is not Ready, and an OrderedReady {revision.after.kind} goes on only when it is",
+            sentence=Text(
+                f"stuck: {pod.name} is not Ready, and an OrderedReady {revision.after.kind} goes on only when it is"
+            ),
         )
     group = new or starting
     return Explanation(
         reason=Reason.NEVER_READY,
-        sentence=f"stuck: {_plural(len(group), 'new pod' if new else 'pod')} started and never became Ready, "
-        "so the old pods are kept",
+        sentence=Text(
+            f"stuck: {count(len(group), 'new pod' if new else 'pod')} started and never became Ready, "
+            "so the old pods are kept"
+        ),
     )
 
 
@@ -180,8 +190,8 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     if shape.blocked:
         return Explanation(
             reason=Reason.VOLUME,
-            sentence=f"stuck: the new pod can't be scheduled: {shape.blocked}",
-            scheduler_message=message,
+            sentence=Text(f"stuck: the new pod can't be scheduled: {shape.blocked}"),
+            scheduler_message=Text(message),
         )
     codes = fails(state, shape)
     static = shape.static == Static.PASSES
@@ -193,24 +203,21 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
         if not matching.any():
             return Explanation(
                 reason=Reason.VOLUME,
-                sentence="stuck: no node that matches the pod can reach its volume",
-                scheduler_message=message,
+                sentence=Text("stuck: no node that matches the pod can reach its volume"),
+                scheduler_message=Text(message),
             )
     where = _where(run, matching)
-    short: Counter[str] = Counter()
-    lacking = np.flatnonzero(matching & (codes == Fails.RESOURCES))
-    if len(lacking):
-        short, _ = insufficient(state, shape, lacking)
-    names = tuple(r.removeprefix("Insufficient ") for r in short if r.startswith("Insufficient "))
+    short, _ = insufficient(state, shape, np.flatnonzero(matching & (codes == Fails.RESOURCES)))
+    names = tuple(name for name in short if name != PODS)
     decisive = Counter(codes[matching].tolist())
     decisive.pop(Fails.NOTHING, None)
     commonest = decisive.most_common(1)[0][0] if decisive else Fails.RESOURCES
     reason = _REFUSALS.get(commonest, Reason.INSUFFICIENT_RESOURCE)
-    if "Too many pods" in short and not names:
+    if PODS in short and not names:
         reason = Reason.TOO_MANY_PODS
     old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_new]
     freed = _fits_without(run, shape, old) if old and revision.has_new_template else False
-    context = _Context(run, revision, shape, where, matching, names, old, message)
+    context = _Context(run, revision, shape, where, matching, names, old, Text(message))
     if freed:
         return _hold_and_wait(context, reason)
     return _held_by_others(context, reason)
@@ -225,7 +232,7 @@ class _Context:
     matching: BoolArray
     lacking: tuple[str, ...]
     old: list[LivePod]
-    message: str
+    message: Text
 
 
 def _gated(pod: LivePod) -> Explanation:
@@ -233,19 +240,22 @@ def _gated(pod: LivePod) -> Explanation:
     if missing:
         return Explanation(
             reason=Reason.MISSING_OBJECT,
-            sentence=f"stuck: the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}",
+            sentence=Text(
+                f"stuck: the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}"
+            ),
         )
     spec = pod.shape.spec
     if spec.scheduler_name != DEFAULT_SCHEDULER:
         return Explanation(
             reason=Reason.OTHER_SCHEDULER,
-            sentence=f'stuck for kube-scheduler: the new pod asks for the scheduler "{spec.scheduler_name}", so it is '
-            "never tried",
+            sentence=Text(
+                f'stuck for kube-scheduler: the new pod asks for the scheduler "{spec.scheduler_name}", so it is never tried'
+            ),
         )
     gates = ", ".join(spec.scheduling_gates)
     return Explanation(
         reason=Reason.SCHEDULING_GATE,
-        sentence=f"stuck: the new pod is never tried while its scheduling gates ({gates}) are there",
+        sentence=Text(f"stuck: the new pod is never tried while its scheduling gates ({gates}) are there"),
     )
 
 
@@ -263,8 +273,8 @@ def _no_node(shape: Shape, message: str) -> Explanation:
             parts.append(f"{codes[code]} {words}")
     return Explanation(
         reason=Reason.NO_MATCHING_NODE,
-        sentence=f"stuck: no node matches the new pod ({', '.join(parts) or 'the cluster has no nodes'})",
-        scheduler_message=message,
+        sentence=Text(f"stuck: no node matches the new pod ({', '.join(parts) or 'the cluster has no nodes'})"),
+        scheduler_message=Text(message),
     )
 
 
@@ -283,13 +293,13 @@ def _fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
 
 def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
     surge, unavailable = rolling_limits(c.revision.after)
-    thing = _joined(list(c.lacking)) if c.lacking else ""
+    thing = listing(list(c.lacking)) if c.lacking else ""
     kept = "which are kept until a new one is Ready"
     if thing:
         needs = f"the new pod needs {_asks(c.shape, c.lacking)} on {c.where}"
-        held = _held(c)
-        by_old = held.endswith("the old pods")
-        sentence = f"stuck: {needs}; {held}, {kept if by_old else 'and the old ones are kept until a new one is Ready'}"
+        held, by_old_alone = _held(c)
+        kept = kept if by_old_alone else "and the old ones are kept until a new one is Ready"
+        sentence = f"stuck: {needs}; {held}, {kept}"
         cycle_thing = thing
     else:
         words = {
@@ -308,7 +318,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
     controller = f"{c.revision.after.kind} {c.revision.after.name}"
     return Explanation(
         reason=Reason.HOLD_AND_WAIT if is_held else reason,
-        sentence=sentence,
+        sentence=Text(sentence),
         wait_for=(
             WaitForEdge(source=controller, target="new pod", label="waits until Ready"),
             WaitForEdge(source="new pod", target=cycle_thing, label="waits for"),
@@ -356,40 +366,42 @@ def _rivals(c: _Context) -> str:
     names = list(dict.fromkeys(workload_of(c.run, p).split("/", 1)[1] for p in found))
     if not names:
         return ""
-    who = names[0] + (f" and {_plural(len(names) - 1, 'other')}" if len(names) > 1 else "")
+    who = names[0] + (f" and {count(len(names) - 1, 'other')}" if len(names) > 1 else "")
     if found[0].is_bound:
         return f"; {who} waited too, and took what was freed"
     return f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed"
 
 
-def _held(c: _Context) -> str:
-    """Who holds the scarce resource on the matching nodes: "all 6 are held by the old pods"."""
+def _held(c: _Context) -> tuple[str, bool]:
+    """Who holds the scarce resource on the matching nodes ("all 6 are held by the old pods"), and whether the words end
+    with the old pods, so that "which" after them means these."""
     scarce = next((n for n in c.lacking if is_extended_resource(n)), c.lacking[0])
     cluster, state = c.run.simulation.cluster, c.run.simulation.state
     row = cluster.row.get(scarce)
     if row is None:
-        return f"no node has {scarce}"
+        return f"no node has {scarce}", False
     total = int(cluster.allocatable[row, c.matching].sum())
     free = int(np.maximum(state.free[row, c.matching], 0).sum())
     mine = sum(dict(p.shape.asks).get(row, 0) for p in c.old if c.matching[p.node])
     if not is_extended_resource(scarce):
-        return f"the old pods hold {format_roughly(mine, scarce)} of {format_roughly(total, scarce)}"
+        return f"the old pods hold {roughly(mine, scarce)} of {roughly(total, scarce)}", False
     if mine == total:
-        return f"all {total} {scarce} there are held by the old pods"
+        return f"all {total} {scarce} there are held by the old pods", True
     others = total - free - mine
-    return (
+    words = (
         f"of the {total} {scarce} there, {mine} are held by the old pods"
         + (f", {others} by others" if others > 0 else "")
-        + (f" and {free} free {'is' if free == 1 else 'are'} not where it would fit" if free else "")
+        + (f" and {free} free {plural(free, 'is', 'are')} not where it would fit" if free else "")
     )
+    return words, others <= 0 and not free
 
 
 def _held_by_others(c: _Context, reason: Reason) -> Explanation:
-    old = f" The {_plural(len(c.old), 'old pod')} would not make room either." if c.old else ""
+    old = f" The {count(len(c.old), 'old pod')} would not make room either." if c.old else ""
     if reason is Reason.INSUFFICIENT_RESOURCE and c.lacking:
         absent = [n for n in c.lacking if c.run.simulation.cluster.row.get(n) is None]
         if absent:
-            sentence = f"stuck: the pod needs {_asks(c.shape, tuple(absent))}, and no node has {_joined(absent)}"
+            sentence = f"stuck: the pod needs {_asks(c.shape, tuple(absent))}, and no node has {listing(absent)}"
         else:
             sentence = f"stuck: the pod needs {_asks(c.shape, c.lacking)} on {c.where}; {_room(c)}.{old}".rstrip(".")
     else:
@@ -402,7 +414,7 @@ def _held_by_others(c: _Context, reason: Reason) -> Explanation:
             Reason.VOLUME: "its volume is in use by another pod",
         }
         sentence = f"stuck: {words.get(reason, 'no node has room for the new pod')}.{old}".rstrip(".")
-    return Explanation(reason=reason, sentence=sentence, scheduler_message=c.message, lacking=c.lacking)
+    return Explanation(reason=reason, sentence=Text(sentence), scheduler_message=c.message, lacking=c.lacking)
 
 
 def _room(c: _Context) -> str:
@@ -414,10 +426,10 @@ def _room(c: _Context) -> str:
         largest = int(cluster.allocatable[row, c.matching].max())
         wanted = dict(c.shape.asks)[row]
         if wanted > largest:
-            small.append(f"{format_roughly(largest, name)} {name}")
+            small.append(f"{roughly(largest, name)} {name}")
         else:
             free = int(np.maximum(state.free[row, c.matching], 0).max())
-            full.append(f"{format_roughly(free, name)} {name}")
+            full.append(f"{roughly(free, name)} {name}")
     if small:
-        return f"even empty, the largest of them has only {_joined(small)}"
-    return f"no more than {_joined(full)} is free on any one of them"
+        return f"even empty, the largest of them has only {listing(small)}"
+    return f"no more than {listing(full)} is free on any one of them"

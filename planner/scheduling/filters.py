@@ -18,6 +18,7 @@ from planner.scheduling.scores import resource_scores
 from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
 from planner.scheduling.state import State
 from planner.scheduling.storage import STORAGE_REASONS
+from planner.vocabulary import PODS
 
 
 class Fails(IntEnum):
@@ -265,26 +266,27 @@ def _affinity_satisfied(state: State, shape: Shape) -> BoolArray:
 
 
 def insufficient(state: State, shape: Shape, nodes: NDArray[np.intp]) -> tuple[Counter[str], BoolArray]:
-    """Resource reasons over `nodes`, and where a node's whole size is too small (bool[len(nodes)]).
+    """Resources that are short and on how many of `nodes` (`PODS`: the nodes' limit of pods), and where a node's whole
+    size is too small (bool[len(nodes)]).
 
     Source: plugins/noderesources `fitsRequest`: every lacking resource is named.
     """
-    reasons: Counter[str] = Counter()
+    names: Counter[str] = Counter()
     too_small = np.zeros(len(nodes), dtype=np.bool_)
     lacking = int((state.free[PODS_ROW, nodes] < 1).sum())
     if lacking:
-        reasons["Too many pods"] = lacking
+        names[PODS] = lacking
     for row, amount in shape.asks:
         short = state.free[row, nodes] < amount
         if row in shape.delegated:
             short &= ~shape.delegated[row][nodes]
         if short.any():
-            reasons[f"Insufficient {state.cluster.resources[row]}"] = int(short.sum())
+            names[state.cluster.resources[row]] = int(short.sum())
             too_small |= short & (state.cluster.allocatable[row, nodes] < amount)
     for name in shape.absent:
-        reasons[f"Insufficient {name}"] = len(nodes)
+        names[name] = len(nodes)
         too_small[:] = True
-    return reasons, too_small
+    return names, too_small
 
 
 def reasons_for(state: State, shape: Shape, codes: NDArray[np.uint8]) -> tuple[Counter[str], BoolArray]:
@@ -298,6 +300,6 @@ def reasons_for(state: State, shape: Shape, codes: NDArray[np.uint8]) -> tuple[C
     short = np.flatnonzero(codes == Fails.RESOURCES)
     if len(short):
         found, too_small = insufficient(state, shape, short)
-        reasons.update(found)
+        reasons.update({"Too many pods" if name == PODS else f"Insufficient {name}": n for name, n in found.items()})
         resolvable[short[too_small]] = False
     return reasons, resolvable

@@ -24,6 +24,7 @@ from planner.errors import SourceError
 from planner.inventory import wire
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, PodLog, Severity, Snapshot
+from planner.words import duration
 
 IN_CLUSTER: Final = "in-cluster"  # the context of a pod that looks at its own cluster
 PAGE_SIZE: Final = 500  # objects; what kubectl asks for
@@ -343,9 +344,9 @@ def _connection_problem(error: Exception) -> str:
         case urllib3.exceptions.NewConnectionError():  # itself a ConnectTimeoutError
             return "nothing listens at the server's address"
         case urllib3.exceptions.ConnectTimeoutError():
-            return f"the server can't be reached (waited {CONNECT_SECONDS:g} s)"
+            return f"the server can't be reached (waited {duration(CONNECT_SECONDS)})"
         case urllib3.exceptions.ReadTimeoutError():
-            return f"the server sent nothing for {READ_SECONDS:g} s"
+            return f"the server sent nothing for {duration(READ_SECONDS)}"
         case urllib3.exceptions.ProtocolError():
             return "the connection broke off"
     return f"{type(cause).__name__}"

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from planner.errors import InputError, SourceError
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import FrozenMap, Labels
+from planner.words import duration
 
 WORKING_SET = "container_memory_working_set_bytes"
 CPU_SECONDS = "container_cpu_usage_seconds_total"
@@ -153,7 +154,7 @@ class Prometheus:
     def _post(self, path: str, form: dict[str, str]) -> bytes:
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise self._error(
-                f"took longer than {self.bounds.seconds_in_all:g} s in all",
+                f"took longer than {duration(self.bounds.seconds_in_all)} in all",
                 "Choose a shorter stretch or fewer namespaces",
             )
         parts = urlsplit(self.url.strip())
@@ -173,10 +174,13 @@ class Prometheus:
                 body = self._read(response)
                 self._check(response, body)
         except requests.exceptions.ConnectTimeout:
-            raise self._error(f"didn't answer within {self.bounds.connect_seconds:g} s", "Check the address") from None
+            raise self._error(
+                f"didn't answer within {duration(self.bounds.connect_seconds)}", "Check the address"
+            ) from None
         except requests.exceptions.Timeout:
             raise self._error(
-                f"stopped answering for {self.bounds.read_seconds:g} s", "Choose a shorter stretch or fewer namespaces"
+                f"stopped answering for {duration(self.bounds.read_seconds)}",
+                "Choose a shorter stretch or fewer namespaces",
             ) from None
         except requests.exceptions.SSLError:
             raise self._error(
@@ -187,7 +191,7 @@ class Prometheus:
         except requests.exceptions.ConnectionError as error:
             if "Read timed out" in str(error):
                 raise self._error(
-                    f"stopped answering for {self.bounds.read_seconds:g} s", "Choose a shorter stretch"
+                    f"stopped answering for {duration(self.bounds.read_seconds)}", "Choose a shorter stretch"
                 ) from None
             raise self._error("can't be reached", "Check the address, and that the server runs") from None
         except requests.exceptions.RequestException as error:
@@ -205,7 +209,7 @@ class Prometheus:
                 )
             if self._deadline is not None and time.monotonic() > self._deadline:
                 raise self._error(
-                    f"took longer than {self.bounds.seconds_in_all:g} s in all", "Choose a shorter stretch"
+                    f"took longer than {duration(self.bounds.seconds_in_all)} in all", "Choose a shorter stretch"
                 )
         expected = response.headers.get("Content-Length", "")
         if expected.isdigit() and not response.headers.get("Content-Encoding") and len(body) < int(expected):

@@ -17,6 +17,7 @@ from planner.spot import programs
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
 from planner.spot.programs import Signal
 from planner.spot.windows import Provider, Window
+from planner.words import duration
 
 SYSTEM_PRIORITY: Final = 2_000_000_000  # kubernetes pkg/apis/scheduling/types.go SystemCriticalPriority
 _LONG_START_SECONDS: Final = 300.0  # longer than a node takes to arrive: the pod, not the node, is what one waits for
@@ -329,7 +330,7 @@ def _check_pre_stop(case: Case) -> CheckResult:
 
 def _check_start_up(case: Case) -> CheckResult:
     seconds = start_seconds(case.pods)
-    learnt = f"placed to Ready in {seconds:,.0f} s (median of its pods)" if seconds is not None else "no time seen"
+    learnt = f"placed to Ready in {duration(seconds)} (median of its pods)" if seconds is not None else "no time seen"
     if case.work is Work.SERVING and not any(container.readiness_probe for container in case.containers):
         return CheckResult(
             check=Check.START_UP,
@@ -402,19 +403,19 @@ def _check_job_length(case: Case) -> CheckResult:
         return CheckResult(
             check=Check.JOB_LENGTH,
             status=Status.CHANGE,
-            evidence=f"Jobs of {hours:.3g} h ({source}); preemptible VMs live {PREEMPTIBLE_HOURS:g} h at most.",
+            evidence=f"Jobs of {duration(hours * 3_600)} ({source}); preemptible VMs live {duration(PREEMPTIBLE_HOURS * 3_600)} at most.",
             cure="Write checkpoints, or use Spot VMs, which have no maximum run time.",
         )
     if hours * 3600 <= case.window.seconds:
         return CheckResult(
             check=Check.JOB_LENGTH,
             status=Status.OK,
-            evidence=f"Jobs of {hours * 3600:.3g} s ({source}) end within the {case.window.seconds} s of notice.",
+            evidence=f"Jobs of {duration(hours * 3_600)} ({source}) end within the {case.window.seconds} s of notice.",
         )
     return CheckResult(
         check=Check.JOB_LENGTH,
         status=Status.MIND,
-        evidence=f"Jobs of {length_text(hours)} ({source}) don't end within {case.window.seconds} s of notice: "
+        evidence=f"Jobs of {duration(hours * 3_600)} ({source}) don't end within {case.window.seconds} s of notice: "
         "the running one is lost, or goes on from its last checkpoint.",
         cure="What that costs is in the estimate.",
     )
@@ -610,12 +611,13 @@ CHECK_NAME: Final = {
 }
 
 
+def in_sentence(check: Check) -> str:
+    """A check's name within a sentence: ``SIGTERM arrives``, ``grace period``."""
+    name = CHECK_NAME[check]
+    return name if check is Check.SIGTERM else name[0].lower() + name[1:]
+
+
 def dump(document: Mapping[str, Any]) -> str:
     """A document as YAML, in the order it was written."""
     text: str = yaml.safe_dump(dict(document), sort_keys=False, default_flow_style=False)
     return text
-
-
-def length_text(hours: float) -> str:
-    """``2.5 h``, ``5 min``."""
-    return f"{hours:.3g} h" if hours >= 1 else f"{hours * 60:.3g} min"

@@ -17,6 +17,7 @@ from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import daly_hours, pattern_of, useful_hours_per_life, young_hours
 from planner.spot.interruption import Floats, lives_of
 from planner.spot.months import OVERRUN, Months, simulate
+from planner.words import Text, count, duration, usd
 
 _PERCENTILES: Final = (5, 50, 95)
 _HISTOGRAM_BINS: Final = 40
@@ -61,7 +62,7 @@ class BreakEven:
     """
 
     hazard_per_hour: float | None
-    sentence: str
+    sentence: Text
     curve: tuple[tuple[float, float], ...]
 
 
@@ -69,7 +70,7 @@ class BreakEven:
 class Savings:
     """The answer for one pool and one month; money in USD a month, hours in node-hours unless said otherwise."""
 
-    sentence: str
+    sentence: Text
     is_worth_it: bool  # the median month saves something
     steps: tuple[Step, ...]
     on_demand_usd: float  # what the pool costs without spot, commitments included
@@ -200,7 +201,7 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
     useful_optimum = assumptions.work is Work.JOBS and not assumptions.saves and not assumptions.lives
     even = break_even(assumptions)
     return Savings(
-        sentence=_sentence(assumptions, saved_band, before),
+        sentence=Text(_sentence(assumptions, saved_band, before)),
         is_worth_it=saved_band.p50 > 0,
         steps=(
             *(Step(name=name, what=what, usd=band(getattr(costs, field))) for field, name, what in STEPS),
@@ -315,16 +316,18 @@ def _out_at_loss(assumptions: Assumptions, hazard_per_hour: float) -> float:
 def break_even(assumptions: Assumptions) -> BreakEven:
     """The interruption rate at which the expected saving is 0, by bisection."""
     if assumptions.lives:
-        return BreakEven(hazard_per_hour=None, sentence="Lives were observed: there is no rate to vary.", curve=())
+        return BreakEven(
+            hazard_per_hour=None, sentence=Text("Lives were observed: there is no rate to vary."), curve=()
+        )
     if not assumptions.spot_nodes:
-        return BreakEven(hazard_per_hour=None, sentence="No node is spot.", curve=())
+        return BreakEven(hazard_per_hour=None, sentence=Text("No node is spot."), curve=())
     best, worst = expected_saved_usd(assumptions, 0.0), expected_saved_usd(assumptions, _MOST_HAZARD)
     if best <= 0:
         sentence = "Spot costs more than on demand even if no node is lost one by one."
-        return BreakEven(hazard_per_hour=None, sentence=sentence, curve=_curve(assumptions, None))
+        return BreakEven(hazard_per_hour=None, sentence=Text(sentence), curve=_curve(assumptions, None))
     if worst >= 0:
         sentence = "Spot costs less than on demand at any interruption rate: what is lost is covered on demand."
-        return BreakEven(hazard_per_hour=None, sentence=sentence, curve=_curve(assumptions, None))
+        return BreakEven(hazard_per_hour=None, sentence=Text(sentence), curve=_curve(assumptions, None))
     low, high = 0.0, _MOST_HAZARD
     for _ in range(60):
         middle = (low + high) / 2 if low == 0 and high < 1e-6 else (max(low, 1e-9) * high) ** 0.5
@@ -334,8 +337,10 @@ def break_even(assumptions: Assumptions) -> BreakEven:
             high = middle
     likely = assumptions.hazard_likely_per_hour
     times = f", {high / likely:,.0f} times the likely rate" if likely else ""
-    sentence = f"Spot pays until a node is lost every {_span(1 / high)} on average ({high:.3g} per VM-hour{times})."
-    return BreakEven(hazard_per_hour=high, sentence=sentence, curve=_curve(assumptions, high))
+    sentence = (
+        f"Spot pays until a node is lost every {duration(3_600 / high)} on average ({high:.3g} per VM-hour{times})."
+    )
+    return BreakEven(hazard_per_hour=high, sentence=Text(sentence), curve=_curve(assumptions, high))
 
 
 def _curve(assumptions: Assumptions, at: float | None) -> tuple[tuple[float, float], ...]:
@@ -347,34 +352,10 @@ def _curve(assumptions: Assumptions, at: float | None) -> tuple[tuple[float, flo
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def usd(amount: float) -> str:
-    """``$1,234``, ``$12.30``, ``−$5``: whole dollars from 100 on."""
-    digits = f"{abs(amount):,.0f}" if abs(amount) >= 99.5 else f"{abs(amount):,.2f}"
-    return f"{'−' if amount < 0 and float(digits.replace(',', '')) else ''}${digits}"
-
-
-def nodes_text(count: int) -> str:
-    """``1 node``, ``5 nodes``."""
-    return f"{count} node" if count == 1 else f"{count} nodes"
-
-
-def duration(hours: float) -> str:
-    """``no time``, ``12 min``, ``3.4 h``: an expected length."""
-    if hours < 1 / 120:
-        return "no time" if hours <= 0 else "under a minute"
-    return f"{hours * 60:.0f} min" if hours < 2 else f"{hours:,.1f} h"
-
-
-def _span(hours: float) -> str:
-    if hours >= 48:
-        return f"{hours / 24:,.3g} days"
-    return f"{hours:.3g} h" if hours >= 1 else f"{hours * 60:.3g} min"
-
-
 def _sentence(assumptions: Assumptions, saved: Band, before: float) -> str:
     if not assumptions.spot_nodes:
         return f"Nothing is bought on {assumptions.capacity}: the month costs {usd(before)}."
-    nodes = f"{assumptions.spot_nodes} of {nodes_text(assumptions.nodes)} on {assumptions.capacity}"
+    nodes = f"{assumptions.spot_nodes} of {count(assumptions.nodes, 'node')} on {assumptions.capacity}"
     likely = f"in 9 of 10 months between {usd(saved.p5)} and {usd(saved.p95)}"
     paid = " (commitments already paid for are not counted as saved)" if assumptions.committed_nodes else ""
     share = f"{saved.p50 / before:.0%} of {usd(before)}" if before else "of nothing"
@@ -407,14 +388,14 @@ def _notes(assumptions: Assumptions, months: Months) -> tuple[str, ...]:
     )
     if never and work is Work.JOBS:
         notes.append(
-            f"A job of {hours:g} h without checkpoints never ends on a node that lives at most {lives.cap_hours:g} h: "
+            f"A job of {duration(hours * 3_600)} without checkpoints never ends on a node that lives at most {duration(lives.cap_hours * 3_600)}: "
             "it is finished on demand."
             if lives.cap_hours < inf
             else "No job ends on spot: the work is finished on demand."
         )
     if assumptions.saves_on_notice and not assumptions.saves:
         notes.append(
-            f"A checkpoint takes {assumptions.checkpoint_seconds:g} s, the notice is {assumptions.window_seconds:g} s: "
+            f"A checkpoint takes {duration(assumptions.checkpoint_seconds)}, the notice is {duration(assumptions.window_seconds)}: "
             "there is no time to write one when the node is lost."
         )
     if assumptions.lives:

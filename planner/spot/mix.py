@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.spot.assumptions import Assumptions
-from planner.spot.economics import Band, band, bill, duration, nodes_text, shortfall_hours, usd
+from planner.spot.economics import Band, band, bill, shortfall_hours
 from planner.spot.months import Months, simulate
+from planner.words import Text, count, duration, usd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,7 @@ class MixPoint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mix:
     points: tuple[MixPoint, ...]  # from no spot to all spot
-    sentence: str
+    sentence: Text
 
 
 def mix(assumptions: Assumptions, months: Months | None = None) -> Mix:
@@ -51,7 +52,7 @@ def mix(assumptions: Assumptions, months: Months | None = None) -> Mix:
         )
         for spot, cost, risk in raw
     )
-    return Mix(points=points, sentence=_sentence(points, assumptions))
+    return Mix(points=points, sentence=Text(_sentence(points, assumptions)))
 
 
 def _sentence(points: tuple[MixPoint, ...], assumptions: Assumptions) -> str:
@@ -61,5 +62,5 @@ def _sentence(points: tuple[MixPoint, ...], assumptions: Assumptions) -> str:
     return (
         f"The cheapest mix has {cheapest.spot_nodes} of {assumptions.nodes} nodes on {assumptions.capacity}: "
         f"{usd(cheapest.net_usd.mean)} a month instead of {usd(points[0].net_usd.mean)}, with fewer than "
-        f"{nodes_text(assumptions.needed_nodes)} ready for {duration(cheapest.shortfall_hours)} a month."
+        f"{count(assumptions.needed_nodes, 'node')} ready for {duration(cheapest.shortfall_hours * 3_600)} a month."
     )

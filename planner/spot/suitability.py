@@ -19,8 +19,9 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod, Snapshot, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.spot.assumptions import Capacity, Work
-from planner.spot.checks import CHECK_NAME, CHECKS, Case, CheckResult, Status, dump, is_spot
+from planner.spot.checks import CHECKS, Case, CheckResult, Status, dump, in_sentence, is_spot
 from planner.spot.windows import Provider, Window, window_of
+from planner.words import Text
 
 _BACKGROUND: Final = (
     "worker",
@@ -59,7 +60,7 @@ class Command:
 class Suitability:
     workload: str
     fitness: Fitness
-    sentence: str
+    sentence: Text
     window: Window
     work: Work  # what the workload seems to do
     work_evidence: str
@@ -97,7 +98,7 @@ def check_workload(
     return Suitability(
         workload=workload.key,
         fitness=fitness,
-        sentence=_sentence(case, fitness, checks),
+        sentence=Text(_sentence(case, fitness, checks)),
         window=case.window,
         work=case.work,
         work_evidence=case.work_evidence,
@@ -189,18 +190,18 @@ def _fitness(workload: Workload, checks: tuple[CheckResult, ...]) -> Fitness:
 
 def _sentence(case: Case, fitness: Fitness, checks: tuple[CheckResult, ...]) -> str:
     def named(status: Status) -> str:
-        return ", ".join(CHECK_NAME[check.check].lower() for check in checks if check.status is status)
+        return ", ".join(in_sentence(check.check) for check in checks if check.status is status)
 
     name = f"{case.workload.namespace}/{case.workload.name}"
     unseen = named(Status.UNSEEN)
-    rest = f" Not to be seen from here: {unseen.replace('sigterm', 'SIGTERM')}." if unseen else ""
+    rest = f" Not to be seen from here: {unseen}." if unseen else ""
     if fitness is Fitness.OPTED_OUT:
         return f"{name} is kept off spot by its annotation {vocabulary.SPOT_OPT_OUT}: never."
     if fitness is Fitness.UNSUITABLE:
         reason = next(check.evidence for check in checks if check.status is Status.UNSUITABLE)
         return f"{name} is unsuitable for spot. {reason}"
     if fitness is Fitness.NEEDS_CHANGES:
-        changes = named(Status.CHANGE).replace("sigterm", "SIGTERM")
+        changes = named(Status.CHANGE)
         if case.runs_on_spot:
             return f"{name} runs on spot, and should be changed for it: {changes}.{rest}"
         return f"{name} needs changes before it runs on spot: {changes}.{rest}"

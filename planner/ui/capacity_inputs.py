@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner import words
 from planner.capacity.changes import FORMS, Change, ChangeKind, parse_change, parse_changes, text_of
 from planner.capacity.node_pools import NodePool, pools
 from planner.errors import HeadroomError, InputError
@@ -14,7 +15,7 @@ from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import Snapshot
 from planner.questions import prepared as prepared_question
 from planner.sources import demo, node_pools
-from planner.ui import errors, link, session, words
+from planner.ui import errors, link, session
 
 _GIVEN = "_pool_limits"  # limits read from files uploaded for a cluster: (its digest, limits)
 _CHANGES = "changes"

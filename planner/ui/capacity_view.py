@@ -7,16 +7,16 @@ from typing import Literal
 
 import streamlit as st
 
+from planner import words
 from planner.capacity.drain import DrainResult
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.headroom import Fit
 from planner.figures import capacity_pools, capacity_stranded
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.records import Snapshot
-from planner.quantity import format_roughly
 from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
 from planner.questions.documents import capacity_document, fit_rows
-from planner.ui import charts, downloads, findings, link, tables, verdict, words
+from planner.ui import charts, downloads, findings, link, tables, verdict
 from planner.vocabulary import CPU, MEMORY
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
@@ -102,7 +102,7 @@ def one_shape(found: Fit) -> None:
     box(words.literal(words.sentence(found.sentence)), title=f"{glyph} {words.literal(found.shape)}")
     if found.message:
         st.caption("What kube-scheduler would say of the next one")
-        st.code(found.message, language=None, wrap_lines=True)
+        st.code(str(found.message), language=None, wrap_lines=True)
     rows = [{"pool": pool or "no pool", "zone": zone or "no zone", "pods": n} for pool, zone, n in found.by_place]
     if rows:
         tables.show(rows, alt=f"Where {found.count:,} more of {found.shape} go")
@@ -117,8 +117,8 @@ def what_fits(answer: CapacityAnswer) -> None:
         {
             "shape": names,
             "more fit": f"{one.count:,}{'+' if one.is_at_least else ''}" + (" ✗" if not one.count else ""),
-            "asks for": ", ".join(f"{format_roughly(n, name)} {name}" for name, n in one.requests.items()) or "nothing",
-            "what stops the next": "; ".join(f"{number:,} nodes {reason}" for number, reason in one.obstacles[:3]),
+            "asks for": ", ".join(f"{words.roughly(n, name)} {name}" for name, n in one.requests.items()) or "nothing",
+            "what stops the next": "; ".join(map(str, one.obstacles[:3])),
             "quota lets in": one.quota_limit,
             "where": ", ".join(f"{pool or 'no pool'} {zone} ({n:,})" for pool, zone, n in one.by_place[:4]),
         }
@@ -174,12 +174,12 @@ def resources(answer: CapacityAnswer) -> None:
     rows = [
         {
             "resource": line.resource,
-            "allocatable": format_roughly(line.allocatable, line.resource),
-            "requested": format_roughly(line.requested, line.resource),
-            "free": format_roughly(line.free, line.resource) if line.free >= 0 else f"−{format_roughly(-line.free, line.resource)}",
+            "allocatable": words.roughly(line.allocatable, line.resource),
+            "requested": words.roughly(line.requested, line.resource),
+            "free": words.roughly(line.free, line.resource),
             "held": _share(line.requested, line.allocatable),
-            "free but cordoned": format_roughly(line.free_cordoned, line.resource),
-            "waited for": format_roughly(line.pending, line.resource),
+            "free but cordoned": words.roughly(line.free_cordoned, line.resource),
+            "waited for": words.roughly(line.pending, line.resource),
         }
         for line in answer.resources
     ]  # fmt: skip
@@ -240,12 +240,12 @@ def _drain(drain: DrainResult, place: int) -> None:
         tables.show(held, alt=f"{len(drain.held_back)} pods held back by disruption budgets", key=f"held-{place}")
     waiting = [
         {"workload": one.workload, "pods": one.count, "waited before": one.before, "kube-scheduler says": one.message}
-        for one in drain.homeless
+        for one in drain.unplaced
         if one.count > one.before
     ]
     if waiting:
         st.caption("Find no other node")
-        tables.show(waiting, alt=f"{len(waiting)} workloads with pods that find no node", key=f"homeless-{place}")
+        tables.show(waiting, alt=f"{len(waiting)} workloads with pods that find no node", key=f"unplaced-{place}")
 
 
 def beside(answer: WhatIfAnswer) -> None:

@@ -6,6 +6,7 @@ import time
 
 import streamlit as st
 
+from planner import words
 from planner.errors import HeadroomError
 from planner.figures import pool_costs
 from planner.kubernetes.records import Snapshot
@@ -13,8 +14,8 @@ from planner.pricing.book import age_warning
 from planner.pricing.cluster import ClusterCost, PoolCost
 from planner.pricing.model import PriceBook
 from planner.questions.costs import cost_cluster
-from planner.spot.economics import usd
-from planner.ui import cache, charts, errors, tables, words
+from planner.ui import cache, charts, errors, tables
+from planner.words import usd
 
 _MONEY = ("$/month", "idle $/month", "of that GPUs", "CPU", "memory")
 _BARS = 12  # pools drawn; the table has all

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner import words
 from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, MatchBy, Rule, ServiceDrift, parse_same_as
 from planner.errors import HeadroomError, InputError
 from planner.kubernetes.records import Snapshot
 from planner.sources import kubectl
-from planner.ui import errors, link, words
+from planner.ui import errors, link
 
 _OTHERS, _HANDLED = "_other_clusters", "_other_clusters_handled"
 _MOST_CLUSTERS = 4

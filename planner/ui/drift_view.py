@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner import words
 from planner.drift.members import environment_names
 from planner.drift.model import DriftReport, EnvironmentSuggestion, Rule, ServiceDrift
 from planner.drift.rows import flat_rows, matrix_rows
@@ -15,7 +16,7 @@ from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.questions.documents import drift_document
-from planner.ui import cache, charts, downloads, drift_inputs, tables, verdict, words
+from planner.ui import cache, charts, downloads, drift_inputs, tables, verdict
 
 
 def compared(
@@ -68,7 +69,7 @@ def services(report: DriftReport) -> None:
     columns = {"What it says": st.column_config.TextColumn(width="large")}
     tables.show(
         shown,
-        alt=report.sentence,
+        alt=str(report.sentence),
         columns=columns,
         empty="No service runs in two environments: upload another cluster below, or edit the rule.",
     )
@@ -99,7 +100,7 @@ def one(service: ServiceDrift, *, everything: bool) -> None:
     rows = matrix_rows(service, everything=everything)
     tables.show(
         [{("What" if key == "what" else key): value for key, value in row.items()} for row in rows],
-        alt=service.sentence,
+        alt=str(service.sentence),
         empty="Nothing differs between these environments.",
     )
     st.caption(
@@ -126,7 +127,7 @@ def _suggestion(found: EnvironmentSuggestion, snapshot: Snapshot) -> None:
         return  # of another cluster: its rollout is asked for there
     adopted = cache.answer(plan_drift.adopt, snapshot, found)
     if adopted.rollout is not None:
-        verdict.show(adopted.rollout.verdict, adopted.rollout.reason, adopted.rollout.sentence)
+        verdict.show(adopted.rollout.verdict, adopted.rollout.reason, str(adopted.rollout.sentence))
     elif adopted.note:
         st.info(words.literal(adopted.note))
     st.code(adopted.patch_yaml, language="yaml")

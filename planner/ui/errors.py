@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.errors import HeadroomError
-from planner.ui.words import literal
+from planner.words import literal
 
 _LOG = logging.getLogger(__name__)
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from planner import restarts
+from planner import restarts, words
 from planner.drift import services as drift
 from planner.inventory import checks
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.memory import risks
-from planner.ui import cache, session, tables, words
+from planner.ui import cache, session, tables
 
 # Each room that finds something adds its function: snapshot → findings.
 SOURCES: tuple[Callable[[Snapshot], Sequence[Finding]], ...] = (

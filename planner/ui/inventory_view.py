@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from planner import words
 from planner.errors import HeadroomError
 from planner.inventory import wire
 from planner.kubernetes.records import Presence, Snapshot
 from planner.sources import cluster, kubectl
-from planner.ui import errors, session, tables, words
+from planner.ui import errors, session, tables
 
 _PRESENCE = {
     Presence.PRESENT: "✓ read",

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from planner.errors import HeadroomError, InputError
-from planner.ui.words import literal
+from planner.words import literal
 
 T = TypeVar("T")
 

@@ -7,12 +7,13 @@ from typing import Final
 
 import streamlit as st
 
+from planner import words
 from planner.kubernetes.records import Finding, Snapshot
 from planner.memory import rows
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
-from planner.ui import downloads, findings, tables, verdict, words
+from planner.ui import downloads, findings, tables, verdict
 
 _GIB: Final = 2**30
 _MOST_RISKS: Final = 8
@@ -52,7 +53,7 @@ def headline(plan: MemoryPlan) -> None:
         nearest = known[0].until_hard_bytes if known else None
         st.metric(
             "Nearest eviction",
-            "unknown" if nearest is None else f"{words.bytes_text(nearest)} away",
+            "unknown" if nearest is None else f"{words.measured_bytes(nearest)} away",
             border=True,
             height="stretch",
         )
@@ -191,7 +192,9 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
             table.append(
                 {
                     "Container": f"{pod.key}/{one.name}",
-                    "Room for file cache": "unknown" if room.room_bytes is None else words.bytes_text(room.room_bytes),
+                    "Room for file cache": "unknown"
+                    if room.room_bytes is None
+                    else words.measured_bytes(room.room_bytes),
                     f"A file of {size_gib:g} GiB, read again": _READING[read_again(size, room).reading],
                     f"A heap of {size_gib:g} GiB": _FATE[heap_fate(size, one.limit_bytes, one.cgroup.memory_swap_max)],
                     "Basis": room.reason,

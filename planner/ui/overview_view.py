@@ -6,10 +6,11 @@ from collections import Counter
 
 import streamlit as st
 
+from planner import words
 from planner.figures import gpu_bars
 from planner.questions.overview import ClusterOverview, WorkloadOverview
 from planner.rollout.answers import Verdict
-from planner.ui import charts, rollout_inputs, tables, verdict, words
+from planner.ui import charts, rollout_inputs, tables, verdict
 from planner.vocabulary import NVIDIA_GPU
 
 _SHOWN = 6  # workloads in trouble that are told one by one; the table has all

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import streamlit as st
 
+from planner import words
 from planner.kubernetes.records import PodLog, Snapshot
 from planner.restarts.model import Cause, Loop
 from planner.restarts.wanted import wanted_logs
 from planner.sources import kubernetes_api, pod_logs
-from planner.ui import errors, link, session, words
+from planner.ui import errors, link, session
 from planner.words import short_name
 
 _LOGS = "_uploaded_logs"

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import streamlit as st
 
+from planner import words
 from planner.figures import restarts_memory
 from planner.kubernetes.records import Snapshot
 from planner.questions.documents import restarts_document
@@ -21,7 +22,7 @@ from planner.restarts.model import (
     RestartReport,
 )
 from planner.restarts.rows import loop_rows
-from planner.ui import charts, downloads, tables, verdict, words
+from planner.ui import charts, downloads, tables, verdict
 from planner.ui.restarts_inputs import cause_words
 from planner.words import short_name
 
@@ -81,7 +82,7 @@ def loops(report: RestartReport, snapshot: Snapshot) -> None:
         }
         for loop in report.loops
     ]
-    tables.show(rows, alt=report.sentence, empty="No container restarted or failed to start.")
+    tables.show(rows, alt=str(report.sentence), empty="No container restarted or failed to start.")
 
 
 def _ago(loop: Loop, snapshot: Snapshot) -> str:
@@ -123,7 +124,7 @@ def cure(loop: Loop, found: Cure | None) -> None:
     st.caption(words.literal(f"Why: {suggestion.rule}. Source: {suggestion.source}."))
     st.markdown(words.literal(found.room_sentence))
     if found.rollout is not None:
-        verdict.show(found.rollout.verdict, found.rollout.reason, found.rollout.sentence)
+        verdict.show(found.rollout.verdict, found.rollout.reason, str(found.rollout.sentence))
     if found.note:
         st.info(words.literal(found.note))
     if found.command:

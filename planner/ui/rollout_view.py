@@ -6,27 +6,28 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from planner import words
 from planner.figures import rollout_timeline
 from planner.kubernetes.records import Snapshot
 from planner.questions.documents import rollout_document
 from planner.questions.prepared import Scenario
-from planner.questions.reach import Reach
 from planner.questions.strategy_costs import StrategyCosts
+from planner.questions.usable_devices import UsableDevices
 from planner.rollout.answers import PodState, Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
-from planner.ui import charts, findings, link, rollout_inputs, tables, verdict, words
+from planner.ui import charts, findings, link, rollout_inputs, tables, verdict
 from planner.vocabulary import is_gpu_resource
 
 
 def answer(result: RolloutResult) -> None:
     """The verdict first, Kubernetes' own words under it, what chance has to do with it, then the key figures."""
-    verdict.show(result.verdict, result.reason, result.sentence)
+    verdict.show(result.verdict, result.reason, str(result.sentence))
     for message in dict.fromkeys(filter(None, (w.scheduler_message or w.quota_message for w in result.workloads))):
         st.caption("In Kubernetes' own words, as kubectl describe would show them")
-        st.code(message, language=None, wrap_lines=True)
-    if result.growth and result.growth not in result.sentence:
+        st.code(str(message), language=None, wrap_lines=True)
+    if result.growth and result.verdict is Verdict.NEEDS_GROWTH and len(result.workloads) > 1:  # else it is said above
         st.caption(f":material/trending_up: {words.literal(result.growth)}")
-    if result.luck is not None:
-        st.caption(f":material/casino: This rollout {words.literal(result.luck.sentence)}.")
+    if result.ties is not None:
+        st.caption(f":material/casino: This rollout {words.literal(result.ties.sentence)}.")
     if result.preempted:
         victims = words.literal(", ".join(result.preempted))
         st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")
@@ -67,10 +68,10 @@ def _basis(rollout: WorkloadRollout) -> str:
     return f"{startup}, termination {words.duration(rollout.termination_seconds)}, {rollout.ticks} steps."
 
 
-def timeline(result: RolloutResult, rollout: WorkloadRollout, reach: Reach) -> None:
+def timeline(result: RolloutResult, rollout: WorkloadRollout, devices: UsableDevices) -> None:
     """The rollout over time, against the devices its new pods can use; whose they were is said below."""
     resource = rollout_timeline.scarce_resource(rollout)
-    usable, everywhere = reach.allocatable.get(resource), reach.whole_cluster.get(resource, 0)
+    usable, everywhere = devices.allocatable.get(resource), devices.whole_cluster.get(resource, 0)
     if usable is not None:
         usable += result.capacity.get(resource, 0) - everywhere  # nodes that growth added match
     is_whole = usable == result.capacity.get(resource, 0)
@@ -78,9 +79,9 @@ def timeline(result: RolloutResult, rollout: WorkloadRollout, reach: Reach) -> N
     charts.show(drawn, key="timeline", alt=rollout_timeline.alt(rollout))
     if usable is not None:
         st.caption(
-            f"The new pods match {words.count(reach.node_count, 'node')} with {reach.allocatable[resource]:,} "
+            f"The new pods match {words.count(devices.node_count, 'node')} with {devices.allocatable[resource]:,} "
             f"{words.literal(resource)} of the cluster's {everywhere:,}; before the change this workload holds "
-            f"{reach.own[resource]:,} of them, others {reach.others[resource]:,}."
+            f"{devices.own[resource]:,} of them, others {devices.others[resource]:,}."
         )
 
 
@@ -92,7 +93,7 @@ def choose_workload(result: RolloutResult) -> WorkloadRollout:
         with st.container(horizontal=True, vertical_alignment="center"):
             verdict.badge(one.verdict, one.reason)
             st.markdown(words.literal(one.workload))
-        st.caption(words.literal(verdict.why(one.verdict, one.sentence)))
+        st.caption(words.literal(verdict.why(one.verdict, str(one.sentence))))
     key = link.segments("Timeline of", [one.workload for one in result.workloads], key="shown")
     return next(one for one in result.workloads if one.workload == key)
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from planner import words
 from planner.figures import savings_discount
 from planner.kubernetes.records import Snapshot
 from planner.pricing.history import DiscountSeries, discount_series
@@ -15,10 +16,10 @@ from planner.questions.documents import savings_document, savings_rows
 from planner.questions.savings import AssumptionRow, Derived, SavingsAnswer
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
-from planner.spot.economics import Band, Savings, duration, nodes_text, usd
+from planner.spot.economics import Band, Savings
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
-from planner.ui import charts, savings_inputs, tables, words
+from planner.ui import charts, savings_inputs, tables
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -58,7 +59,7 @@ def verdicts(answer: SavingsAnswer, fitness: Suitability, derived: Derived) -> N
     flex = saved.flex_start_usd
     if flex is not None and flex < saved.net_usd.p50:
         st.info(
-            f"Flex-start costs {words.literal(usd(flex))} a month, {words.literal(usd(saved.net_usd.p50 - flex))} less than "
+            f"Flex-start costs {words.literal(words.usd(flex))} a month, {words.literal(words.usd(saved.net_usd.p50 - flex))} less than "
             "this, and isn't preempted for up to 7 days. It queues for capacity.",
             title="○ Flex-start is cheaper",
             icon=":material/hourglass_top:",
@@ -70,17 +71,17 @@ def verdicts(answer: SavingsAnswer, fitness: Suitability, derived: Derived) -> N
 def figures(saved: Savings, assumptions: Assumptions) -> None:
     """The key figures."""
     with st.grid(min_column_width=150):
-        _metric("Saved a month", usd(saved.saved_usd.p50), f"P5 {usd(saved.saved_usd.p5)}")
+        _metric("Saved a month", words.usd(saved.saved_usd.p50), f"P5 {words.usd(saved.saved_usd.p5)}")
         if saved.usd_per_useful_gpu_hour is not None and saved.on_demand_usd_per_gpu_hour is not None:
-            price = f"on demand ${saved.on_demand_usd_per_gpu_hour:.3f}"
-            _metric("Useful GPU-hour", f"${saved.usd_per_useful_gpu_hour.p50:.3f}", price)
+            price = f"on demand {words.unit_price(saved.on_demand_usd_per_gpu_hour)}"
+            _metric("Useful GPU-hour", words.unit_price(saved.usd_per_useful_gpu_hour.p50), price)
         else:
-            _metric("Net cost a month", usd(saved.net_usd.p50), f"on demand {usd(saved.on_demand_usd)}")
+            _metric("Net cost a month", words.usd(saved.net_usd.p50), f"on demand {words.usd(saved.on_demand_usd)}")
         _metric("Interruptions", f"{saved.interruptions.p50:,.0f}", f"P95 {saved.interruptions.p95:,.0f}")
         if assumptions.work is Work.JOBS:
             late = f"{saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}"
             _metric("Jobs late", late, f"failed {saved.failed_jobs.p50:,.0f}")
-        _metric("Shortfall", duration(saved.shortfall_hours), f"under {assumptions.needed_nodes} ready")
+        _metric("Shortfall", words.duration(saved.shortfall_hours * 3_600), f"under {assumptions.needed_nodes} ready")
     st.caption("A month, medians of the simulated ones; shortfall: expected time with too few ready nodes.")
     for note in saved.notes:
         st.caption(words.literal(note))
@@ -116,7 +117,7 @@ def under_break_even(saved: Savings) -> None:
     st.caption(words.literal(saved.break_even.sentence))
     if saved.best_checkpoint_minutes is not None and saved.young_checkpoint_minutes is not None:
         st.caption(
-            f"Checkpoints lose least when written after {saved.best_checkpoint_minutes:.0f} min of work (Daly; Young's "
+            f"Checkpoints lose least when written after {words.duration(saved.best_checkpoint_minutes * 60)} of work (Daly; Young's "
             f"first-order rule says {saved.young_checkpoint_minutes:.0f}). Shorter jobs don't gain from them."
         )
 
@@ -127,8 +128,8 @@ def under_mix(mix: Mix, assumptions: Assumptions) -> None:
     st.caption(words.literal(mix.sentence))
     st.caption(
         f"Chosen now: {chosen.spot_nodes} spot, {chosen.base_nodes} on demand, "
-        f"{words.literal(usd(chosen.net_usd.mean))} a month, {duration(chosen.shortfall_hours)} with fewer than "
-        f"{nodes_text(assumptions.needed_nodes)} ready. Click a point to choose it."
+        f"{words.literal(words.usd(chosen.net_usd.mean))} a month, {words.duration(chosen.shortfall_hours * 3_600)} with fewer than "
+        f"{words.count(assumptions.needed_nodes, 'node')} ready. Click a point to choose it."
     )
 
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from planner import words
 from planner.figures import node_seats, pool_seats
 from planner.inventory.checks import requested
 from planner.kubernetes.records import Snapshot, Workload
 from planner.questions.seats import NodeSeats
-from planner.ui import charts, link, tables, words
+from planner.ui import charts, link, tables
 from planner.vocabulary import is_gpu_resource
 
 _ALL = "all"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner.ui import findings, session, words
+from planner import words
+from planner.ui import findings, session
 
 
 def show() -> None:

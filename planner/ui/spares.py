@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from planner import words
 from planner.capacity.node_pools import NodePool
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
@@ -15,7 +16,7 @@ from planner.questions.prepared import Scenario
 from planner.questions.strategy_costs import SETTINGS, SpareNeeds, StrategyCosts, StrategyPrice
 from planner.rollout.answers import Remedy, StrategyGrid
 from planner.spot.assumptions import Setting
-from planner.ui import cache, errors, link, tables, verdict, words
+from planner.ui import cache, errors, link, tables, verdict
 
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
 

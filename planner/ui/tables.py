@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from planner.tables import Rows
+from planner.words import Text
 
 
 def show(
@@ -28,7 +29,9 @@ def show(
         st.caption(empty)
         return None
     return st.dataframe(
-        pd.DataFrame(list(rows)),
+        pd.DataFrame(
+            [{name: str(cell) if isinstance(cell, Text) else cell for name, cell in row.items()} for row in rows]
+        ),
         hide_index=True,
         column_config=dict(columns or {}),
         alt=alt,

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from planner import words
 from planner.drift.model import SYSTEM_NAMESPACES
 from planner.errors import HeadroomError
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.sources.prometheus import Prometheus, container_usage
-from planner.ui import errors, words
+from planner.ui import errors
 
 _KEY = "_usage_history"
 _DAY = 86_400

@@ -8,8 +8,8 @@ import streamlit as st
 
 from planner.figures import palette
 from planner.rollout.answers import Reason, Verdict
-from planner.ui.words import literal
-from planner.ui.words import sentence as as_sentence
+from planner.words import literal
+from planner.words import sentence as as_sentence
 
 GLYPH = palette.VERDICT_GLYPH
 WORD = {

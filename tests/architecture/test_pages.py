@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from planner import ui
 from tests.architecture.tree import ROOT, imports_of, parsed, python_files
 
 PAGES = list(python_files("pages"))
@@ -58,3 +59,10 @@ def test_no_html_of_our_own(path: Path) -> None:
         keyword.arg for node in ast.walk(parsed(path)) if isinstance(node, ast.Call) for keyword in node.keywords
     }
     assert not keywords & {"unsafe_allow_html", "unsafe_allow_javascript"}
+
+
+def test_the_page_in_the_docstring_is_a_page() -> None:
+    example = [line.strip() for line in (ui.__doc__ or "").splitlines() if line.startswith("    ")]
+    page = (ROOT / "pages/memory.py").read_text(encoding="utf-8").splitlines()
+    assert example
+    assert [line for line in page if line in example] == example

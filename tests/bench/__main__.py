@@ -100,9 +100,9 @@ def rollout(nodes: int) -> Iterator[Figure]:
             at_most_seconds=0.020 if is_target else None,
         )
     yield Figure(
-        figure="the same with remedies and placement luck",
+        figure="the same with remedies and ties",
         cluster=cluster,
-        seconds=best(lambda run: rollout_question.rollout(snapshot, _restart(clusters.HELD, run, luck=True)), runs=3),
+        seconds=best(lambda run: rollout_question.rollout(snapshot, _restart(clusters.HELD, run, ties=True)), runs=3),
     )
     yield Figure(
         figure="strategy grid 11 x 11",
@@ -130,9 +130,9 @@ def rollout(nodes: int) -> Iterator[Figure]:
         )
 
 
-def _restart(key: str, seed: int, *, luck: bool = False) -> Scenario:
+def _restart(key: str, seed: int, *, ties: bool = False) -> Scenario:
     """A new revision of the same shape; another seed each time, so that no answer is taken from a cache."""
-    return Scenario(changes=(WorkloadChange(workload=key),), seed=seed, runs=50 if luck else 1, with_remedies=luck)
+    return Scenario(changes=(WorkloadChange(workload=key),), seed=seed, runs=50 if ties else 1, with_remedies=ties)
 
 
 @cache

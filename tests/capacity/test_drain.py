@@ -33,17 +33,19 @@ def two_nodes() -> list[Item]:
 
 def test_pods_move_where_there_is_room() -> None:
     found = drained(two_nodes(), deployment("a", ["n0", "n1"], pod_spec(gpus=1)))
-    assert (found.drained, found.evicted, found.homeless, found.moved_to) == (True, 1, (), (("t4", 1),))
-    assert found.sentence == "n0 can be drained: 1 pod evicted; all find another node"
+    assert (found.drained, found.evicted, found.unplaced, found.moved_to) == (True, 1, (), (("t4", 1),))
+    assert str(found.sentence) == "n0 can be drained: 1 pod evicted; all find another node"
 
 
 def test_what_finds_no_node_is_named_with_the_schedulers_words() -> None:
     found = drained(two_nodes(), deployment("a", ["n0", "n0", "n1"], pod_spec(gpus=1)))
     assert found.drained
-    (homeless,) = found.homeless
-    assert (homeless.workload, homeless.count, homeless.before) == ("Deployment/ml/a", 1, 0)
-    assert homeless.message.startswith("0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) were unsched")
-    assert found.sentence == "n0 can be drained: 2 pods evicted; 1 of the new ones find no node"
+    (unplaced,) = found.unplaced
+    assert (unplaced.workload, unplaced.count, unplaced.before) == ("Deployment/ml/a", 1, 0)
+    assert str(unplaced.message).startswith(
+        "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) were unsched"
+    )
+    assert str(found.sentence) == "n0 can be drained: 2 pods evicted; 1 of the new ones find no node"
 
 
 def test_a_budget_holds_pods_back_while_their_successors_find_no_node() -> None:
@@ -54,7 +56,7 @@ def test_a_budget_holds_pods_back_while_their_successors_find_no_node() -> None:
     (held,) = found.held_back
     assert (held.workload, held.node, held.budget) == ("Deployment/ml/a", "n0", "a")
     assert held.why == "the disruption budget a needs 3 healthy pods and has 3 currently"
-    assert "held back by the disruption budget a" in found.sentence
+    assert "held back by the disruption budget a" in str(found.sentence)
 
 
 @pytest.mark.parametrize(
@@ -171,4 +173,4 @@ def test_the_demos_t4_nodes_are_full_so_a_drained_worker_waits() -> None:
     cluster = Cluster(demo.read())
     name = next(n for n in cluster.node_names if "gpu-t4" in n)
     found = drain(cluster, (name,))
-    assert any(one.workload == "Deployment/prod/ml-worker" for one in found.homeless) or not found.drained
+    assert any(one.workload == "Deployment/prod/ml-worker" for one in found.unplaced) or not found.drained

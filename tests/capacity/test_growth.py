@@ -37,8 +37,8 @@ def full(*more: Item | list[Item]) -> Snapshot:
 def test_a_pool_with_room_makes_the_stuck_rollout_one_that_needs_growth() -> None:
     found = asked(full(), *parse_typed_limits("t4=5"))
     assert (found.verdict, found.reason) == (Verdict.NEEDS_GROWTH, Reason.HOLD_AND_WAIT)
-    assert found.growth == "completes if pool t4 grows by 1 node (2 → 3, max 5)"
-    assert "Today it is stuck: the new pod needs 1 nvidia.com/gpu" in found.sentence
+    assert str(found.growth) == "completes if pool t4 grows by 1 node (2 → 3, max 5)"
+    assert "Today it is stuck: the new pod needs 1 nvidia.com/gpu" in str(found.sentence)
     assert found.capacity["nvidia.com/gpu"] == 3
     assert found.workloads[0].final["updatedReplicas"] == 2
 
@@ -46,32 +46,32 @@ def test_a_pool_with_room_makes_the_stuck_rollout_one_that_needs_growth() -> Non
 def test_without_pools_nothing_is_different() -> None:
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
     found = rollout_question.rollout(full(), scenario)
-    assert (found.verdict, found.growth) == (Verdict.STUCK, "")
+    assert (found.verdict, str(found.growth)) == (Verdict.STUCK, "")
 
 
 def test_at_its_maximum_the_limit_is_named() -> None:
     found = asked(full(), *parse_typed_limits("t4=2"))
     assert found.verdict is Verdict.STUCK
-    assert found.growth == "pool t4 would have to grow by 1 node (2 → 3), past its maximum of 2 (typed)"
-    assert found.sentence.endswith(found.growth)
+    assert str(found.growth) == "pool t4 would have to grow by 1 node (2 → 3), past its maximum of 2 (typed)"
+    assert str(found.sentence).endswith(str(found.growth))
 
 
 def test_an_unknown_maximum_is_said_so() -> None:
     found = asked(full())
     assert found.verdict is Verdict.NEEDS_GROWTH
-    assert found.growth == "completes if pool t4 grows by 1 node (2 → 3, its maximum is unknown)"
+    assert str(found.growth) == "completes if pool t4 grows by 1 node (2 → 3, its maximum is unknown)"
 
 
 def test_a_fixed_size_is_a_limit() -> None:
     fixed = PoolLimits(name="t4", source=LimitSource.GCLOUD, is_autoscaled=False)
-    assert asked(full(), fixed).growth.endswith("but has a fixed size (gcloud node-pools list)")
+    assert str(asked(full(), fixed).growth).endswith("but has a fixed size (gcloud node-pools list)")
 
 
 def test_karpenters_limit_on_gpus_ends_the_growth() -> None:
     limit = PoolLimits(
         name="t4", source=LimitSource.KARPENTER, is_autoscaled=True, resource_limits=FrozenMap({"nvidia.com/gpu": 2})
     )
-    assert "past its limits on nvidia.com/gpu (Karpenter NodePool)" in asked(full(), limit).growth
+    assert "past its limits on nvidia.com/gpu (Karpenter NodePool)" in str(asked(full(), limit).growth)
     more = replace(limit, resource_limits=FrozenMap({"nvidia.com/gpu": 3}))
     assert asked(full(), more).verdict is Verdict.NEEDS_GROWTH
 
@@ -83,13 +83,13 @@ def test_as_few_nodes_as_do() -> None:
     for pod in waiting[2:]:
         pod["spec"] = {**pod["spec"], "priority": 9, "priorityClassName": "high", "preemptionPolicy": "Never"}
     found = asked(full(high, waiting), *parse_typed_limits("t4=20"))
-    assert found.growth == "completes if pool t4 grows by 4 nodes (2 → 6, max 20)"
+    assert str(found.growth) == "completes if pool t4 grows by 4 nodes (2 → 6, max 20)"
 
 
 def test_the_pool_that_needs_fewest_and_is_known_to_have_room_is_chosen() -> None:
     other = deployment("b", ["big", "big"], pod_spec(gpus=1))
     found = asked(full(node("big", pool="other", gpus=2), other), *parse_typed_limits("other=3"))
-    assert found.growth == "completes if pool other grows by 1 node (1 → 2, max 3)"
+    assert str(found.growth) == "completes if pool other grows by 1 node (1 → 2, max 3)"
 
 
 def test_a_pool_that_would_not_take_the_pod_is_left_alone() -> None:
@@ -148,7 +148,7 @@ def test_the_demos_a100_pool_is_at_its_maximum() -> None:
     limits = node_pools.read(demo.node_pools_file())
     found = asked(demo.read(), *limits, workload="Deployment/prod/llm-serve")
     assert found.verdict is Verdict.STUCK
-    assert "past its maximum of 2 (gcloud node-pools list)" in found.sentence
+    assert "past its maximum of 2 (gcloud node-pools list)" in str(found.sentence)
 
 
 def test_a_joint_rollout_says_which_part_needs_growth() -> None:
@@ -162,4 +162,4 @@ def test_a_joint_rollout_says_which_part_needs_growth() -> None:
         cluster, scenario, pools(prepared_question.compiled(cluster), parse_typed_limits("t4=5"))
     )
     assert [part.verdict for part in found.workloads] == [Verdict.COMPLETES, Verdict.NEEDS_GROWTH]
-    assert found.sentence.startswith("1 of 2 rollouts finish; Deployment/ml/a completes if")
+    assert str(found.sentence).startswith("1 of 2 rollouts finish; Deployment/ml/a completes if")

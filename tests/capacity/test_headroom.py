@@ -107,15 +107,15 @@ def test_spread_is_placed_one_by_one_and_stops_where_told() -> None:
     assert fit(cluster, asked).count == 5
     cut = fit(cluster, asked, most=2)
     assert (cut.count, cut.is_at_least, cut.message) == (2, True, "")
-    assert cut.sentence.startswith("at least 2 more fit")
+    assert str(cut.sentence).startswith("at least 2 more fit")
 
 
 def test_the_sentence_says_number_place_and_obstacle() -> None:
     cluster = Cluster(snapshot(node("n0", pool="t4", gpus=2), node("n1", pool="t4", gpus=1), node("n2", pool="web")))
     found = fit(cluster, parse_shape("gpu=1,cpu=1", cluster))
-    assert found.sentence == "3 more fit, in t4 (3); then 3 nodes lack nvidia.com/gpu"
+    assert str(found.sentence) == "3 more fit, in t4 (3); then 3 nodes lack nvidia.com/gpu"
     none = fit(cluster, parse_shape("gpu=1,pool=web", cluster))
-    assert none.sentence == "none fits: 1 node lack nvidia.com/gpu".replace("1 node lack", "1 node lacks")
+    assert str(none.sentence) == "none fits: 1 node lack nvidia.com/gpu".replace("1 node lack", "1 node lacks")
 
 
 def test_quota_is_said_beside_what_the_nodes_would_take() -> None:
@@ -129,7 +129,7 @@ def test_quota_is_said_beside_what_the_nodes_would_take() -> None:
     cluster = Cluster(snapshot(node("n0", gpus=4), deployment("a", ["n0"], pod_spec(gpus=1)), quota))
     (found,) = fits(cluster, workload_shapes(cluster))
     assert (found.count, found.quota_limit, found.quota) == (3, 1, "gpus")
-    assert found.sentence.endswith("the ResourceQuota gpus of ml lets in 1")
+    assert str(found.sentence).endswith("the ResourceQuota gpus of ml lets in 1")
 
 
 def test_waiting_pods_stay_out_of_it() -> None:
@@ -180,7 +180,19 @@ def test_no_nodes_is_an_answer() -> None:
     found = fit(
         cluster, PodShape(name="x", origin=ShapeOrigin.TYPED, spec=shape_of({"cpu": 1}, origin=ShapeOrigin.TYPED).spec)
     )
-    assert found.sentence == "none fits: the cluster has no nodes"
+    assert str(found.sentence) == "none fits: the cluster has no nodes"
+
+
+def test_obstacles_say_nodes_and_resource_and_words_for_one_or_several() -> None:
+    nodes = [node("gpu-0", gpus=1), node("n-0"), node("n-1")]
+    cluster = Cluster(snapshot(nodes))
+    found = fit(cluster, parse_shape("gpu=2,cpu=1", cluster))
+    assert [(one.nodes, one.resource, str(one)) for one in found.obstacles] == [
+        (3, "nvidia.com/gpu", "3 nodes lack nvidia.com/gpu")
+    ]
+    alone = fit(Cluster(snapshot(nodes[:1])), parse_shape("gpu=2,cpu=9", cluster))
+    assert list(map(str, alone.obstacles)) == ["1 node lacks nvidia.com/gpu", "1 node lacks cpu"]
+    assert str(alone.sentence) == "none fits: 1 node lacks nvidia.com/gpu, 1 lacks cpu"
 
 
 # ── by preempting ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -199,7 +211,7 @@ def test_how_many_more_by_preempting_and_whom() -> None:
     cluster = urgent()
     plain = fit(cluster, parse_shape("gpu=1", cluster))
     assert (plain.count, plain.by_preempting, plain.victims) == (0, 3, (("Deployment/ml/batch", 3),))
-    assert plain.sentence.endswith("; 3 more by preempting pods of Deployment/ml/batch (3)")
+    assert str(plain.sentence).endswith("; 3 more by preempting pods of Deployment/ml/batch (3)")
     large = fit(cluster, parse_shape("gpu=2,priority=urgent", cluster))
     assert (large.shape, large.by_preempting) == ("2 GPU, of priority urgent", 1)
     assert large.victims == (("Deployment/ml/batch", 2),)

@@ -77,13 +77,13 @@ def test_added_nodes_bring_their_daemons_and_take_pods_that_wait() -> None:
     assert where(found.snapshot, "agent") == [new]
     assert where(found.snapshot, "a").count(new) == 1
     assert "" not in where(found.snapshot, "a")
-    assert found.steps[0].sentence == "pool t4 grows from 2 to 3 nodes"
+    assert str(found.steps[0].sentence) == "pool t4 grows from 2 to 3 nodes"
 
 
 def test_growth_past_a_limit_is_not_done_and_made_all_the_same() -> None:
     found = made("add:t4=2", pair(), limits=parse_typed_limits("t4=3"))
     assert not found.steps[0].is_done
-    assert found.steps[0].sentence.endswith("past what 0 to 3 nodes (typed) allows")
+    assert str(found.steps[0].sentence).endswith("past what 0 to 3 nodes (typed) allows")
     assert len(found.snapshot.nodes) == 4
 
 
@@ -100,7 +100,7 @@ def test_lost_nodes_take_their_pods_whatever_budgets_say() -> None:
     found = made("delete:n0", pair(), apps, budget("a", minAvailable=3))
     assert [n.name for n in found.snapshot.nodes] == ["n1"]
     assert where(found.snapshot, "a") == ["", "n1", "n1"]
-    assert found.steps[0].sentence == "n0 deleted: 2 pods had to go, 1 of their successors find no node"
+    assert str(found.steps[0].sentence) == "n0 deleted: 2 pods had to go, 1 of their successors find no node"
     assert not found.steps[0].is_done
 
 
@@ -121,7 +121,7 @@ def test_changes_are_made_on_what_the_one_before_left() -> None:
 # ── upgrades ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_surge_upgrade_replaces_every_node_and_keeps_the_pods() -> None:
     found = made("upgrade:t4", pair(), deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1)))
-    assert found.steps[0].sentence == "pool t4 upgraded in 2 steps (surge 1, unavailable 0): 4 pods evicted"
+    assert str(found.steps[0].sentence) == "pool t4 upgraded in 2 steps (surge 1, unavailable 0): 4 pods evicted"
     assert found.steps[0].is_done
     assert {n.name for n in found.snapshot.nodes}.isdisjoint({"n0", "n1"})
     assert len(found.snapshot.nodes) == 2
@@ -130,7 +130,7 @@ def test_a_surge_upgrade_replaces_every_node_and_keeps_the_pods() -> None:
 
 def test_without_room_for_surge_the_upgrade_cannot_begin() -> None:
     found = made("upgrade:t4=quota:0", pair())
-    assert found.steps[0].sentence == "pool t4 can't be upgraded: it needs 1 more nodes and the quota lets in 0"
+    assert str(found.steps[0].sentence) == "pool t4 can't be upgraded: it needs 1 more nodes and the quota lets in 0"
     assert not found.steps[0].is_done
 
 
@@ -138,7 +138,7 @@ def test_unavailable_nodes_leave_pods_waiting_meanwhile() -> None:
     found = made(
         "upgrade:t4=surge:0,unavailable:1", pair(), deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1))
     )
-    assert "at worst 2 evicted pods wait for a node" in found.steps[0].sentence
+    assert "at worst 2 evicted pods wait for a node" in str(found.steps[0].sentence)
     assert sorted(n.name for n in found.snapshot.nodes) == ["n0", "n1"]
     assert "" not in where(found.snapshot, "a")
 
@@ -146,7 +146,7 @@ def test_unavailable_nodes_leave_pods_waiting_meanwhile() -> None:
 def test_an_upgrade_waits_for_budgets() -> None:
     apps = deployment("a", ["n0", "n1"], pod_spec(gpus=1))
     found = made("upgrade:t4", pair(), apps, budget("a", minAvailable=2))
-    assert "2 held back by a (GKE deletes them after an hour)" in found.steps[0].sentence
+    assert "2 held back by a (GKE deletes them after an hour)" in str(found.steps[0].sentence)
 
 
 def test_blue_green_needs_the_pool_twice() -> None:
@@ -160,7 +160,7 @@ def test_blue_green_needs_the_pool_twice() -> None:
     apps = deployment("a", ["n0", "n1"], pod_spec(gpus=1))
     assert not made("upgrade:t4=quota:1", pair(), apps, limits=limits).steps[0].is_done
     found = made("upgrade:t4", pair(), apps, limits=limits)
-    assert "blue-green, 2 more nodes meanwhile" in found.steps[0].sentence
+    assert "blue-green, 2 more nodes meanwhile" in str(found.steps[0].sentence)
     assert len(found.snapshot.nodes) == 2
 
 
@@ -188,7 +188,7 @@ def test_a_resize_that_is_stuck_says_why() -> None:
     apps = deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1))
     found = made("resize:Deployment/ml/a=memory:64Gi", pair(), apps)
     assert not found.steps[0].is_done
-    assert "stuck" in found.steps[0].sentence
+    assert "stuck" in str(found.steps[0].sentence)
 
 
 def test_a_resized_deployments_new_pods_are_its_own_in_later_changes() -> None:

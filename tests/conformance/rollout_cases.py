@@ -19,7 +19,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from tests.conformance.comparison import Comparison, each_case
 
-RUNS = 15  # placements tried where luck may matter; the commonest outcome is compared
+RUNS = 15  # placements tried where ties may matter; the commonest outcome is compared
 
 # A recording has every object there was: a kind without any is an empty list, not an unread one.
 WHOLE_LISTS = (

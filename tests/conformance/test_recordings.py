@@ -1,4 +1,4 @@
-"""The recordings hold: every verdict, and every field but those that luck decided."""
+"""The recordings hold: every verdict, and every field but those that ties decided."""
 
 from __future__ import annotations
 

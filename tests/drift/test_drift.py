@@ -60,7 +60,7 @@ def test_what_differs_by_how_much_and_what_that_explains() -> None:
     assert service.environments == ("prod", "dev")  # the reference first
     assert cell(service, Aspect.MEMORY_LIMIT, "dev") == ("256Mi", "1/8")
     assert cell(service, Aspect.MEMORY_LIMIT, "prod") == ("2Gi", "")
-    assert service.sentence == (
+    assert str(service.sentence) == (
         "dev has 1/8 of prod's memory request (256Mi of 2Gi) and 1/8 of prod's memory limit (256Mi of 2Gi), "
         "and 9 restarts of dev/api; prod has none."
     )
@@ -84,7 +84,7 @@ def test_equal_environments_show_nothing() -> None:
         cluster.pod(cluster.workload("api", namespace, spec("1Gi")), working_set=100 * MIB)
     service = only(cluster)
     assert service.differences == ()
-    assert service.sentence == "api is set up the same in prod and dev."
+    assert str(service.sentence) == "api is set up the same in prod and dev."
 
 
 def test_trouble_on_both_sides_is_not_explained_by_a_difference() -> None:
@@ -108,7 +108,7 @@ def test_another_version_explains_an_error_exit_and_not_an_oom_kill() -> None:
     cluster.node()
     cluster.pod(cluster.workload("api", "dev", spec("2Gi", image="registry/app/api:2")), crashed(1))
     cluster.pod(cluster.workload("api", "prod", spec("2Gi")))
-    assert "version 2 where prod has 1" in only(cluster).sentence
+    assert "version 2 where prod has 1" in str(only(cluster).sentence)
 
 
 def test_another_probe_explains_a_probe_kill() -> None:
@@ -118,7 +118,7 @@ def test_another_probe_explains_a_probe_kill() -> None:
     pod = cluster.pod(cluster.workload("api", "dev", spec("2Gi", liveness_probe=tight)), crashed(137))
     cluster.event(pod, "Killing", "Container api failed liveness probe, will be restarted")
     cluster.pod(cluster.workload("api", "prod", spec("2Gi")))
-    assert "another liveness probe than prod" in only(cluster).sentence
+    assert "another liveness probe than prod" in str(only(cluster).sentence)
 
 
 # ── the rule ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -329,4 +329,4 @@ def test_flat_rows_hold_every_cell() -> None:
 def test_an_empty_cluster() -> None:
     report = drift((Cluster().snapshot(),))
     assert report.services == ()
-    assert report.sentence == "No service runs in two environments."
+    assert str(report.sentence) == "No service runs in two environments."

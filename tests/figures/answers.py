@@ -15,6 +15,7 @@ from planner.rollout.answers import (
     WaitForEdge,
     WorkloadRollout,
 )
+from planner.words import Text
 
 GPU = "nvidia.com/gpu"
 WORKER = "Deployment/prod/ml-worker"
@@ -45,7 +46,7 @@ def stuck() -> WorkloadRollout:
         workload=WORKER,
         verdict=Verdict.STUCK,
         reason=Reason.HOLD_AND_WAIT,
-        sentence="stuck: the new pod needs 1 nvidia.com/gpu; all 6 are held by the old pods.",
+        sentence=Text("stuck: the new pod needs 1 nvidia.com/gpu; all 6 are held by the old pods."),
         replicas=6,
         max_surge=2,
         max_unavailable=0,
@@ -73,7 +74,7 @@ def completes() -> WorkloadRollout:
         workload=WORKER,
         verdict=Verdict.COMPLETES,
         reason=Reason.NONE,
-        sentence="completes in about 4 minutes.",
+        sentence=Text("completes in about 4 minutes."),
         replicas=6,
         max_surge=0,
         max_unavailable=2,
@@ -126,7 +127,7 @@ def grid(replicas: int = 6) -> StrategyGrid:
         unavailables=steps,
         cells=tuple(tuple(cell(surge, unavailable) for unavailable in steps) for surge in steps),
         recreate=cell(0, replicas),
-        sentence="42 of 48 strategies complete; every one with maxUnavailable 0 is stuck.",
+        sentence=Text("42 of 48 strategies complete; every one with maxUnavailable 0 is stuck."),
     )
 
 

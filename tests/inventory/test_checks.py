@@ -66,9 +66,9 @@ def test_an_empty_snapshot_can_be_checked() -> None:
     [
         (60.0, None),
         (-200.0, None),
-        (2 * 3600.0, ("snapshot-stale", Severity.INFO, "2 hours old")),
-        (86_400.0, ("snapshot-stale", Severity.WARNING, "1 day old")),
-        (-3600.0, ("snapshot-from-the-future", Severity.WARNING, "1 hour ahead")),
+        (2 * 3600.0, ("snapshot-stale", Severity.INFO, "2 h old")),
+        (86_400.0, ("snapshot-stale", Severity.WARNING, "24 h old")),
+        (-3600.0, ("snapshot-from-the-future", Severity.WARNING, "1 h ahead")),
     ],
 )
 def test_age(age: float, expected: tuple[str, Severity, str] | None) -> None:

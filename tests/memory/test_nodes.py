@@ -37,7 +37,7 @@ def test_a_node_adds_up() -> None:
     assert found.working_set_bytes == 5 * GIB
     assert found.until_hard_bytes == 9 * GIB
     assert found.overcommit == pytest.approx(8 / 14)
-    assert found.sentence == (
+    assert str(found.sentence) == (
         "Pods use 5 GiB of 14 GiB allocatable; evictions begin after 9 GiB more. First to go: dev/over."
     )
 
@@ -45,10 +45,10 @@ def test_a_node_adds_up() -> None:
 def test_limits_that_end_before_the_threshold_are_told() -> None:
     held = cluster_memory(one_node(OVER, UNDER, over="2Gi", under="3Gi"), DEFAULT)
     assert held.nodes[0].is_held_by_limits
-    assert "on every node the pods' limits end before the threshold" in held.sentence
+    assert "on every node the pods' limits end before the threshold" in str(held.sentence)
     free = cluster_memory(one_node(OVER, BEST_EFFORT, over="2Gi", best_effort="1Gi"), DEFAULT)
     assert not free.nodes[0].is_held_by_limits  # a pod without a limit can go on growing
-    assert "limits end" not in free.sentence
+    assert "limits end" not in str(free.sentence)
 
 
 def test_order_ranks_and_who_is_passed_over() -> None:
@@ -58,7 +58,7 @@ def test_order_ranks_and_who_is_passed_over() -> None:
     assert found.first_to_go.name == "over"
     only_critical = report(CRITICAL, critical="2Gi")
     assert only_critical.first_to_go is None
-    assert only_critical.sentence.endswith("None of its pods can be evicted.")
+    assert str(only_critical.sentence).endswith("None of its pods can be evicted.")
 
 
 def test_the_kernel_picks_by_score_and_share() -> None:
@@ -73,16 +73,16 @@ def test_unknown_use_is_said_and_not_counted_as_none() -> None:
     found = report(OVER, UNKNOWN, over="2Gi")
     assert [one.eviction_rank for one in found.pods] == [1, None]
     assert found.unknown_pods == 1
-    assert "at most 12 GiB more (1 pod of unknown use)" in found.sentence
+    assert "at most 12 GiB more (1 pod of unknown use)" in str(found.sentence)
     nothing = report(UNKNOWN)
     assert nothing.known_share is None
-    assert nothing.sentence == "Use unknown: no PodMetrics for its pods."
+    assert str(nothing.sentence) == "Use unknown: no PodMetrics for its pods."
 
 
 def test_past_the_threshold() -> None:
     found = report(OVER, over="15Gi")
     assert found.until_hard_bytes == -GIB
-    assert "1 GiB past the hard threshold" in found.sentence
+    assert "1 GiB past the hard threshold" in str(found.sentence)
 
 
 def test_soft_threshold_and_none() -> None:
@@ -90,7 +90,7 @@ def test_soft_threshold_and_none() -> None:
     assert soft.until_soft_bytes == 11 * GIB + 100 * MIB
     none = report(OVER, over="2Gi", settings=KubeletSettings(hard=None))
     assert none.until_hard_bytes is None
-    assert "there is no hard threshold" in none.sentence
+    assert "there is no hard threshold" in str(none.sentence)
 
 
 def test_swap_counts_in_the_kernels_share() -> None:
@@ -104,7 +104,7 @@ def test_cluster_names_the_nearest_node_and_the_mix() -> None:
     pods = [pod("a", container("main", "1Gi", "2Gi"), node="far"), pod("b", node="near"), pod("c", node="")]
     found = cluster_memory(snapshot([far, near], pods, [metrics(one, main="2Gi") for one in pods[:2]]), DEFAULT)
     assert [one.name for one in found.nodes] == ["near", "far"]
-    assert found.sentence == (
+    assert str(found.sentence) == (
         "No node is past its eviction threshold; near would be the first, after 5 GiB more. There, dev/b would go first."
     )
     mix = {line.qos: (line.pod_count, line.over_request_count) for line in found.classes}
@@ -113,10 +113,10 @@ def test_cluster_names_the_nearest_node_and_the_mix() -> None:
 
 def test_cluster_without_metrics_says_so_and_keeps_empty_nodes_out() -> None:
     found = cluster_memory(snapshot([node("a"), node("empty")], [pod("p", node="a")]), DEFAULT)
-    assert "unknown" in found.sentence
+    assert "unknown" in str(found.sentence)
     some = snapshot([node("a"), node("b")], [pod("p", node="a"), pod("q", node="b")], [metrics(pod("p"), main="1Gi")])
-    assert cluster_memory(some, DEFAULT).sentence.endswith("Of 1 node this is unknown.")
-    assert "nothing to evict" in cluster_memory(snapshot([node("empty")]), DEFAULT).sentence
+    assert str(cluster_memory(some, DEFAULT).sentence).endswith("Of 1 node this is unknown.")
+    assert "nothing to evict" in str(cluster_memory(snapshot([node("empty")]), DEFAULT).sentence)
 
 
 def test_kubelets_own_metrics_tell_the_system_and_anonymous_memory() -> None:

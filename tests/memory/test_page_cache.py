@@ -48,7 +48,7 @@ def test_unknown_use_stays_unknown() -> None:
     assert room.room_bytes is None
     answer = read_again(GIB, room)
     assert (answer.reading, answer.disk_bytes) == (Reading.UNKNOWN, None)
-    assert "no PodMetrics" in answer.sentence
+    assert "no PodMetrics" in str(answer.sentence)
 
 
 @given(st.lists(st.integers(1, 64), min_size=2, max_size=6), st.integers(0, 64))

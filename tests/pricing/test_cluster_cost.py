@@ -30,7 +30,9 @@ def test_one_node_with_half_of_it_requested() -> None:
     assert found.idle.memory == 0
     assert found.idle.cpu == pytest.approx(4 * 0.040618 * 730, rel=1e-5)
     assert found.sustained_use_usd_per_month == pytest.approx(0.857514 * 730 * 0.7)
-    assert found.sentence == "$626 a month for 1 node; $119 of it (19%) nobody requests: GPUs $0, CPU $119, memory $0"
+    assert (
+        str(found.sentence) == "$626 a month for 1 node; $119 of it (19%) nobody requests: GPUs $0, CPU $119, memory $0"
+    )
 
 
 def test_pools_are_told_apart_by_how_they_were_bought() -> None:
@@ -57,7 +59,7 @@ def test_nodes_without_a_price_are_counted_apart() -> None:
         (PriceReason.NO_MACHINE_TYPE, ("d",)),
         (PriceReason.UNKNOWN_MACHINE_TYPE, ("b", "c")),
     ]
-    assert found.sentence.endswith("3 more have no price and are not in it")
+    assert str(found.sentence).endswith("3 more have no price and are not in it")
     assert found.pools[0].unpriced_count == 3
 
 
@@ -66,7 +68,7 @@ def test_a_cluster_without_any_price_costs_nothing_known() -> None:
     assert found.usd_per_month is None
     assert found.pools[0].usd_per_month is None
     assert found.as_of == ""
-    assert found.sentence.startswith("no price")
+    assert str(found.sentence).startswith("no price")
     assert cluster_cost(BOOK, [], {}).usd_per_month is None
 
 

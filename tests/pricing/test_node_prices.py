@@ -118,7 +118,7 @@ def test_nodes_without_a_price_say_why(node: object, reason: PriceReason) -> Non
     price = price_node(BOOK, node).price  # type: ignore[arg-type]
     assert price.usd_per_hour is None
     assert price.reason is reason
-    assert price.sentence.startswith("no price: ")
+    assert str(price.sentence).startswith("no price: ")
 
 
 def test_threads_switched_off_and_shared_cores_are_no_contradiction() -> None:

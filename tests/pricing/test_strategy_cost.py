@@ -25,32 +25,38 @@ def test_no_spare_costs_availability_instead() -> None:
     cost = strategy_cost(SWAP, TERMS)
     assert (cost.kept_on_demand_usd, cost.kept_on_spot_usd, cost.added_usd) == (0, 0, 0)
     assert cost.missing_pod_hours == pytest.approx(1 * 240 / 3600 * 20)
-    assert cost.sentence == "Unavailable 1 costs nothing: five of six pods for 4 minutes."
+    assert str(cost.sentence) == "Unavailable 1 costs nothing: five of six pods for 4 min."
 
 
 def test_both_in_one_sentence() -> None:
     at_once = replace(TERMS, node_start_seconds=0, scale_down_seconds=0)
     surge = strategy_cost(replace(SURGE, seconds=206), at_once)
-    assert compare_strategies(surge, strategy_cost(SWAP, at_once)) == (
+    assert compare_strategies(surge, strategy_cost(SWAP, at_once), at_once) == (
         "Surge 1 costs $255 a month as a spare T4, $139 as a spare T4 on spot, $0.40 a month as a node added for each "
-        "of 20 rollouts; or nothing with unavailable 1: five of six pods for 4 minutes."
+        "of 20 rollouts; or nothing with unavailable 1: five of six pods for 4 min."
     )
+
+
+def test_a_name_with_a_colon_changes_nothing_in_the_comparison() -> None:
+    swap = strategy_cost(replace(SWAP, name="Unavailable 1: by hand"), TERMS)
+    said = compare_strategies(strategy_cost(replace(SURGE, name="Surge 1: by hand"), TERMS), swap, TERMS)
+    assert said.endswith("; or nothing with unavailable 1: by hand: five of six pods for 4 min.")
 
 
 def test_spare_gpus_come_in_whole_nodes() -> None:
     cost = strategy_cost(replace(SURGE, name="Surge 3", extra_gpus=5), replace(TERMS, gpus_per_node=4))
     assert cost.billed_gpus == 8
     assert cost.kept_on_demand_usd == pytest.approx(8 * 0.35 * 730)
-    assert "eight spare T4s" in cost.sentence
-    assert "two nodes added" in cost.sentence
+    assert "eight spare T4s" in str(cost.sentence)
+    assert "two nodes added" in str(cost.sentence)
 
 
 def test_missing_price_is_not_nothing() -> None:
     cost = strategy_cost(SURGE, replace(TERMS, on_demand_usd_per_gpu_hour=None, spot_usd_per_gpu_hour=None))
     assert (cost.kept_on_demand_usd, cost.kept_on_spot_usd, cost.added_usd) == (None, None, None)
-    assert cost.sentence == "Surge 1 needs a spare T4; there is no price for it."
+    assert str(cost.sentence) == "Surge 1 needs a spare T4; there is no price for it."
     no_spot = strategy_cost(SURGE, replace(TERMS, spot_usd_per_gpu_hour=None))
-    assert "on spot" not in no_spot.sentence
+    assert "on spot" not in str(no_spot.sentence)
 
 
 def test_a_minute_is_billed_at_least() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tests.properties.random_rollouts import Outcome, case_of, engine, reference
 
 SEEDS = range(400)
-MOST_LUCK = 30  # seeds of the reference tried where its first answer differs: its ties fall one way or the other
+MOST_SEEDS = 30  # seeds of the reference tried where its first answer differs: its ties fall one way or the other
 
 
 def disagreements(seed: int, fields: Iterable[str]) -> dict[str, object]:
@@ -16,8 +16,8 @@ def disagreements(seed: int, fields: Iterable[str]) -> dict[str, object]:
     ours, first = engine(case).outcome, reference(case)
     wrong = [name for name in fields if getattr(ours, name) != getattr(first, name)]
     if wrong:
-        for luck in range(1, MOST_LUCK if len(case.changes) == 1 else MOST_LUCK // 5):
-            other = reference(case, luck)
+        for seed in range(1, MOST_SEEDS if len(case.changes) == 1 else MOST_SEEDS // 5):
+            other = reference(case, seed)
             wrong = [name for name in wrong if getattr(ours, name) != getattr(other, name)]
             if not wrong:
                 break

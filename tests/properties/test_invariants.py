@@ -85,7 +85,7 @@ def test_surge_and_unavailable_are_kept(seed: int) -> None:
 def test_names_change_nothing(seed: int) -> None:
     case = case_of(seed)
     played = engine(case)
-    if played.run.choices == 0:  # where luck decides, names steer it
+    if played.run.choices == 0:  # where ties decide, names steer it
         assert engine(renamed(case)).outcome._replace(messages=()) == played.outcome._replace(messages=())
 
 
@@ -98,7 +98,7 @@ def test_an_empty_node_more_keeps_no_rollout_from_completing(seed: int) -> None:
     nodes = [item for item in case.items if item["kind"] == "Node"]
     for template in (nodes[0], nodes[-1]):
         more = with_empty_node(case, template)
-        assert any(engine(more, luck).run.completed for luck in range(5))
+        assert any(engine(more, seed).run.completed for seed in range(5))
 
 
 def test_a_certain_course_is_the_simulated_one() -> None:
@@ -128,6 +128,6 @@ def test_what_is_proven_is_so_in_every_placement() -> None:
         played = engine(case)
         if played.run.choices and is_proven(played.run, played.revisions):
             proven += 1
-            told = {engine(case, luck).outcome[:2] for luck in range(10)}
+            told = {engine(case, seed).outcome[:2] for seed in range(10)}
             assert told == {played.outcome[:2]}, seed
     assert proven > 30

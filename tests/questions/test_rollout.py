@@ -39,7 +39,7 @@ def two(gpus: int, *, surge: int = 1, unavailable: int = 0) -> list[Item]:
 def test_rollouts_together_share_what_is_free() -> None:
     result = ask(two(3), a={}, b={})
     assert result.verdict is Verdict.COMPLETES
-    assert result.sentence == "completes: all 2 rollouts finish together"
+    assert str(result.sentence) == "completes: all 2 rollouts finish together"
     assert [p.workload for p in result.workloads] == [A, B]
     assert result.peak_held == {"nvidia.com/gpu": 3}
     assert result.ticks > ask(two(4), a={}, b={}).ticks  # with room for both surges at once
@@ -48,7 +48,7 @@ def test_rollouts_together_share_what_is_free() -> None:
 def test_one_of_two_that_is_stuck_is_named() -> None:
     result = ask(two(3), a={}, b={"requests": {"nvidia.com/gpu": 3}})
     assert result.verdict is Verdict.STUCK
-    assert result.sentence.startswith("1 of 2 rollouts finish; Deployment/ml/b is stuck: ")
+    assert str(result.sentence).startswith("1 of 2 rollouts finish; Deployment/ml/b is stuck: ")
     assert [p.verdict for p in result.workloads] == [Verdict.COMPLETES, Verdict.STUCK]
 
 
@@ -109,11 +109,11 @@ def test_missing_kinds_make_an_answer_unknown() -> None:
     spec = pod_spec(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}])
     result = ask(node("n-0"), deployment("a", ["n-0"], spec), a={})
     assert result.verdict is Verdict.UNKNOWN
-    assert result.sentence.startswith("not known: the pods use volumes, and the snapshot doesn't hold ")
+    assert str(result.sentence).startswith("not known: the pods use volumes, and the snapshot doesn't hold ")
     assert [f.code for f in result.findings if f.severity is Severity.WARNING] == ["answer-incomplete"]
     alone = ask(node("n-0"), deployment("a", [], pod_spec(), replicas=1)[0], a={})
     assert alone.verdict is Verdict.UNKNOWN
-    assert "doesn't hold Pods and ReplicaSets" in alone.sentence
+    assert "doesn't hold Pods and ReplicaSets" in str(alone.sentence)
 
 
 # ── the answer's parts ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -186,7 +186,9 @@ def test_a_volume_for_one_node_does_not_follow_a_surge() -> None:
     assert result.verdict is Verdict.COMPLETES  # for kube-scheduler, which doesn't look at attached volumes
     [finding] = [f for f in result.findings if f.code == "volume-on-two-nodes"]
     assert finding.severity is Severity.ERROR
-    assert "claim data (ReadWriteOnce) is attached to node gpu-0, and a new pod was placed on gpu-1" in result.sentence
+    assert "claim data (ReadWriteOnce) is attached to node gpu-0, and a new pod was placed on gpu-1" in str(
+        result.sentence
+    )
 
 
 @pytest.mark.parametrize(("mode", "surge"), [("ReadWriteMany", 1), ("ReadWriteOnce", 0)])
@@ -215,7 +217,7 @@ def test_a_stateful_sets_controller_makes_its_claims() -> None:
     }
     limited = rollout_question.rollout(snapshot([*items, limit]), Scenario(changes=scaled))
     assert (limited.verdict, limited.reason) == (Verdict.STUCK, Reason.VOLUME)
-    assert "1 node(s) exceed max volume count" in limited.workloads[0].scheduler_message
+    assert "1 node(s) exceed max volume count" in str(limited.workloads[0].scheduler_message)
 
 
 # ── what isn't played ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -225,11 +227,11 @@ def test_another_schedulers_pods_are_said() -> None:
     patch = json.dumps({"spec": {"template": {"spec": {"schedulerName": "volcano"}}}})
     alone = ask(items, a={"patch": patch})
     assert (alone.verdict, alone.reason) == (Verdict.STUCK, Reason.OTHER_SCHEDULER)
-    assert 'asks for the scheduler "volcano"' in alone.sentence
+    assert 'asks for the scheduler "volcano"' in str(alone.sentence)
     placed = deployment("b", ["gpu-0"], spec | {"schedulerName": "volcano"})
     beside = ask(items, placed, a={"patch": patch})
     assert beside.verdict is Verdict.UNKNOWN
-    assert 'placed by the scheduler "volcano", whose rules Headroom doesn\'t know' in beside.sentence
+    assert 'placed by the scheduler "volcano", whose rules Headroom doesn\'t know' in str(beside.sentence)
 
 
 def test_a_runtime_class_that_was_not_read_leaves_the_answer_open() -> None:
@@ -242,7 +244,7 @@ def test_a_runtime_class_that_was_not_read_leaves_the_answer_open() -> None:
     other: Item = runtime | {"metadata": {"name": "other"}}
     refused = ask(items, other, a={"patch": patch})
     assert refused.reason is Reason.ADMISSION
-    assert 'RuntimeClass "gvisor" not found' in refused.sentence
+    assert 'RuntimeClass "gvisor" not found' in str(refused.sentence)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_a_field_that_is_not_modelled_is_named(fields: Item, named: str) -> None
     items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], pod_spec(gpus=1))]
     result = ask(items, a={"patch": json.dumps({"spec": {"template": {"spec": fields}}})})
     assert result.verdict is Verdict.UNKNOWN
-    assert named in result.sentence
+    assert named in str(result.sentence)
     assert named in next(f.what for f in result.findings if f.code == "answer-incomplete")
 
 

@@ -54,7 +54,7 @@ def test_three_workers_by_hand() -> None:
     assert swap.cost.missing_pod_hours == pytest.approx(20 * 270 / 3600)
     assert found.sentence == (
         "Surge 1 costs $255 a month as a spare GPU, $139 as a spare GPU on spot, $2.27 a month as a node added for each "
-        "of 20 rollouts; or nothing with unavailable 1: two of three pods for 4 minutes."
+        "of 20 rollouts; or nothing with unavailable 1: two of three pods for 4 min 30 s."
     )
 
 

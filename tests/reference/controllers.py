@@ -400,7 +400,7 @@ def ranked_for_deletion(cluster: Cluster, rs: Object, pods: list[Object]) -> lis
                 if is_active(pod):
                     crowd[pod["spec"].get("nodeName", "")] = crowd.get(pod["spec"].get("nodeName", ""), 0) + 1
     phases = {"Pending": 0, "Unknown": 1, "Running": 2}
-    luck = {key(pod): cluster.random.random() for pod in pods}  # the informer lists them in no order
+    draws = {key(pod): cluster.random.random() for pod in pods}  # the informer lists them in no order
 
     def order(pod: Object) -> tuple[Any, ...]:
         cost = int((pod["metadata"].get("annotations") or {}).get("controller.kubernetes.io/pod-deletion-cost", 0))
@@ -414,7 +414,7 @@ def ranked_for_deletion(cluster: Cluster, rs: Object, pods: list[Object]) -> lis
             -age_class(pod["metadata"].get("ready")),
             -restarts,
             -age_class(pod["metadata"].get("created")),
-            luck[key(pod)],
+            draws[key(pod)],
         )
 
     return sorted(pods, key=order)

@@ -41,19 +41,19 @@ class Ground:
 
 def random_case(seed: int) -> Case:
     """A small cluster with a rollout to play on it; the same for the same seed."""
-    luck = random.Random(seed)
-    ground = Ground(luck.choice((1, 2, 4, 8)), luck.choice((8, 16, 32)), luck.random() < 0.3)
-    items = [*priority_classes(), *nodes(luck, ground)]
-    if luck.random() < 0.2:
-        items.append(quota(luck))
-    names = ["worker"] if luck.random() < 0.8 else ["worker", "server"]
-    workloads = [workload(luck, name, ground) for name in names]
+    rng = random.Random(seed)
+    ground = Ground(rng.choice((1, 2, 4, 8)), rng.choice((8, 16, 32)), rng.random() < 0.3)
+    items = [*priority_classes(), *nodes(rng, ground)]
+    if rng.random() < 0.2:
+        items.append(quota(rng))
+    names = ["worker"] if rng.random() < 0.8 else ["worker", "server"]
+    workloads = [workload(rng, name, ground) for name in names]
     items += workloads
-    if luck.random() < 0.2:
-        items.append(budget(luck, names[0]))
-    neighbours = [neighbour(luck, index, ground) for index in range(luck.choice((0, 0, 1, 2, 3)))]
-    never_ready = [{"app": names[0]}] if luck.random() < 0.1 else []
-    return Case(grow(items, neighbours, seed), [change(luck, item, ground) for item in workloads], never_ready)
+    if rng.random() < 0.2:
+        items.append(budget(rng, names[0]))
+    neighbours = [neighbour(rng, index, ground) for index in range(rng.choice((0, 0, 1, 2, 3)))]
+    never_ready = [{"app": names[0]}] if rng.random() < 0.1 else []
+    return Case(grow(items, neighbours, seed), [change(rng, item, ground) for item in workloads], never_ready)
 
 
 def priority_classes() -> list[Object]:
@@ -70,15 +70,15 @@ def priority_classes() -> list[Object]:
     ]
 
 
-def nodes(luck: random.Random, ground: Ground) -> list[Object]:
-    count = luck.randint(1, 3) if ground.gpus > 2 else luck.randint(2, 6)
+def nodes(rng: random.Random, ground: Ground) -> list[Object]:
+    count = rng.randint(1, 3) if ground.gpus > 2 else rng.randint(2, 6)
     made = [node(f"gpu-{index}", "ab"[index % 2], ground.cpu, 64, ground.gpus) for index in range(count)]
     for item in made:
         if ground.tainted:
             item["spec"]["taints"] = [{"key": GPU, "value": "present", "effect": "NoSchedule"}]
-    if luck.random() < 0.4:
+    if rng.random() < 0.4:
         made.append(node("cpu-0", "a", 8, 32, 0))
-    if luck.random() < 0.15:
+    if rng.random() < 0.15:
         made[-1]["spec"]["unschedulable"] = True
     return made
 
@@ -107,9 +107,9 @@ def node(name: str, zone: str, cpu: int, memory: int, gpus: int) -> Object:
     }
 
 
-def resources(luck: random.Random, ground: Ground) -> Object:
-    gpus = luck.choice([count for count in (0, 1, 1, 1, 1, 2, 4) if count <= ground.gpus])
-    cpu, memory = luck.choice((1, 1, 2, 3)), luck.choice((2, 2, 6, 10))
+def resources(rng: random.Random, ground: Ground) -> Object:
+    gpus = rng.choice([count for count in (0, 1, 1, 1, 1, 2, 4) if count <= ground.gpus])
+    cpu, memory = rng.choice((1, 1, 2, 3)), rng.choice((2, 2, 6, 10))
     devices = {GPU: str(gpus)} if gpus else {}
     return {
         "limits": {"memory": f"{memory}Gi", **devices},
@@ -117,14 +117,14 @@ def resources(luck: random.Random, ground: Ground) -> Object:
     }
 
 
-def pod_spec(luck: random.Random, name: str, ground: Ground) -> Object:
+def pod_spec(rng: random.Random, name: str, ground: Ground) -> Object:
     spec: Object = {
         "containers": [
             {
                 "name": "main",
                 "image": f"example.com/{name}:1",
                 "env": [{"name": "REV", "value": "1"}],
-                "resources": resources(luck, ground),
+                "resources": resources(rng, ground),
             }
         ],
         "restartPolicy": "Always",
@@ -134,16 +134,16 @@ def pod_spec(luck: random.Random, name: str, ground: Ground) -> Object:
     if ground.tainted:
         spec["tolerations"] = [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}]
     own = {"matchLabels": {"app": name}}
-    extra = luck.random()
+    extra = rng.random()
     if extra < 0.08:
         term = {"labelSelector": own, "topologyKey": "kubernetes.io/hostname"}
         spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     elif extra < 0.22:
         spec["topologySpreadConstraints"] = [
             {
-                "maxSkew": luck.choice((1, 2)),
-                "topologyKey": luck.choice(("kubernetes.io/hostname", "topology.kubernetes.io/zone")),
-                "whenUnsatisfiable": luck.choice(("DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")),
+                "maxSkew": rng.choice((1, 2)),
+                "topologyKey": rng.choice(("kubernetes.io/hostname", "topology.kubernetes.io/zone")),
+                "whenUnsatisfiable": rng.choice(("DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")),
                 "labelSelector": own,
             }
         ]
@@ -153,63 +153,63 @@ def pod_spec(luck: random.Random, name: str, ground: Ground) -> Object:
         spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8080, "protocol": "TCP"}]
     elif extra < 0.38:
         start = {"name": "start", "image": "example.com/start:1", "resources": {"requests": {"cpu": "4"}}}
-        if luck.random() < 0.5:
+        if rng.random() < 0.5:
             start["restartPolicy"] = "Always"
         spec["initContainers"] = [start]
-    if luck.random() < 0.2:
-        spec["priorityClassName"] = luck.choice(("high", "low"))
+    if rng.random() < 0.2:
+        spec["priorityClassName"] = rng.choice(("high", "low"))
     return spec
 
 
-def limits(luck: random.Random) -> tuple[Any, Any]:
+def limits(rng: random.Random) -> tuple[Any, Any]:
     """maxSurge and maxUnavailable, never both zero."""
-    surge, unavailable = luck.choice(
+    surge, unavailable = rng.choice(
         (("25%", "25%"), (1, 0), (0, 1), (1, 1), ("50%", 0), (0, "50%"), (2, 1), ("100%", 0), ("30%", "10%"))
     )
     return surge, unavailable
 
 
-def strategy(luck: random.Random) -> Object:
-    if luck.random() < 0.12:
+def strategy(rng: random.Random) -> Object:
+    if rng.random() < 0.12:
         return {"type": "Recreate"}
-    surge, unavailable = limits(luck)
+    surge, unavailable = limits(rng)
     return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
 
 
-def workload(luck: random.Random, name: str, ground: Ground) -> Object:
-    kind = luck.choice(("Deployment",) * 8 + ("StatefulSet", "DaemonSet"))
+def workload(rng: random.Random, name: str, ground: Ground) -> Object:
+    kind = rng.choice(("Deployment",) * 8 + ("StatefulSet", "DaemonSet"))
     item: Object = {
         "apiVersion": "apps/v1",
         "kind": kind,
         "metadata": {"name": name, "namespace": NAMESPACE, "generation": 1, "labels": {"app": name}},
         "spec": {
             "selector": {"matchLabels": {"app": name}},
-            "template": {"metadata": {"labels": {"app": name}}, "spec": pod_spec(luck, name, ground)},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": pod_spec(rng, name, ground)},
         },
         "status": {},
     }
     if kind == "DaemonSet":
         rolling = {"maxSurge": 0, "maxUnavailable": 1}
-        if luck.random() < 0.5:
+        if rng.random() < 0.5:
             rolling = {"maxSurge": 1, "maxUnavailable": 0}
         item["spec"]["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
         return item
-    item["spec"]["replicas"] = luck.choice((1, 2, 2, 3, 3, 4, 5, 6, 8))
+    item["spec"]["replicas"] = rng.choice((1, 2, 2, 3, 3, 4, 5, 6, 8))
     if kind == "Deployment":
-        item["spec"]["strategy"] = strategy(luck)
+        item["spec"]["strategy"] = strategy(rng)
         return item
     item["spec"]["serviceName"] = name
-    item["spec"]["podManagementPolicy"] = luck.choice(("OrderedReady", "Parallel"))
-    partition = luck.choice((0, 0, 0, 1))
+    item["spec"]["podManagementPolicy"] = rng.choice(("OrderedReady", "Parallel"))
+    partition = rng.choice((0, 0, 0, 1))
     item["spec"]["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}}
     item["status"] = {"currentRevision": f"{name}-1", "updateRevision": f"{name}-1"}
     return item
 
 
-def neighbour(luck: random.Random, index: int, ground: Ground) -> Object:
+def neighbour(rng: random.Random, index: int, ground: Ground) -> Object:
     """A pod of somebody else's, with no controller."""
     name = f"neighbour-{index}"
-    spec = pod_spec(luck, name, ground)
+    spec = pod_spec(rng, name, ground)
     spec.pop("affinity", None)
     return {
         "apiVersion": "v1",
@@ -220,8 +220,8 @@ def neighbour(luck: random.Random, index: int, ground: Ground) -> Object:
     }
 
 
-def quota(luck: random.Random) -> Object:
-    hard = luck.choice(({f"requests.{GPU}": "8"}, {"pods": "6"}, {"limits.memory": "24Gi"}))
+def quota(rng: random.Random) -> Object:
+    hard = rng.choice(({f"requests.{GPU}": "8"}, {"pods": "6"}, {"limits.memory": "24Gi"}))
     return {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
@@ -231,29 +231,29 @@ def quota(luck: random.Random) -> Object:
     }
 
 
-def budget(luck: random.Random, name: str) -> Object:
+def budget(rng: random.Random, name: str) -> Object:
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
         "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {
-            "minAvailable": luck.choice((1, 2, "50%")),
+            "minAvailable": rng.choice((1, 2, "50%")),
             "selector": {"matchLabels": {"app": name}},
         },
         "status": {"disruptionsAllowed": 0},
     }
 
 
-def change(luck: random.Random, item: Object, ground: Ground) -> Object:
+def change(rng: random.Random, item: Object, ground: Ground) -> Object:
     """A new template, now and then with other resources, replicas or strategy."""
     container: Object = {"name": "main", "env": [{"name": "REV", "value": "2"}]}
-    if luck.random() < 0.15:
-        container["resources"] = resources(luck, ground)
+    if rng.random() < 0.15:
+        container["resources"] = resources(rng, ground)
     spec: Object = {"template": {"spec": {"containers": [container]}}}
-    if item["kind"] == "Deployment" and luck.random() < 0.15:
-        spec["replicas"] = luck.randint(1, 10)
-    if item["kind"] == "Deployment" and item["spec"]["strategy"]["type"] != "Recreate" and luck.random() < 0.1:
-        surge, unavailable = limits(luck)
+    if item["kind"] == "Deployment" and rng.random() < 0.15:
+        spec["replicas"] = rng.randint(1, 10)
+    if item["kind"] == "Deployment" and item["spec"]["strategy"]["type"] != "Recreate" and rng.random() < 0.1:
+        surge, unavailable = limits(rng)
         spec["strategy"] = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
     return {
         "kind": item["kind"],

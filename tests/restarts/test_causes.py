@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.kubernetes.records import ContainerState, FrozenMap, PodSpec, Probe, Volume
+from planner.kubernetes.records import ContainerState, FrozenMap, PodSpec, Presence, Probe, Snapshot, Volume
 from planner.restarts import restarts
 from planner.restarts.causes_probes import patience_seconds
 from planner.restarts.model import Activity, Cause, Confidence, EvidenceSource
@@ -34,7 +34,7 @@ def test_a_quiet_cluster_has_no_loops() -> None:
     cluster, _ = single(RUNNING)
     report = restarts(cluster.snapshot())
     assert report.loops == ()
-    assert report.sentence == "No container restarts or fails to start, of 1 container looked at."
+    assert str(report.sentence) == "No container restarts or fails to start, of 1 container looked at."
     assert any("no logs" in gap for gap in report.gaps)
 
 
@@ -47,7 +47,7 @@ def test_own_limit() -> None:
     loop = one_loop(cluster)
     assert (loop.diagnosis.cause, loop.diagnosis.confidence) == (Cause.OOM_OWN_LIMIT, Confidence.CERTAIN)
     assert loop.activity is Activity.LOOPING
-    assert "its own memory limit (256Mi)" in loop.sentence
+    assert "its own memory limit (256Mi)" in str(loop.sentence)
     assert loop.suggestion is not None
     assert loop.suggestion.memory_request_bytes >= 356 * MIB  # the limit it died at, and 100 MiB
     assert loop.suggestion.memory_limit_bytes == loop.suggestion.memory_request_bytes
@@ -166,7 +166,7 @@ def test_children_killed_while_memory_is_full_were_killed_for_memory() -> None:
     cluster, _ = single(RUNNING, spec=SMALL, log=CELERY, working_set=250 * MIB)
     loop = one_loop(cluster)
     assert (loop.diagnosis.cause, loop.diagnosis.confidence) == (Cause.CHILD_KILLED, Confidence.LIKELY)
-    assert "Memory is full" in loop.sentence
+    assert "Memory is full" in str(loop.sentence)
 
 
 UVICORN = "\n".join(f"INFO:     Child process [{n}] died" for n in (8, 9, 10))
@@ -185,13 +185,13 @@ def test_a_data_loader_that_exits_unexpectedly_ends_the_container() -> None:
     log = "RuntimeError: DataLoader worker (pid(s) 33, 34) exited unexpectedly"
     loop = one_loop(single(crashed(1), previous_log=log)[0])
     assert loop.diagnosis.cause is Cause.CHILD_KILLED
-    assert "Kubernetes only shows exit code 1" in loop.sentence
+    assert "Kubernetes only shows exit code 1" in str(loop.sentence)
 
 
 def test_a_shells_killed_child_that_takes_the_container_along() -> None:
     loop = one_loop(single(crashed(137), spec=SMALL, previous_log="Killed", working_set=250 * MIB)[0])
     assert loop.diagnosis.cause is Cause.CHILD_KILLED
-    assert "Kubernetes only shows exit code 137" in loop.sentence
+    assert "Kubernetes only shows exit code 137" in str(loop.sentence)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_liveness_probe_too_tight_for_the_startup_of_its_peers() -> None:
     cluster.pod(slow, ready_at=NOW - 36_000 + 95)
     loop = one_loop(cluster)
     assert (loop.diagnosis.cause, loop.diagnosis.confidence) == (Cause.LIVENESS_PROBE, Confidence.CERTAIN)
-    assert "after 40 s, and needs 1 min 35 s to start" in loop.sentence
+    assert "after 40 s, and needs 1 min 35 s to start" in str(loop.sentence)
 
 
 def test_startup_probe() -> None:
@@ -300,7 +300,7 @@ def test_throttled_at_start() -> None:
     cluster.event(pod, "Killing", "Container api failed liveness probe, will be restarted", kind="Normal")
     loop = one_loop(cluster)
     assert loop.diagnosis.cause is Cause.CPU_THROTTLED
-    assert "195m used of a limit of 200m" in loop.sentence
+    assert "195m used of a limit of 200m" in str(loop.sentence)
 
 
 def test_throttled_at_start_by_comparison_with_peers_without_a_limit() -> None:
@@ -309,7 +309,7 @@ def test_throttled_at_start_by_comparison_with_peers_without_a_limit() -> None:
     cluster.pod(cluster.workload("api", "prod", PodSpec(containers=(container(),))), ready_at=NOW - 36_000 + 12)
     loop = one_loop(cluster)
     assert loop.diagnosis.cause is Cause.CPU_THROTTLED
-    assert "there is none in prod/api" in loop.sentence
+    assert "there is none in prod/api" in str(loop.sentence)
 
 
 @pytest.mark.parametrize(
@@ -418,7 +418,7 @@ def test_a_task_in_a_deployment() -> None:
 def test_crash(code: int, signal: str) -> None:
     loop = one_loop(single(crashed(code), previous_log="Segmentation fault (core dumped)")[0])
     assert loop.diagnosis.cause is Cause.CRASH
-    assert signal in loop.sentence
+    assert signal in str(loop.sentence)
 
 
 @pytest.mark.parametrize(
@@ -469,7 +469,7 @@ def test_what_restarted_long_ago_and_works_is_settled() -> None:
     )  # fmt: skip
     report = restarts(single(state)[0].snapshot())
     assert [loop.activity for loop in report.loops] == [Activity.SETTLED]
-    assert "old restart" in report.sentence
+    assert "old restart" in str(report.sentence)
 
 
 def test_init_containers_that_did_their_work_are_left_alone() -> None:
@@ -547,8 +547,8 @@ def test_pods_that_have_gone_are_told_by_their_events(reason: str, message: str,
         cluster.event(replace(pod, name=name, uid=name), reason, message)
     loop = one_loop(cluster)
     assert (loop.workload, loop.diagnosis.cause, loop.activity) == ("Deployment/dev/api", cause, Activity.GONE)
-    assert "2 pods that the snapshot no longer holds" in loop.sentence
-    assert "1 workload lost pods" in restarts(cluster.snapshot()).sentence
+    assert "2 pods that the snapshot no longer holds" in str(loop.sentence)
+    assert "1 workload lost pods" in str(restarts(cluster.snapshot()).sentence)
 
 
 def test_an_eviction_that_was_called_off_is_none() -> None:
@@ -562,3 +562,10 @@ def test_of_two_workloads_the_longer_name_made_the_pod() -> None:
     cluster.workload("api-worker", "dev", SMALL)
     cluster.event(replace(pod, name="api-worker-6c6bb8f8c6-kzqs6", uid="u"), "Evicted", "low on memory")
     assert one_loop(cluster).workload == "Deployment/dev/api-worker"
+
+
+def test_what_is_missing_is_named_as_kubernetes_does() -> None:
+    refused = FrozenMap({"Event": Presence.REFUSED, "PodMetrics": Presence.REFUSED})
+    gaps = restarts(Snapshot(taken_at=0, source="test", digest="d", presence=refused)).gaps
+    assert gaps[0].startswith("Events were refused (403): ")
+    assert gaps[1].startswith("PodMetrics were refused (403): ")

@@ -44,8 +44,8 @@ def test_celery_is_killed_at_its_own_limit(plan: RestartPlan) -> None:
 def test_api_loses_its_workers_to_gunicorns_timeout_not_to_the_kernel(plan: RestartPlan) -> None:
     loop = of(plan, "Deployment/dev/api")
     assert loop.diagnosis.cause is Cause.CHILD_TIMEOUT
-    assert "gunicorn's own timeout after 31 s and its readiness probe fails" in loop.sentence
-    assert "Memory is full (241 MiB of 256Mi)" in loop.sentence
+    assert "gunicorn's own timeout after 31 s and its readiness probe fails" in str(loop.sentence)
+    assert "Memory is full (241 MiB of 256Mi)" in str(loop.sentence)
     assert any("118 times" in one.text for one in loop.diagnosis.evidence)
     assert (loop.restarts, loop.most_restarts, len(loop.pods)) == (18, 9, 2)
 
@@ -93,7 +93,7 @@ def test_findings_reach_the_overview(snapshot: Snapshot) -> None:
 def test_dev_api_against_prod_api(snapshot: Snapshot) -> None:
     service = next(one for one in drift((snapshot,)).services if one.service == "api")
     assert service.environments == ("prod", "dev")
-    assert service.sentence == (
+    assert str(service.sentence) == (
         "dev has 1/8 of prod's memory request (256Mi of 2Gi) and 1/12 of prod's memory limit (256Mi of 3Gi), "
         "and 18 restarts of dev/api; prod has none."
     )

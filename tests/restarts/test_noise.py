@@ -28,13 +28,13 @@ def test_what_working_pods_print_is_noise_with_their_count() -> None:
     line = lines(two_environments(failing=f"{WARNING}\nERROR: boom", working=WARNING))["getlimits.py"]
     assert line.verdict is LineVerdict.NOISE
     assert (line.healthy_pods, line.healthy_pods_with_log) == (3, 3)
-    assert line.sentence.startswith("Noise: 3 of 3 working pods of the same program print it as well")
+    assert str(line.sentence).startswith("Noise: 3 of 3 working pods of the same program print it as well")
 
 
 def test_what_only_failing_pods_print_means_something() -> None:
     line = lines(two_environments(failing=f"{WARNING}\nERROR: boom", working=WARNING))["ERROR"]
     assert line.verdict is LineVerdict.ONLY_FAILING
-    assert line.sentence == "Only here: none of 3 working pods of the same program prints it"
+    assert str(line.sentence) == "Only here: none of 3 working pods of the same program prints it"
 
 
 def test_more_lines_because_of_more_starts_is_still_noise() -> None:
@@ -49,7 +49,7 @@ def test_more_lines_because_of_more_starts_is_still_noise() -> None:
 def test_without_a_working_pods_log_nothing_is_called_noise() -> None:
     line = lines(two_environments(failing=WARNING, working="", pods=2))["getlimits.py"]
     assert line.verdict is LineVerdict.UNSURE
-    assert line.sentence.startswith("Can't be compared")
+    assert str(line.sentence).startswith("Can't be compared")
 
 
 def test_where_the_program_works_nowhere_other_programs_tell() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from dataclasses import replace
 
 import pytest
 import yaml
 
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.quantity import parse
 from planner.questions import rollout as rollout_question
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
@@ -75,7 +78,7 @@ def test_hold_and_wait_has_a_strategy_recreate_and_a_node() -> None:
     switch = found[RemedyKind.SWITCH_STRATEGY]
     assert (switch.title, switch.lowest_ready, switch.extra_gpus) == ("maxSurge 0, maxUnavailable 1", 1, 0)
     assert found[RemedyKind.RECREATE].lowest_ready == 0
-    assert "the service is down" in found[RemedyKind.RECREATE].sentence
+    assert "the service is down" in str(found[RemedyKind.RECREATE].sentence)
     more = found[RemedyKind.ADD_NODE]
     assert (more.lowest_ready, more.extra_gpus) == (2, 2)
     assert "gcloud container clusters resize CLUSTER --node-pool gpu --num-nodes 2" in more.command
@@ -91,8 +94,50 @@ def test_what_keeps_most_pods_ready_without_more_gpus_comes_first() -> None:
 def test_a_quota_is_raised_by_what_is_needed() -> None:
     found = snapshot(node("n-0"), worker("n-0", spec=pod_spec()), quota({"pods": "1"}))
     remedy = by_kind(ask(found))[RemedyKind.RAISE_QUOTA]
-    assert "pods to 2" in remedy.sentence
+    assert "pods to 2" in str(remedy.sentence)
     assert remedy.command == """kubectl patch resourcequota q -n ml -p '{"spec": {"hard": {"pods": "2"}}}'"""
+
+
+def named_quota(name: str, hard: Item, used: Item | None = None) -> Item:
+    one = quota(hard, used)
+    return one | {"metadata": one["metadata"] | {"name": name, "uid": name}}
+
+
+def raised(found: Snapshot, remedy: Remedy) -> Snapshot:
+    """`found` after the remedy's commands, read as a shell would read them."""
+    quotas = list(found.resource_quotas)
+    for command in remedy.command.split("; "):
+        _, _, _, name, _, namespace, _, patch = shlex.split(command)
+        place = next(i for i, q in enumerate(quotas) if (q.namespace, q.name) == (namespace, name))
+        hard = {key: parse(amount, key) for key, amount in json.loads(patch)["spec"]["hard"].items()}
+        quotas[place] = replace(quotas[place], hard=FrozenMap({**quotas[place].hard, **hard}))
+    return replace(found, resource_quotas=tuple(quotas))
+
+
+QUOTAS = [
+    # the refused pod and the resource are named like the quota that has room
+    ([named_quota("gpu", {"requests.nvidia.com/gpu": "9"}), named_quota("team", {"pods": "2"})], "team"),
+    ([named_quota("pods", {"requests.cpu": "9"}), named_quota("a", {"pods": "2", "requests.cpu": "9"})], "a"),
+    ([named_quota("a", {"pods": "2"}), named_quota("b", {"requests.nvidia.com/gpu": "2"})], "a and b"),
+    ([named_quota("b", {"requests.memory": "2Gi", "requests.cpu": "2"})], "b"),
+]
+
+
+@pytest.mark.parametrize(("quotas", "names"), QUOTAS)
+@pytest.mark.parametrize("surge", [1, 2])
+def test_the_quota_that_is_exceeded_is_raised_and_that_is_enough(quotas: list[Item], names: str, surge: int) -> None:
+    nodes = [node(f"gpu-{i}", pool="gpu", gpus=2) for i in range(2)]
+    found = snapshot(*nodes, worker("gpu-0", "gpu-1", surge=surge), *quotas)
+    remedy = by_kind(ask(found))[RemedyKind.RAISE_QUOTA]
+    assert remedy.title == f"Raise the {'quotas' if ' and ' in names else 'quota'} {names}"
+    assert ask(raised(found, remedy)).verdict is Verdict.COMPLETES
+    for key in ("requests.nvidia.com/gpu", "pods"):
+        assert f"{key} to {2 + surge}" in str(remedy.sentence) or f"{key} to" not in str(remedy.sentence)
+
+
+def test_a_quota_that_asks_for_amounts_is_not_raised() -> None:
+    found = snapshot(node("n-0"), worker("n-0", spec=pod_spec()), quota({"limits.cpu": "9"}))
+    assert RemedyKind.RAISE_QUOTA not in by_kind(ask(found))
 
 
 def test_a_smaller_request_where_half_of_it_is_there() -> None:

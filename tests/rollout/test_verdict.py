@@ -25,31 +25,60 @@ def volume_spec() -> Item:
 def test_hold_and_wait_with_its_circle() -> None:
     found = why(GPU_NODE, worker("gpu-0", spec=pod_spec(gpus=1)))
     assert found.reason is Reason.HOLD_AND_WAIT
-    assert found.sentence == (
+    assert str(found.sentence) == (
         "stuck: the new pod needs 1 nvidia.com/gpu on a node of pool gpu; all 1 nvidia.com/gpu there are held by the "
         "old pods, which are kept until a new one is Ready (surge 1, unavailable 0 of 1)"
     )
     assert [e.source for e in found.wait_for] == ["Deployment worker", "new pod", "nvidia.com/gpu", "old pods"]
     assert found.wait_for[-1].target == found.wait_for[0].source
-    assert found.scheduler_message.startswith("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
+    assert str(found.scheduler_message).startswith("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.")
 
 
 def test_insufficient_resource() -> None:
     found = why(node("n-0"), worker("n-0"), requests={"cpu": 9_000})
     assert found.reason is Reason.INSUFFICIENT_RESOURCE
-    assert "even empty, the largest of them has only 8 cpu" in found.sentence
+    assert "even empty, the largest of them has only 8 cpu" in str(found.sentence)
     other = deployment("other", ["gpu-0"], pod_spec(gpus=1))
     found = why(GPU_NODE, other, worker("", spec=pod_spec(gpus=1)))
     assert found.reason is Reason.INSUFFICIENT_RESOURCE
     missing = why(node("n-0"), worker("n-0"), requests={"nvidia.com/gpu": 1})
-    assert missing.sentence.endswith("no node has nvidia.com/gpu")
+    assert str(missing.sentence).endswith("no node has nvidia.com/gpu")
+
+
+def test_what_is_short_is_named_by_resource_not_by_the_message() -> None:
+    full = node("n-0", extra={"pods": "1", "example.com/pods": "2"})
+    found = why(full, worker("n-0"))
+    assert (found.reason, found.lacking) == (Reason.HOLD_AND_WAIT, ())
+    assert "room under the node's pod limit" in str(found.sentence)
+    spec = pod_spec()
+    spec["containers"][0]["resources"] = {"requests": {"example.com/pods": "2"}, "limits": {"example.com/pods": "2"}}
+    found = why(full, worker("n-0", spec=spec))
+    assert (found.reason, found.lacking) == (Reason.HOLD_AND_WAIT, ("example.com/pods",))
+    assert "all 2 example.com/pods there are held by the old pods, which are kept" in str(found.sentence)
+
+
+def test_old_pods_that_hold_a_part_only_are_not_what_which_means() -> None:
+    other = deployment("other", ["gpu-0"], pod_spec(gpus=1))
+    found = why(node("gpu-0", pool="gpu", gpus=2), other, worker("gpu-0", spec=pod_spec(gpus=1)))
+    assert "1 are held by the old pods, 1 by others, and the old ones are kept until a new one is Ready" in str(
+        found.sentence
+    )
+
+
+def test_a_refusal_is_told_without_the_words_around_it() -> None:
+    found = why(node("n-0"), worker("n-0"), limit_range(type="Container", max={"cpu": "500m"}))
+    assert found.reason is Reason.ADMISSION
+    assert str(found.sentence) == (
+        "stuck: the API server refuses the new pods: maximum cpu usage per Container is 500m, but request is 1"
+    )
+    assert "is forbidden: maximum cpu usage per Container is 500m" in str(found.quota_message)
 
 
 def test_no_matching_node() -> None:
     nodes = [node("n-0"), node("n-1", cordoned=True), node("n-2", taints=(("gpu", "NoSchedule"),))]
     found = why(nodes, worker("n-0"), node_selector={"disk": "ssd"})
     assert found.reason is Reason.NO_MATCHING_NODE
-    assert found.sentence == (
+    assert str(found.sentence) == (
         "stuck: no node matches the new pod (1 cordoned, 1 with a taint the pod doesn't tolerate, "
         "1 that its node selector or affinity rules out)"
     )
@@ -58,13 +87,13 @@ def test_no_matching_node() -> None:
 def test_never_ready() -> None:
     found = why(node("n-0"), worker("n-0", "n-0"), never_ready=True)
     assert found.reason is Reason.NEVER_READY
-    assert "1 new pod started and never became Ready" in found.sentence
+    assert "1 new pod started and never became Ready" in str(found.sentence)
 
 
 def test_quota_and_admission() -> None:
     found = why(node("n-0"), worker("n-0"), quota({"pods": "1"}))
     assert found.reason is Reason.QUOTA
-    assert "exceeded quota: q" in found.quota_message
+    assert "exceeded quota: q" in str(found.quota_message)
     found = why(node("n-0"), worker("n-0"), limit_range(type="Container", max={"cpu": "500m"}))
     assert found.reason is Reason.ADMISSION
 
@@ -82,11 +111,11 @@ def test_host_port_and_pod_limit() -> None:
     port = {"containers": [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
     found = why(node("n-0"), worker("n-0", spec=port))
     assert found.reason is Reason.HOLD_AND_WAIT
-    assert "its host port" in found.sentence
+    assert "its host port" in str(found.sentence)
     other = deployment("other", ["n-0"], port)
     assert why(node("n-0"), other, worker("", spec=port)).reason is Reason.HOST_PORT
     full = node("n-0", extra={"pods": "1"})
-    assert "room under the node's pod limit" in why(full, worker("n-0")).sentence
+    assert "room under the node's pod limit" in str(why(full, worker("n-0")).sentence)
     assert why(full, deployment("other", ["n-0"], pod_spec()), worker("")).reason is Reason.TOO_MANY_PODS
 
 
@@ -97,7 +126,7 @@ def test_volume_device_and_missing_object() -> None:
     }  # fmt: skip
     found = why(node("n-0"), worker("n-0", spec=volume_spec()), claim)
     assert found.reason is Reason.VOLUME
-    assert 'persistentvolumeclaim "d" not found' in found.sentence
+    assert 'persistentvolumeclaim "d" not found' in str(found.sentence)
     claims = pod_spec(resourceClaims=[{"name": "g", "resourceClaimTemplateName": "g"}])
     template = {
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
@@ -115,7 +144,7 @@ def test_gates_pause_on_delete_and_pod_management() -> None:
     gated = worker("n-0", spec=pod_spec(schedulingGates=[{"name": "example.com/wait"}]))
     found = why(node("n-0"), gated)
     assert found.reason is Reason.SCHEDULING_GATE
-    assert "example.com/wait" in found.sentence
+    assert "example.com/wait" in str(found.sentence)
     assert why(node("n-0"), worker("n-0", paused=True)).reason is Reason.PAUSED
     key = "StatefulSet/ml/worker"
     on_delete = stateful_set("worker", ["n-0"], pod_spec(), updateStrategy={"type": "OnDelete"})

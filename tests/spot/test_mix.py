@@ -53,7 +53,7 @@ def test_one_node_too_few_is_a_shortfall_for_as_long_as_it_is_away() -> None:
 
 def test_where_spot_is_dearer_no_share_is_advised() -> None:
     found = mix(replace(BASE, runs=200, spot_usd_per_hour=0.9))
-    assert found.sentence.startswith("No share of spot is cheaper")
+    assert str(found.sentence).startswith("No share of spot is cheaper")
     assert [point.spot_nodes for point in found.points if point.is_on_frontier] == [0]
 
 

@@ -22,7 +22,7 @@ from planner.kubernetes.records import (
 )
 from planner.sources import demo
 from planner.spot.assumptions import Capacity, Work
-from planner.spot.checks import CHECKS, Check, CheckResult, Status, start_seconds
+from planner.spot.checks import CHECK_NAME, CHECKS, Check, CheckResult, Status, in_sentence, start_seconds
 from planner.spot.suitability import Fitness, check_all, check_workload, guess_work
 from tests.spot import clusters
 from tests.spot.clusters import PROBE, budget, cluster, container, node, pod, spec, workload
@@ -39,6 +39,20 @@ def test_the_checklist_has_every_point_once() -> None:
     found = check_workload(cluster(workload()), workload())
     assert [result.check for result in found.checks] == list(Check)
     assert len(CHECKS) == len(Check)
+
+
+@pytest.mark.parametrize("check", list(Check))
+def test_names_of_checks_keep_their_capitals_in_a_sentence(check: Check) -> None:
+    name = in_sentence(check)
+    assert name.lower() == CHECK_NAME[check].lower()
+    assert ("SIGTERM" in name) == (check is Check.SIGTERM)
+    assert name[0].islower() or check is Check.SIGTERM
+    assert ("preStop" in name) == (check is Check.PRE_STOP)
+
+
+def test_a_workload_named_sigterm_keeps_its_name() -> None:
+    one = workload(spec(container(CommandForm.SHELL)), name="sigterm")
+    assert str(check_workload(cluster(one), one).sentence).startswith("ml/sigterm ")
 
 
 # ── SIGTERM ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -256,7 +270,7 @@ def test_ready() -> None:
     of, snapshot = runs_on_spot()
     found = check_workload(snapshot, of, job_minutes=0.1)
     assert found.fitness is Fitness.READY
-    assert found.sentence == "ml/worker runs on spot and is ready for it, as far as a manifest can tell."
+    assert str(found.sentence) == "ml/worker runs on spot and is ready for it, as far as a manifest can tell."
     assert found.patch_yaml == ""
     assert found.objects_yaml == ""
 
@@ -265,7 +279,7 @@ def test_needs_changes_has_one_patch_of_all_cures() -> None:
     of = workload(spec(termination_grace_period_seconds=60), replicas=1)
     found = check_workload(cluster(of), of)
     assert found.fitness is Fitness.NEEDS_CHANGES
-    assert "replicas, grace period, selectors and tolerations" in found.sentence
+    assert "replicas, grace period, selectors and tolerations" in str(found.sentence)
     patch = yaml.safe_load(found.patch_yaml)["spec"]
     assert patch["replicas"] == 2
     assert patch["template"]["spec"].keys() == {"terminationGracePeriodSeconds", "nodeSelector", "tolerations"}
@@ -275,14 +289,14 @@ def test_unsuitable_says_why() -> None:
     of, snapshot = runs_on_spot(pod=spec(volumes=(Volume(name="data", kind="hostPath"),)))
     found = check_workload(snapshot, of)
     assert found.fitness is Fitness.UNSUITABLE
-    assert "data: data on the node's own disk is gone" in found.sentence
+    assert "data: data on the node's own disk is gone" in str(found.sentence)
 
 
 def test_annotation_opts_out() -> None:
     of, snapshot = runs_on_spot(annotations=FrozenMap({"headroom.dev/spot": "never"}))
     found = check_workload(snapshot, of)
     assert found.fitness is Fitness.OPTED_OUT
-    assert "headroom.dev/spot" in found.sentence
+    assert "headroom.dev/spot" in str(found.sentence)
 
 
 def test_commands_name_a_real_pod_and_its_node() -> None:
@@ -322,5 +336,7 @@ def test_the_demo_tells_its_story() -> None:
     changes = [one.check for one in worker.checks if one.status is Status.CHANGE]
     assert changes == [Check.GRACE_PERIOD, Check.SIGTERM, Check.PLACEMENT]
     runner = found["Deployment/batch/labs-runner"]
-    assert runner.sentence.startswith("batch/labs-runner runs on spot, and should be changed for it: disruption budget")
+    assert str(runner.sentence).startswith(
+        "batch/labs-runner runs on spot, and should be changed for it: disruption budget"
+    )
     assert not any("kube-system" in key for key in found)

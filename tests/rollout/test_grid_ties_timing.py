@@ -1,4 +1,4 @@
-"""The strategy grid, what luck can change, and ticks as seconds."""
+"""The strategy grid, what ties can change, and ticks as seconds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planner.rollout.answers import Verdict
 from planner.rollout.grid import FULL_UP_TO, axis, best_cell
 from planner.rollout.run import simulate
 from planner.rollout.ties import is_proven
-from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pace
+from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.scheduling.cluster import Cluster
 from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, revision, roll, rolling
@@ -47,17 +47,17 @@ def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
     good = [c for row in grid.cells for c in row if c.verdict is Verdict.COMPLETES]
     best = best_cell(good)
     assert (best.max_surge, best.max_unavailable, best.lowest_ready) == (0, 1, 1)
-    assert f"maxSurge {best.max_surge} / maxUnavailable {best.max_unavailable}" in grid.sentence
+    assert f"maxSurge {best.max_surge} / maxUnavailable {best.max_unavailable}" in str(grid.sentence)
 
 
-# ── luck ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── ties ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_pods_of_one_size_are_proven() -> None:
     nodes = [node(f"n-{i}", gpus=2) for i in range(3)]
     found = snapshot(nodes, worker(2, gpus=1))
-    luck = rollout_question.rollout(found, RESTART).luck
-    assert luck is not None
-    assert luck.proven
-    assert luck.sentence == "completes in every placement (proven)"
+    ties = rollout_question.rollout(found, RESTART).ties
+    assert ties is not None
+    assert ties.proven
+    assert str(ties.sentence) == "completes in every placement (proven)"
 
 
 def test_pods_of_different_sizes_are_sampled() -> None:
@@ -72,10 +72,10 @@ def test_pods_of_different_sizes_are_sampled() -> None:
     runs = [simulate(Cluster(found), both, seed=seed) for seed in range(20)]
     assert not any(is_proven(run, both) for run in runs if run.choices)
     changes = tuple(WorkloadChange(workload=r.after.key) for r in both)
-    luck = rollout_question.rollout(found, Scenario(changes=changes, runs=20)).luck
-    assert luck is not None
-    assert (luck.proven, luck.runs) == (False, 20)
-    assert luck.completed_runs == sum(run.completed for run in runs)
+    ties = rollout_question.rollout(found, Scenario(changes=changes, runs=20)).ties
+    assert ties is not None
+    assert (ties.proven, ties.runs) == (False, 20)
+    assert ties.completed_runs == sum(run.completed for run in runs)
 
 
 # ── timing ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -107,8 +107,8 @@ def test_start_up_is_the_median_of_the_pods() -> None:
 def test_given_seconds_win_and_waits_come_on_top() -> None:
     found = learnt(20)
     workload = found.workloads[0]
-    pace = learn_pace(workload, found.pods, startup_seconds=5, termination_seconds=2)
-    assert (pace.startup_seconds, pace.termination_seconds, pace.source) == (5, 2, "given")
+    pod_times = learn_pod_times(workload, found.pods, startup_seconds=5, termination_seconds=2)
+    assert (pod_times.startup_seconds, pod_times.termination_seconds, pod_times.source) == (5, 2, "given")
 
 
 def test_a_step_lasts_as_long_as_the_slowest_in_it() -> None:

@@ -18,7 +18,7 @@ from planner.vocabulary import is_extended_resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class UsableDevices:
     """Nodes that pass the scheduler's filters which other pods can't change: cordon, name, taints, node affinity.
 
     Each extended resource the new pods ask for is a key of `allocatable`, of `own` and `others` (held there before the
@@ -34,8 +34,8 @@ class Reach:
     whole_cluster: Amounts = EMPTY
 
 
-def reach(snapshot: Snapshot, scenario: Scenario) -> tuple[Reach, ...]:
-    """The reach of every workload that `scenario` changes, in the order of `rollout_question.rollout`'s workloads.
+def usable_devices(snapshot: Snapshot, scenario: Scenario) -> tuple[UsableDevices, ...]:
+    """The devices of every workload that `scenario` changes, in the order of `rollout_question.rollout`'s workloads.
 
     Raises
     ------
@@ -44,10 +44,10 @@ def reach(snapshot: Snapshot, scenario: Scenario) -> tuple[Reach, ...]:
     """
     prepared = prepared_question.prepare(snapshot, scenario)
     cluster = prepared_question.compiled(prepared.snapshot)
-    return tuple(_reach(cluster, revision) for revision in prepared.revisions)
+    return tuple(_usable(cluster, revision) for revision in prepared.revisions)
 
 
-def _reach(cluster: Cluster, revision: Revision) -> Reach:
+def _usable(cluster: Cluster, revision: Revision) -> UsableDevices:
     workload = revision.after
     spec = workload.template.spec
     shape = compile_shape(cluster, workload.namespace, workload.template.labels, spec)
@@ -62,7 +62,7 @@ def _reach(cluster: Cluster, revision: Revision) -> Reach:
     rows = {n: cluster.row[n] for n in pod_requests(spec) if is_extended_resource(n) and n in cluster.row}
     held = {name: int(cluster.requested[row, matching].sum()) for name, row in rows.items()}
     own = {name: sum(requests.get(name, 0) for requests in pods) for name in rows}
-    return Reach(
+    return UsableDevices(
         workload=workload.key,
         node_count=len(there),
         allocatable=FrozenMap({name: int(cluster.allocatable[row, matching].sum()) for name, row in rows.items()}),

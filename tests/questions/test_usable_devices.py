@@ -5,14 +5,16 @@ import pytest
 from planner.errors import ChangeError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap
-from planner.questions import reach as plan_reach
+from planner.questions import usable_devices as usable_question
 from planner.questions.prepared import Scenario
 from planner.sources import demo
 from tests.pages.clusters import GPU, WORKER, node, snapshot, worker
 
 
-def of(*items: dict[str, object], change: WorkloadChange | None = None) -> plan_reach.Reach:
-    [found] = plan_reach.reach(snapshot(*items), Scenario(changes=(change or WorkloadChange(workload=WORKER),)))
+def of(*items: dict[str, object], change: WorkloadChange | None = None) -> usable_question.UsableDevices:
+    [found] = usable_question.usable_devices(
+        snapshot(*items), Scenario(changes=(change or WorkloadChange(workload=WORKER),))
+    )
     return found
 
 
@@ -46,7 +48,7 @@ def test_what_others_hold_is_apart_and_a_new_selector_moves_the_reach() -> None:
 
 def test_the_demo_worker_can_use_six_of_twenty_seven() -> None:
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/prod/ml-worker"),))
-    [found] = plan_reach.reach(demo.read(), scenario)
+    [found] = usable_question.usable_devices(demo.read(), scenario)
     assert (found.node_count, found.allocatable[GPU], found.whole_cluster[GPU]) == (6, 6, 27)
     assert (found.own[GPU], found.others[GPU]) == (6, 0)
 

@@ -31,7 +31,7 @@ class Moment:
     held_by_workload: dict[str, int]
 
 
-class Tally:
+class PodCounts:
     """Counts of one workload's pods, kept up to date from the simulation's news.
 
     Parameters

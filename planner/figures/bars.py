@@ -1,0 +1,72 @@
+"""One bar a row, its parts end to end: what is held, what is free, and, hatched, what isn't there yet or nobody asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from planner.figures import palette
+from planner.figures.labels import plain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part of every bar: a colour and a name in the legend, a length for each row and the text within it."""
+
+    name: str
+    colour: str
+    lengths: Sequence[float]
+    texts: Sequence[str]
+    is_hatched: bool = False
+
+
+def figure(rows: Sequence[str], parts: Sequence[Part], *, axis: str, hover: str, row_px: int) -> go.Figure:
+    """Bars from top to bottom in the order of `rows` (names as they come, never markup).
+
+    Parameters
+    ----------
+    axis : str
+        The unit, under the lengths.
+    hover : str
+        Plotly's template of a length, such as ``%{x:,.0f} GiB``; the part's name follows it.
+    row_px : int
+        Height of a row, in pixels.
+    """
+    drawn = go.Figure()
+    for part in parts:
+        drawn.add_trace(
+            go.Bar(
+                y=[plain(row) for row in rows],
+                x=list(part.lengths),
+                name=part.name,
+                orientation="h",
+                marker={
+                    "color": part.colour,
+                    "pattern": {
+                        "shape": "/" if part.is_hatched else "",
+                        "fillmode": "overlay",
+                        "fgcolor": palette.INK,
+                        "fgopacity": 0.45,
+                        "solidity": 0.2,
+                    },
+                },
+                text=list(part.texts),
+                textposition="inside",
+                textangle=0,
+                insidetextanchor="middle",
+                textfont={"color": "#FFFFFF" if part.colour == palette.BLUE else palette.INK},
+                hovertemplate=f"%{{y}}: {hover} {part.name}<extra></extra>",
+            )
+        )
+    drawn.update_yaxes(autorange="reversed", type="category")
+    drawn.update_xaxes(title_text=axis, tickformat=",d")
+    drawn.update_layout(
+        barmode="stack",
+        height=92 + row_px * max(1, len(rows)),
+        margin={"t": 8, "r": 8, "b": 8, "l": 8},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
+        uniformtext={"mode": "hide", "minsize": 10},
+    )
+    return drawn
