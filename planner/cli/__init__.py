@@ -42,11 +42,15 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="headroom-planner", prog_name="headroom")
-def headroom() -> None:
+@click.option("--unpacked-limit", metavar="SIZE", envvar="HEADROOM_UNPACKED_LIMIT",
+              help="The most of files and archives that is read and unpacked, such as 8Gi; else 4Gi. At most twice as "
+              "much memory is needed.")  # fmt: skip
+def headroom(unpacked_limit: str | None) -> None:
     """Capacity planning for GPU clusters: told before you apply.
 
-    CLUSTER is a file or folder (the output of kubectl get … -A -o json or yaml, plain or gzip; a kubectl cluster-info
-    dump folder), "-" for standard input, "demo" for the embedded demo, or "context:NAME" for a live cluster.
+    CLUSTER is a file, a folder or an archive (the output of kubectl get … -A -o json or yaml or of kubectl cluster-info
+    dump, a must-gather, a support bundle; gzip, tar, zip), several of them joined by commas, "-" for standard input,
+    "demo" for the embedded demo, or "context:NAME" for a live cluster.
     """
 
 

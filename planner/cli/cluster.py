@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 import click
 
+from planner.errors import InputError
+from planner.inventory import account
 from planner.kubernetes.records import Severity, Snapshot
 from planner.sources import cluster as source
-
-_MOST_SHOWN: Final = 5
+from planner.sources import kubectl
 
 
 def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
@@ -17,12 +18,34 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
 
     Parts that could not be used don't end the command: an answer from the rest is still an answer, said to be so.
     """
-    snapshot = source.read_cluster(spec, stdin=stdin)
-    lost = [problem for problem in snapshot.problems if problem.severity is Severity.ERROR]
-    for problem in lost[:_MOST_SHOWN]:
-        place = f"{problem.object}: " if problem.object else ""
-        mend = f". {problem.mend}" if problem.mend else ""
-        click.echo(f"headroom: warning: {place}{problem.what}{mend}", err=True)
-    if len(lost) > _MOST_SHOWN:
-        click.echo(f"headroom: warning: {len(lost) - _MOST_SHOWN} more like these", err=True)
+    snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=unpacked_limit_bytes())
+    for problem in snapshot.problems:
+        if problem.severity is Severity.ERROR:
+            place = f"{problem.object}: " if problem.object else ""
+            mend = f". {problem.mend}" if problem.mend else ""
+            click.echo(f"headroom: warning: {place}{problem.what}{mend}", err=True)
+    if not account.is_whole(snapshot) and spec not in source.EMBEDDED:
+        click.echo(f"headroom: {account.read_sentence(snapshot)}", err=True)
+        if lacking := account.missing_sentence(snapshot):
+            click.echo(f"headroom: {lacking}", err=True)
     return snapshot
+
+
+def one_reader_of_stdin(*places: str) -> None:
+    """Refuse two places that both mean standard input: the second would find it read.
+
+    Raises
+    ------
+    InputError
+        When more than one of `places` is ``-``.
+    """
+    wanted = [place for given in places for place in given.split(",") if place == "-"]
+    if len(wanted) > 1:
+        mend = "Write one of them to a file, and name that"
+        raise InputError("two inputs can't both be read from it", where="standard input", mend=mend)
+
+
+def unpacked_limit_bytes() -> int:
+    """What ``--unpacked-limit`` says, else the environment, else the usual."""
+    given = click.get_current_context().find_root().params.get("unpacked_limit")
+    return kubectl.unpacked_limit_bytes(str(given or ""))

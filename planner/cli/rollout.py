@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from planner.capacity.node_pools import pools
-from planner.cli.cluster import read_cluster
+from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.prices import read_discounts
 from planner.errors import ChangeError, InputError
 from planner.inventory.change import WorkloadChange
@@ -38,7 +38,11 @@ def _number_or_share(text: str | None) -> int | str | None:
 @click.command("rollout")
 @click.argument("cluster")
 @click.option("--workload", "-w", "workloads", multiple=True, help="kind/namespace/name; several roll out together.")
-@click.option("--patch", "patch_file", help='Strategic merge patch, JSON or YAML: a file, or "-".')
+@click.option(
+    "--patch",
+    "patch_file",
+    help='Strategic merge patch, JSON or YAML: a file, "-", or the JSON itself as for kubectl patch -p.',
+)
 @click.option("--filename", "-f", "manifest_files", multiple=True, help="Manifest as for kubectl apply -f.")
 @click.option("--replicas", type=click.IntRange(min=0), help="Replicas after the change.")
 @click.option("--max-surge", help='Number or share, such as 1 or "25%".')
@@ -104,6 +108,7 @@ def command(
     Prints the verdict and exits 0 (completes), 2 (stuck), 3 (needs growth) or 1 (bad input). Without --workload or
     --filename it lists every workload's own rollout.
     """
+    one_reader_of_stdin(cluster, *manifest_files, patch_file or "")
     snapshot = read_cluster(cluster)
     if not workloads and not manifest_files:
         _list(snapshot)
@@ -111,7 +116,7 @@ def command(
     changes = tuple(
         WorkloadChange(
             workload=workload,
-            patch=_read(patch_file) if patch_file else "",
+            patch=_patch(patch_file) if patch_file else "",
             replicas=replicas,
             strategy_kind="Recreate" if recreate else None,
             max_surge=_number_or_share(max_surge),
@@ -145,6 +150,11 @@ def command(
         if costs is not None:
             _print_costs(costs)
     return EXIT_STATUS[result.verdict]
+
+
+def _patch(given: str) -> str:
+    """A patch as ``kubectl patch -p`` takes it, or the file it is in."""
+    return given if given.lstrip()[:1] in ("{", "[") else _read(given)
 
 
 def _read(name: str) -> str:

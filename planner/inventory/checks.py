@@ -75,8 +75,8 @@ _NEEDED_FOR_DEVICES = {
 }
 
 
-def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
-    """Kinds that were not in the input or were refused, and which answer that weakens."""
+def needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
+    """The kinds that answers about this cluster need → how much, and what they lack without."""
     every = [*(pod.spec for pod in snapshot.pods), *(one.template.spec for one in snapshot.workloads)]
     specs = {id(spec): spec for spec in every}.values()
     needed = dict(_NEEDED)
@@ -84,7 +84,12 @@ def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
         needed |= {kind: (Severity.WARNING, what) for kind, what in _NEEDED_FOR_CLAIMS.items()}
     if any(spec.resource_claims for spec in specs):
         needed |= {kind: (Severity.WARNING, what) for kind, what in _NEEDED_FOR_DEVICES.items()}
-    for kind, (severity, what) in needed.items():
+    return needed
+
+
+def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
+    """Kinds that were not in the input or were refused, and which answer that weakens."""
+    for kind, (severity, what) in needed_kinds(snapshot).items():
         presence = snapshot.presence.get(kind, Presence.ABSENT)
         if presence is Presence.REFUSED:
             grave = Severity.WARNING if severity is Severity.INFO else severity

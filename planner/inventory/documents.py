@@ -1,75 +1,111 @@
-"""Text → Kubernetes objects: JSON and YAML, Lists and single objects, several documents, gzip, UTF-16.
+"""Bytes → Kubernetes objects: JSON and YAML, Lists and single objects, several documents, sections of logs, UTF-16.
 
 Made for input that nobody vouches for: a document that is cut off gives its whole objects and a problem that says how
-many there are; bombs (gzip, YAML aliases, nesting) are refused by bounds and not by memory running out. Pure: bytes in,
-parts and findings out.
+many there are; bombs (compression, YAML aliases, nesting) are refused by bounds and not by memory running out. The bytes
+are held once: JSON objects are pieces of them, and of YAML no more than one object is taken apart at a time. Pure: bytes
+in, parts and findings out.
 """
 
 from __future__ import annotations
 
-import json
+import codecs
 import re
-import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from planner.errors import InputError
-from planner.inventory import wire
+from planner.inventory import log_sections, wire
+from planner.inventory.archives import Content, Walk, inflated
 from planner.inventory.parse import Part
-from planner.inventory.yaml_text import yaml_documents
-from planner.kubernetes.records import Finding, Severity
+from planner.inventory.yaml_text import Batch, yaml_documents, yaml_pieces
+from planner.kubernetes.records import Finding, PodLog, Severity
 
-LARGEST_BYTES = 8 * 2**30  # of one input, decompressed: a dump of 65,000 nodes is about 8 GB
-LARGEST_RATIO = 400  # of gzip, once past the first 64 MiB: dumps reach 60, a bomb 1,000
-_RATIO_COUNTS_FROM_BYTES = 64 * 2**20
-_CHUNK_BYTES = 4 * 2**20
-_SALVAGED_AT_ONCE = 1000  # items
-
-_GZIP = b"\x1f\x8b"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_CHUNK_BYTES = 2**18
+_UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _UTF8_MARK = b"\xef\xbb\xbf"
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
-_BETWEEN = re.compile(rb"(?:\s+|---[^\n]*(?:\n|\Z)|\.\.\.\s*(?:\n|\Z))*")  # documents: blanks and YAML's separators
-_ITEMS = re.compile(r'"items"\s*:\s*\[')
-_KIND = re.compile(r'"kind"\s*:\s*"(\w*)List"')
-_YAML_START = re.compile(r"^---(?=\s|\Z).*$", re.MULTILINE)
-_YAML_ITEMS = re.compile(r"^items:\s*$", re.MULTILINE)
-_HALF_ITEM = "\n- {}\n"  # stands for the item that is cut off
+_SAID = (
+    rb"(?:Warning: |Error from server|error: |Flag --|[IWEF]\d{4} \d\d:\d\d:\d\d)[^\n]*(?:\n|\Z)"  # kubectl, by 2>&1
+)
+_BETWEEN = re.compile(rb"(?:\s+|---[^\n]*(?:\n|\Z)|\.\.\.\s*(?:\n|\Z)|(?P<said>" + _SAID + rb"))*")
+_SAID_LINE = re.compile(_SAID)
+_LIST_FIELDS = frozenset({"apiVersion", "kind", "metadata", "items"})
+_ITEMS = re.compile(rb'"items"\s*:\s*\[')
+_KIND = re.compile(rb'"kind"\s*:\s*"(\w*)List"')
+_YAML_START = re.compile(rb"^---(?=\s|\Z).*$", re.MULTILINE)
 _AGAIN = "Write it again with kubectl get -o json, and check that the disk wasn't full and the copy is complete"
 _HOW = "Give what kubectl get … -A -o json (or yaml) writes"
 
+Buffer = bytes | bytearray | memoryview
 
-def parts_of(data: bytes, where: str, problems: list[Finding]) -> Iterator[Part]:
+
+def parts_of(
+    data: Content,
+    where: str,
+    problems: list[Finding],
+    *,
+    logs: list[PodLog] | None = None,
+    walk: Walk | None = None,
+    is_named: bool = True,
+) -> Iterator[Part]:
     """The objects in `data`, in parts; what is damaged but can be read in part is told in `problems`.
 
     Parameters
     ----------
     data : bytes
-        JSON or YAML, UTF-8 or UTF-16, perhaps compressed by gzip; one or several documents.
+        JSON or YAML, UTF-8 or UTF-16, perhaps compressed; one or several documents.
     where : str
         The file's name, for messages.
     problems : list of Finding
         Grows while the parts are read.
+    logs : list of PodLog, optional
+        Grows by the sections of logs between the documents.
+    walk : Walk, optional
+        What may be unpacked yet; the usual limit when not given.
+    is_named : bool
+        The user named this very file (`Part.is_named`).
 
     Raises
     ------
     InputError
         When nothing in it can be read.
     """
-    text = _utf8(_decompressed(data, where), where)
-    start = _first(text, 0)
-    if start == len(text):
+    text = _utf8(inflated(data, where, walk), where)
+    is_empty = True
+    for section in log_sections.sections(text):
+        if section.pod:
+            is_empty = False
+            if logs is not None:
+                logs.append(log_sections.log_of(text, section))
+            if not section.is_whole:
+                what = f"it is cut off in the log of pod {section.namespace}/{section.pod}: what follows is missing"
+                problems.append(_problem("input-cut-off", where, what, _AGAIN))
+            continue
+        view = memoryview(text)[section.start : section.end]
+        start = _first(view, 0, where, problems)
+        if start == len(view):
+            continue
+        is_empty = False
+        for part in _document_parts(view, start, where, problems):
+            yield part if is_named else replace(part, is_named=False)
+    if is_empty:
         raise InputError("it is empty", where=where, mend=_HOW)
-    if text[start : start + 1] in (b"{", b"["):
-        yield from _json_parts(text, where, problems)
+
+
+def _document_parts(view: memoryview, start: int, where: str, problems: list[Finding]) -> Iterator[Part]:
+    if bytes(view[start : start + 1]) in (b"{", b"["):
+        yield from _json_parts(view, start, where, problems)
     else:
-        yield from _yaml_parts(text, where, problems)
+        yield from _yaml_parts(view[start:], where, problems)
 
 
-def objects_of(text: str, where: str) -> list[dict[str, Any]]:
+def objects_of(text: str, where: str, repeated: list[str] | None = None) -> list[dict[str, Any]]:
     """The objects in a manifest: every document, Lists taken apart. Nothing damaged is let through.
+
+    Keys of YAML that are given twice are added to `repeated`.
 
     Raises
     ------
@@ -77,7 +113,7 @@ def objects_of(text: str, where: str) -> list[dict[str, Any]]:
         When the text isn't JSON or YAML, is cut off, or holds something that isn't an object.
     """
     objects: list[dict[str, Any]] = []
-    for document in values_of(text, where):
+    for document in values_of(text, where, repeated):
         items: Any = [document]
         if isinstance(document, dict) and str(document.get("kind", "")).endswith("List"):
             items = document.get("items") or []
@@ -89,54 +125,20 @@ def objects_of(text: str, where: str) -> list[dict[str, Any]]:
     return objects
 
 
-def values_of(text: str, where: str) -> list[Any]:
+def values_of(text: str, where: str, repeated: list[str] | None = None) -> list[Any]:
     """The documents of a JSON or YAML text as plain values, empty ones left out; strict as `objects_of`."""
     if text.lstrip()[:1] in ("{", "["):
-        data = text.encode()
+        data = memoryview(text.encode())
         try:
             return [msgspec.json.decode(data[start:end]) for start, end in _json_spans(data)]
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             mend = "Check quotes, commas and brackets"
             raise InputError(f"it isn't JSON: {_reason(error)}", where=where, mend=mend) from None
-    return [value for value in yaml_documents(text, where) if value is not None]
+    return [value for value in yaml_documents(text, where, repeated) if value is not None]
 
 
 # ── bytes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _decompressed(data: bytes, where: str) -> bytes:
-    """`data` itself unless it is gzip; then its content, up to the bounds.
-
-    Raises
-    ------
-    InputError
-        For broken or cut off gzip, and for what unpacks to more than `LARGEST_BYTES` or `LARGEST_RATIO`.
-    """
-    if data[:2] != _GZIP:
-        return data
-    pieces: list[bytes] = []
-    size, rest = 0, data
-    try:
-        while rest[:2] == _GZIP:  # gzip files may be joined
-            stream = zlib.decompressobj(wbits=31)
-            piece = stream.decompress(rest, _CHUNK_BYTES)
-            while piece:
-                pieces.append(piece)
-                size += len(piece)
-                if size > LARGEST_BYTES or size > max(_RATIO_COUNTS_FROM_BYTES, LARGEST_RATIO * len(data)):
-                    raise InputError(
-                        f"{len(data):,} bytes of gzip unpack to more than {size:,} bytes, which no dump does",
-                        where=where,
-                        mend=_HOW,
-                    )
-                piece = stream.decompress(stream.unconsumed_tail, _CHUNK_BYTES)
-            if not stream.eof:
-                raise InputError("its gzip data is cut off", where=where, mend=_AGAIN)
-            rest = stream.unused_data
-    except zlib.error as error:
-        raise InputError(f"its gzip data is damaged ({error})", where=where, mend=_AGAIN) from None
-    return b"".join(pieces)
-
-
-def _utf8(data: bytes, where: str) -> bytes:
+def _utf8(data: Content, where: str) -> Content:
     """`data` as UTF-8 without a byte order mark; PowerShell's ``>`` writes UTF-16.
 
     Raises
@@ -144,59 +146,71 @@ def _utf8(data: bytes, where: str) -> bytes:
     InputError
         For what isn't text.
     """
-    if data[:2] in _UTF16:
+    encoding = _UTF16.get(bytes(data[:2]))
+    if encoding:
+        decoder, found = codecs.getincrementaldecoder(encoding)(), bytearray()
         try:
-            return data.decode("utf-16").encode()
+            for start in range(2, len(data), _CHUNK_BYTES):
+                found += decoder.decode(data[start : start + _CHUNK_BYTES]).encode()
+            decoder.decode(b"", final=True)
         except UnicodeError:
             raise InputError("its UTF-16 text is damaged", where=where, mend=_AGAIN) from None
-    data = data.removeprefix(_UTF8_MARK)
+        return found
+    if data.startswith(_UTF8_MARK):
+        data = data.removeprefix(_UTF8_MARK)
     if b"\0" in data[:4096]:
         raise InputError("it is binary, not JSON or YAML", where=where, mend=_HOW)
     return data
 
 
-def _first(data: bytes, start: int) -> int:
-    """Where the next document begins: past blanks, ``---`` and ``...``."""
-    match = _BETWEEN.match(data, start)
-    return match.end() if match else start
+def _first(view: Buffer, start: int, where: str, problems: list[Finding]) -> int:
+    """Where the next document begins: past blanks, ``---``, ``...``, and what kubectl said, which is told."""
+    match = _BETWEEN.match(view, start)
+    if match is None:
+        return start
+    if match["said"]:
+        said = bytes(match[0]).decode("utf-8", "replace").strip()
+        lines = [line.strip() for line in said.splitlines() if _SAID_LINE.match(line.strip().encode())]
+        more = f" (and {len(lines) - 1} more lines like this)" if len(lines) > 1 else ""
+        what = f"among its documents stands what kubectl said: {lines[0][:200]}{more}"
+        problems.append(_problem("kubectl-said", where, what, "What it couldn't list is missing here"))
+    return match.end()
 
 
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _json_parts(data: bytes, where: str, problems: list[Finding]) -> Iterator[Part]:
-    start = _first(data, 0)
-    while start < len(data):
+def _json_parts(view: memoryview, start: int, where: str, problems: list[Finding]) -> Iterator[Part]:
+    while start < len(view):
         try:
-            end = _end_of_json(data, start)
+            end = _end_of_json(view, start)
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
-            yield from _salvaged(data, start, where, problems, error)
+            yield from _salvaged(view, start, where, problems, error)
             return
         try:
-            yield _json_part(memoryview(data)[start:end], where)
+            yield _json_part(view[start:end], where)
         except (msgspec.MsgspecError, ValueError) as error:
             what = f"a document was left out: it is neither a Kubernetes object nor a List ({_reason(error)})"
             problems.append(_problem("document-unreadable", where, what, _HOW))
-        start = _first(data, end)
+        start = _first(view, end, where, problems)
 
 
-def _json_spans(data: bytes) -> Iterator[tuple[int, int]]:
-    start = _first(data, 0)
-    while start < len(data):
-        end = _end_of_json(data, start)
+def _json_spans(view: memoryview) -> Iterator[tuple[int, int]]:
+    start = _first(view, 0, "", [])
+    while start < len(view):
+        end = _end_of_json(view, start)
         yield start, end
-        start = _first(data, end)
+        start = _first(view, end, "", [])
 
 
-def _end_of_json(data: bytes, start: int) -> int:
+def _end_of_json(view: memoryview, start: int) -> int:
     """Where the JSON value that begins at `start` ends. Only the syntax is looked at."""
-    view = memoryview(data)[start:]
     try:
-        msgspec.json.decode(view, type=msgspec.Raw)
+        msgspec.json.decode(view[start:], type=msgspec.Raw)
     except msgspec.DecodeError as error:
         trailing = _TRAILING.search(str(error))
         if trailing is None:
             raise
         return start + int(trailing[1]) - 1
-    return len(data)
+    return len(view)
 
 
 def _json_part(view: memoryview, where: str) -> Part:
@@ -217,39 +231,38 @@ def _list_part(where: str, items: list[Any], list_kind: str, api_version: str, f
     return Part(where=where, items=items, first=first, kind=kind, api_version=api_version, listed=(kind,))
 
 
-def _salvaged(data: bytes, start: int, where: str, problems: list[Finding], error: Exception) -> Iterator[Part]:
+def _salvaged(view: memoryview, start: int, where: str, problems: list[Finding], error: Exception) -> Iterator[Part]:
     """The whole items of a List that is cut off or damaged from some place on."""
-    text = data[start:].decode("utf-8", "replace")
-    opening = _ITEMS.search(text)
-    position = 1 if text.startswith("[") else opening.end() if opening else -1
+    opening = _ITEMS.search(view, start)
+    position = start + 1 if bytes(view[start : start + 1]) == b"[" else opening.end() if opening else -1
     if position < 0:
         what = f"a document was left out: {_reason(error)}"
         problems.append(_problem("document-unreadable", where, what, _AGAIN))
+        yield Part(where=where)
         return
-    list_kind = _KIND.search(text, 0, position)
-    kind = list_kind[1] if list_kind else ""
-    decoder = json.JSONDecoder()
+    list_kind = _KIND.search(view, start, position)
     items: list[Any] = []
-    read = 0
-    while (position := _next_item(text, position)) < len(text) and text[position] != "]":
+    while (position := _next_item(view, position)) < len(view) and bytes(view[position : position + 1]) != b"]":
         try:
-            item, position = decoder.raw_decode(text, position)
+            end = _end_of_json(view, position)
         except (ValueError, RecursionError):
             break
-        items.append(item)
-        read += 1
-        if len(items) == _SALVAGED_AT_ONCE:
-            yield Part(where=where, items=items, kind=kind, first=read - len(items) + 1)
-            items = []
-    yield Part(where=where, items=items, kind=kind, first=read - len(items) + 1)
-    what = f"its List is damaged or cut off ({_reason(error)}): the first {read:,} items were read, what follows is missing"
+        items.append(view[position:end])
+        position = end
+    yield Part(where=where, items=items, kind=bytes(list_kind[1]).decode() if list_kind else "")
+    what = (
+        f"its List is damaged or cut off ({_reason(error)}): the first {len(items):,} items were read, "
+        "what follows is missing"
+    )
     problems.append(_problem("input-cut-off", where, what, _AGAIN))
 
 
-def _next_item(text: str, position: int) -> int:
-    while position < len(text) and text[position] in " \t\r\n,":
-        position += 1
-    return position
+_BETWEEN_ITEMS = re.compile(rb"[ \t\r\n,]*")
+
+
+def _next_item(view: memoryview, position: int) -> int:
+    match = _BETWEEN_ITEMS.match(view, position)
+    return match.end() if match else position
 
 
 def _reason(error: Exception) -> str:
@@ -260,41 +273,79 @@ def _reason(error: Exception) -> str:
 
 
 # ── YAML ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _yaml_parts(data: bytes, where: str, problems: list[Finding]) -> Iterator[Part]:
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"it isn't UTF-8 text (byte {error.start})", where=where, mend=_HOW) from None
+class _Reader:
+    """A view that is read in pieces."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view = view
+        self._position = 0
+
+    def read(self, length: int = _CHUNK_BYTES, /) -> bytes:
+        piece = bytes(self._view[self._position : self._position + length])
+        self._position += len(piece)
+        return piece
+
+
+def _yaml_parts(view: memoryview, where: str, problems: list[Finding]) -> Iterator[Part]:
+    _check_utf8(view, where)
     value: Any = None
-    for number, document in enumerate(_YAML_START.split(text), start=1):
+    repeated: list[str] = []
+    for number, span in enumerate(_yaml_spans(view), start=1):
+        begun: dict[str, Any] = {}
+        first = 1
         try:
-            values = list(yaml_documents(document, where))
+            for value in yaml_pieces(_Reader(span), where, repeated, begun):
+                if isinstance(value, Batch):
+                    yield Part(where=where, items=list(value), first=first)
+                    first += len(value)
+                elif value is not None:
+                    yield _value_part(value, first, where, problems)
+                    first = 1
         except InputError as error:
-            values = _salvaged_yaml(document, where)
-            if not values:
+            items = begun.get("items")
+            if isinstance(items, list) and items:
+                read = first - 1 + len(items)
+                what = (
+                    f"its List is damaged ({error.what}): the first {read:,} items were read, what follows is missing"
+                )
+                problems.append(_problem("input-cut-off", where, what, error.mend))
+                kind = str(begun.get("kind") or "").removesuffix("List")
+                yield Part(where=where, items=items, first=first, kind=kind)
+            else:
                 what = f"document {number} was left out: {error.what}"
                 problems.append(_problem("document-unreadable", where, what, error.mend))
-        for value in values:
-            if value is not None:
-                yield _value_part(value, where, problems)
-    if isinstance(value, dict) and not text.endswith("\n"):
+                yield Part(where=where)
+    if repeated:
+        what = f"keys are given twice: {', '.join(repeated[:3])}{' and more' if len(repeated) > 3 else ''}"
+        mend = "The last one counts, as with kubectl; delete the other"
+        problems.append(_problem("key-repeated", where, what, mend, Severity.WARNING))
+    if isinstance(value, dict) and bytes(view[-1:]) != b"\n":
         what = "it doesn't end with a line break, as kubectl's output does: its last object may be cut off"
         problems.append(_problem("input-cut-off", where, what, _AGAIN, Severity.WARNING))
 
 
-def _salvaged_yaml(document: str, where: str) -> list[Any]:
-    """A List without its last item and what follows, where that alone can't be read; [] if that doesn't help."""
-    last_item = document.rfind("\n- ")
-    if last_item < 0 or not _YAML_ITEMS.search(document):
-        return []
-    try:
-        return list(yaml_documents(document[:last_item] + _HALF_ITEM, where))
-    except InputError:
-        return []
+def _yaml_spans(view: memoryview) -> Iterator[memoryview]:
+    """The documents one by one, so that a broken one costs only itself."""
+    start = 0
+    for line in _YAML_START.finditer(view):
+        if line.start() > start:
+            yield view[start : line.start()]
+        start = line.start()
+    yield view[start:]
 
 
-def _value_part(document: Any, where: str, problems: list[Finding]) -> Part:
-    """The part of one document that was read as plain values."""
+def _check_utf8(view: memoryview, where: str) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(view), _CHUNK_BYTES):
+        try:
+            decoder.decode(view[start : start + _CHUNK_BYTES])
+        except UnicodeDecodeError as error:
+            place = start + error.start
+            raise InputError(f"it isn't UTF-8 text (about byte {place})", where=where, mend=_HOW) from None
+
+
+def _value_part(document: Any, first: int, where: str, problems: list[Finding]) -> Part:
+    """The part of one document that was read as plain values; `first` is the number of its first item."""
     if isinstance(document, list):
         return Part(where=where, items=document)
     if not isinstance(document, dict):
@@ -302,20 +353,22 @@ def _value_part(document: Any, where: str, problems: list[Finding]) -> Part:
         problems.append(_problem("document-unreadable", where, what, _HOW))
         return Part(where=where)
     kind, items = str(document.get("kind") or ""), document.get("items")
-    if not kind and isinstance(items, list):  # kubectl writes "kind" after "items"
+    if (
+        not kind and isinstance(items, list) and not document.keys() - _LIST_FIELDS
+    ):  # kubectl writes "kind" after "items"
         what = (
-            f"its List is cut off: the first {max(0, len(items) - 1):,} items were read, "
+            f"its List is cut off: the first {first - 1 + max(0, len(items) - 1):,} items were read, "
             "what follows is missing (the last one may be half there and was left out)"
         )
         problems.append(_problem("input-cut-off", where, what, _AGAIN))
-        return Part(where=where, items=items[:-1])
+        return Part(where=where, items=items[:-1], first=first)
     if not kind.endswith("List"):
         return Part(where=where, items=[document])
     if items is not None and not isinstance(items, list):
         what = "a List was left out: its items aren't a list"
         problems.append(_problem("document-unreadable", where, what, _HOW))
         return Part(where=where)
-    return _list_part(where, items or [], kind, str(document.get("apiVersion") or ""))
+    return _list_part(where, items or [], kind, str(document.get("apiVersion") or ""), first)
 
 
 def _problem(code: str, where: str, what: str, mend: str, severity: Severity = Severity.ERROR) -> Finding:

@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
+
+from planner import words
 from planner.errors import ChangeError, InputError
 from planner.inventory import wire
 from planner.inventory.change import (
@@ -25,7 +28,17 @@ from planner.inventory.change import (
 from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
-from planner.inventory.records.workloads import WORKLOAD_KINDS
+from planner.inventory.records.shared import Shared
+from planner.inventory.records.workloads import WORKLOAD_KINDS, read_template
+from planner.kubernetes.pod_templates import (
+    Placed,
+    PlacedSet,
+    Templated,
+    found_sets,
+    group_count,
+    hidden_templates,
+    templated,
+)
 from planner.kubernetes.records import (
     EMPTY,
     Finding,
@@ -35,6 +48,7 @@ from planner.kubernetes.records import (
     ResourceQuota,
     Severity,
     Snapshot,
+    Strategy,
     Workload,
 )
 
@@ -76,10 +90,19 @@ class AppliedWorkload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedWorkload:
+    """An object of a manifest whose pods are known and whose rollout isn't: `workload` has its name and first template."""
+
+    workload: Workload
+    placed: Placed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """What a manifest does: its workloads, the snapshot with its other objects, and what it holds besides."""
 
     workloads: tuple[AppliedWorkload, ...]
+    placed: tuple[PlacedWorkload, ...]
     snapshot: Snapshot  # workloads and pods as they were
     other_kinds: FrozenMap[int]  # kinds that change nothing here → how many
     findings: tuple[Finding, ...]
@@ -96,18 +119,32 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
         When a document can't be read or the API server would refuse it; nothing is applied in part.
     """
     try:
-        objects = [one for one in objects_of(text, MANIFEST) if one]
+        repeated: list[str] = []
+        objects = [one for one in objects_of(text, MANIFEST, repeated) if one]
     except InputError as error:
         raise ChangeError(error.what, where=error.where, mend=error.mend) from None
     if not objects:
         raise ChangeError("it is empty", where=MANIFEST, mend="Give what kubectl apply -f takes")
     workloads: dict[str, AppliedWorkload] = {}
+    placed: dict[str, PlacedWorkload] = {}
     findings: list[Finding] = []
+    if repeated:
+        findings.append(_repeated(repeated))
     beside: list[Object] = []
     other_kinds: dict[str, int] = {}
     for number, one in enumerate(objects, start=1):
         kind = _kind(one, number)
-        if kind in WORKLOAD_KINDS:
+        row = templated(str(one.get("kind")), str(one.get("apiVersion") or ""))
+        if row is not None and not (kind in WORKLOAD_KINDS and _is_there(kind, one, snapshot)):
+            found = _placed(row, one, number, snapshot)
+            if found is None:
+                findings.append(_without_pods(one, number))
+                continue
+            if found.workload.key in placed:
+                raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {found.workload.key}")
+            placed[found.workload.key] = found
+            findings.append(_placement_only(found))
+        elif kind in WORKLOAD_KINDS:
             applied, notes = _applied(kind, one, number, snapshot)
             if applied.after.key in workloads:
                 raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {applied.after.key}")
@@ -117,10 +154,12 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
             beside.append(one)
         else:
             other_kinds[kind] = other_kinds.get(kind, 0) + 1
+            findings += _hidden(kind, one)
     if other_kinds:
         findings.append(_ignored(other_kinds))
     return Manifest(
         workloads=tuple(workloads.values()),
+        placed=tuple(placed.values()),
         snapshot=_with_objects(snapshot, beside, text) if beside else snapshot,
         other_kinds=FrozenMap(other_kinds) if other_kinds else EMPTY,
         findings=tuple(findings),
@@ -185,6 +224,85 @@ def _ignored(other_kinds: dict[str, int]) -> Finding:
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(other_kinds.items()))
     what = f"{kinds} in the manifest: not counted in, since no verdict depends on them or they are made by controllers"
     return Finding(severity=Severity.INFO, code="manifest-not-applied", object="", what=what)
+
+
+# ── pods of other kinds ──────────────────────────────────────────────────────────────────────────────────────────────
+def _is_there(kind: str, one: Object, snapshot: Snapshot) -> bool:
+    metadata = one.get("metadata") or {}
+    return snapshot.workload(f"{kind}/{metadata.get('namespace') or 'default'}/{metadata.get('name')}") is not None
+
+
+def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> PlacedWorkload | None:
+    """What is to be placed for an object, None where its fields tell no pods."""
+    kind = row.kind
+    where = f"{MANIFEST}, {kind} (document {number})"
+    metadata = one.get("metadata")
+    name = (metadata.get("name") or metadata.get("generateName")) if isinstance(metadata, dict) else None
+    if not isinstance(name, str) or not isinstance(metadata, dict):
+        raise ChangeError("it has no metadata.name", where=where, mend="Give it a name")
+    namespace = str(metadata.get("namespace") or "default")
+    shared = Shared()
+    sets = []
+    for found in found_sets(row, one):
+        try:
+            template = read_template(shared, msgspec.convert(found.template, wire.PodTemplate))
+        except DAMAGE as error:
+            place = f"{where}, {found.path}" if found.path else where
+            raise ChangeError(damage_in_words(error), where=place) from None
+        sets.append(PlacedSet(role=found.role, template=template, count=found.count))
+    groups = group_count(row, one)
+    if not sets or not groups:
+        return None
+    key = (kind, namespace, name)
+    there = sum(
+        pod.owner is not None and (pod.owner.kind, pod.namespace, pod.owner.name) == key for pod in snapshot.pods
+    )
+    placed = Placed(sets=tuple(sets), gang=row.gang, groups=groups, there=there)
+    workload = Workload(
+        kind=kind, namespace=namespace, name=name.removesuffix("-"), template=sets[0].template, replicas=placed.pods,
+        strategy=Strategy(kind=""),
+    )  # fmt: skip
+    return PlacedWorkload(workload=workload, placed=placed)
+
+
+def _placement_only(found: PlacedWorkload) -> Finding:
+    placed, kind = found.placed, found.workload.kind
+    sets = ", ".join(f"{one.count} {one.role}" if one.role else words.count(one.count, "pod") for one in placed.sets)
+    groups = f"{placed.groups} groups of " if placed.groups > 1 else ""
+    there = f"; its {placed.there} pods that run already stay beside these" if placed.there else ""
+    what = (
+        f"placement only: whether its pods ({groups}{sets}; {placed.gang}) find nodes is answered, not how a {kind} "
+        f"rolls out{there}"
+    )
+    mend = "What is played is the scheduler, not the kind's own controller"
+    return Finding(severity=Severity.INFO, code="placement-only", object=found.workload.key, what=what, mend=mend)
+
+
+def _without_pods(one: Object, number: int) -> Finding:
+    what = f"{one.get('kind')} (document {number}) has no pod template with containers and pods to make: not counted in"
+    mend = "Its pods come from another object, a preset or a scale of 0; give that one, or a Pod like them"
+    return Finding(severity=Severity.WARNING, code="manifest-without-pods", object="", what=what, mend=mend)
+
+
+def _hidden(kind: str, one: Object) -> list[Finding]:
+    """Pod templates in an object of a kind that isn't known."""
+    if kind in _KEPT_AS_THEY_ARE or kind in _BESIDE:
+        return []
+    paths = hidden_templates(one)
+    if not paths:
+        return []
+    name = (one.get("metadata") or {}).get("name") or "?"
+    what = (
+        f"{kind} {name} isn't in the table of kinds whose pods are known; its pod template at {words.listing(paths)} "
+        "isn't counted in"
+    )
+    mend = "To see whether such pods find nodes, give one of them as a Pod"
+    return [Finding(severity=Severity.WARNING, code="manifest-unknown-template", object="", what=what, mend=mend)]
+
+
+def _repeated(keys: list[str]) -> Finding:
+    what = f"keys are given twice: {words.listing(keys)}; the last one counts, as with kubectl"
+    return Finding(severity=Severity.WARNING, code="key-repeated", object="", what=what, mend="Delete the other")
 
 
 # ── the objects beside the workloads ─────────────────────────────────────────────────────────────────────────────────

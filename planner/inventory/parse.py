@@ -8,7 +8,7 @@ rules). An object that can't be read is left out and named in `Snapshot.problems
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -17,10 +17,12 @@ import msgspec
 
 from planner.errors import InputError
 from planner.inventory import wire
+from planner.inventory.inference import with_inferred
 from planner.inventory.records import admission, devices, nodes, observations, pods, policy, storage, workloads
 from planner.inventory.records.shared import Shared
+from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
-from planner.kubernetes.records import Finding, FrozenMap, Presence, Severity
+from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
 Read = Callable[[Shared, Any], Any]
@@ -84,6 +86,9 @@ class Part:
         Kinds this part is the whole list of, even when it has no items.
     refused : tuple of str
         Kinds the API server refused to list (403).
+    is_named : bool
+        The user named this very file, so that what it holds is meant to be objects; False for one of many in a folder
+        or an archive.
     """
 
     where: str = ""
@@ -93,6 +98,15 @@ class Part:
     api_version: str = ""
     listed: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    is_named: bool = True
+
+
+NO_KIND = "kind not told"
+"""What objects count as, among other kinds, whose kind can't be told."""
+
+
+class NotAnObject(InputError):
+    """A value that is no object of Kubernetes at all."""
 
 
 def build_snapshot(
@@ -102,6 +116,7 @@ def build_snapshot(
     taken_at: float | None = None,
     logs: Iterable[model.PodLog] = (),
     problems: Iterable[Finding] = (),
+    passed_over: Mapping[str, int] | None = None,
 ) -> model.Snapshot:
     """Read `parts` into one snapshot.
 
@@ -113,14 +128,18 @@ def build_snapshot(
         A name for people.
     taken_at : float, optional
         Seconds since the epoch; the newest time seen in the objects when not given, 0 when there is none.
-    logs, problems
+    logs, problems, passed_over
         Kept as they are, and read after `parts`, which may have added to them. `problems` come before what reading
-        the objects finds.
+        the objects finds. `passed_over`: why → how many files weren't looked into.
     """
     reader = Reader()
     for part in parts:
         reader.read(part)
-    return reader.snapshot(source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems))
+    return with_inferred(
+        reader.snapshot(
+            source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems), passed_over=passed_over or {}
+        )
+    )
 
 
 class Reader:
@@ -131,11 +150,16 @@ class Reader:
         self.other_kinds: dict[str, int] = {}
         self.presence: dict[str, Presence] = dict.fromkeys(wire.KINDS, Presence.ABSENT)
         self.problems: list[Finding] = []
+        self.objects = self.unreadable = self.by_shape = self.foreign = 0
+        self._files: dict[str, int] = {}  # name → objects in it
+        self._foreign: dict[str, int] = {}  # name of a file among many → values in it that are no objects
+        self._old: dict[tuple[str, str], int] = {}
         self._shared = Shared()
         self._digests: set[bytes] = set()
 
     def read(self, part: Part) -> None:
         """Read every item of `part`; what can't be read becomes a problem."""
+        self._files.setdefault(part.where, 0)
         for kind in part.listed:
             if kind in self.presence:
                 self.presence[kind] = Presence.PRESENT
@@ -144,16 +168,66 @@ class Reader:
                 self.presence[kind] = Presence.REFUSED
         for number, item in enumerate(part.items, start=part.first):
             try:
-                self.read_item(item, part)
+                kind, api_version = self._kind_of(item, part)
+            except NotAnObject as error:
+                self._read_foreign(item, part, number, error)
+                continue
             except DAMAGE as error:
-                self.problems.append(_unreadable(item, part, number, error))
+                self._count(part)
+                if part.is_named:
+                    self._leave_out(item, part, number, error)
+                else:
+                    self.other_kinds[NO_KIND] = self.other_kinds.get(NO_KIND, 0) + 1
+                continue
+            within = _list_in(item, kind, part)
+            if within is not None:
+                self.read(within)
+                continue
+            self._count(part)
+            try:
+                self._keep(item, kind, api_version)
+            except DAMAGE as error:
+                self._leave_out(item, part, number, error)
+
+    def _kind_of(self, item: Item, part: Part) -> tuple[str, str]:
+        try:
+            return kind_of(item, part)
+        except NotAnObject:
+            kind = _kind_of_shape(item)
+            self.by_shape += 1
+            return kind, ""
+
+    def _count(self, part: Part) -> None:
+        self.objects += 1
+        self._files[part.where] += 1
+
+    def _leave_out(self, item: Item, part: Part, number: int, error: Exception) -> None:
+        self.unreadable += 1
+        self.problems.append(_unreadable(item, part, number, error))
+
+    def _read_foreign(self, item: Item, part: Part, number: int, error: NotAnObject) -> None:
+        """Lists by name (``{"pods": {"items": […]}}``) are read; what else isn't an object is told."""
+        lists = _lists_by_name(item, part)
+        for one in lists:
+            self.read(one)
+        if lists:
+            return
+        self.foreign += 1
+        if part.is_named:
+            self.problems.append(_unreadable(item, part, number, error))
+        else:
+            self._foreign[part.where] = self._foreign.get(part.where, 0) + 1
 
     def read_item(self, item: Item, part: Part) -> None:
         """Read one item of `part`; one of `DAMAGE` is raised when it can't be read."""
-        kind, api_version = kind_of(item, part)
+        self._keep(item, *kind_of(item, part))
+
+    def _keep(self, item: Item, kind: str, api_version: str) -> None:
         if not is_known(kind, api_version):
             self.other_kinds[kind] = self.other_kinds.get(kind, 0) + 1
             return
+        if is_old(kind, api_version):
+            self._old[kind, api_version] = self._old.get((kind, api_version), 0) + 1
         if isinstance(item, dict):
             decoded = msgspec.convert(item, wire.KINDS[kind])
         else:
@@ -171,22 +245,51 @@ class Reader:
         taken_at: float | None = None,
         logs: tuple[model.PodLog, ...] = (),
         problems: tuple[Finding, ...] = (),
+        passed_over: Mapping[str, int] = FrozenMap(),
     ) -> model.Snapshot:
         """What was read so far."""
         fields: dict[str, list[Any]] = {}
         for kind, known in wire.READ.items():
             fields.setdefault(known.field, []).extend(self._each_once(kind, self.found.get(kind, [])))
         fields["nodes"].sort(key=lambda node: str(node.name))
+        read, used = sum(map(len, self.found.values())), sum(map(len, fields.values()))
+        reading = Reading(
+            files=len(self._files),
+            foreign_files=len(self._foreign),
+            passed_over=FrozenMap(passed_over),
+            objects=self.objects,
+            used=used,
+            repeated=read - used,
+            unreadable=self.unreadable,
+            other_kinds=FrozenMap(self.other_kinds),
+            foreign=self.foreign,
+            by_shape=self.by_shape,
+        )
         return model.Snapshot(
             taken_at=self._shared.newest if taken_at is None else taken_at,
             source=source,
             digest=blake2b(b"".join(sorted(self._digests)), digest_size=16).hexdigest(),
             logs=logs,
             presence=FrozenMap(self.presence),
-            other_kinds=FrozenMap(self.other_kinds),
-            problems=problems + tuple(self.problems),
+            reading=reading,
+            problems=tuple(_few_of_each((*problems, *self.problems, *self._notes()))),
             **{field: tuple(records) for field, records in fields.items()},
         )
+
+    def _notes(self) -> Iterator[Finding]:
+        """What holds for many objects or files, each once."""
+        for (kind, api_version), count in self._old.items():
+            what = f"{count:,} {kind} of {api_version} {'was' if count == 1 else 'were'} read as {wire.API_GROUPS[kind]}/v1"
+            mend = "The fields are the same; a cluster of today doesn't serve that version, so apply would be refused"
+            yield Finding(severity=Severity.INFO, code="old-api-version", object="", what=what, mend=mend)
+        if self.by_shape:
+            what = f"{self.by_shape:,} of {self.objects:,} objects don't say their kind; it was told by their fields"
+            yield Finding(severity=Severity.INFO, code="kind-by-shape", object="", what=what)
+        if self._foreign:
+            names = list(self._foreign)
+            shown = f"{', '.join(names[:3])}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}"
+            what = f"{len(names):,} {'file holds' if len(names) == 1 else 'files hold'} what is no Kubernetes object: {shown}"
+            yield Finding(severity=Severity.INFO, code="no-kubernetes-object", object="", what=what)
 
     def _each_once(self, kind: str, records: list[Any]) -> list[Any]:
         """Each object once (the first stays), each with a uid of its own; a problem for each oddity."""
@@ -218,6 +321,23 @@ class Reader:
         self.problems.append(Finding(severity=Severity.WARNING, code=code, object=name, what=what, mend=mend))
 
 
+_SHOWN_OF_EACH = 5
+
+
+def _few_of_each(problems: Iterable[Finding]) -> Iterator[Finding]:
+    """The first problems of each code, and how many more there are; no number is lost, and nobody reads a thousand."""
+    counts: dict[tuple[str, Severity], int] = {}
+    for problem in problems:
+        key = problem.code, problem.severity
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= _SHOWN_OF_EACH:
+            yield problem
+    for (code, severity), count in counts.items():
+        if count > _SHOWN_OF_EACH:
+            what = f"{count - _SHOWN_OF_EACH:,} more like these ({code.replace('-', ' ')})"
+            yield Finding(severity=severity, code=code, object="", what=what)
+
+
 _TWICE = "is in the input more than once, with different content; the first one is used"
 _ONE_STATE = "Give one state of one cluster: don't join dumps of different times or clusters, or edited copies"
 
@@ -233,16 +353,72 @@ def kind_of(item: object, part: Part) -> tuple[str, str]:
     if isinstance(item, dict):
         kind, api_version = item.get("kind"), item.get("apiVersion")
     elif not isinstance(item, msgspec.Raw | bytes | memoryview):
-        raise InputError("it isn't an object")
+        raise NotAnObject("it isn't an object")
     elif (head := _HEAD.match(item)) is not None:
         return head[2].decode(), head[1].decode()
     else:
-        decoded = msgspec.json.decode(item, type=wire.Head)
+        try:
+            decoded = msgspec.json.decode(item, type=wire.Head)
+        except msgspec.ValidationError:
+            raise NotAnObject("it isn't an object") from None
         kind, api_version = decoded.kind, decoded.api_version
     kind = kind or part.kind
     if not isinstance(kind, str) or not kind:
-        raise InputError("it has no kind, so it isn't a Kubernetes object")
+        raise NotAnObject(_NO_KIND)
     return kind, str(api_version or part.api_version)
+
+
+_NO_KIND = "it has no kind, so it isn't a Kubernetes object"
+
+
+def _kind_of_shape(item: object) -> str:
+    """The kind of an item that doesn't say it, by its fields; errors as `kind_of`."""
+    loose = msgspec.json.decode(item) if isinstance(item, msgspec.Raw | bytes | memoryview) else item
+    if not isinstance(loose, dict):
+        raise NotAnObject("it isn't an object")
+    if not is_object(loose):
+        raise NotAnObject(_NO_KIND)
+    kind = kind_of_shape(loose)
+    if not kind:
+        raise InputError("it has no kind, and its fields don't tell it")
+    return kind
+
+
+def _list_in(item: Item, kind: str, part: Part) -> Part | None:
+    """The List that an item is itself (``jq -s`` of several), None for any other object."""
+    if not kind.endswith("List") or kind == part.kind:
+        return None
+    if isinstance(item, dict):
+        items, version = item.get("items"), str(item.get("apiVersion") or "")
+    else:
+        try:
+            fields = msgspec.json.decode(item, type=wire.List)
+        except msgspec.MsgspecError:
+            return None
+        items, version = fields.items, fields.api_version or ""
+    if not isinstance(items, list):
+        return None
+    one = kind.removesuffix("List")
+    return replace(
+        part, items=items, first=1, kind=one, api_version=version if one else "", listed=(one,) if one else ()
+    )
+
+
+def _lists_by_name(item: Item, part: Part) -> list[Part]:
+    """The Lists that are the fields of an object (``{"pods": {"items": […]}, "nodes": {"items": […]}}``)."""
+    try:
+        fields = msgspec.json.decode(item) if isinstance(item, msgspec.Raw | bytes | memoryview) else item
+    except DAMAGE:
+        return []
+    if not isinstance(fields, dict):
+        return []
+    found = []
+    for value in fields.values():
+        items = value.get("items") if isinstance(value, dict) else value
+        if isinstance(items, list) and items and all(is_object(one) for one in items):
+            kind = str(value.get("kind") or "") if isinstance(value, dict) else ""
+            found.append(replace(part, items=items, first=1, kind=kind.removesuffix("List"), listed=()))
+    return found
 
 
 def is_known(kind: str, api_version: str) -> bool:
@@ -252,7 +428,12 @@ def is_known(kind: str, api_version: str) -> bool:
     group = api_version.rpartition("/")[0]
     if kind == "Event":
         return group in ("", "events.k8s.io")
-    return group == wire.API_GROUPS.get(kind, "") or not api_version
+    return group == wire.API_GROUPS.get(kind, "") or not api_version or is_old(kind, api_version)
+
+
+def is_old(kind: str, api_version: str) -> bool:
+    """Whether the kind is of a group it was in before Kubernetes 1.16, with the same fields."""
+    return kind in wire.OLD_KINDS and api_version.partition("/")[0] == wire.OLD_API_GROUP
 
 
 def object_name(kind: str, namespace: str, name: str) -> str:

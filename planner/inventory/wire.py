@@ -1024,6 +1024,10 @@ KINDS: dict[str, type[Object]] = {name: kind.wire for name, kind in READ.items()
 API_GROUPS: dict[str, str] = {name: kind.group for name, kind in READ.items() if kind.group}
 """kind → API group; kinds not named here are in the core group (Event also in events.k8s.io)."""
 
+OLD_API_GROUP = "extensions"
+OLD_KINDS = frozenset({"Deployment", "ReplicaSet", "DaemonSet"})
+"""Kinds that were in `OLD_API_GROUP` before Kubernetes 1.16, with the fields they have in apps/v1."""
+
 
 # ── containers of objects ────────────────────────────────────────────────────────────────────────────────────────────
 class Head(msgspec.Struct, gc=False, rename="camel"):
@@ -1041,5 +1045,5 @@ class List(msgspec.Struct, gc=False, rename="camel"):
     items: list[msgspec.Raw] | None = None
 
 
-encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder(order="deterministic").encode  # equal maps in another order are equal content
 DECODERS: dict[str, msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(type_) for kind, type_ in KINDS.items()}

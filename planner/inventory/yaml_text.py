@@ -1,6 +1,6 @@
 """YAML text → plain values, as Kubernetes reads YAML (as JSON), within bounds.
 
-Built on the parser's events rather than on PyYAML's constructor: nesting and what aliases unfold to are bounded while
+A key that is given twice counts as it was given last, as in kubectl, and is told. Built on the parser's events rather than on PyYAML's constructor: nesting and what aliases unfold to are bounded while
 reading, times stay text, and keys are text. Source of the scalar rules: sigs.k8s.io/yaml (YAML 1.1's booleans,
 numbers and nulls; everything else is text).
 """
@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from math import isfinite
+from typing import Any, Protocol
 
+import msgspec
 import yaml
 
 from planner.errors import InputError
 
 DEEPEST = 100  # levels; Kubernetes' own objects stay under 25
-MOST_UNFOLDED = 100_000  # values that come from aliases
+MOST_UNFOLDED = 100_000  # values that come from aliases; a long text counts as one for each 64 letters
+
+_BATCH_ITEMS = 256
+MOST_REPEATED = 100  # keys given twice that are named
 
 _BOOLEANS = {
     word: value
@@ -40,19 +45,57 @@ _TYPES: dict[str, tuple[type, ...]] = {  # what the text under an explicit tag h
 _KNOWN_TAGS = frozenset({*_TYPES, f"{_TAG}str", f"{_TAG}map", f"{_TAG}seq"})
 
 
-def yaml_documents(text: str, where: str) -> Iterator[Any]:
+class SupportsRead(Protocol):
+    """What is read in pieces: UTF-8 bytes."""
+
+    def read(self, length: int = ..., /) -> bytes: ...
+
+
+def yaml_documents(text: str | SupportsRead, where: str, repeated: list[str] | None = None) -> Iterator[Any]:
     """The documents of `text` one after the other.
+
+    Keys that are given twice are added to `repeated`: the last one counts.
 
     Raises
     ------
     InputError
-        For what isn't YAML, a key given twice, unknown tags, and what goes beyond `DEEPEST` or `MOST_UNFOLDED`.
+        For what isn't YAML, unknown tags, and what goes beyond `DEEPEST` or `MOST_UNFOLDED`.
     """
+    yield from _documents(text, where, [] if repeated is None else repeated, {}, is_packed=False)
+
+
+class Batch(list[Any]):
+    """Items of a document's ``items`` as JSON texts (or as values, where JSON can't hold them); more of them follow."""
+
+
+def yaml_pieces(text: SupportsRead, where: str, repeated: list[str], begun: dict[str, Any]) -> Iterator[Any]:
+    """The documents of `text`; before a document with many ``items`` most of them, in batches.
+
+    So a long list needs no more memory than its text. Its last item always comes with the document itself. Where the
+    text is damaged, `begun` holds the fields of the last document as far as they go, its whole items among them.
+
+    Raises
+    ------
+    InputError
+        As `yaml_documents`; what was given before it stands.
+    """
+    yield from _documents(text, where, repeated, begun, is_packed=True)
+
+
+def _documents(
+    text: str | SupportsRead, where: str, repeated: list[str], begun: dict[str, Any], *, is_packed: bool
+) -> Iterator[Any]:
     try:
-        events = yaml.parse(text, Loader=_LOADER)
+        events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
-                yield _Document(where).read(events)
+                begun.clear()
+                document = _Document(where, repeated)
+                if is_packed:
+                    yield from document.pieces(events, begun)
+                else:
+                    yield document.read(events)
+                begun.clear()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark is not None else ""
@@ -63,8 +106,9 @@ def yaml_documents(text: str, where: str) -> Iterator[Any]:
 class _Document:
     """Reads one document; `unfolded` counts the values that aliases repeated so far."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, repeated: list[str]) -> None:
         self.where = where
+        self.repeated = repeated
         self.anchors: dict[str, tuple[Any, int]] = {}  # name → (value, how many values it is made of)
         self.unfolded = 0
 
@@ -72,6 +116,29 @@ class _Document:
         """The document's value; consumes its events up to its end."""
         value, _ = self._value(next(events), events, 0)
         return value
+
+    def pieces(self, events: Iterator[Any], begun: dict[str, Any]) -> Iterator[Any]:
+        """The document's value as `yaml_pieces` gives it."""
+        event = next(events)
+        if not isinstance(event, yaml.MappingStartEvent):
+            yield self._value(event, events, 0)[0]
+            return
+        merged: dict[str, Any] = {}
+        while not isinstance(event := next(events), yaml.MappingEndEvent):
+            self._check_key(event)
+            first = next(events)
+            if event.value != "items" or not isinstance(first, yaml.SequenceStartEvent) or first.anchor:
+                self._store(begun, merged, event, self._value(first, events, 1)[0])
+                continue
+            items: list[Any] = []
+            self._store(begun, merged, event, items)
+            while not isinstance(one := next(events), yaml.SequenceEndEvent):
+                value, _ = self._value(one, events, 2)
+                if len(items) >= _BATCH_ITEMS and isinstance(value, dict) and "kind" in value:
+                    yield Batch(items)
+                    items.clear()
+                items.append(_packed(value))
+        yield {**merged, **begun}
 
     def _value(self, event: Any, events: Iterator[Any], depth: int) -> tuple[Any, int]:
         """(value, how many values it is made of)."""
@@ -83,7 +150,7 @@ class _Document:
         if tag not in _KNOWN_TAGS and tag not in (None, "!"):
             raise self._error(f'the tag "{tag}" has no meaning in Kubernetes', event)
         if isinstance(event, yaml.ScalarEvent):
-            value, size = self._scalar(event), 1
+            value, size = self._scalar(event), 1 + len(event.value) // 64
         elif isinstance(event, yaml.SequenceStartEvent):
             value, size = self._sequence(events, depth)
         else:
@@ -115,21 +182,28 @@ class _Document:
         merged: dict[str, Any] = {}
         total = 1
         while not isinstance(event := next(events), yaml.MappingEndEvent):
-            if not isinstance(event, yaml.ScalarEvent):
-                raise self._error("a key isn't a text", event)
-            key = event.value
+            self._check_key(event)
             value, size = self._value(next(events), events, depth + 1)
             total += size
-            if key == "<<" and event.implicit[0]:
-                for one in reversed(value if isinstance(value, list) else [value]):
-                    if not isinstance(one, dict):
-                        raise self._error('"<<" must stand before a mapping', event)
-                    merged.update(one)
-            elif key in values:
-                raise self._error(f'the key "{key[:60]}" is given twice', event)
-            else:
-                values[key] = value
+            self._store(values, merged, event, value)
         return {**merged, **values} if merged else values, total
+
+    def _check_key(self, event: Any) -> None:
+        if not isinstance(event, yaml.ScalarEvent):
+            raise self._error("a key isn't a text", event)
+
+    def _store(self, values: dict[str, Any], merged: dict[str, Any], event: Any, value: Any) -> None:
+        """Put `value` under the key of `event`; what stands before ``<<`` goes to `merged`."""
+        key = event.value
+        if key == "<<" and event.implicit[0]:
+            for one in reversed(value if isinstance(value, list) else [value]):
+                if not isinstance(one, dict):
+                    raise self._error('"<<" must stand before a mapping', event)
+                merged.update(one)
+            return
+        if key in values and len(self.repeated) < MOST_REPEATED:
+            self.repeated.append(f'"{key[:60]}" (line {event.start_mark.line + 1})')
+        values[key] = value
 
     def _scalar(self, event: Any) -> Any:
         text: str = event.value
@@ -146,6 +220,14 @@ class _Document:
         return InputError(f"{problem} (line {event.start_mark.line + 1})", where=self.where, mend=_MEND)
 
 
+def _packed(value: Any) -> Any:
+    """`value` as JSON, or itself where JSON can't hold it."""
+    try:
+        return msgspec.json.encode(value)
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError):
+        return value
+
+
 def _plain(text: str) -> Any:
     """What an unquoted scalar stands for."""
     if text in _NULLS:
@@ -156,7 +238,8 @@ def _plain(text: str) -> Any:
         if _INTEGER.match(text):
             return _integer(text.replace("_", ""))
         if _FLOAT.match(text):
-            return float(text.replace("_", ""))
+            number = float(text.replace("_", ""))
+            return number if isfinite(number) else text
     return text
 
 

@@ -772,6 +772,36 @@ class Presence(StrEnum):
     PRESENT = "present"  # listed (perhaps with no objects in it)
     ABSENT = "absent"  # not in what was given
     REFUSED = "refused"  # the API server answered 403
+    INFERRED = "inferred"  # not in what was given, but told by other objects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Where everything that was given went: ``objects == used + repeated + unreadable + sum(other_kinds)``, always.
+
+    Attributes
+    ----------
+    files : looked into, those of folders and archives one by one; each page of an API server's answers is one
+    passed_over : why → how many files weren't looked into
+    objects : objects of Kubernetes found
+    used : kept in the snapshot
+    repeated : the same object again
+    unreadable : objects of a kind that is used which can't be read; each is named in `Snapshot.problems`
+    other_kinds : kinds that aren't used → how many
+    foreign, foreign_files : values that are no objects of Kubernetes, and how many of the files hold some
+    by_shape : of `objects`, those that don't say their kind
+    """
+
+    files: int = 0
+    passed_over: FrozenMap[int] = EMPTY
+    objects: int = 0
+    used: int = 0
+    repeated: int = 0
+    unreadable: int = 0
+    other_kinds: FrozenMap[int] = EMPTY
+    foreign: int = 0
+    foreign_files: int = 0
+    by_shape: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -808,8 +838,13 @@ class Snapshot:
     pod_metrics: tuple[PodMetrics, ...] = ()
     logs: tuple[PodLog, ...] = ()
     presence: FrozenMap[Presence] = EMPTY  # kind → present | absent | refused, for every kind the planner knows
-    other_kinds: FrozenMap[int] = EMPTY  # kinds the planner doesn't use → how many there were
+    reading: Reading = Reading()  # where everything that was given went
     problems: tuple[Finding, ...] = field(default=())  # what reading found damaged or odd
+
+    @property
+    def other_kinds(self) -> FrozenMap[int]:
+        """Kinds the planner doesn't use → how many there were."""
+        return self.reading.other_kinds
 
     def workload(self, key: str) -> Workload | None:
         """The workload named by `key` (``Deployment/prod/ml-worker``, kind in any case), or None."""

@@ -84,6 +84,9 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
                 Revision(before=changed.before, after=changed.after, has_new_template=changed.has_new_template)
             )
             wanted[changed.after.key] = WorkloadChange(workload=changed.after.key)
+        for one in manifest.placed:
+            revisions.append(Revision(before=None, after=one.workload, has_new_template=True, placed=one.placed))
+            wanted[one.workload.key] = WorkloadChange(workload=one.workload.key)
     for change in scenario.changes:
         workload = snapshot.workload(change.workload)
         if workload is None:
@@ -104,10 +107,18 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         )
         wanted[workload.key] = change
     if not revisions:
-        raise ChangeError("the manifest changes no workload of the snapshot", mend="Give a Deployment, StatefulSet or DaemonSet")  # fmt: skip
+        raise _nothing_changes(findings)
     cluster = compiled(snapshot)
     pod_times = tuple(_pod_times(cluster, r, wanted[r.after.key]) for r in revisions)
     return Prepared(snapshot=snapshot, revisions=tuple(revisions), pod_times=pod_times, findings=tuple(findings))
+
+
+def _nothing_changes(findings: list[Finding]) -> ChangeError:
+    """What the manifest holds instead of pods."""
+    found = "; ".join(finding.what for finding in findings) or "it holds no workload"
+    mend = next((finding.mend for finding in findings if finding.mend), "")
+    what = f"the manifest asks for no pods that are known here: {found}"
+    return ChangeError(what, mend=mend or "Give a workload, a Pod, or a kind whose pod template is known")
 
 
 def _similar(snapshot: Snapshot, key: str) -> str:

@@ -11,6 +11,7 @@ from planner.errors import ChangeError
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
+from planner.questions.placement import blocked_by, displaced
 from planner.questions.prepared import Prepared, Scenario, compiled, prepare
 from planner.rollout import grid as grids
 from planner.rollout.answers import (
@@ -29,7 +30,7 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import sample
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.unknowns import Unknown, admission_hooks, unknowns
-from planner.rollout.verdict import explain, pending_pods
+from planner.rollout.verdict import explain, pending_pods, placed_words
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_extended_resource
 from planner.words import Text, count, duration
@@ -103,8 +104,9 @@ def rollout(
         findings=prepared.findings
         + twice
         + _not_played(prepared.snapshot, prepared.revisions)
-        + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown),
-        preempted=tuple(f"{p.namespace}/{p.name}" for p in run.preempted),
+        + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown)
+        + blocked_by(cluster, run, prepared.revisions),
+        preempted=displaced(run, prepared.revisions),
     )
     if stuck is None or not pools or stuck.reason not in GROWING_REASONS:
         return result
@@ -329,6 +331,8 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
     steps = run.moments[after.key][end].tick
     if not revision.has_new_template and steps == 0:
         return "completes: nothing has to move"
+    if placed := placed_words(run, revision):
+        return f"completes: {placed}, Ready in about {duration(seconds)}"
     return (
         f"completes in {count(steps, 'step')}, about {duration(seconds)}; "
         f"at worst {lowest} of {after.replicas or _desired(run, after)} pods are Ready"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.controllers import registry
+from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.pod_counts import Moment, PodCounts
 from planner.rollout.simulation import STUCK_MS, RolloutController, Simulation
 from planner.scheduling.cluster import Cluster
@@ -22,13 +24,15 @@ _MOST_TICKS = 20_000  # beyond any rollout of a cluster Kubernetes supports (one
 class Revision:
     """One workload's change: as it is, as it shall be, and whether its pods are replaced.
 
-    `never_ready` pods of the new revision start and don't become Ready.
+    `never_ready` pods of the new revision start and don't become Ready. `placed`: its pods, where only their placement
+    is asked; then `after` stands for its name and its first template.
     """
 
     before: Workload | None  # None: the workload is new
     after: Workload
     has_new_template: bool
     never_ready: bool = False
+    placed: Placed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,10 +93,7 @@ def simulate(
     failing = {r.after.key for r in revisions if r.never_ready}
     simulation = Simulation(cluster, seed=seed, never_ready=never_ready)
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
-    controllers = {
-        r.after.key: registry.start(simulation, r.after, before=r.before, has_new_template=r.has_new_template)
-        for r in revisions
-    }
+    controllers = {r.after.key: _started(simulation, r) for r in revisions}
     if failing and never_ready is None:
         simulation.never_ready = lambda pod: pod.is_new and _workload_of(controllers, pod) in failing
     moments: dict[str, list[Moment]] = {key: [] for key in controllers}
@@ -141,6 +142,14 @@ def simulate(
         touched=tuple(simulation.touched),
         ever_waiting=tuple(simulation.ever_waiting),
         simulation=simulation,
+    )
+
+
+def _started(simulation: Simulation, revision: Revision) -> RolloutController:
+    if revision.placed is not None:
+        return PlacedController(revision.after, revision.placed)
+    return registry.start(
+        simulation, revision.after, before=revision.before, has_new_template=revision.has_new_template
     )
 
 

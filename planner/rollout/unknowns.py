@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from planner.inventory.fields import FIELDS
+from planner.inventory.inference import untold_revision
 from planner.kubernetes.records import AdmissionHook, AdmissionPolicyBinding, Labels, PodSpec, Presence, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.rollout.run import Revision
@@ -54,6 +55,8 @@ def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Ite
     if missing:
         names = " and ".join(f"{kind}s" for kind in missing)
         yield Unknown(what=f"the snapshot doesn't hold {names}", may_help=missing != ["Pod"])
+    if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
+        yield Unknown(what=untold, may_help=True)
     if spec.runtime_class_name and lacks("RuntimeClass"):
         name = spec.runtime_class_name
         yield Unknown(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
+from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
@@ -84,6 +86,29 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
 
 def explain(run: Run, revision: Revision) -> Explanation:
     """Why `revision`'s rollout did not complete in `run`."""
+    why = _why(run, revision)
+    more = placed_words(run, revision)
+    return replace(why, sentence=Text(f"{why.sentence}; {more}")) if more else why
+
+
+def placed_words(run: Run, revision: Revision) -> str:
+    """How far an object's pods got where only placement is asked, "" elsewhere."""
+    controller = run.simulation.controllers.get(revision.after.key)
+    if revision.placed is None or not isinstance(controller, PlacedController):
+        return ""
+    wanted = revision.placed.pods
+    bound = sum(pod.is_bound for pod in run.pods[revision.after.key])
+    if bound == wanted:
+        return f"all its {wanted} pods are placed" if wanted > 1 else "its pod is placed"
+    if revision.placed.gang is Gang.WHOLE:
+        found = f"; {bound} of them would find a node" if bound else ""
+        return f"its {wanted} pods are placed all or nothing, so none is{found}"
+    if revision.placed.gang is Gang.GROUP:
+        return f"{controller.whole_groups(run.simulation)} of its {revision.placed.groups} groups are placed whole"
+    return f"{bound} of its {wanted} pods are placed" if wanted > 1 else "its pod isn't placed"
+
+
+def _why(run: Run, revision: Revision) -> Explanation:
     key = revision.after.key
     pods = run.pods[key]
     waiting = [p for p in pods if not p.is_bound]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import BinaryIO, Final
 
+from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.kubernetes.records import Snapshot
 from planner.sources import demo, kubectl
 
 CONTEXT_PREFIX: Final = "context:"
+EMBEDDED: Final = (demo.DEMO_NAME, demo.LARGE_NAME)
 
 
-def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
-    """The snapshot of a file, a dump folder, ``-``, ``demo``, ``openb`` (the large example) or ``context:NAME``.
+def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int = LARGEST_UNPACKED_BYTES) -> Snapshot:
+    """The snapshot of a file, a folder, an archive, ``-``, ``demo``, ``openb`` (the large example) or ``context:NAME``.
 
-    A file or folder called ``demo`` is read when written with a path: ``./demo``.
+    Several files or folders are joined by commas: ``cluster.json,more.json``. A file or folder called ``demo`` is read
+    when written with a path: ``./demo``. `limit_bytes`: what may be read and unpacked in all.
 
     Raises
     ------
@@ -30,4 +34,5 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
         from planner.sources import kubernetes_api
 
         return kubernetes_api.read(spec.removeprefix(CONTEXT_PREFIX))
-    return kubectl.read(spec, stdin=stdin)
+    places = [spec] if "," not in spec or Path(spec).exists() else spec.split(",")
+    return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)

@@ -1,51 +1,49 @@
-"""Clusters out of files: what ``kubectl get … -A -o json|yaml`` and ``kubectl cluster-info dump`` write.
+"""Clusters out of files: what ``kubectl get … -A -o json|yaml``, ``kubectl cluster-info dump`` and support tools write.
 
-Read are a List, several documents, single objects, gzip, a folder written by
-``kubectl cluster-info dump --all-namespaces -o json --output-directory=D``, and any of them joined.
+Read are a List, several documents, single objects, arrays and lines of JSON; compressed (gzip, xz, bzip2) or not;
+archives (tar, zip) and folders of any depth: ``kubectl cluster-info dump --output-directory``, ``oc adm must-gather`` and
+``inspect``, OpenShift insights, Replicated support bundles, sonobuoy; and any of them joined.
 """
 
 from __future__ import annotations
 
-import re
+import io
+import os
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
+from planner import quantity, vocabulary
 from planner.errors import InputError
-from planner.inventory import wire
-from planner.inventory.documents import LARGEST_BYTES, parts_of
+from planner.inventory import archives, log_sections
+from planner.inventory.archives import LARGEST_UNPACKED_BYTES, Content, Found, TooLarge, Walk
+from planner.inventory.documents import parts_of
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
 from planner.sources import pod_logs
 
-
-def _get(resources: Iterable[str]) -> str:
-    return textwrap.fill(", ".join(resources), 96, break_on_hyphens=False).replace(", ", ",").replace("\n", "\\\n")
-
-
-SNAPSHOT_COMMAND = (
-    "kubectl get "
-    + _get(k.resource for k in wire.READ.values() if k.group not in (wire.DEVICES, wire.METRICS))
-    + " \\\n  --all-namespaces --output json | gzip > cluster.json.gz"
+_STDIN: Final = "-"
+_STDIN_NAME: Final = "standard input"
+_CHUNK_BYTES: Final = 2**20
+_DOCUMENTS: Final = (".json", ".yaml", ".yml", ".jsonl", ".ndjson")
+_LOGS: Final = (".log", ".txt")
+_PACKED: Final = (".gz", ".xz", ".bz2")
+_ARCHIVES: Final = (".zip", ".tar", ".tgz", ".txz", ".tbz2", ".tar.gz", ".tar.xz", ".tar.bz2")
+_GIVE: Final = (
+    "Give what kubectl get … -A -o json (or yaml) writes, a folder written by kubectl cluster-info dump, a must-gather or "
+    "a support bundle"
 )
-"""What writes a snapshot; kinds that a server may not have are left out, since kubectl fails on those."""
-
-DEVICE_KINDS = ",".join(k.resource for k in wire.READ.values() if k.group == wire.DEVICES)
-"""To be added where the server has dynamic resource allocation."""
-
-_STDIN = "-"
-_SUFFIXES = (".json", ".yaml", ".yml", ".json.gz", ".yaml.gz", ".yml.gz")
-_LOG_START = re.compile(r"^(?===== START logs for container )", re.MULTILINE)
-_LOG_ABOUT = re.compile(r"==== START logs for container \S+ of pod ([^\s/]+)/(\S+) ====")
-_GIVE = "Give a file written by kubectl get … -A -o json, or a folder written by kubectl cluster-info dump"
 
 
 def read(
-    paths: str | Path | Iterable[str | Path], *, stdin: BinaryIO | None = None, taken_at: float | None = None
+    paths: str | Path | Iterable[str | Path],
+    *,
+    stdin: BinaryIO | None = None,
+    taken_at: float | None = None,
+    limit_bytes: int = LARGEST_UNPACKED_BYTES,
 ) -> Snapshot:
-    """The snapshot in a file, a dump folder, standard input (``"-"``), or several of them joined.
+    """The snapshot in a file, an archive, a folder, standard input (``"-"``), or several of them joined.
 
     Parameters
     ----------
@@ -55,6 +53,8 @@ def read(
         Read for ``"-"``; the process's standard input when not given.
     taken_at : float, optional
         When the snapshot was taken, seconds since the epoch; the newest time in the objects when not given.
+    limit_bytes : int
+        What may be read and unpacked in all. At most twice as much memory is needed.
 
     Raises
     ------
@@ -62,20 +62,18 @@ def read(
         When nothing in it can be read: no such file, neither JSON nor YAML, empty, too large, no object.
     """
     places = [paths] if isinstance(paths, str | Path) else list(paths)
-    problems: list[Finding] = []
-    logs: list[PodLog] = []
+    reading = _Reading(limit_bytes)
 
     def parts() -> Iterator[Part]:
         for place in places:
             if str(place) == _STDIN:
-                yield from parts_of(_all_of(stdin or sys.stdin.buffer), "standard input", problems)
+                yield from reading.upload(_STDIN_NAME, _all_of(stdin or sys.stdin.buffer, reading.walk))
             elif Path(place).is_dir():
-                yield from _folder_parts(Path(place), problems, logs)
+                yield from reading.folder(Path(place))
             else:
-                yield from parts_of(_bytes_of(Path(place)), Path(place).name, problems)
+                yield from reading.file(Path(place), Path(place).name, is_named=True)
 
-    source = ", ".join(_name(place) for place in places)
-    return _checked(build_snapshot(parts(), source=source, taken_at=taken_at, logs=logs, problems=problems))
+    return reading.snapshot(parts(), ", ".join(_name(place) for place in places), taken_at)
 
 
 def read_bytes(data: bytes, *, name: str, taken_at: float | None = None) -> Snapshot:
@@ -83,24 +81,26 @@ def read_bytes(data: bytes, *, name: str, taken_at: float | None = None) -> Snap
     return read_uploads([(name, data)], taken_at=taken_at)
 
 
-def read_uploads(files: Iterable[tuple[str, bytes]], *, source: str = "", taken_at: float | None = None) -> Snapshot:
-    """The snapshot in several files, given as (name, content); ``.txt`` and ``.log`` files give their log lines.
+def read_uploads(
+    files: Iterable[tuple[str, bytes]],
+    *,
+    source: str = "",
+    taken_at: float | None = None,
+    limit_bytes: int = LARGEST_UNPACKED_BYTES,
+) -> Snapshot:
+    """The snapshot in several files or archives, given as (name, content); sections of logs give log lines.
 
-    `source` is the files' names when not given; errors as `read`.
+    `source` is the files' names when not given; `limit_bytes` and errors as for `read`.
     """
     many = list(files)
-    problems: list[Finding] = []
-    logs: list[PodLog] = []
+    reading = _Reading(limit_bytes)
 
     def parts() -> Iterator[Part]:
         for name, data in many:
-            if name.endswith((".txt", ".log")):
-                logs.extend(_framed_logs(data.decode("utf-8", "replace"), name, problems))
-            else:
-                yield from parts_of(data, name, problems)
+            reading.walk.take(len(data), name)
+            yield from reading.upload(name, data)
 
-    source = source or ", ".join(name for name, _ in many)
-    return _checked(build_snapshot(parts(), source=source, taken_at=taken_at, logs=logs, problems=problems))
+    return reading.snapshot(parts(), source or ", ".join(name for name, _ in many), taken_at)
 
 
 def read_items(items: Iterable[dict[str, Any]], *, source: str = "objects", taken_at: float | None = None) -> Snapshot:
@@ -108,23 +108,170 @@ def read_items(items: Iterable[dict[str, Any]], *, source: str = "objects", take
     return build_snapshot([Part(where=source, items=list(items))], source=source, taken_at=taken_at)
 
 
-def _framed_logs(text: str, where: str, problems: list[Finding]) -> Iterator[PodLog]:
-    """The logs in text that ``kubectl cluster-info dump`` wrote, of one pod or of many."""
-    for piece in _LOG_START.split(text):
-        about = _LOG_ABOUT.match(piece)
-        if about is not None:
-            yield from (
-                log for log in pod_logs.framed(piece, namespace=about[1], pod=about[2]) if log.container and log.lines
+def unpacked_limit_bytes(given: str = "") -> int:
+    """What may be read and unpacked in all: `given` or HEADROOM_UNPACKED_LIMIT (``8Gi``), else 4 GiB.
+
+    Raises
+    ------
+    InputError
+        When it isn't a quantity of bytes.
+    """
+    text = given or os.environ.get("HEADROOM_UNPACKED_LIMIT", "")
+    return quantity.parse(text, vocabulary.MEMORY) if text else LARGEST_UNPACKED_BYTES
+
+
+class _Reading:
+    """One reading: its bounds, and what was found beside the objects."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.walk = Walk(limit_bytes=limit_bytes)
+        self.problems = self.walk.problems
+        self.logs: list[PodLog] = []
+        self._log_bytes = 0
+
+    def snapshot(self, parts: Iterable[Part], source: str, taken_at: float | None) -> Snapshot:
+        return _checked(
+            build_snapshot(
+                parts, source=source, taken_at=taken_at, logs=self.logs, problems=self.problems,
+                passed_over=self.walk.passed_over,
             )
-        elif piece.strip():
-            what = f"{where}: log lines that don't say which pod they are of were left out"
-            mend = "Give logs.txt files as kubectl cluster-info dump writes them"
-            problems.append(Finding(severity=Severity.WARNING, code="log-unnamed", object="", what=what, mend=mend))
+        )  # fmt: skip
+
+    # ── where files come from ────────────────────────────────────────────────────────────────────────────────────────
+    def upload(self, name: str, data: Content) -> Iterator[Part]:
+        """The parts in bytes that are held already."""
+        if not archives.is_packed(data):
+            self.walk.count_file(name)
+            yield from self._documents(data, name, is_named=True)
+            return
+        stream = io.BytesIO(data)
+        yield from self._found(archives.found_in(stream, name, self.walk, _is_wanted))
+
+    def file(self, path: Path, name: str, *, is_named: bool) -> Iterator[Part]:
+        """The parts in a file; in an archive those of its files."""
+        try:
+            with path.open("rb") as stream:
+                found = archives.found_in(stream, name, self.walk, _is_wanted, is_named=is_named)
+                yield from self._found(found)
+        except OSError as error:
+            problem = (error.strerror or "it can't be read").lower()
+            where = str(path) if is_named else name
+            raise InputError(problem, where=where, mend="Check the path and its permissions") from None
+
+    def folder(self, folder: Path) -> Iterator[Part]:
+        """The parts in a folder's files, however deep; links aren't followed."""
+        before = self.walk.looked_into
+        for root, folders, files in os.walk(folder):
+            folders[:] = sorted(one for one in folders if not archives.is_hidden(one))
+            for file in sorted(files):
+                path = Path(root, file)
+                name = path.relative_to(folder).as_posix()
+                if path.is_symlink() or not path.is_file():
+                    self._pass_over(archives.LINK, name)
+                elif archives.is_hidden(file):
+                    self._pass_over(archives.HIDDEN, name)
+                elif not _is_wanted(file) and not file.endswith(_ARCHIVES):
+                    self._pass_over(archives.OTHER, name)
+                else:
+                    yield from self._one_of_many(path, name)
+        if self.walk.looked_into == before:
+            raise InputError("the folder holds no JSON or YAML file", where=str(folder), mend=_GIVE)
+
+    def _one_of_many(self, path: Path, name: str) -> Iterator[Part]:
+        place = pod_logs.place_of(Path(name).parts)
+        try:
+            if place is not None:
+                self.walk.count_file(name)
+                data = pod_logs.tail(path)
+                self.walk.take(len(data), name)
+                self._keep_logs(place.logs(data))
+            else:
+                yield from self.file(path, name, is_named=False)
+        except TooLarge:
+            raise
+        except InputError as error:
+            self.problems.append(_left_out(name, error))
+
+    def _pass_over(self, why: str, name: str) -> None:
+        self.walk.count_file(name)
+        self.walk.pass_over(why)
+
+    # ── what is in them ──────────────────────────────────────────────────────────────────────────────────────────────
+    def _found(self, files: Iterable[Found]) -> Iterator[Part]:
+        for file in files:
+            if file.is_named:
+                yield from self._documents(file.stream.rest(), file.name, is_named=True)
+                continue
+            try:
+                yield from self._member(file)
+            except TooLarge:
+                raise
+            except InputError as error:
+                self.problems.append(_left_out(file.name, error))
+
+    def _member(self, file: Found) -> Iterator[Part]:
+        parts = Path(file.name).parts
+        place = pod_logs.place_of(parts)
+        if place is not None:
+            self._keep_logs(place.logs(file.stream.last(log_sections.LARGEST_LOG_BYTES + 1)))
+        elif _is_document(file.name) or _says_kind(file.stream.peek(512)):
+            yield from self._documents(file.stream.rest(), file.name, is_named=False)
+        else:
+            self.walk.pass_over(archives.OTHER)
+
+    def _documents(self, data: Content, name: str, *, is_named: bool) -> Iterator[Part]:
+        logs: list[PodLog] = []
+        if is_named and name.endswith(_LOGS) and not _says_kind(bytes(data[:512])):
+            self._lines(data, name)
+            return
+        yield from parts_of(data, name, self.problems, logs=logs, walk=self.walk, is_named=is_named)
+        self._keep_logs(logs)
+
+    def _lines(self, data: Content, name: str) -> None:
+        """Sections of logs; lines beside them are of nobody."""
+        for section in log_sections.sections(data):
+            if section.pod:
+                self._keep_logs([log_sections.log_of(data, section)])
+            elif data[section.start : section.end].strip():
+                what = f"{name}: log lines that don't say which pod they are of were left out"
+                mend = "Give logs.txt files as kubectl cluster-info dump writes them"
+                self.problems.append(
+                    Finding(severity=Severity.WARNING, code="log-unnamed", object="", what=what, mend=mend)
+                )
+
+    def _keep_logs(self, logs: Iterable[PodLog]) -> None:
+        """Keep the logs that have lines, until they are too many: then none is kept, and that is told once."""
+        for log in logs:
+            size = sum(len(line) for line in log.lines)
+            was_too_much = self._log_bytes > pod_logs.LARGEST_BYTES
+            self._log_bytes += size
+            if self._log_bytes <= pod_logs.LARGEST_BYTES:
+                self.logs += [log] if log.lines else []
+            elif not was_too_much:
+                self.logs.clear()
+                error = InputError(f"they have more than {pod_logs.LARGEST_BYTES >> 20} MiB")
+                self.problems.append(_left_out("the logs", error))
+
+
+def _is_document(name: str) -> bool:
+    return name.removesuffix(next((end for end in _PACKED if name.endswith(end)), "")).endswith(_DOCUMENTS)
+
+
+def _is_wanted(name: str) -> bool:
+    return _is_document(name) or name.endswith(_LOGS)
+
+
+def _says_kind(head: bytes) -> bool:
+    """Whether a text starts as kubectl's documents do: what is called .txt may be a dump."""
+    start = head.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").lstrip(b"\xff\xfe \t\r\n-")
+    return start.startswith((b"apiVersion:", b"kind:")) or (
+        start[:1] in (b"{", b"[") and (b'"kind"' in start or b'"items"' in start)
+    )
 
 
 def _name(place: str | Path) -> str:
     if str(place) == _STDIN:
-        return "standard input"
+        return _STDIN_NAME
     return Path(place).name or str(place)
 
 
@@ -132,59 +279,29 @@ def _checked(snapshot: Snapshot) -> Snapshot:
     """`snapshot`, unless nothing at all was read."""
     if any(presence is not Presence.ABSENT for presence in snapshot.presence.values()):
         return snapshot
-    if snapshot.problems:
-        first = snapshot.problems[0]
-        raise InputError(f"nothing in it can be read: {first.what}", where=snapshot.source, mend=first.mend)
+    worst = sorted(snapshot.problems, key=lambda problem: problem.severity is not Severity.ERROR)
     if snapshot.other_kinds:
-        kinds = ", ".join(sorted(snapshot.other_kinds)[:5])
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(snapshot.other_kinds.items())[:5])
         raise InputError(f"none of its objects is of use here (found: {kinds})", where=snapshot.source, mend=_GIVE)
+    if worst:
+        first = worst[0]
+        raise InputError(f"nothing in it can be read: {first.what}", where=snapshot.source, mend=first.mend or _GIVE)
     raise InputError("there is no Kubernetes object in it", where=snapshot.source, mend=_GIVE)
 
 
-def _all_of(stream: BinaryIO) -> bytes:
-    data = stream.read(LARGEST_BYTES + 1)
-    if len(data) > LARGEST_BYTES:
-        raise InputError(f"it is larger than {LARGEST_BYTES >> 30} GiB", where="standard input", mend=_GIVE)
+def _all_of(stream: BinaryIO, walk: Walk) -> bytearray:
+    data = bytearray()
+    while piece := stream.read(_CHUNK_BYTES):
+        walk.take(len(piece), _STDIN_NAME)
+        data += piece
     return data
 
 
-def _bytes_of(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return _all_of(stream)
-    except OSError as error:
-        problem = (error.strerror or "it can't be read").lower()
-        raise InputError(problem, where=str(path), mend="Check the path and its permissions") from None
-
-
-_DUMP_DEPTHS = ("*", "*/*", "*/*/*")  # nodes.json, NAMESPACE/pods.json, NAMESPACE/POD/logs.txt
-
-
-def _folder_parts(folder: Path, problems: list[Finding], logs: list[PodLog]) -> Iterator[Part]:
-    """The objects of a dump's files; logs and what can't be read are added to `logs` and `problems`."""
-    files = sorted(path for depth in _DUMP_DEPTHS for path in folder.glob(depth) if path.is_file())
-    documents = [path for path in files if path.name.endswith(_SUFFIXES)]
-    if not documents:
-        raise InputError("the folder holds no JSON or YAML file", where=str(folder), mend=_GIVE)
-    for path in documents:
-        where = str(path.relative_to(folder))
-        try:
-            yield from parts_of(_bytes_of(path), where, problems)
-        except InputError as error:
-            problems.append(_left_out(where, error))
-    if any(path.name == "logs.txt" for path in files):
-        try:
-            logs.extend(pod_logs.read_folder(folder))
-        except (InputError, OSError) as error:
-            problems.append(_left_out("the logs", error))
-
-
-def _left_out(where: str, error: InputError | OSError) -> Finding:
-    what = error.what if isinstance(error, InputError) else error.strerror
+def _left_out(where: str, error: InputError) -> Finding:
     return Finding(
         severity=Severity.ERROR,
         code="document-unreadable",
         object="",
-        what=f"{where}: left out: {what}",
-        mend="Write the dump again with kubectl cluster-info dump",
+        what=f"{where}: left out: {error.what}",
+        mend=error.mend or "Write the dump again",
     )

@@ -4,21 +4,23 @@ Understood, relative to the folder, in any mix:
 
 * ``<namespace>/<pod>/logs.txt``: what ``kubectl cluster-info dump`` writes (all containers in one file, framed);
 * ``<namespace>/<pod>/<container>.log`` and ``<container>.previous.log``: what a loop over ``kubectl logs`` writes;
-* ``namespaces/<namespace>/pods/<pod>/<container>/<container>/logs/current.log`` and ``previous.log``: must-gather.
+* ``namespaces/<namespace>/pods/<pod>/<container>/<container>/logs/current.log`` and ``previous.log``: must-gather;
+* ``podlogs/<namespace>/<pod>/logs/<container>.txt``: sonobuoy;
+* ``namespaces/<namespace>/pods/<pod>/containers/<container>/logs/<any>.log``: OpenShift insights.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planner.errors import InputError, SourceError
+from planner.inventory import log_sections
 from planner.kubernetes.records import PodLog
 
-LARGEST_LOG_BYTES = 2 * 2**20  # of one file; of a longer one the end is read: what happened last stands there
 LARGEST_BYTES = 512 * 2**20  # of all files
-_FRAME = re.compile(r"^==== (START|END) logs for container (\S+) of pod (\S+)/(\S+) ====$")
 _PREVIOUS = re.compile(r"[.-]previous$")
 
 
@@ -84,75 +86,81 @@ def of_upload(data: bytes, *, default: str = "", is_previous: bool = False) -> t
 
     Nothing where the file has no frames and no `default` is given.
     """
-    text = data[-LARGEST_BYTES:].decode("utf-8", errors="replace")
-    found: list[PodLog] = []
-    begin: tuple[str, str, str] | None = None
-    lines: list[str] = []
-    for line in text.splitlines():
-        frame = _FRAME.match(line)
-        if frame is None:
-            lines.append(line)
-        elif frame[1] == "START":
-            begin, lines = (frame[3], frame[4], frame[2]), []
-        elif begin is not None:
-            found.append(
-                PodLog(namespace=begin[0], pod=begin[1], container=begin[2], is_previous=False, lines=tuple(lines))
-            )
-            begin, lines = None, []
+    data = data[-LARGEST_BYTES:]
+    found = [log_sections.log_of(data, section) for section in log_sections.sections(data) if section.pod]
     if found or not default:
         return tuple(log for log in found if log.lines)
     namespace, pod, container = default.split("/")
+    text = data.decode("utf-8", errors="replace")
     return (read_text(text, namespace=namespace, pod=pod, container=container, is_previous=is_previous),)
 
 
-def framed(text: str, *, namespace: str, pod: str) -> tuple[PodLog, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Whose log a file is, by its path. `is_framed`: of all containers of the pod, each in a frame."""
+
+    namespace: str
+    pod: str
+    container: str = ""
+    is_previous: bool = False
+    is_framed: bool = False
+
+    def logs(self, data: bytes) -> tuple[PodLog, ...]:
+        """The logs in the file's last bytes; empty ones too."""
+        if self.is_framed:
+            return _framed(data, self)
+        return (
+            PodLog(
+                namespace=self.namespace, pod=self.pod, container=self.container, is_previous=self.is_previous,
+                lines=tuple(log_sections.last_lines(data)),
+            ),
+        )  # fmt: skip
+
+
+def place_of(parts: tuple[str, ...]) -> Place | None:
+    """Whose log the file at this path is, None where the path doesn't tell."""
+    *folders, name = parts
+    stem, _, suffix = name.rpartition(".")
+    if suffix not in ("log", "txt") or len(folders) < 2:
+        return None
+    is_previous = _PREVIOUS.search(stem) is not None or stem == "previous"
+    container = _PREVIOUS.sub("", stem)
+    if name == "logs.txt":
+        return Place(namespace=folders[-2], pod=folders[-1], is_framed=True)
+    if folders[-1] == "logs":
+        if len(folders) >= 6 and folders[-5] == "pods":  # must-gather; insights: containers/CONTAINER/logs
+            of = folders[-2]
+            return Place(namespace=folders[-6], pod=folders[-4], container=of, is_previous=is_previous)
+        if len(folders) >= 3 and suffix == "txt":  # sonobuoy: podlogs/NAMESPACE/POD/logs/CONTAINER.txt
+            return Place(namespace=folders[-3], pod=folders[-2], container=container, is_previous=is_previous)
+    if suffix == "log":
+        return Place(namespace=folders[-2], pod=folders[-1], container=container, is_previous=is_previous)
+    return None
+
+
+def _framed(data: bytes, place: Place) -> tuple[PodLog, ...]:
     """The logs in a ``logs.txt`` of ``kubectl cluster-info dump``, one a container; text without frames is one log of
     an unnamed container."""
-    lines: dict[str, list[str]] = {}
-    container = ""
-    for line in text.splitlines():
-        frame = _FRAME.match(line)
-        if frame is None:
-            lines.setdefault(container, []).append(line)
-        elif frame[1] == "START":
-            container = frame[2]
-            lines.setdefault(container, [])
-        else:
-            container = ""
-    return tuple(
-        PodLog(namespace=namespace, pod=pod, container=name, is_previous=False, lines=tuple(some))
-        for name, some in lines.items()
-    )
+    logs = []
+    for section in log_sections.sections(data):
+        log = log_sections.log_of(data, section)
+        if section.pod or log.lines:
+            logs.append(replace(log, namespace=place.namespace, pod=place.pod))
+    return tuple(logs)
 
 
 def _logs_of(path: Path, parts: tuple[str, ...]) -> Iterator[PodLog]:
-    if path.name == "logs.txt" and len(parts) >= 3:
-        yield from framed(_tail(path), namespace=parts[-3], pod=parts[-2])
-    elif (
-        path.name in ("current.log", "previous.log") and len(parts) >= 8 and parts[-6] == "pods" and parts[-2] == "logs"
-    ):
-        yield read_text(
-            _tail(path), namespace=parts[-7], pod=parts[-5], container=parts[-4], is_previous=path.stem == "previous"
-        )
-    elif path.suffix == ".log" and len(parts) >= 3:
-        yield read_text(
-            _tail(path),
-            namespace=parts[-3],
-            pod=parts[-2],
-            container=_PREVIOUS.sub("", path.stem),
-            is_previous=_PREVIOUS.search(path.stem) is not None,
-        )
+    place = place_of(parts)
+    if place is not None:
+        yield from place.logs(tail(path))
 
 
-def _tail(path: Path) -> str:
-    """The last `LARGEST_LOG_BYTES` of a file, from the first whole line on."""
+def tail(path: Path) -> bytes:
+    """The last `log_sections.LARGEST_LOG_BYTES` of a file, and one more where it is longer."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
-            start = max(0, size - LARGEST_LOG_BYTES)
-            file.seek(start)
-            data = file.read()
+            file.seek(max(0, size - log_sections.LARGEST_LOG_BYTES - 1))
+            return file.read()
     except OSError as error:
         raise InputError(f"can't be read: {error.strerror}", where=str(path), mend="Check the file's rights") from None
-    text = data.decode("utf-8", errors="replace")
-    return text if start == 0 else text.partition("\n")[2]

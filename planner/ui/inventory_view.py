@@ -8,7 +8,7 @@ import streamlit as st
 
 from planner import words
 from planner.errors import HeadroomError
-from planner.inventory import wire
+from planner.inventory import account, wire
 from planner.kubernetes.records import Presence, Snapshot
 from planner.sources import cluster, kubectl
 from planner.ui import errors, session, tables
@@ -16,8 +16,10 @@ from planner.ui import errors, session, tables
 _PRESENCE = {
     Presence.PRESENT: "✓ read",
     Presence.ABSENT: "– not in the input",
+    Presence.INFERRED: "i not in the input: told from its pods",
     Presence.REFUSED: "✗ refused (403): may not be listed",
 }
+_TYPES = ["json", "jsonl", "ndjson", "yaml", "yml", "gz", "xz", "bz2", "tgz", "tar", "zip", "txt", "log"]
 _HANDLED, _READ = "_upload_handled", "_upload_read"
 
 
@@ -57,8 +59,9 @@ def another_cluster() -> None:
 
 def _upload() -> None:
     files = st.file_uploader(
-        "Upload a snapshot", type=["json", "yaml", "yml", "gz", "txt", "log"], key="upload", accept_multiple_files=True,
-        help="What kubectl get … -o json or yaml printed, plain or gzip; metrics and logs may come with it. It stays in "
+        "Upload a snapshot", type=_TYPES, key="upload", accept_multiple_files=True,
+        help="What kubectl get … -o json or yaml or kubectl cluster-info dump printed, a must-gather or a support bundle, "
+        "plain or as zip, tar or gzip; metrics and logs may come with it. It stays in "
         "this session's memory: nothing is written to disk or sent on, and values of environment variables are dropped "
         "while reading.",
     )  # fmt: skip
@@ -66,7 +69,11 @@ def _upload() -> None:
     if files and st.session_state.get(_HANDLED) != handled:
         st.session_state[_HANDLED] = handled
         with st.spinner("Reading …"):
-            _adopt(lambda: kubectl.read_uploads([(file.name, file.getvalue()) for file in files]))
+            _adopt(
+                lambda: kubectl.read_uploads(
+                    [(file.name, file.getvalue()) for file in files], limit_bytes=kubectl.unpacked_limit_bytes()
+                )
+            )
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
@@ -117,7 +124,7 @@ def _say_read() -> None:
 def how_to() -> None:
     """The command that makes a snapshot."""
     st.caption("Run this where kubectl reaches the cluster; reading is all it needs. Then upload the file.")
-    st.code(kubectl.SNAPSHOT_COMMAND, language="bash", wrap_lines=True)
+    st.code(account.SNAPSHOT_COMMAND, language="bash", wrap_lines=True)
     st.caption(
         "With metrics: kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods. With logs: kubectl cluster-info dump "
         "--all-namespaces --output json --output-directory DIR, and headroom on the command line."

@@ -17,9 +17,8 @@ import click
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom, main
-from planner.inventory import wire
+from planner.inventory import account, wire
 from planner.inventory.fields import FIELDS, Standing
-from planner.sources import kubectl
 from tests.architecture.tree import ROOT, project_files
 
 COMMAND_LINE = Path("docs/command-line.md")
@@ -61,8 +60,8 @@ def command_line() -> str:
 
 def with_reading(text: str) -> str:
     """The README with kubectl's line and the ClusterRole as `wire.READ` has them."""
-    text = re.sub(r"kubectl get nodes,.*?cluster\.json\.gz", lambda _: kubectl.SNAPSHOT_COMMAND, text, flags=re.DOTALL)
-    text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{kubectl.DEVICE_KINDS}`", text)
+    text = re.sub(r"kubectl get nodes,.*?cluster\.json\.gz", lambda _: account.SNAPSHOT_COMMAND, text, flags=re.DOTALL)
+    text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{account.DEVICE_KINDS}`", text)
     groups: dict[str, list[str]] = {}
     for kind in wire.READ.values():
         groups.setdefault(kind.group, []).append(kind.resource)

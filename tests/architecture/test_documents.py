@@ -13,7 +13,7 @@ import yaml
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom
-from planner.sources import kubectl
+from planner.inventory import account
 from planner.sources.kubernetes_api import PATHS
 from tests.architecture import documents
 from tests.architecture.tree import ROOT, project_files, python_files
@@ -34,7 +34,7 @@ def test_examples_print_what_the_document_says(path: Path) -> None:
 
 def test_kinds_in_the_readme_are_those_that_are_read() -> None:
     assert documents.with_reading(README) == README, "run `make docs`"
-    assert kubectl.SNAPSHOT_COMMAND in README
+    assert account.SNAPSHOT_COMMAND in README
 
 
 def test_rights_in_the_readme_are_those_that_are_used() -> None:

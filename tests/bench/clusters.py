@@ -326,7 +326,14 @@ def snapshot(layout: Layout) -> Snapshot:
                 changed["spec"] = replace(like.spec, node_affinity=affinity)
             pods.append(replace(like, **changed))
     nodes.sort(key=lambda node: node.name)
-    return replace(read, nodes=tuple(nodes), pods=tuple(pods), digest=f"bench-{len(nodes)}")
+    count = read.reading.used - len(read.nodes) - len(read.pods) + len(nodes) + len(pods)
+    return replace(
+        read,
+        nodes=tuple(nodes),
+        pods=tuple(pods),
+        digest=f"bench-{len(nodes)}",
+        reading=replace(read.reading, objects=count, used=count),
+    )
 
 
 def _bytes(item: Item) -> bytes:

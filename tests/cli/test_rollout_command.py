@@ -64,6 +64,30 @@ def test_a_patch_from_a_file(capsys: pytest.CaptureFixture[str], cluster: str, t
     assert "no node matches the new pod (1 that its node selector or affinity rules out)" in out
 
 
+def test_a_patch_written_on_the_command_line(capsys: pytest.CaptureFixture[str], cluster: str) -> None:
+    patch = '{"spec": {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}}'
+    status, out, _ = run(capsys, cluster, "-w", "deployment/ml/worker", "--patch", patch)
+    assert (status, out[:9]) == (0, "completes")
+
+
+def test_two_inputs_are_not_read_from_standard_input(capsys: pytest.CaptureFixture[str], cluster: str) -> None:
+    for arguments in (["-", "-f", "-"], ["-", "-w", "a/b/c", "--patch", "-"], [f"{cluster},-", "-f", "-"]):
+        status, out, err = run(capsys, *arguments)
+        assert (status, out) == (1, "")
+        assert "standard input: two inputs can't both be read from it" in err
+
+
+def test_pods_of_a_kind_that_is_not_rolled_out(
+    capsys: pytest.CaptureFixture[str], cluster: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "pod.yaml"
+    path.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: x}]}\n")
+    status, out, _ = run(capsys, cluster, "-f", str(path))
+    assert status == 0
+    assert out.startswith("completes: its pod is placed")
+    assert "placement only" in out
+
+
 def test_a_manifest_with_a_new_workload(capsys: pytest.CaptureFixture[str], cluster: str, tmp_path: Path) -> None:
     manifest = tmp_path / "new.yaml"
     new = deployment("other", [], pod_spec(gpus=1), replicas=1)[0]

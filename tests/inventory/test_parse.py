@@ -722,7 +722,11 @@ def test_any_damage_costs_one_object_and_is_told(data: st.DataObject, sample: Ob
     assert "good" in {one.name for one in snapshot.pods}
     others = sum(map(len, (snapshot.nodes, snapshot.workloads, snapshot.resource_quotas, snapshot.events)))
     others += len(snapshot.pods) - 1 + len(snapshot.pod_disruption_budgets) + sum(snapshot.other_kinds.values())
-    assert others + len(snapshot.problems) == 1
+    told = [problem for problem in snapshot.problems if problem.severity is not Severity.INFO]  # "kind told by fields"
+    assert others + len(told) == 1
+    reading = snapshot.reading
+    assert reading.objects + reading.foreign == 2
+    assert reading.objects == reading.used + reading.repeated + reading.unreadable + sum(reading.other_kinds.values())
     hash(snapshot)
 
 

@@ -91,7 +91,6 @@ def test_several_documents() -> None:
         ("a: [", r"isn't YAML.*line 2"),
         ("a: b: c", r"mapping values are not allowed.*line 1"),
         ("\ta: b", r"isn't YAML"),
-        ("a: 1\na: 2", r'key "a" is given twice \(line 2\)'),
         ("a: *x", r"stands for nothing"),
         ("a: &a [*a]", r"stands for nothing, or for itself"),
         ("!!python/object:os.system x", r"has no meaning in Kubernetes"),
@@ -107,6 +106,19 @@ def test_what_is_refused(text: str, what: str) -> None:
         list(yaml_documents(text, "x.yaml"))
     assert refused.value.where == "x.yaml"
     assert refused.value.mend
+
+
+def test_of_a_key_given_twice_the_last_counts_and_it_is_told() -> None:
+    repeated: list[str] = []
+    [value] = yaml_documents("a: 1\nb: {c: 1, c: 2}\na: 3\n", "x", repeated)
+    assert value == {"a": 3, "b": {"c": 2}}
+    assert repeated == ['"c" (line 2)', '"a" (line 3)']
+
+
+def test_a_long_text_repeated_by_aliases_is_bounded_by_its_letters() -> None:
+    lines = [f"a: &a {'x' * 100_000}", "items:", *["- *a"] * 1000]
+    with pytest.raises(InputError, match="aliases unfold"):
+        read("\n".join(lines))
 
 
 def test_nesting_is_bounded() -> None:

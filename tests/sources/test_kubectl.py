@@ -125,10 +125,9 @@ def test_an_upload_with_nothing_of_use(data: bytes, what: str) -> None:
     assert refused.value.mend
 
 
-def test_a_standard_input_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubectl, "LARGEST_BYTES", 100)
-    with pytest.raises(InputError, match="larger than"):
-        kubectl.read("-", stdin=io.BytesIO(b"x" * 1000))
+def test_a_standard_input_without_end() -> None:
+    with pytest.raises(InputError, match="more than 100 bytes"):
+        kubectl.read("-", stdin=io.BytesIO(b"x" * 1000), limit_bytes=100)
 
 
 def test_uploaded_logs() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from planner.errors import InputError, SourceError
+from planner.inventory import log_sections
 from planner.kubernetes.records import PodLog
 from planner.sources import kubernetes_api, pod_logs
 
@@ -54,7 +55,7 @@ def test_must_gather(tmp_path: Path) -> None:
 
 
 def test_of_a_long_log_the_end_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pod_logs, "LARGEST_LOG_BYTES", 20)
+    monkeypatch.setattr(log_sections, "LARGEST_LOG_BYTES", 20)
     write(tmp_path, "dev/api-1/app.log", "first line\nsecond line\nlast line\n")
     assert names(pod_logs.read_folder(tmp_path))[0][4] == ("last line",)
 

@@ -1,0 +1,95 @@
+"""What became of everything that was given, in words: what was read, what was not, what that costs, what fetches it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from planner import words
+from planner.inventory import wire
+from planner.inventory.checks import needed_kinds
+from planner.inventory.shapes import resource_of
+from planner.kubernetes.records import Presence, Severity, Snapshot
+
+SNAPSHOT_KINDS: Final = tuple(
+    name for name, kind in wire.READ.items() if kind.group not in (wire.DEVICES, wire.METRICS)
+)
+"""What a snapshot should hold; kubectl lists them with one command, which fails on a kind that the server doesn't have."""
+
+DEVICE_KINDS: Final = ",".join(kind.resource for kind in wire.READ.values() if kind.group == wire.DEVICES)
+"""To be added where the server has dynamic resource allocation."""
+
+
+_APART: Final = frozenset({"Event", "PodMetrics"})  # not of the cluster's state; the latter kubectl can't list with it
+
+
+def get_command(kinds: Iterable[str] = SNAPSHOT_KINDS) -> str:
+    """The command that writes all objects of `kinds`."""
+    return f"kubectl get {','.join(resource_of(kind) for kind in kinds)} --all-namespaces --output json"
+
+
+def _folded(command: str) -> str:
+    """The command in lines that a page is wide enough for."""
+    kinds, options = command.split(" --all-namespaces", 1)
+    lines = textwrap.wrap(kinds.replace(",", ", "), 96, break_on_hyphens=False)
+    return "\\\n".join(line.replace(", ", ",") for line in lines) + f" \\\n  --all-namespaces{options}"
+
+
+SNAPSHOT_COMMAND: Final = _folded(get_command()) + " | gzip > cluster.json.gz"
+"""What writes a snapshot."""
+
+
+def missing(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
+    """The kinds that answers need and nothing was read or told of → how much, and what they lack without."""
+    known = (Presence.PRESENT, Presence.INFERRED)
+    needed = needed_kinds(snapshot).items()
+    return {kind: cost for kind, cost in needed if snapshot.presence.get(kind) not in known}
+
+
+def read_sentence(snapshot: Snapshot) -> str:
+    """``read 83 files: 245 objects, 40 used; not used: 69 ClusterRole, …``: every object and file is in one of the
+    numbers."""
+    reading = snapshot.reading
+    said = [
+        f"read {words.count(reading.files, 'file')}: {words.count(reading.objects, 'object')}, {reading.used:,} used",
+    ]
+    if reading.other_kinds:
+        said.append(f"not used: {_counted(reading.other_kinds)}")
+    if reading.repeated:
+        said.append(f"there more than once: {reading.repeated:,}")
+    if reading.unreadable:
+        said.append(f"damaged and left out: {reading.unreadable:,}")
+    if reading.foreign:
+        said.append(
+            f"{words.count(reading.foreign, 'value')} in {words.count(max(1, reading.foreign_files), 'file')} "
+            f"{'is no object' if reading.foreign == 1 else 'are no objects'} of Kubernetes"
+        )
+    if reading.passed_over:
+        said.append(f"files not looked into: {_counted(reading.passed_over)}")
+    return "; ".join(said)
+
+
+def missing_sentence(snapshot: Snapshot) -> str:
+    """What the input lacks, what that costs, and the command that fetches it; "" when nothing is lacking."""
+    costs = missing(snapshot)
+    kinds = [kind for kind in costs if kind not in _APART]
+    if not kinds:
+        return ""
+    lacking = "; ".join(f"no {kind}: {costs[kind][1]}" for kind in kinds)
+    return f"not in the input: {lacking}. To add it: {get_command(kinds)}"
+
+
+def is_whole(snapshot: Snapshot) -> bool:
+    """Whether all that was given was used, and nothing is lacking that verdicts hang on."""
+    reading = snapshot.reading
+    is_used = reading.objects == reading.used and not reading.foreign and not reading.passed_over
+    return is_used and all(severity is Severity.INFO for severity, _ in missing(snapshot).values())
+
+
+def _counted(counts: Mapping[str, int], most: int = 6) -> str:
+    """``69 ClusterRole, 54 RoleBinding and 70 of 5 more kinds``: the most frequent first."""
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = ", ".join(f"{number:,} {name}" for name, number in ranked[:most])
+    rest = ranked[most:]
+    return f"{shown} and {sum(number for _, number in rest):,} of {len(rest)} others" if rest else shown

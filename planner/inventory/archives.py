@@ -1,0 +1,467 @@
+"""Bytes that hold other files: gzip, xz, bzip2, tar and zip, read forwards and within one bound.
+
+Nothing is ever written: a path inside an archive is only a name for people. Links, devices and sparse files are passed
+over; what unpacks to more than the allowance, or grows as only a bomb does, is refused while it is unpacked.
+
+Sources: RFC 1952 (gzip), POSIX pax/ustar and GNU tar by `tarfile`, PKWARE APPNOTE 6.3.10 4.3.16 (zip's end record).
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final
+
+from planner import words
+from planner.errors import InputError
+from planner.kubernetes.records import Finding, Severity
+
+LARGEST_UNPACKED_BYTES: Final = 4 * 2**30  # of one reading, all its files together, unless the user says otherwise
+LARGEST_RATIO: Final = 400  # of deflate, once past the first 64 MiB: dumps reach 60, a bomb 1,000
+MOST_FILES: Final = 200_000  # of one reading: a must-gather of a large cluster has some 30,000
+_RATIO_COUNTS_FROM_BYTES: Final = 64 * 2**20
+_CHUNK_BYTES: Final = 2**20
+_FROM_END: Final = 2  # `whence` of a stream's seek
+_LARGEST_XZ_MEMORY_BYTES: Final = 128 * 2**20  # xz -9 asks for 65 MiB
+_LARGEST_TAR_HEADER_BYTES: Final = 2**20
+_LARGEST_ZIP_DIRECTORY_BYTES: Final = 32 * 2**20
+_TAR_BLOCK_BYTES: Final = 512
+
+_AGAIN = "Copy or write it again, and check that the disk wasn't full"
+_RAISE = "Raise --unpacked-limit (or HEADROOM_UNPACKED_LIMIT) if this machine has the memory, or give less"
+_ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
+_FOREIGN_MAGIC = {b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf": "7z", b"Rar!": "rar", b"\x04\x22\x4d\x18": "lz4"}
+
+Content = bytes | bytearray
+
+
+class TooLarge(InputError):
+    """More than the reading allows: nothing of it is used, unlike with a damaged file among many."""
+
+
+class Walk:
+    """One reading of files: what may still be unpacked, and what was passed over or is damaged.
+
+    `passed_over`: why → how many files weren't looked into.
+    """
+
+    def __init__(self, limit_bytes: int = LARGEST_UNPACKED_BYTES) -> None:
+        self.limit_bytes = limit_bytes
+        self.unpacked_bytes = 0
+        self.files = 0
+        self.passed_over: dict[str, int] = {}
+        self.problems: list[Finding] = []
+
+    def take(self, count: int, where: str) -> None:
+        """Count `count` bytes read or unpacked.
+
+        Raises
+        ------
+        TooLarge
+            Past the limit.
+        """
+        self.unpacked_bytes += count
+        if self.unpacked_bytes > self.limit_bytes:
+            raise TooLarge(f"it unpacks to more than {_in_units(self.limit_bytes)}", where=where, mend=_RAISE)
+
+    def count_file(self, where: str) -> None:
+        """Count one file, looked into or not.
+
+        Raises
+        ------
+        TooLarge
+            Past `MOST_FILES`.
+        """
+        self.files += 1
+        if self.files > MOST_FILES:
+            mend = "Name the folder or archive with the cluster's objects in it, further down"
+            raise TooLarge(f"it holds more than {MOST_FILES:,} files", where=where, mend=mend)
+
+    @property
+    def looked_into(self) -> int:
+        return self.files - sum(self.passed_over.values())
+
+    def pass_over(self, why: str) -> None:
+        self.passed_over[why] = self.passed_over.get(why, 0) + 1
+
+    def report(self, where: str, what: str) -> None:
+        """A part of the input that can't be read."""
+        self.problems.append(
+            Finding(
+                severity=Severity.ERROR, code="document-unreadable", object="", what=f"{where}: {what}", mend=_AGAIN
+            )
+        )
+
+
+class Forward:
+    """Bytes that come in pieces and are only read forwards; what `tarfile` needs of a file: read, tell, seek ahead."""
+
+    def __init__(self, pieces: Iterator[bytes], where: str) -> None:
+        self.where = where
+        self._pieces = pieces
+        self._ahead = b""
+        self._start = 0  # of what is left of `_ahead`
+        self._position = 0
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes, `size` or more unless the end comes first; they are still to be read."""
+        while len(self._ahead) - self._start < size:
+            piece = next(self._pieces, b"")
+            if not piece:
+                break
+            self._ahead = self._ahead[self._start :] + piece
+            self._start = 0
+        return self._ahead[self._start : self._start + size]
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, position: int) -> int:
+        if position < self._position:
+            raise tarfile.ReadError("it points backwards")
+        while self._position < position and self.some(position - self._position):
+            pass
+        return self._position
+
+    def read(self, size: int) -> bytes:
+        """`size` bytes or what is left; for headers only, so a header that claims to be large is damage."""
+        if not 0 <= size <= _LARGEST_TAR_HEADER_BYTES:
+            raise tarfile.ReadError(f"a header claims {size:,} bytes")
+        found = b""
+        while len(found) < size and (piece := self.some(size - len(found))):
+            found += piece
+        return found
+
+    def some(self, most: int = _CHUNK_BYTES) -> bytes:
+        """At least one byte and at most `most`, or b"" at the end."""
+        piece = self.peek(1) and self._ahead[self._start : self._start + most]
+        self._start += len(piece)
+        self._position += len(piece)
+        return piece
+
+    def rest(self) -> bytearray:
+        """All that is left, held once."""
+        found = bytearray()
+        while piece := self.some():
+            found += piece
+        return found
+
+    def last(self, size: int) -> bytes:
+        """The last `size` bytes of all that is left."""
+        found = b""
+        while piece := self.some():
+            found = (found + piece)[-size:]
+        return found
+
+    def limited(self, size: int, where: str) -> Forward:
+        """The next `size` bytes as a stream of their own; cut off where this one ends."""
+        end = self._position + size
+
+        def pieces() -> Iterator[bytes]:
+            while self._position < end:
+                piece = self.some(min(_CHUNK_BYTES, end - self._position))
+                if not piece:
+                    raise InputError("it is cut off", where=where, mend=_AGAIN)
+                yield piece
+
+        return Forward(pieces(), where)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A file: its name, with the path inside what the user named, and its bytes, unpacked.
+
+    `is_named`: the user named this very file, and not a folder or an archive that it is in. It has to be read before
+    the next one is asked for.
+    """
+
+    name: str
+    stream: Forward
+    is_named: bool
+
+
+def found_in(
+    stream: BinaryIO, name: str, walk: Walk, wanted: Callable[[str], bool], *, is_named: bool = True
+) -> Iterator[Found]:
+    """The file in `stream` itself or, where it is an archive, the files in it that are `wanted` by name.
+
+    Parameters
+    ----------
+    stream
+        Can be sought in; read only.
+    name : str
+        For people, and the start of the names of what is in it.
+
+    Raises
+    ------
+    InputError
+        For what is damaged from the start, a bomb, or more than the walk allows.
+    """
+    head = stream.read(8)
+    stream.seek(0)
+    if head.startswith(_ZIP_MAGIC):
+        yield from _zip_files(stream, name, walk, wanted)
+        return
+    unpacked = Forward(_counted(_unpacked(_chunks(stream), head, name), name, walk), name)
+    if is_tar(unpacked.peek(_TAR_BLOCK_BYTES)):
+        yield from _tar_files(unpacked, name, walk, wanted)
+        return
+    if not is_named and not wanted(name):  # a .gz or .xz of something else
+        walk.pass_over(OTHER)
+        return
+    walk.count_file(name)
+    yield Found(name=name, stream=unpacked, is_named=is_named)
+
+
+def inflated(data: Content, where: str, walk: Walk | None = None) -> Content:
+    """`data` itself unless it is compressed; then its content.
+
+    Raises
+    ------
+    InputError
+        For compression that is damaged, cut off, a bomb, or not known here.
+    """
+    head = bytes(data[:8])
+    if not _is_compressed(head):
+        return data
+    pieces = (bytes(data[start : start + _CHUNK_BYTES]) for start in range(0, len(data), _CHUNK_BYTES))
+    return Forward(_counted(_unpacked(pieces, head, where), where, walk or Walk()), where).rest()
+
+
+def is_packed(data: Content) -> bool:
+    """Whether `data` is compressed or an archive."""
+    head = bytes(data[:_TAR_BLOCK_BYTES])
+    return _is_compressed(head) or is_archive(head)
+
+
+def is_archive(head: bytes) -> bool:
+    """Whether a file that starts so (512 bytes) holds other files."""
+    return head.startswith(_ZIP_MAGIC) or is_tar(head)
+
+
+def is_tar(block: bytes) -> bool:
+    """Whether `block` (512 bytes) is a header of tar: its checksum is right."""
+    if len(block) < _TAR_BLOCK_BYTES or not block.strip(b"\0"):
+        return False
+    try:
+        tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except (tarfile.TarError, ValueError):
+        return False
+    return True
+
+
+# ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+HIDDEN: Final = "hidden"
+LINK: Final = "a link or a device"
+NESTED: Final = "an archive inside an archive"
+ENCRYPTED: Final = "encrypted"
+OTHER: Final = "neither JSON, YAML nor a log"
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a part of the path starts with a dot (``.git``, macOS' ``._x``) or is macOS' folder in zip files."""
+    return any(part == "__MACOSX" or (part.startswith(".") and part not in (".", "..")) for part in path.split("/"))
+
+
+def _label(archive: str, path: str) -> str:
+    """A name for people of the file at `path` inside `archive`: no part of it leads anywhere, none moves a terminal."""
+    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+    return words.printable("/".join([archive, *parts]), one_line=True)
+
+
+def _is_wanted(path: str, label: str, walk: Walk, wanted: Callable[[str], bool]) -> bool:
+    walk.count_file(label)
+    why = HIDDEN if is_hidden(path) else "" if wanted(path) else OTHER
+    if why:
+        walk.pass_over(why)
+    return not why
+
+
+# ── compression ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def _is_compressed(head: bytes) -> bool:
+    return head.startswith((b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh", *_FOREIGN_MAGIC))
+
+
+def _chunks(stream: Any) -> Iterator[bytes]:
+    return iter(lambda: stream.read(_CHUNK_BYTES), b"")
+
+
+def _counted(pieces: Iterator[bytes], where: str, walk: Walk) -> Iterator[bytes]:
+    for piece in pieces:
+        walk.take(len(piece), where)
+        yield piece
+
+
+def _unpacked(pieces: Iterator[bytes], head: bytes, where: str) -> Iterator[bytes]:
+    for magic, name in _FOREIGN_MAGIC.items():
+        if head.startswith(magic):
+            raise InputError(f"it is packed by {name}, which isn't read here", where=where, mend="Unpack it first")
+    if head.startswith(b"\x1f\x8b"):
+        return _gunzipped(pieces, where)
+    if head.startswith(b"\xfd7zXZ\0"):
+        return _expanded(pieces, lambda: lzma.LZMADecompressor(memlimit=_LARGEST_XZ_MEMORY_BYTES), "xz", where)
+    if head.startswith(b"BZh"):
+        return _expanded(pieces, bz2.BZ2Decompressor, "bzip2", where)
+    return pieces
+
+
+def _gunzipped(pieces: Iterator[bytes], where: str) -> Iterator[bytes]:
+    """The content of gzip files joined to one; what follows the last one is no gzip and left out, as gzip does."""
+    packed = unpacked = 0
+    stream: Any = None
+    try:
+        for piece in pieces:
+            packed += len(piece)
+            while piece or stream is not None:
+                if stream is None:
+                    if piece[0] != 0x1F:
+                        return
+                    stream = zlib.decompressobj(wbits=31)
+                found = stream.decompress(piece, _CHUNK_BYTES)
+                unpacked += len(found)
+                _check_growth(packed, unpacked, where)
+                if found:
+                    yield found
+                if stream.eof:
+                    piece, stream = stream.unused_data, None
+                else:
+                    piece = stream.unconsumed_tail
+                    if not piece and len(found) < _CHUNK_BYTES:
+                        break
+    except zlib.error as error:
+        raise InputError(f"its gzip data is damaged ({error})", where=where, mend=_AGAIN) from None
+    if stream is not None:
+        raise InputError("its gzip data is cut off", where=where, mend=_AGAIN)
+
+
+def _expanded(pieces: Iterator[bytes], make: Callable[[], Any], name: str, where: str) -> Iterator[bytes]:
+    stream = make()
+    try:
+        for piece in pieces:
+            while True:
+                if stream.eof:
+                    if not piece.strip(b"\0"):
+                        break
+                    stream = make()
+                found = stream.decompress(piece, _CHUNK_BYTES)
+                if found:
+                    yield found
+                piece = stream.unused_data if stream.eof else b""
+                if not stream.eof and stream.needs_input:
+                    break
+    except (OSError, lzma.LZMAError, MemoryError) as error:
+        raise InputError(f"its {name} data is damaged ({error})", where=where, mend=_AGAIN) from None
+    if not stream.eof:
+        raise InputError(f"its {name} data is cut off", where=where, mend=_AGAIN)
+
+
+def _check_growth(packed: int, unpacked: int, where: str) -> None:
+    if unpacked > max(_RATIO_COUNTS_FROM_BYTES, LARGEST_RATIO * packed):
+        what = f"{packed:,} packed bytes unpack to more than {unpacked:,} bytes, which no dump does"
+        raise TooLarge(what, where=where, mend="Give what kubectl get … -A -o json (or yaml) writes")
+
+
+# ── archives ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _tar_files(stream: Forward, name: str, walk: Walk, wanted: Callable[[str], bool]) -> Iterator[Found]:
+    count = 0
+    try:
+        tar = tarfile.TarFile(fileobj=stream, mode="r")  # type: ignore[arg-type] # it reads, tells and seeks ahead
+        while (member := tar.next()) is not None:
+            tar.members.clear()  # type: ignore[attr-defined] # else it keeps every one
+            label = _label(name, member.name)
+            count += 1
+            if member.isdir():
+                continue
+            if not member.isreg() or member.issparse():
+                walk.count_file(label)
+                walk.pass_over(LINK)
+            elif _is_wanted(member.name, label, walk, wanted):
+                stream.seek(member.offset_data)
+                yield from _member(stream.limited(member.size, label), label, walk)
+    except (tarfile.TarError, ValueError, OverflowError, RecursionError, EOFError) as error:
+        walk.report(
+            name, f"the archive is damaged or cut off after {count:,} entries ({error}): what follows is missing"
+        )
+    except TooLarge:
+        raise
+    except InputError as error:  # of the compression around it
+        walk.report(name, f"{error.what} after {count:,} entries: what follows is missing")
+
+
+def _zip_files(stream: BinaryIO, name: str, walk: Walk, wanted: Callable[[str], bool]) -> Iterator[Found]:
+    _check_directory(stream, name)
+    try:
+        archive = zipfile.ZipFile(stream)
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, struct.error) as error:
+        raise InputError(f"the zip archive is damaged or cut off ({error})", where=name, mend=_AGAIN) from None
+    for info in archive.infolist():
+        label = _label(name, info.filename)
+        if info.is_dir():
+            continue
+        if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
+            walk.count_file(label)
+            walk.pass_over(LINK)
+        elif info.flag_bits & 1:
+            walk.count_file(label)
+            walk.pass_over(ENCRYPTED)
+        elif _is_wanted(info.filename, label, walk, wanted):
+            _check_growth(max(1, info.compress_size), info.file_size, label)
+            yield from _member(Forward(_counted(_zip_pieces(archive, info, label), label, walk), label), label, walk)
+
+
+def _zip_pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo, label: str) -> Iterator[bytes]:
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2):
+        raise InputError("it is packed by a method that isn't read here", where=label, mend="Unpack it first")
+    try:
+        with archive.open(info) as file:
+            yield from _chunks(file)
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise InputError(f"it is damaged ({error})", where=label, mend=_AGAIN) from None
+
+
+def _member(content: Forward, label: str, walk: Walk) -> Iterator[Found]:
+    """A file of an archive; one that is compressed is unpacked, an archive is passed over."""
+    try:
+        head = content.peek(_TAR_BLOCK_BYTES)
+        if _is_compressed(head):
+            content = Forward(_counted(_unpacked(iter(content.some, b""), head, label), label, walk), label)
+            head = content.peek(_TAR_BLOCK_BYTES)
+    except TooLarge:
+        raise
+    except InputError as error:
+        walk.report(label, f"left out: {error.what}")
+        return
+    if is_archive(head):
+        walk.pass_over(NESTED)
+        return
+    yield Found(name=label, stream=content, is_named=False)
+
+
+def _check_directory(stream: BinaryIO, name: str) -> None:
+    """Refuse a zip archive whose list of files alone would fill the memory: `zipfile` reads it at once."""
+    size = stream.seek(0, _FROM_END)
+    stream.seek(max(0, size - 65_557))  # the end record, and the longest comment after it
+    tail = stream.read()
+    stream.seek(0)
+    at = tail.rfind(b"PK\5\6")
+    length = int.from_bytes(tail[at + 12 : at + 16], "little") if at >= 0 else 0
+    if length == 0xFFFFFFFF:  # zip64: the size stands in its own record
+        at = tail.rfind(b"PK\6\6")
+        length = int.from_bytes(tail[at + 40 : at + 48], "little") if at >= 0 else length
+    if length > _LARGEST_ZIP_DIRECTORY_BYTES:
+        what = f"the list of its files alone has {length:,} bytes"
+        raise TooLarge(what, where=name, mend="Give an archive with fewer files")
+
+
+def _in_units(count: int) -> str:
+    for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if count >= size:
+            return f"{count / size:.4g} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,101 @@
+"""What a snapshot lacks and its other objects tell: ReplicaSets by the pods they own.
+
+A Deployment names its ReplicaSets after the hash of the pod template and labels their pods with it (kubernetes
+`pkg/controller/deployment/sync.go` `getNewReplicaSet`), so that pods tell which ReplicaSets have any, and whose they are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from planner import words
+from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET
+from planner.kubernetes.records import (
+    EMPTY,
+    Finding,
+    FrozenMap,
+    LabelSelector,
+    Owner,
+    Pod,
+    Presence,
+    ReplicaSet,
+    Severity,
+    Snapshot,
+    Workload,
+)
+from planner.vocabulary import POD_TEMPLATE_HASH
+
+
+def with_inferred(snapshot: Snapshot) -> Snapshot:
+    """`snapshot` with the ReplicaSets that its pods tell, where it has none; what was inferred is said."""
+    if snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT or not snapshot.workloads:
+        return snapshot
+    found = _replica_sets(snapshot)
+    if not found:
+        return snapshot
+    what = (
+        f"no {REPLICA_SET.name} in the input: {words.count(len(found), 'is', 'are')} told from the pods that name them as "
+        f"their owner; those without a pod aren't known"
+    )
+    mend = "Add replicasets to the kinds given to kubectl get, to be sure"
+    note = Finding(severity=Severity.INFO, code="replica-sets-inferred", object="", what=what, mend=mend)
+    return replace(
+        snapshot,
+        replica_sets=tuple(found),
+        presence=FrozenMap({**snapshot.presence, REPLICA_SET.name: Presence.INFERRED}),
+        problems=(*snapshot.problems, note),
+    )
+
+
+def untold_revision(snapshot: Snapshot, workload: Workload) -> str:
+    """Why the pods don't tell which revision of a Deployment is which, "" where they do or were not asked."""
+    if workload.kind != DEPLOYMENT.name or snapshot.presence.get(REPLICA_SET.name) is not Presence.INFERRED:
+        return ""
+    sets = [one for one in snapshot.replica_sets if one.owner is not None and one.owner.uid == workload.uid]
+    if len(sets) > 1:
+        return f"the snapshot doesn't hold {REPLICA_SET.name}s, and its pods are of {len(sets)} of them"
+    if not sets and workload.status_replicas:
+        return f"the snapshot doesn't hold {REPLICA_SET.name}s, and none of its pods"
+    return ""
+
+
+def _replica_sets(snapshot: Snapshot) -> list[ReplicaSet]:
+    deployments = {(one.namespace, one.name): one for one in snapshot.workloads if one.kind == DEPLOYMENT.name}
+    pods: dict[tuple[str, str, str], list[Pod]] = defaultdict(list)
+    for pod in snapshot.pods:
+        if pod.owner is not None and pod.owner.kind == REPLICA_SET.name:
+            pods[pod.namespace, pod.owner.name, pod.owner.uid].append(pod)
+    found = []
+    for (namespace, name, uid), owned in sorted(pods.items()):
+        template_hash = owned[0].labels.get(POD_TEMPLATE_HASH, "")
+        deployment = deployments.get((namespace, name.removesuffix(f"-{template_hash}")))
+        if template_hash and name.endswith(f"-{template_hash}") and deployment is not None:
+            found.append(_replica_set(deployment, name, uid, template_hash, owned))
+    return found
+
+
+def _replica_set(deployment: Workload, name: str, uid: str, template_hash: str, owned: Iterable[Pod]) -> ReplicaSet:
+    active = [pod for pod in owned if pod.deleted_at is None and not pod.is_terminal]
+    labels = FrozenMap({**deployment.template.labels, POD_TEMPLATE_HASH: template_hash})
+    selector = deployment.selector
+    return ReplicaSet(
+        namespace=deployment.namespace,
+        name=name,
+        uid=uid,
+        labels=labels,
+        annotations=EMPTY,
+        owner=Owner(kind=DEPLOYMENT.name, name=deployment.name, uid=deployment.uid),
+        created_at=min((pod.created_at for pod in active if pod.created_at is not None), default=None),
+        replicas=len(active),
+        selector=LabelSelector(
+            match_labels=FrozenMap({**selector.match_labels, POD_TEMPLATE_HASH: template_hash}),
+            match_expressions=selector.match_expressions,
+        ),
+        template=replace(deployment.template, labels=labels),
+        min_ready_seconds=deployment.min_ready_seconds,
+        status_replicas=len(active),
+        ready_replicas=sum(pod.is_ready for pod in active),
+        available_replicas=sum(pod.is_ready for pod in active),
+    )

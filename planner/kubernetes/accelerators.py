@@ -1,0 +1,321 @@
+"""Accelerators and the labels of nodes, as tables: the only place that knows a vendor's or a cloud's names.
+
+A user's file adds to them (`extended`, `use`). Sources: the device plugins of NVIDIA (k8s-device-plugin, GPU feature
+discovery), AMD (ROCm/k8s-device-plugin), Intel (intel-device-plugins-for-kubernetes), AWS Neuron, Habana, Ascend,
+Project-HAMi, Volcano, Alibaba (gpushare) and Tencent (gpu-manager); the label references of GKE, EKS, Karpenter, AKS,
+OKE, DOKS, IBM, LKE, Scaleway, Vultr, Civo, Exoscale, ACK, CCE, CoreWeave, Gardener, kOps and HyperShift.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from planner.errors import InputError
+from planner.vocabulary import (
+    AKS_ACCELERATOR,
+    AKS_AGENT_POOL,
+    AKS_SCALE_SET_PRIORITY,
+    EKS_CAPACITY_TYPE,
+    EKS_NODE_GROUP,
+    GKE_ACCELERATOR,
+    GKE_ACCELERATOR_COUNT,
+    GKE_NODE_POOL,
+    GKE_PROVISIONING,
+    GKE_SPOT,
+    INSTANCE_TYPE,
+    KARPENTER_CAPACITY_TYPE,
+    KARPENTER_GPU_NAME,
+    KARPENTER_NODE_POOL,
+    NVIDIA_GPU_PRODUCT,
+    REGION,
+    ZONE,
+)
+
+
+class Unit(StrEnum):
+    """What one unit of a resource is."""
+
+    DEVICE = "device"  # a card or chip, or what the plugin offers as one
+    SLICE = "slice"  # a part of a device with memory of its own: MIG
+    SHARE = "share"  # a turn on a device that others have too
+    CORE = "core"  # a part of a device's compute: a core, a percent, a thousandth
+    MEMORY = "memory"  # a part of a device's memory
+
+
+COUNTED: Final = (Unit.DEVICE, Unit.SLICE, Unit.SHARE)
+"""Units that a pod holds a number of; the others are amounts beside them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accelerator:
+    """One extended resource. `resource` may end with ``*``: every resource that starts so.
+
+    `same_as`: the resource that counts the same devices under another name, "" where none does.
+    """
+
+    resource: str
+    vendor: str
+    unit: Unit = Unit.DEVICE
+    noun: str = "GPU"
+    same_as: str = ""
+
+
+_TABLE: Final = """
+nvidia.com/gpu                      NVIDIA     device  GPU
+nvidia.com/gpu.shared               NVIDIA     share   GPU
+nvidia.com/mig-*                    NVIDIA     slice   GPU
+nvidia.com/pgpu                     NVIDIA     device  GPU
+nvidia.com/vgpu                     NVIDIA     share   GPU
+nvidia.com/gpumem*                  NVIDIA     memory  GPU
+nvidia.com/gpucores                 NVIDIA     core    GPU
+nvidia.com/gpu-memory               NVIDIA     memory  GPU
+amd.com/gpu                         AMD        device  GPU
+amd.com/spx_*                       AMD        slice   GPU
+amd.com/dpx_*                       AMD        slice   GPU
+amd.com/qpx_*                       AMD        slice   GPU
+amd.com/cpx_*                       AMD        slice   GPU
+gpu.intel.com/i915                  Intel      device  GPU
+gpu.intel.com/xe                    Intel      device  GPU
+gpu.intel.com/tiles                 Intel      core    GPU
+gpu.intel.com/millicores            Intel      core    GPU
+gpu.intel.com/memory.max            Intel      memory  GPU
+habana.ai/gaudi*                    Intel      device  Gaudi
+google.com/tpu                      Google     device  TPU
+cloud-tpus.google.com/*             Google     device  TPU
+aws.amazon.com/neuron               AWS        device  Neuron
+aws.amazon.com/neurondevice         AWS        device  Neuron  aws.amazon.com/neuron
+aws.amazon.com/neuroncore           AWS        core    Neuron
+huawei.com/Ascend*                  Huawei     device  NPU
+cambricon.com/mlu*                  Cambricon  device  MLU
+cambricon.com/mlu.smlu*             Cambricon  share   MLU
+hygon.com/dcu*                      Hygon      device  DCU
+metax-tech.com/gpu                  MetaX      device  GPU
+mthreads.com/gpu                    Moore      device  GPU
+mthreads.com/vgpu                   Moore      share   GPU
+iluvatar.ai/gpu                     Iluvatar   device  GPU
+enflame.com/gcu                     Enflame    device  GCU
+furiosa.ai/*                        Furiosa    device  NPU
+rebellions.ai/*                     Rebellions device  NPU
+qualcomm.com/qaic                   Qualcomm   device  AIC
+alibabacloud.com/gpu-count          NVIDIA     device  GPU
+alibabacloud.com/gpu-milli          NVIDIA     core    GPU
+aliyun.com/gpu-count                NVIDIA     device  GPU
+aliyun.com/gpu-mem                  NVIDIA     memory  GPU
+aliyun.com/gpu-core.percentage      NVIDIA     core    GPU
+tencent.com/vcuda-core              NVIDIA     core    GPU
+tencent.com/vcuda-memory            NVIDIA     memory  GPU
+volcano.sh/gpu-number               NVIDIA     device  GPU
+volcano.sh/gpu-memory               NVIDIA     memory  GPU
+volcano.sh/vgpu-number              NVIDIA     share   GPU
+volcano.sh/vgpu-memory              NVIDIA     memory  GPU
+volcano.sh/vgpu-cores               NVIDIA     core    GPU
+"""
+
+
+def _rows(table: str) -> tuple[Accelerator, ...]:
+    rows = []
+    for line in table.strip().splitlines():
+        resource, vendor, unit, noun, *same_as = line.split()
+        rows.append(Accelerator(resource=resource, vendor=vendor, unit=Unit(unit), noun=noun, same_as="".join(same_as)))
+    return tuple(rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """What is known of accelerators and labels. Of several labels the first that a node has counts.
+
+    Attributes
+    ----------
+    pool, zone, machine_type : labels that say so
+    model : labels with the accelerator's name
+    count : labels with the number of physical devices in the machine
+    spot : labels and their values (lower case) of nodes that the cloud may take away
+    """
+
+    accelerators: tuple[Accelerator, ...] = _rows(_TABLE)
+    pool: tuple[str, ...] = (
+        GKE_NODE_POOL, KARPENTER_NODE_POOL, "karpenter.sh/provisioner-name", EKS_NODE_GROUP,
+        "alpha.eksctl.io/nodegroup-name", "kops.k8s.io/instancegroup", AKS_AGENT_POOL, "agentpool",
+        "doks.digitalocean.com/node-pool", "oke.oraclecloud.com/pool.name", "hypershift.openshift.io/nodePool",
+        "ibm-cloud.kubernetes.io/worker-pool-name", "lke.linode.com/pool-id", "k8s.scaleway.com/pool-name",
+        "vke.vultr.com/node-pool", "kubernetes.civo.com/civo-node-pool", "node.exoscale.net/nodepool-name",
+        "alibabacloud.com/nodepool-id", "node.alibabacloud.com/nodepool-id", "cce.cloud.com/cce-nodepool",
+        "compute.coreweave.com/node-pool", "worker.gardener.cloud/pool", "magnum.openstack.org/nodegroup",
+        "nodepool", "node-pool", "nodegroup", "node-group",
+    )  # fmt: skip
+    zone: tuple[str, ...] = (
+        ZONE, "failure-domain.beta.kubernetes.io/zone", REGION, "failure-domain.beta.kubernetes.io/region",
+    )  # fmt: skip
+    machine_type: tuple[str, ...] = (
+        INSTANCE_TYPE, "beta.kubernetes.io/instance-type", "ibm-cloud.kubernetes.io/machine-type",
+    )  # fmt: skip
+    model: tuple[str, ...] = (
+        GKE_ACCELERATOR, "cloud.google.com/gke-tpu-accelerator", NVIDIA_GPU_PRODUCT, KARPENTER_GPU_NAME,
+        "eks.amazonaws.com/instance-gpu-name", "karpenter.azure.com/sku-gpu-name",
+        "karpenter.k8s.aws/instance-accelerator-name", "amd.com/gpu.product-name", "beta.amd.com/gpu.product-name",
+        "gpu.intel.com/product", "doks.digitalocean.com/gpu-model", "gpu.nvidia.com/model",
+        "aliyun.accelerator/nvidia_name", "alibabacloud.com/gpu-card-model", "accelerator", AKS_ACCELERATOR,
+    )  # fmt: skip
+    count: tuple[str, ...] = (
+        GKE_ACCELERATOR_COUNT, "nvidia.com/gpu.count", "karpenter.k8s.aws/instance-gpu-count",
+        "eks.amazonaws.com/instance-gpu-count", "karpenter.azure.com/sku-gpu-count", "gpu.nvidia.com/count",
+        "karpenter.k8s.aws/instance-accelerator-count", "aliyun.accelerator/nvidia_count",
+    )  # fmt: skip
+    spot: Mapping[str, frozenset[str]] = field(
+        default_factory=lambda: {
+            GKE_SPOT: frozenset({"true"}),
+            GKE_PROVISIONING: frozenset({"spot"}),
+            EKS_CAPACITY_TYPE: frozenset({"spot"}),
+            KARPENTER_CAPACITY_TYPE: frozenset({"spot"}),
+            AKS_SCALE_SET_PRIORITY: frozenset({"spot"}),
+            "oci.oraclecloud.com/oke-is-preemptible": frozenset({"true"}),
+            "spotinst.io/node-lifecycle": frozenset({"spot"}),
+            "node.kubernetes.io/lifecycle": frozenset({"spot", "ec2spot"}),
+            "node-role.kubernetes.io/spot-worker": frozenset({"true", ""}),
+        }
+    )
+
+
+_tables = Tables()
+_known: dict[str, Accelerator | None] = {}
+
+
+def tables() -> Tables:
+    """The tables of this process."""
+    return _tables
+
+
+def use(new: Tables) -> None:
+    """Let `new` be the tables of this process. Meant for its start: answers that were given keep what they were."""
+    global _tables  # noqa: PLW0603 - one table for the process, as the words of a language
+    _tables = new
+    _known.clear()
+
+
+def accelerator(resource: str) -> Accelerator | None:
+    """The row of an extended resource, None for what is no accelerator; of several the one that says most."""
+    if resource not in _known:
+        rows = [row for row in _tables.accelerators if _fits(row.resource, resource)]
+        _known[resource] = max(rows, key=lambda row: len(row.resource), default=None)
+    return _known[resource]
+
+
+def _fits(pattern: str, resource: str) -> bool:
+    return resource.startswith(pattern[:-1]) if pattern.endswith("*") else resource == pattern
+
+
+def unit(resource: str) -> Unit | None:
+    """What one unit of `resource` is, None for what is no accelerator.
+
+    A renamed share (``nvidia.com/mig-1g.5gb.shared``) is a share of what it is called after.
+    """
+    row = accelerator(resource)
+    return None if row is None else Unit.SHARE if resource.endswith(".shared") else row.unit
+
+
+def alike(amounts: Mapping[str, int]) -> int:
+    """How many there are, of what may be added: devices, else slices, else shares. The same devices under a second name
+    count once."""
+    counted: dict[Unit, int] = {}
+    for name, amount in amounts.items():
+        row, of = accelerator(name), unit(name)
+        if row is None or of is None or (row.same_as and amounts.get(row.same_as)):
+            continue
+        counted[of] = counted.get(of, 0) + amount
+    return next((counted[one] for one in COUNTED if counted.get(one)), 0)
+
+
+# ── models that only the machine tells ───────────────────────────────────────────────────────────────────────────────
+_SHARED_PRODUCT = re.compile(r"(-MIG-[\w.]+)?(-SHARED)?\Z")  # what GPU feature discovery puts behind the product's name
+_AZURE = re.compile(r"Standard_N[A-Z]+\d+\w*?_([A-Z]+\d+[A-Z]*)_v\d+\Z")  # Standard_NC24ads_A100_v4
+_AZURE_BY_SERIES = (  # learn.microsoft.com/azure/virtual-machines/sizes/gpu-accelerated
+    (re.compile(r"Standard_NC\d+r?s_v3\Z"), "V100"),
+    (re.compile(r"Standard_NC\d+r?s_v2\Z"), "P100"),
+    (re.compile(r"Standard_NC\d+r?\Z"), "K80"),
+    (re.compile(r"Standard_ND\d+r?s_v2\Z"), "V100"),
+    (re.compile(r"Standard_ND\d+r?s\Z"), "P40"),
+    (re.compile(r"Standard_ND96asr_v4\Z"), "A100"),
+    (re.compile(r"Standard_NV\d+(s_v3|_v3)?\Z"), "M60"),
+    (re.compile(r"Standard_NV\d+as_v4\Z"), "MI25"),
+)
+_VENDORS = frozenset({"nvidia", "amd", "intel", "true", "gpu"})  # what some labels say instead of a model
+
+
+def model_named(value: str) -> str:
+    """The model in a label's value, "" where it names the vendor only."""
+    return "" if value.lower() in _VENDORS else _SHARED_PRODUCT.sub("", value)
+
+
+def model_of_machine(machine_type: str) -> str:
+    """The model that a machine type has by its name (Azure's say it), else ""."""
+    found = _AZURE.match(machine_type)
+    if found:
+        return found[1]
+    return next((model for pattern, model in _AZURE_BY_SERIES if pattern.match(machine_type)), "")
+
+
+# ── a user's own ─────────────────────────────────────────────────────────────────────────────────────────────────────
+class _OwnResource(msgspec.Struct, forbid_unknown_fields=True):
+    resource: str
+    vendor: str = ""
+    unit: Unit = Unit.DEVICE
+    noun: str = "GPU"
+    same_as: str = ""
+
+
+class _OwnLabels(msgspec.Struct, forbid_unknown_fields=True):
+    pool: list[str] = []
+    zone: list[str] = []
+    machine_type: list[str] = []
+    model: list[str] = []
+    count: list[str] = []
+    spot: dict[str, list[str]] = {}
+
+
+class _Own(msgspec.Struct, forbid_unknown_fields=True):
+    resources: list[_OwnResource] = []
+    labels: _OwnLabels = msgspec.field(default_factory=_OwnLabels)
+
+
+def extended(values: Any, where: str, given: Tables | None = None) -> Tables:
+    """`given` (else the tables as they are made) with a user's own rows before them: what a file says comes first.
+
+    Parameters
+    ----------
+    values
+        The content of the file: ``{"resources": [{"resource", "vendor", "unit", "noun", "same_as"}], "labels":
+        {"pool": […], "zone", "machine_type", "model", "count", "spot": {label: [values]}}}``.
+
+    Raises
+    ------
+    InputError
+        For a field or a unit that isn't known, and for a resource without a domain.
+    """
+    try:
+        own = msgspec.convert(values, _Own)
+    except msgspec.ValidationError as error:
+        units = ", ".join(Unit)
+        mend = f"Give resources (resource, vendor, unit: {units}, noun) and labels (pool, zone, machine_type, model, …)"
+        raise InputError(f"isn't a table of accelerators: {error}", where=where, mend=mend) from None
+    for row in own.resources:
+        if "/" not in row.resource:
+            mend = "Write the extended resource as a node's allocatable has it, such as example.com/npu"
+            raise InputError(f'"{row.resource[:60]}" has no domain', where=where, mend=mend)
+    before = given or Tables()
+    labels = own.labels
+    return replace(
+        before,
+        accelerators=(*(Accelerator(**msgspec.structs.asdict(row)) for row in own.resources), *before.accelerators),
+        pool=(*labels.pool, *before.pool),
+        zone=(*labels.zone, *before.zone),
+        machine_type=(*labels.machine_type, *before.machine_type),
+        model=(*labels.model, *before.model),
+        count=(*labels.count, *before.count),
+        spot={**before.spot, **{key: frozenset(one.lower() for one in values) for key, values in labels.spot.items()}},
+    )

@@ -1,0 +1,326 @@
+"""Kinds whose pods can be told from their own fields: where each has its pod templates, and how many pods of each.
+
+A kind is added by its row. Sources, by API group: kubernetes `batch/v1`, `core/v1`; argoproj.io Rollout; LeaderWorkerSet
+(kubernetes-sigs/lws `api/leaderworkerset/v1`); KubeRay `ray.io/v1`; Knative Serving v1; Kubeflow training-operator v1 and
+mpi-operator v2beta1; JobSet v1alpha2; KServe v1beta1 and v1alpha1; Kaito v1beta1; Volcano v1alpha1; OpenKruise; OpenShift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from planner.kubernetes.records import Template
+
+Document = Mapping[str, Any]
+
+
+class Gang(StrEnum):
+    """Which of its pods have to be placed together."""
+
+    NONE = "pod by pod"
+    WHOLE = "all or nothing"
+    GROUP = "group by group"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many: the number at `path`, `default` where it isn't given, at least the one at `at_least` if that is given.
+
+    `less` is taken off (a group's leader is one of its size). `annotation`: of the pod template, instead of a path.
+    """
+
+    path: str = ""
+    annotation: str = ""
+    default: int = 1
+    at_least: str = ""
+    less: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodSet:
+    """Pods of one template.
+
+    Attributes
+    ----------
+    role : what the kind calls them; ``*`` of `base` stands in its place where it is empty
+    base : where the set is; ``[]`` after a name means each of a list, ``{}`` each of a map, by its key
+    template : from there to the template; `is_spec`: that is a PodSpec and no PodTemplateSpec
+    fallback : where the template is if it isn't there
+    counts : their product is the number of pods (in a group)
+    """
+
+    role: str = ""
+    base: str = ""
+    template: str = "template"
+    is_spec: bool = False
+    fallback: str = ""
+    counts: tuple[Count, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Templated:
+    """One kind. `groups`: how many groups of its sets there are, all alike."""
+
+    kind: str
+    group: str
+    sets: tuple[PodSet, ...]
+    gang: Gang = Gang.NONE
+    groups: Count | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSet:
+    """A set of one document: its pod template as it stands there, and how many pods of it a group has."""
+
+    role: str
+    path: str
+    template: Document
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedSet:
+    """`count` pods of one template, in each group."""
+
+    role: str
+    template: Template
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """What is asked where only placement is: the pods of one object, in sets and groups, and which go together.
+
+    `there`: pods that it has in the snapshot already; these are beside them.
+    """
+
+    sets: tuple[PlacedSet, ...]
+    gang: Gang
+    groups: int = 1
+    there: int = 0
+
+    @property
+    def group_size(self) -> int:
+        return sum(one.count for one in self.sets)
+
+    @property
+    def pods(self) -> int:
+        return self.groups * self.group_size
+
+
+def _replicas(base: str, group: str, *kinds: str, template: str = "template") -> tuple[Templated, ...]:
+    rows = PodSet(base=base, template=template, counts=(Count(path="replicas"),))
+    return tuple(Templated(kind=kind, group=group, sets=(rows,)) for kind in kinds)
+
+
+def _replica_specs(kind: str, field: str, gang: Gang = Gang.NONE) -> Templated:
+    sets = (PodSet(base=f"spec.{field}{{}}", counts=(Count(path="replicas"),)),)
+    return Templated(kind=kind, group="kubeflow.org", sets=sets, gang=gang)
+
+
+def _ray(cluster: str) -> tuple[PodSet, ...]:
+    workers = (Count(path="replicas", default=0, at_least="minReplicas"), Count(path="numOfHosts"))
+    return (
+        PodSet(role="head", base=f"{cluster}.headGroupSpec"),
+        PodSet(role="worker", base=f"{cluster}.workerGroupSpecs[]", counts=workers),
+    )
+
+
+def _served(*components: str) -> tuple[PodSet, ...]:
+    return tuple(
+        PodSet(role=one, base=f"spec.{one}", template="", is_spec=True, counts=(Count(path="minReplicas"),))
+        for one in components
+    )
+
+
+_JOB: Final = PodSet(base="spec", counts=(Count(path="parallelism"),))
+_OLD_MIN_SCALE: Final = "autoscaling.knative.dev/minScale"
+_LWS_SIZE: Final = "spec.leaderWorkerTemplate"
+
+TEMPLATED: Final = (
+    Templated(kind="Pod", group="", sets=(PodSet(template="", counts=()),)),
+    Templated(kind="Job", group="batch", sets=(_JOB,)),
+    Templated(
+        kind="CronJob", group="batch", sets=(PodSet(base="spec.jobTemplate.spec", counts=(Count(path="parallelism"),)),)
+    ),
+    *_replicas("spec", "", "ReplicationController"),
+    *_replicas("spec", "apps", "ReplicaSet"),
+    *_replicas("spec", "extensions", "ReplicaSet"),
+    *_replicas("spec", "argoproj.io", "Rollout"),
+    *_replicas("spec", "apps.kruise.io", "CloneSet", "StatefulSet"),
+    *_replicas("spec", "apps.openshift.io", "DeploymentConfig"),
+    Templated(
+        kind="LeaderWorkerSet",
+        group="leaderworkerset.x-k8s.io",
+        sets=(
+            PodSet(role="leader", base=_LWS_SIZE, template="leaderTemplate", fallback="workerTemplate"),
+            PodSet(role="worker", base=_LWS_SIZE, template="workerTemplate", counts=(Count(path="size", less=1),)),
+        ),
+        gang=Gang.GROUP,
+        groups=Count(path="spec.replicas"),
+    ),
+    Templated(kind="RayCluster", group="ray.io", sets=_ray("spec")),
+    Templated(kind="RayService", group="ray.io", sets=_ray("spec.rayClusterConfig")),
+    Templated(kind="RayJob", group="ray.io", sets=_ray("spec.rayClusterSpec"), gang=Gang.WHOLE),
+    Templated(
+        kind="Service",
+        group="serving.knative.dev",
+        sets=(
+            PodSet(
+                base="spec",
+                counts=(Count(annotation="autoscaling.knative.dev/min-scale"), Count(annotation=_OLD_MIN_SCALE)),
+            ),
+        ),
+    ),
+    _replica_specs("PyTorchJob", "pytorchReplicaSpecs", Gang.WHOLE),
+    _replica_specs("MPIJob", "mpiReplicaSpecs", Gang.WHOLE),
+    _replica_specs("TFJob", "tfReplicaSpecs"),
+    _replica_specs("XGBoostJob", "xgbReplicaSpecs"),
+    _replica_specs("PaddleJob", "paddleReplicaSpecs"),
+    _replica_specs("JAXJob", "jaxReplicaSpecs"),
+    Templated(kind="Notebook", group="kubeflow.org", sets=(PodSet(base="spec"),)),
+    Templated(
+        kind="JobSet",
+        group="jobset.x-k8s.io",
+        sets=(
+            PodSet(
+                base="spec.replicatedJobs[]",
+                template="template.spec.template",
+                counts=(Count(path="replicas"), Count(path="template.spec.parallelism")),
+            ),
+        ),
+    ),
+    Templated(
+        kind="InferenceService", group="serving.kserve.io", sets=_served("predictor", "transformer", "explainer")
+    ),
+    Templated(
+        kind="LLMInferenceService",
+        group="serving.kserve.io",
+        sets=(
+            PodSet(base="spec", is_spec=True, counts=(Count(path="replicas"),)),
+            PodSet(role="prefill", base="spec.prefill", is_spec=True, counts=(Count(path="replicas"),)),
+        ),
+    ),
+    Templated(
+        kind="Workspace",
+        group="kaito.sh",
+        sets=(PodSet(template="inference.template", counts=(Count(path="resource.count"),)),),
+    ),
+    Templated(
+        kind="Job", group="batch.volcano.sh", sets=(PodSet(base="spec.tasks[]", counts=(Count(path="replicas"),)),)
+    ),
+)
+
+_BY_KIND: Final = {(row.kind, row.group): row for row in TEMPLATED}
+
+
+def templated(kind: str, api_version: str) -> Templated | None:
+    """The row of a kind, None for one whose pods its own fields don't tell."""
+    return _BY_KIND.get((kind, api_version.rpartition("/")[0]))
+
+
+def group_count(row: Templated, document: Document) -> int:
+    """How many groups of its sets a document asks for; 1 where its kind has none."""
+    return _counted(row.groups, document) if row.groups else 1
+
+
+def found_sets(row: Templated, document: Document) -> list[FoundSet]:
+    """The pod sets of a document, those without a template or a pod left out."""
+    found = []
+    for one in row.sets:
+        for name, path, base in _places(document, one.base):
+            where, template = _template(base, one)
+            if template is None:
+                continue
+            count = 1
+            for each in one.counts:
+                count *= _annotated(each, template) if each.annotation else _counted(each, base)
+            if count > 0:
+                full = ".".join(part for part in (path, where) if part)
+                found.append(FoundSet(role=one.role or name, path=full, template=template, count=count))
+    return found
+
+
+def hidden_templates(document: Document, deepest: int = 12) -> list[str]:
+    """The paths at which an object of an unknown kind has what looks like a pod's spec: a list of named containers."""
+    found: list[str] = []
+    todo: list[tuple[str, Any, int]] = [("", document, 0)]
+    while todo:
+        path, value, depth = todo.pop()
+        if depth > deepest:
+            continue
+        if isinstance(value, Mapping):
+            containers = value.get("containers")
+            if isinstance(containers, list) and containers and all(isinstance(c, Mapping) for c in containers):
+                found.append(path or ".")
+                continue
+            todo += [(f"{path}.{key}".lstrip("."), one, depth + 1) for key, one in value.items()]
+        elif isinstance(value, list):
+            todo += [(f"{path}[{place}]", one, depth + 1) for place, one in enumerate(value[:100])]
+    return sorted(found)
+
+
+# ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _template(base: Document, one: PodSet) -> tuple[str, Document | None]:
+    """(path, PodTemplateSpec) of a set; None where it has none."""
+    for path in (one.template, one.fallback) if one.fallback else (one.template,):
+        value = _at(base, path)
+        if not isinstance(value, Mapping):
+            continue
+        spec = value if one.is_spec else value.get("spec")
+        if isinstance(spec, Mapping) and isinstance(spec.get("containers"), list):
+            return path, {"spec": spec} if one.is_spec else value
+    return "", None
+
+
+def _annotated(count: Count, template: Document) -> int:
+    annotations = _at(template, "metadata.annotations")
+    value = annotations.get(count.annotation) if isinstance(annotations, Mapping) else None
+    text = str(value)
+    return max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 7 else count.default
+
+
+def _counted(count: Count, base: Document) -> int:
+    value = _number(_at(base, count.path))
+    number = count.default if value is None else value
+    least = _number(_at(base, count.at_least)) if count.at_least else None
+    return max(0, max(number, least or 0) - count.less)
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _at(value: Any, path: str) -> Any:
+    for part in path.split(".") if path else ():
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _places(document: Document, path: str) -> Iterator[tuple[str, str, Document]]:
+    """(name, path, value) of every place that `path` means."""
+    head, mark, rest = path.partition("[]")
+    if not mark:
+        head, mark, rest = path.partition("{}")
+    value = _at(document, head)
+    if not mark:
+        if isinstance(value, Mapping):
+            yield "", path, value
+        return
+    items: list[tuple[str, Any]] = []
+    if mark == "[]" and isinstance(value, list):
+        items = [(_named(one, place), one) for place, one in enumerate(value)]
+    elif mark == "{}" and isinstance(value, Mapping):
+        items = [(str(key).lower(), one) for key, one in value.items()]
+    for name, one in items:
+        if isinstance(one, Mapping):
+            for _, below, found in _places(one, rest.lstrip(".")):
+                yield name, f"{head}[{name}]{'.' if below else ''}{below}", found
+
+
+def _named(one: object, place: int) -> str:
+    name = (one.get("name") or one.get("groupName")) if isinstance(one, Mapping) else ""
+    return str(name or place)

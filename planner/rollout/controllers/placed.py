@@ -1,0 +1,81 @@
+"""Pods of any template: made and kept waiting until they are placed. How their kind rolls out isn't modelled.
+
+All pods are made at once, as the controllers of batch and serving kinds do; a group of a gang when the one before it has
+its nodes, as a scheduler of gangs would hand the room out.
+"""
+
+from __future__ import annotations
+
+from planner.kubernetes.pod_templates import Gang, Placed
+from planner.kubernetes.records import Workload
+from planner.rollout.simulation import Simulation
+from planner.scheduling.pod import LivePod
+
+_BURST = 500
+
+
+class PlacedController:
+    """The pods of one object."""
+
+    def __init__(self, workload: Workload, placed: Placed) -> None:
+        self.key = workload.key
+        self.namespace, self.name = workload.namespace, workload.name
+        self.placed = placed
+        self.retry_at: float | None = None
+        self.begun = 0  # groups
+        self._to_make: list[int] = []  # indices of sets, the next one last
+        self._refused_at = -2  # tick
+
+    @property
+    def replicas(self) -> int | None:
+        return self.placed.pods
+
+    def sync(self, simulation: Simulation) -> bool:
+        """Pods of the group that has begun are made; the next one begins when all of them have nodes."""
+        if not self._to_make and self.begun < self.placed.groups and self._may_begin(simulation):
+            self.begun += 1
+            self._to_make = [i for i, one in enumerate(self.placed.sets) for _ in range(one.count)][::-1]
+        if not self._to_make or self._refused_at == simulation.tick_number:
+            return False
+        made = False
+        for _ in range(_BURST):
+            if not self._to_make:
+                break
+            one = self.placed.sets[self._to_make[-1]]
+            name = f"{self.name}-{one.role or 'pod'}-{len(self.all_pods(simulation))}"
+            pod = simulation.create(
+                self.key, self.namespace, name, one.template.labels, one.template.spec, None, is_new=True
+            )
+            if pod is None:
+                self._refused_at = simulation.tick_number
+                break
+            self._to_make.pop()
+            made = True
+        return made
+
+    def _may_begin(self, simulation: Simulation) -> bool:
+        return self.placed.gang is not Gang.GROUP or all(pod.is_bound for pod in self.all_pods(simulation))
+
+    def whole_groups(self, simulation: Simulation) -> int:
+        """Groups all of whose pods have nodes."""
+        size = self.placed.group_size
+        pods = sorted(self.all_pods(simulation), key=lambda pod: pod.number)
+        starts = range(0, self.placed.groups * size, size)
+        return sum(len(pods[i : i + size]) == size and all(p.is_bound for p in pods[i : i + size]) for i in starts)
+
+    def owners(self) -> tuple[str, ...]:
+        return (self.key,)
+
+    def all_pods(self, simulation: Simulation) -> list[LivePod]:
+        return simulation.pods.setdefault(self.key, [])
+
+    def is_terminating(self, simulation: Simulation) -> bool:
+        return any(pod.is_terminating for pod in self.all_pods(simulation))
+
+    def is_complete(self, simulation: Simulation) -> bool:
+        pods = self.all_pods(simulation)
+        return len(pods) == self.placed.pods and all(pod.is_ready for pod in pods)
+
+    def status(self, simulation: Simulation) -> dict[str, int]:
+        pods = self.all_pods(simulation)
+        return {"replicas": len(pods), "readyReplicas": sum(pod.is_ready for pod in pods)}

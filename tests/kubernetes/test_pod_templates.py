@@ -1,0 +1,134 @@
+"""Where each kind has its pod templates, and how many pods of each it makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planner.kubernetes.pod_templates import TEMPLATED, Gang, found_sets, group_count, hidden_templates, templated
+
+SPEC = {"containers": [{"name": "main"}]}
+TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": SPEC}
+
+
+def sets(kind: str, group: str, spec: dict[str, Any], **more: Any) -> list[tuple[str, int, str]]:
+    version = f"{group}/v1" if group else "v1"
+    row = templated(kind, version)
+    assert row is not None
+    document = {"kind": kind, "apiVersion": version, "metadata": {"name": "x"}, "spec": spec} | more
+    return [(one.role, one.count, one.path) for one in found_sets(row, document)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "spec", "expected"),
+    [
+        ("Pod", "", SPEC, [("", 1, "")]),
+        ("Job", "batch", {"template": TEMPLATE}, [("", 1, "spec.template")]),
+        ("Job", "batch", {"template": TEMPLATE, "parallelism": 4}, [("", 4, "spec.template")]),
+        ("Job", "batch", {"template": TEMPLATE, "parallelism": 0}, []),
+        (
+            "CronJob", "batch", {"jobTemplate": {"spec": {"template": TEMPLATE, "parallelism": 2}}},
+            [("", 2, "spec.jobTemplate.spec.template")],
+        ),
+        ("Rollout", "argoproj.io", {"replicas": 5, "template": TEMPLATE}, [("", 5, "spec.template")]),
+        ("Rollout", "argoproj.io", {"replicas": 5, "workloadRef": {"kind": "Deployment"}}, []),
+        (
+            "LeaderWorkerSet", "leaderworkerset.x-k8s.io",
+            {"replicas": 3, "leaderWorkerTemplate": {"size": 4, "workerTemplate": TEMPLATE}},
+            [("leader", 1, "spec.leaderWorkerTemplate.workerTemplate"), ("worker", 3, "spec.leaderWorkerTemplate.workerTemplate")],
+        ),
+        (
+            "LeaderWorkerSet", "leaderworkerset.x-k8s.io",
+            {"leaderWorkerTemplate": {"size": 1, "leaderTemplate": TEMPLATE, "workerTemplate": TEMPLATE}},
+            [("leader", 1, "spec.leaderWorkerTemplate.leaderTemplate")],
+        ),
+        (
+            "RayCluster", "ray.io",
+            {
+                "headGroupSpec": {"template": TEMPLATE},
+                "workerGroupSpecs": [
+                    {"groupName": "gpu", "replicas": 2, "numOfHosts": 2, "template": TEMPLATE},
+                    {"groupName": "few", "minReplicas": 1, "template": TEMPLATE},
+                    {"groupName": "none", "template": TEMPLATE},
+                ],
+            },
+            [("head", 1, "spec.headGroupSpec.template"), ("worker", 4, "spec.workerGroupSpecs[gpu].template"),
+             ("worker", 1, "spec.workerGroupSpecs[few].template")],
+        ),
+        (
+            "RayService", "ray.io", {"rayClusterConfig": {"headGroupSpec": {"template": TEMPLATE}}},
+            [("head", 1, "spec.rayClusterConfig.headGroupSpec.template")],
+        ),
+        (
+            "PyTorchJob", "kubeflow.org",
+            {"pytorchReplicaSpecs": {"Master": {"template": TEMPLATE}, "Worker": {"replicas": 3, "template": TEMPLATE}}},
+            [("master", 1, "spec.pytorchReplicaSpecs[master].template"), ("worker", 3, "spec.pytorchReplicaSpecs[worker].template")],
+        ),
+        (
+            "JobSet", "jobset.x-k8s.io",
+            {"replicatedJobs": [{"name": "w", "replicas": 2, "template": {"spec": {"parallelism": 3, "template": TEMPLATE}}}]},
+            [("w", 6, "spec.replicatedJobs[w].template.spec.template")],
+        ),
+        (
+            "InferenceService", "serving.kserve.io",
+            {"predictor": {"minReplicas": 2, **SPEC}, "transformer": SPEC},
+            [("predictor", 2, "spec.predictor"), ("transformer", 1, "spec.transformer")],
+        ),
+        ("InferenceService", "serving.kserve.io", {"predictor": {"model": {"modelFormat": {"name": "sklearn"}}}}, []),
+        ("LLMInferenceService", "serving.kserve.io", {"replicas": 2, "template": SPEC}, [("", 2, "spec.template")]),
+        ("Service", "serving.knative.dev", {"template": TEMPLATE}, [("", 1, "spec.template")]),
+        (
+            "Service", "serving.knative.dev",
+            {"template": TEMPLATE | {"metadata": {"annotations": {"autoscaling.knative.dev/min-scale": "3"}}}},
+            [("", 3, "spec.template")],
+        ),
+        ("Job", "batch.volcano.sh", {"tasks": [{"name": "t", "replicas": 2, "template": TEMPLATE}]}, [("t", 2, "spec.tasks[t].template")]),
+    ],
+)  # fmt: skip
+def test_sets_of_each_kind(kind: str, group: str, spec: dict[str, Any], expected: list[tuple[str, int, str]]) -> None:
+    assert sets(kind, group, spec) == expected
+
+
+def test_kaito_has_its_template_beside_the_spec() -> None:
+    more = {"resource": {"count": 2}, "inference": {"template": TEMPLATE}}
+    assert sets("Workspace", "kaito.sh", {}, **more) == [("", 2, "inference.template")]
+    assert sets("Workspace", "kaito.sh", {}, inference={"preset": {"name": "phi-4"}}) == []
+
+
+def test_gangs_are_those_the_table_names() -> None:
+    gangs = {row.kind: row.gang for row in TEMPLATED if row.gang is not Gang.NONE}
+    assert gangs == {
+        "LeaderWorkerSet": Gang.GROUP, "RayJob": Gang.WHOLE, "PyTorchJob": Gang.WHOLE, "MPIJob": Gang.WHOLE,
+    }  # fmt: skip
+    lws = templated("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1")
+    assert lws is not None
+    assert group_count(lws, {"spec": {"replicas": 3}}) == 3
+    assert group_count(lws, {"spec": {}}) == 1
+
+
+def test_other_groups_are_other_kinds() -> None:
+    assert templated("Rollout", "example.com/v1") is None
+    assert templated("Service", "v1") is None
+
+
+@pytest.mark.parametrize("count", [-1, "3", True, 2.5, None, [], {}])
+def test_a_count_that_is_none_counts_as_not_given(count: object) -> None:
+    assert sets("Rollout", "argoproj.io", {"replicas": count, "template": TEMPLATE}) == [("", 1, "spec.template")]
+
+
+@pytest.mark.parametrize(
+    "spec", [None, [], "x", {"template": 3}, {"template": {"spec": []}}, {"template": {"spec": {}}}]
+)
+def test_damage_gives_no_pods(spec: Any) -> None:
+    assert sets("Rollout", "argoproj.io", spec) == []
+
+
+def test_templates_of_unknown_kinds_are_found() -> None:
+    assert hidden_templates({"spec": {"a": [{"podTemplate": TEMPLATE}], "b": {"containers": []}}}) == [
+        "spec.a[0].podTemplate.spec"
+    ]
+    deep: Any = SPEC
+    for _ in range(1000):
+        deep = {"x": deep}
+    assert hidden_templates(deep) == []

@@ -1,0 +1,197 @@
+"""Will these pods be placed, when, whom do they displace, and what can't be rolled out then: of any pod template."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from planner.errors import ChangeError
+from planner.kubernetes.records import Snapshot
+from planner.questions.prepared import Scenario
+from planner.questions.rollout import rollout
+from planner.rollout.answers import RolloutResult, Verdict
+from planner.sources import kubectl
+from tests.inventory.objects import Object, gpu_container, gpu_node, named, pod, template, workload
+
+GPU = {"containers": [gpu_container()]}
+
+
+def cluster(*more: Object, gpus: tuple[int, ...] = (2, 2)) -> Snapshot:
+    """Nodes with so many GPUs, and a pod that asks for nothing."""
+    nodes = [gpu_node(f"gpu-{i}", count) for i, count in enumerate(gpus)]
+    return kubectl.read_items([*nodes, pod("idle", "gpu-0"), *more])
+
+
+def asked(snapshot: Snapshot, *documents: Object) -> RolloutResult:
+    return rollout(snapshot, Scenario(manifest=yaml.safe_dump_all(documents), with_remedies=False))
+
+
+def job(workers: int, kind: str = "PyTorchJob", field: str = "pytorchReplicaSpecs", **spec: Any) -> Object:
+    roles = {
+        "Master": {"template": {"spec": GPU | spec}},
+        "Worker": {"replicas": workers, "template": {"spec": GPU | spec}},
+    }
+    return named(kind, "train", "ml", "kubeflow.org/v1", spec={field: roles})
+
+
+def lws(groups: int, size: int) -> Object:
+    body = {"replicas": groups, "leaderWorkerTemplate": {"size": size, "workerTemplate": {"spec": GPU}}}
+    return named("LeaderWorkerSet", "llm", "ml", "leaderworkerset.x-k8s.io/v1", spec=body)
+
+
+def codes(result: RolloutResult) -> set[str]:
+    return {finding.code for finding in result.findings}
+
+
+# ── placed or not ────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_pod_that_finds_a_node() -> None:
+    result = asked(cluster(), named("Pod", "one", "ml", spec=GPU))
+    assert result.verdict is Verdict.COMPLETES
+    assert str(result.sentence) == "completes: its pod is placed, Ready in about 30 s"
+    assert "placement-only" in codes(result)
+    assert [place[:1] for place in result.placement] == [("ml",)]
+
+
+def test_a_pod_that_finds_none() -> None:
+    result = asked(cluster(gpus=(0,)), named("Pod", "one", "ml", spec=GPU))
+    assert result.verdict is Verdict.STUCK
+    assert str(result.sentence).startswith("stuck: the pod needs 1 nvidia.com/gpu")
+    assert str(result.sentence).endswith("; its pod isn't placed")
+
+
+def test_pods_one_by_one_say_how_many_are_placed() -> None:
+    result = asked(
+        cluster(),
+        named("Rollout", "web", "ml", "argoproj.io/v1alpha1", spec={"replicas": 6, "template": {"spec": GPU}}),
+    )
+    assert result.verdict is Verdict.STUCK
+    assert str(result.sentence).endswith("; 4 of its 6 pods are placed")
+
+
+def test_a_job_and_a_cronjob_that_are_new() -> None:
+    body = {"parallelism": 2, "template": template("j", gpu_container(), restartPolicy="Never")}
+    for one in (
+        named("Job", "j", "ml", "batch/v1", spec=body),
+        named("CronJob", "j", "ml", "batch/v1", spec={"schedule": "0 * * * *", "jobTemplate": {"spec": body}}),
+    ):
+        result = asked(cluster(), one)
+        assert str(result.sentence).startswith("completes: all its 2 pods are placed")
+
+
+def test_a_job_that_is_there_is_not_placed_again() -> None:
+    one = workload("Job", "j", "ml", parallelism=1, template=template("j", restartPolicy="Never"))
+    with pytest.raises(ChangeError):
+        asked(cluster(one), one)
+
+
+# ── gangs ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_gang_is_placed_whole() -> None:
+    result = asked(cluster(), job(3))
+    assert result.verdict is Verdict.COMPLETES
+    assert str(result.sentence).startswith("completes: all its 4 pods are placed")
+
+
+def test_a_gang_that_lacks_one_node_is_not_placed_at_all() -> None:
+    result = asked(cluster(), job(4))
+    assert result.verdict is Verdict.STUCK
+    assert str(result.sentence).endswith(
+        "its 5 pods are placed all or nothing, so none is; 4 of them would find a node"
+    )
+
+
+def test_the_same_pods_without_a_gang_are_placed_in_part() -> None:
+    result = asked(cluster(), job(4, "TFJob", "tfReplicaSpecs"))
+    assert str(result.sentence).endswith("; 4 of its 5 pods are placed")
+
+
+def test_a_gang_that_does_not_start_displaces_nobody() -> None:
+    low = [pod(f"low-{i}", "gpu-0", containers=[gpu_container()], priority=0) for i in range(2)]
+    classes = named("PriorityClass", "high", api_version="scheduling.k8s.io/v1", value=1000)
+    snapshot = cluster(*low, classes, gpus=(2,))
+    whole, short = asked(snapshot, job(1, priorityClassName="high")), asked(snapshot, job(2, priorityClassName="high"))
+    assert sorted(whole.preempted) == ["prod/low-0", "prod/low-1"]
+    assert (whole.verdict, short.verdict) == (Verdict.COMPLETES, Verdict.STUCK)
+    assert short.preempted == ()
+
+
+@pytest.mark.parametrize(("groups", "whole"), [(1, 1), (2, 2), (3, 2)])
+def test_groups_are_placed_one_after_the_other(groups: int, whole: int) -> None:
+    result = asked(cluster(), lws(groups, 2))
+    if groups == whole:
+        assert str(result.sentence).startswith(f"completes: all its {groups * 2} pods are placed")
+    else:
+        assert str(result.sentence).endswith(f"; {whole} of its {groups} groups are placed whole")
+
+
+def test_a_group_that_is_cut_takes_no_room_from_the_one_before() -> None:
+    """Pods made all at once would be spread over three groups of three, and none would be whole."""
+    result = asked(cluster(gpus=(2, 2)), lws(3, 3))
+    assert str(result.sentence).endswith("; 1 of its 3 groups are placed whole")
+
+
+# ── what it does to the others ───────────────────────────────────────────────────────────────────────────────────────
+def test_what_can_not_be_rolled_out_then_is_named() -> None:
+    labels = {"app": "web"}
+    running = pod("web-1", "gpu-0", containers=[gpu_container()])
+    running["metadata"] |= {"labels": labels, "ownerReferences": [
+        {"kind": "ReplicaSet", "name": "web-1", "uid": "rs", "controller": True}
+    ]}  # fmt: skip
+    running["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
+    web = workload(name="web", replicas=1, template=template("web", gpu_container()),
+                   strategy={"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}})  # fmt: skip
+    owner = {"kind": "Deployment", "name": "web", "uid": web["metadata"]["uid"], "controller": True}
+    old = {
+        "apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "metadata": {"name": "web-1", "namespace": "prod", "uid": "rs", "labels": labels, "ownerReferences": [owner]},
+        "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template("web", gpu_container())},
+    }  # fmt: skip
+    snapshot = cluster(running, web, old, gpus=(2,))
+    result = asked(snapshot, named("Pod", "one", "ml", spec=GPU))
+    assert result.verdict is Verdict.COMPLETES
+    [blocks] = [finding for finding in result.findings if finding.code == "placement-blocks"]
+    assert blocks.what.endswith("1 workload can't be rolled out any more that can now: Deployment/prod/web")
+    assert "placement-blocks" not in codes(
+        asked(cluster(running, web, old, gpus=(3,)), named("Pod", "one", "ml", spec=GPU))
+    )
+
+
+def test_pods_that_run_already_are_said_to_be_beside_these() -> None:
+    there = pod("train-master-0", "gpu-0", namespace="ml")
+    there["metadata"]["ownerReferences"] = [{"kind": "PyTorchJob", "name": "train", "uid": "u", "controller": True}]
+    result = asked(cluster(there), job(1))
+    assert any("its 1 pods that run already stay beside these" in finding.what for finding in result.findings)
+
+
+# ── what isn't known ─────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_kind_that_is_not_in_the_table_is_named_with_its_pods() -> None:
+    unknown = named("TrainThing", "t", "ml", "example.com/v1", spec={"x": {"template": {"spec": GPU}}})
+    with pytest.raises(
+        ChangeError, match=r"TrainThing t isn't in the table.*its pod template at spec\.x\.template\.spec"
+    ):
+        asked(cluster(), unknown)
+    result = asked(cluster(), unknown, named("Pod", "one", "ml", spec=GPU))
+    assert "manifest-unknown-template" in codes(result)
+
+
+def test_an_object_without_a_template_of_its_own_is_named() -> None:
+    preset = named("Workspace", "w", "ml", "kaito.sh/v1beta1", inference={"preset": {"name": "phi-4"}})
+    with pytest.raises(ChangeError, match=r"Workspace \(document 1\) has no pod template with containers"):
+        asked(cluster(), preset)
+
+
+def test_a_deployment_of_none_beside_a_rollout_of_five() -> None:
+    none = workload(name="stable", namespace="ml", replicas=0)
+    five = named("Rollout", "web", "ml", "argoproj.io/v1alpha1", spec={"replicas": 5, "template": {"spec": GPU}})
+    result = asked(cluster(), none, five)
+    assert result.verdict is Verdict.STUCK
+    assert {part.workload for part in result.workloads} == {"Deployment/ml/stable", "Rollout/ml/web"}
+
+
+def test_a_template_that_can_not_be_read_says_where() -> None:
+    broken = named(
+        "Rollout", "web", "ml", "argoproj.io/v1alpha1", spec={"template": {"spec": {"containers": [{"name": 3}]}}}
+    )
+    with pytest.raises(ChangeError, match=r"Rollout \(document 1\), spec\.template: spec\.containers"):
+        asked(cluster(), broken)
