@@ -1,15 +1,13 @@
 import streamlit as st
 
 from planner.figures import strategy_grid, wait_for
-from planner.questions import overview as overview_question
 from planner.questions import rollout as rollout_question
 from planner.questions import usable_devices as usable_question
 from planner.ui import cache, capacity_inputs, charts, downloads, errors, rollout_inputs, rollout_view, session, spares
 
 st.title("Rollout")
 snapshot = session.cluster()
-lines = cache.answer(overview_question.overview, snapshot).workloads
-key, also = rollout_inputs.pick(snapshot, lines)
+key, also = rollout_inputs.pick(snapshot)
 answer = st.container()
 picture, knobs = st.columns([7, 3], gap="large")
 

@@ -22,6 +22,7 @@ REGION: Final = "topology.kubernetes.io/region"
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 POD_TEMPLATE_HASH: Final = "pod-template-hash"
 CONTROLLER_REVISION_HASH: Final = "controller-revision-hash"
+POD_TEMPLATE_GENERATION: Final = "pod-template-generation"
 STATEFULSET_POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 

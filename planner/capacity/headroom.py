@@ -313,7 +313,7 @@ def _scheduler(state: State, seed: int) -> Scheduler:
             kept.append(Simulation(state.cluster))
         return kept[0]
 
-    return Scheduler(state, seed, lambda node: world().pods_on(node), lambda: world().budgets())
+    return Scheduler(state, seed, lambda node: world().pods_on(node), lambda namespace: world().budgets(namespace))
 
 
 def _pod(shape: Shape, number: int) -> LivePod:

@@ -2,17 +2,14 @@
 
 The patch is merged into the manifest the snapshot keeps of the workload (`Template.manifest`), which is then read anew,
 so a change gives what reading the changed object from the API server would give. What the snapshot doesn't keep
-(environment, arguments, mounts, …) can't be compared: a patch that touches it counts as a new template and says so.
+(environment, arguments, mounts, …) is there as digests (`planner.inventory.sealed`), so it is merged and compared too.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import msgspec
 
@@ -24,6 +21,7 @@ from planner.inventory.documents import values_of
 from planner.inventory.parse import DAMAGE, damage_in_words
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import DEFAULT_STRATEGIES, read_workload
+from planner.inventory.sealed import fields_of, seal
 from planner.kubernetes.patches import merge
 from planner.kubernetes.records import (
     EMPTY,
@@ -100,11 +98,9 @@ def apply_change(workload: Workload, change: WorkloadChange) -> tuple[Workload, 
         For a patch or a value that the API server would refuse, and for one that isn't for this workload.
     """
     findings: list[Finding] = []
-    changed, touched = workload, False
+    changed = workload
     if change.patch:
-        changed, fields, unread = _patched(workload, change.patch)
-        touched = bool(fields)
-        findings += [uncompared(workload.key, fields)] if fields else []
+        changed, unread = _patched(workload, change.patch)
         findings += [_unread(workload.key, unread)] if unread else []
     if change.requests or change.node_selector is not None:
         document = document_of(changed)
@@ -118,27 +114,12 @@ def apply_change(workload: Workload, change: WorkloadChange) -> tuple[Workload, 
     changed = replace(changed, strategy=_strategy(changed, change))
     check_workload(workload, changed)
     is_restart = change.new_revision and not change.patch
-    return changed, is_restart or touched or has_new_template(workload, changed), tuple(findings)
+    return changed, is_restart or has_new_template(workload, changed), tuple(findings)
 
 
 def has_new_template(before: Workload, after: Workload) -> bool:
-    """Whether the pod templates differ in what the snapshot keeps; ``"1"`` and ``"1000m"`` are the same."""
-    old, new = before.template, after.template
-    if old.manifest == new.manifest:
-        return False
-    same_record = (old.labels, old.annotations, old.spec) == (new.labels, new.annotations, new.spec)
-    return not same_record or _unrecorded(old.manifest) != _unrecorded(new.manifest)
-
-
-def _unrecorded(manifest: bytes) -> list[Any]:
-    """What the manifest holds and the record doesn't: ports, and which requests are written down."""
-    spec = msgspec.json.decode(manifest, type=wire.PodTemplate).spec or wire.PodSpec()
-    shape: list[Any] = []
-    for container in (*(spec.containers or ()), *(spec.init_containers or ())):
-        ports = {(one.container_port, one.host_port or 0, one.protocol or "TCP") for one in container.ports or ()}
-        requests = container.resources.requests if container.resources else None
-        shape.append((container.name, ports, set(requests or ())))
-    return shape
+    """Whether the pod templates differ; ``"1"`` and ``"1000m"`` are the same."""
+    return not before.template.makes_the_same_pods(after.template)
 
 
 def claim_document(template: ClaimTemplate) -> Object:
@@ -230,7 +211,8 @@ def read_changed(before: Workload, document: Object) -> Workload:
 def read_workload_document(kind: str, document: Object, where: str) -> Workload:
     """A workload out of plain values; errors name `where`."""
     try:
-        return read_workload(Shared(), kind, msgspec.convert(document, wire.Workload))
+        decoded = msgspec.convert(document, wire.Workload)
+        return read_workload(Shared(), decoded, (document.get("spec") or {}).get("template") or {}, kind=kind)
     except DAMAGE as error:
         raise ChangeError(damage_in_words(error), where=where, mend=getattr(error, "mend", "")) from None
 
@@ -286,13 +268,12 @@ def _patch_of(text: str, workload: Workload) -> Object:
     return patch
 
 
-def _patched(workload: Workload, text: str) -> tuple[Workload, list[str], list[str]]:
-    """The workload with the patch merged in, the patched fields of the template that can't be compared, and those of
-    the workload that the planner doesn't read."""
+def _patched(workload: Workload, text: str) -> tuple[Workload, list[str]]:
+    """The workload with the patch merged in, and the patched fields that the planner doesn't read."""
     patch = _patch_of(text, workload)
     where = f"patch for {workload.key}"
     try:
-        document = merge(document_of(workload), _without_lost_commands(patch))
+        document = merge(document_of(workload), _sealed(_without_lost_commands(patch)))
     except ChangeError as error:
         raise ChangeError(error.what, where=f"{where}, {error.where}", mend=error.mend) from None
     spec = document.get("spec")
@@ -307,25 +288,22 @@ def _patched(workload: Workload, text: str) -> tuple[Workload, list[str], list[s
             mend=f'Write {{"type": "{strategy["type"]}", "rollingUpdate": null}}',
         )
     given = patch.get("spec") or {}
-    unread = [f"spec.{key}" for key in given if key not in _fields(wire.WorkloadSpec) and not key.startswith("$")]
-    return read_changed(workload, document), not_kept(given.get("template") or {}), unread
+    unread = [f"spec.{key}" for key in given if key not in fields_of(wire.WorkloadSpec) and not key.startswith("$")]
+    return read_changed(workload, document), unread
+
+
+def _sealed(patch: Object) -> Object:
+    """`patch` with what it says of the pod template sealed as the template is."""
+    spec = patch.get("spec")
+    if not isinstance(spec, dict) or not isinstance(spec.get("template"), dict):
+        return patch
+    return {**patch, "spec": {**spec, "template": seal(spec["template"])}}
 
 
 def _unread(key: str, fields: list[str]) -> Finding:
     what = f"{', '.join(fields[:4])}: not read by the planner, so it changes nothing here"
     mend = "Check the spelling if it should"
     return Finding(severity=Severity.INFO, code="change-not-read", object=key, what=what, mend=mend)
-
-
-def uncompared(key: str, fields: list[str]) -> Finding:
-    """The finding for fields of a pod template that a change gives and the snapshot doesn't keep."""
-    some = ", ".join(fields[:4]) + (f" and {len(fields) - 4} more" if len(fields) > 4 else "")
-    return Finding(
-        severity=Severity.INFO,
-        code="change-not-compared",
-        object=key,
-        what=f"{some}: can't be compared, since their values are never stored; counted as changed",
-    )
 
 
 def _without_lost_commands(patch: Any) -> Any:
@@ -341,47 +319,6 @@ def _without_lost_commands(patch: Any) -> Any:
     if "command" in patch and not patch["command"]:
         result[wire.START] = None
     return result
-
-
-# ── what the snapshot doesn't keep ───────────────────────────────────────────────────────────────────────────────────
-_DROPPED = frozenset({"command", "args"})  # decoded, and then dropped
-
-
-def not_kept(template: Object) -> list[str]:
-    """Paths of the fields in a pod template (or a patch of one) that the snapshot doesn't keep."""
-    return list(dict.fromkeys(_not_kept(template, wire.PodTemplate, _TEMPLATE)))
-
-
-def _not_kept(value: Object, type_: type[msgspec.Struct], path: str) -> Iterator[str]:
-    fields = _fields(type_)
-    for key, one in value.items():
-        if key.startswith("$"):
-            continue
-        place = f"{path}.{key}"
-        if key not in fields or key in _DROPPED:
-            yield place
-            continue
-        inner = fields[key]
-        for element in one if isinstance(one, list) else [one]:
-            if inner is None or not isinstance(element, dict):
-                continue
-            name = f"[{element['name']}]" if isinstance(one, list) and "name" in element else ""
-            yield from _not_kept(element, inner, f"{place}{name}")
-
-
-@cache
-def _fields(type_: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct] | None]:
-    """JSON name → the struct it holds (itself, or in a list), None for a plain value."""
-    hints = get_type_hints(type_)
-    return {one.encode_name: _struct_in(hints[one.name]) for one in msgspec.structs.fields(type_)}
-
-
-def _struct_in(annotation: Any) -> type[msgspec.Struct] | None:
-    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
-        return annotation
-    if get_origin(annotation) in (Union, UnionType, list):
-        return next((found for one in get_args(annotation) if (found := _struct_in(one)) is not None), None)
-    return None
 
 
 # ── the other overrides ──────────────────────────────────────────────────────────────────────────────────────────────

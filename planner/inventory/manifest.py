@@ -20,10 +20,8 @@ from planner.inventory import wire
 from planner.inventory.change import (
     document_of,
     has_new_template,
-    not_kept,
     read_changed,
     read_workload_document,
-    uncompared,
 )
 from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import objects_of
@@ -61,16 +59,6 @@ _BESIDE = frozenset(
      "ResourceClaimTemplate", "HorizontalPodAutoscaler", "Service"}
 )  # fmt: skip
 _KEPT_AS_THEY_ARE = frozenset({"Namespace", "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
-# Values the API server fills in; a manifest that repeats them (one got with kubectl get -o yaml) says nothing new.
-_DEFAULTS: dict[str, Any] = {
-    "terminationMessagePath": "/dev/termination-log",
-    "terminationMessagePolicy": "File",
-    "imagePullPolicy": "IfNotPresent",
-    "dnsPolicy": "ClusterFirst",
-    "enableServiceLinks": True,
-    "securityContext": {},
-    "creationTimestamp": None,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +167,6 @@ def _kind(one: Object, number: int) -> str:
 def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[AppliedWorkload, list[Finding]]:
     given = read_workload_document(kind, one, f"{MANIFEST}, {kind} (document {number})")
     before = snapshot.workload(given.key)
-    template = (one.get("spec") or {}).get("template") or {}
     if before is None:
         check_workload(None, given)
         return AppliedWorkload(before=None, after=given, has_new_template=True), _namesakes(given, snapshot)
@@ -190,24 +177,8 @@ def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[A
         document["metadata"][field] |= metadata.get(field) or {}
     after = read_changed(before, document)
     check_workload(before, after)
-    fields = not_kept(_without_defaults(template))
-    if kind == "Job":  # its template can't change: other values of these fields would be refused
-        fields = []
-    is_new = has_new_template(before, after)
-    findings = [uncompared(before.key, fields)] if fields and not is_new else []
-    return AppliedWorkload(before=before, after=after, has_new_template=is_new or bool(fields)), findings
-
-
-def _without_defaults(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_without_defaults(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    return {key: _without_defaults(one) for key, one in value.items() if not _is_default(key, one)}
-
-
-def _is_default(key: str, value: Any) -> bool:
-    return value is None or (key in _DEFAULTS and value == _DEFAULTS[key])
+    is_new = before.traits.rolls_out and has_new_template(before, after)
+    return AppliedWorkload(before=before, after=after, has_new_template=is_new), []
 
 
 def _namesakes(new: Workload, snapshot: Snapshot) -> list[Finding]:
@@ -245,7 +216,8 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
     sets = []
     for found in found_sets(row, one):
         try:
-            template = read_template(shared, msgspec.convert(found.template, wire.PodTemplate))
+            decoded = msgspec.convert(found.template, wire.PodTemplate)
+            template = read_template(shared, decoded, dict(found.template), has_manifest=False)
         except DAMAGE as error:
             place = f"{where}, {found.path}" if found.path else where
             raise ChangeError(damage_in_words(error), where=place) from None

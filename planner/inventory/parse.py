@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -35,11 +36,6 @@ _READERS: dict[str, Read] = {
     "Node": nodes.read_node,
     "Namespace": nodes.read_namespace,
     "Pod": pods.read_pod,
-    "Deployment": lambda shared, one: workloads.read_workload(shared, "Deployment", one),
-    "StatefulSet": lambda shared, one: workloads.read_workload(shared, "StatefulSet", one),
-    "DaemonSet": lambda shared, one: workloads.read_workload(shared, "DaemonSet", one),
-    "Job": lambda shared, one: workloads.read_workload(shared, "Job", one),
-    "ReplicaSet": workloads.read_replica_set,
     "PodDisruptionBudget": policy.read_pod_disruption_budget,
     "HorizontalPodAutoscaler": workloads.read_autoscaler,
     "Service": workloads.read_service,
@@ -66,6 +62,11 @@ _READERS: dict[str, Read] = {
     "Event": observations.read_event,
     "PodMetrics": observations.read_pod_metrics,
 }
+_TEMPLATED: dict[str, Callable[[Shared, Any, dict[str, Any]], Any]] = {
+    **{kind: partial(workloads.read_workload, kind=kind) for kind in workloads.WORKLOAD_KINDS},
+    "ReplicaSet": workloads.read_replica_set,
+}
+"""Kinds with a pod template, which their readers get undecoded as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +233,10 @@ class Reader:
             decoded = msgspec.convert(item, wire.KINDS[kind])
         else:
             decoded = wire.DECODERS[kind].decode(item)
-        record = _READERS[kind](self._shared, decoded)
+        if kind in _TEMPLATED:
+            record = _TEMPLATED[kind](self._shared, decoded, _template_in(item))
+        else:
+            record = _READERS[kind](self._shared, decoded)
         # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
         self._digests.add(blake2b(wire.encode(decoded), digest_size=16, person=kind[:16].encode()).digest())
         self.found.setdefault(kind, []).append(record)
@@ -340,6 +344,14 @@ def _few_of_each(problems: Iterable[Finding]) -> Iterator[Finding]:
 
 _TWICE = "is in the input more than once, with different content; the first one is used"
 _ONE_STATE = "Give one state of one cluster: don't join dumps of different times or clusters, or edited copies"
+
+
+def _template_in(item: Item) -> dict[str, Any]:
+    """The pod template of a workload that could be decoded."""
+    if isinstance(item, dict):
+        return (item.get("spec") or {}).get("template") or {}
+    spec = msgspec.json.decode(item, type=wire.Templated).spec
+    return (spec.template if spec else None) or {}
 
 
 def kind_of(item: object, part: Part) -> tuple[str, str]:

@@ -174,9 +174,15 @@ class ContainerPort(Wire):
     host_ip: str | None = field(name="hostIP", default=None)
 
 
+class Handler(Wire):
+    """An ``httpGet`` or ``tcpSocket`` of a probe or a lifecycle hook: only whether it goes to another host."""
+
+    host: str | None = None
+
+
 class Probe(Wire):
-    http_get: Present | None = None
-    tcp_socket: Present | None = None
+    http_get: Handler | None = None
+    tcp_socket: Handler | None = None
     exec: Present | None = None
     grpc: Present | None = None
     initial_delay_seconds: Count | None = None
@@ -186,8 +192,55 @@ class Probe(Wire):
     failure_threshold: Count | None = None
 
 
+class Hook(Wire):
+    http_get: Handler | None = None
+    tcp_socket: Handler | None = None
+
+
 class Lifecycle(Wire):
-    pre_stop: Present | None = None
+    post_start: Hook | None = None
+    pre_stop: Hook | None = None
+
+
+class Capabilities(Wire):
+    add: list[str] | None = None
+    drop: list[str] | None = None
+
+
+class Profile(Wire):
+    """A ``seccompProfile`` or an ``appArmorProfile``."""
+
+    type: str | None = None
+
+
+class SeLinuxOptions(Wire):
+    type: str | None = None
+    user: str | None = None
+    role: str | None = None
+
+
+class WindowsOptions(Wire):
+    host_process: bool | None = None
+
+
+class Sysctl(Wire):
+    name: str = ""
+
+
+class SecurityContext(Wire):
+    """A pod's or a container's: the fields that the Pod Security Standards look at."""
+
+    privileged: bool | None = None
+    allow_privilege_escalation: bool | None = None
+    capabilities: Capabilities | None = None
+    proc_mount: str | None = None
+    run_as_non_root: bool | None = None
+    run_as_user: Int64 | None = None
+    seccomp_profile: Profile | None = None
+    app_armor_profile: Profile | None = None
+    se_linux_options: SeLinuxOptions | None = None
+    windows_options: WindowsOptions | None = None
+    sysctls: list[Sysctl] | None = None
 
 
 class Container(Wire):
@@ -206,6 +259,7 @@ class Container(Wire):
     readiness_probe: Probe | None = None
     liveness_probe: Probe | None = None
     lifecycle: Lifecycle | None = None
+    security_context: SecurityContext | None = None
 
 
 class ClaimSource(Wire):
@@ -309,7 +363,7 @@ class SchedulingGate(Wire):
 
 
 class PodOs(Wire):
-    name: str = ""
+    name: str | None = None
 
 
 class PodSpec(Wire):
@@ -326,6 +380,11 @@ class PodSpec(Wire):
     priority: Int32 | None = None
     preemption_policy: str | None = None
     host_network: bool | None = None
+    host_pid: bool | None = field(name="hostPID", default=None)
+    host_ipc: bool | None = field(name="hostIPC", default=None)
+    host_users: bool | None = None
+    os: PodOs | None = None
+    security_context: SecurityContext | None = None
     volumes: list[Volume] | None = None
     resource_claims: list[PodResourceClaim] | None = None
     scheduler_name: str | None = None
@@ -336,7 +395,6 @@ class PodSpec(Wire):
     active_deadline_seconds: Seconds | None = None
     readiness_gates: list[Present] | None = None
     service_account_name: str | None = None
-    os: PodOs | None = None
     scheduling_group: Present | None = None
 
 
@@ -378,6 +436,8 @@ class ContainerStatus(Wire):
     restart_count: Count | None = None
     state: State | None = None
     last_state: State | None = None
+    resources: Resources | None = None
+    allocated_resources: Quantities | None = None
 
 
 class PodClaimStatus(Wire):
@@ -482,6 +542,16 @@ class PersistentVolumeClaim(Object):
 
 class Ordinals(Wire):
     start: Count | None = None
+
+
+class _TemplateOnly(Wire):
+    template: dict[str, Any] | None = None
+
+
+class Templated(Wire):
+    """A workload of which only the pod template matters, whole and undecoded."""
+
+    spec: _TemplateOnly | None = None
 
 
 class WorkloadSpec(Wire):

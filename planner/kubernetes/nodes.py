@@ -11,6 +11,7 @@ from planner.vocabulary import (
     GKE_FLEX_START,
     GKE_GPU_PARTITION_SIZE,
     GKE_MAX_SHARED_CLIENTS,
+    GKE_NODE_POOL,
     GKE_PREEMPTIBLE,
     GKE_PROVISIONING,
     GKE_SPOT,
@@ -31,6 +32,11 @@ NO_POOL = ""
 def node_pool(node: Node) -> str:
     """The node pool (GKE), node group (EKS), NodePool (Karpenter) or agent pool (AKS); "" where no label says."""
     return next((node.labels[label] for label in NODE_POOL_LABELS if label in node.labels), NO_POOL)
+
+
+def is_gke(node: Node) -> bool:
+    """Whether Google Kubernetes Engine runs the node."""
+    return GKE_NODE_POOL in node.labels
 
 
 def gpu_model(node: Node) -> str:

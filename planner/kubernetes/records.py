@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from planner.kubernetes.kinds import REPLICA_SET, Kind, kind_called
+from planner.vocabulary import POD_TEMPLATE_HASH
 
 V = TypeVar("V")
 
@@ -174,6 +175,27 @@ class HostPort:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityContext:
+    """What the Pod Security Standards look at in a pod's or a container's ``securityContext``; None: not given."""
+
+    is_privileged: bool = False
+    may_escalate: bool | None = None  # allowPrivilegeEscalation
+    added_capabilities: tuple[str, ...] = ()
+    dropped_capabilities: tuple[str, ...] = ()
+    proc_mount: str | None = None
+    run_as_non_root: bool | None = None
+    run_as_user: int | None = None
+    seccomp: str | None = None  # types of the profiles
+    app_armor: str | None = None
+    se_linux: tuple[str, str, str] | None = None  # type, user, role
+    is_host_process: bool = False  # Windows
+    sysctls: tuple[str, ...] = ()
+
+
+NO_SECURITY_CONTEXT = SecurityContext()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     name: str
     image: str = ""
@@ -188,6 +210,8 @@ class Container:
     liveness_probe: Probe | None = None
     has_pre_stop: bool = False
     resource_claims: tuple[str, ...] = ()  # names of entries in PodSpec.resource_claims
+    security: SecurityContext = NO_SECURITY_CONTEXT
+    handler_hosts: tuple[str, ...] = ()  # other hosts that its probes and lifecycle hooks ask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +269,11 @@ class PodSpec:
     priority: int | None = None  # set on pods by admission; on templates only when written there
     preemption_policy: str | None = None  # PreemptLowerPriority | Never
     host_network: bool = False
+    host_pid: bool = False
+    host_ipc: bool = False
+    host_users: bool = True  # False: the pod has a user namespace of its own
+    os: str = ""  # "windows", "linux" or not given
+    security: SecurityContext = NO_SECURITY_CONTEXT
     volumes: tuple[Volume, ...] = ()
     resource_claims: tuple[PodClaim, ...] = ()
     scheduler_name: str = "default-scheduler"
@@ -347,12 +376,24 @@ class Node:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
     """A pod template. `manifest` is its JSON (a ``PodTemplateSpec``) cut down to the kept fields, so that a patch can
-    be merged into it; ``command`` and ``args`` are not among them."""
+    be merged into it, with digests for the rest; ReplicaSets' have none. `unread` is a digest of all that the template
+    says beyond the record's fields (environment, arguments, …), comparable within one process."""
 
     labels: Labels
     spec: PodSpec
     annotations: Labels = EMPTY
     manifest: bytes = b"{}"
+    unread: str = ""
+
+    def makes_the_same_pods(self, other: Template) -> bool:
+        """`EqualIgnoreHash` (kubernetes `pkg/controller/deployment/util/deployment_util.go`)."""
+        mine, theirs = ({**one.labels, POD_TEMPLATE_HASH: ""} for one in (self, other))
+        return (
+            mine == theirs
+            and self.spec == other.spec
+            and self.annotations == other.annotations
+            and self.unread == other.unread
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

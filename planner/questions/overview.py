@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +15,14 @@ from planner.rollout.answers import (
     Reason,
     Verdict,
 )
+from planner.rollout.budget import allowed
 from planner.rollout.certain import certain_course
 from planner.rollout.run import Revision, simulate
+from planner.rollout.surroundings import surroundings
 from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import Explanation, explain
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.shape import compile_shape
+from planner.scheduling.shape import Shape, alike, compile_shape
 from planner.vocabulary import is_gpu_resource
 from planner.words import Text, count
 
@@ -65,11 +68,14 @@ class ClusterOverview:
     digest: str
 
 
-def overview(snapshot: Snapshot) -> ClusterOverview:
+def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) -> ClusterOverview:
     """Every workload's own rollout, were its template changed now; GPUs by model."""
     cluster = compiled(snapshot)
+    answers = _Answers(cluster, is_wanted)
     lines = tuple(
-        _overview_line(cluster, workload) for workload in snapshot.workloads if workload.kind in ROLLING_KINDS
+        _overview_line(cluster, workload, answers.of(workload))
+        for workload in snapshot.workloads
+        if workload.kind in ROLLING_KINDS
     )
     stuck = [line for line in lines if line.verdict is Verdict.STUCK]
     if not lines:
@@ -95,37 +101,75 @@ def overview(snapshot: Snapshot) -> ClusterOverview:
     )
 
 
-def _overview_line(cluster: Cluster, workload: Workload) -> WorkloadOverview:
-    """One workload's line; counted where its course is certain, simulated where it isn't."""
-    indices = pods_of(cluster, workload)
-    pods = [cluster.snapshot.pods[i] for i in indices]
-    nodes = {cluster.node_index[p.node_name] for p in pods if p.node_name in cluster.node_index}
-    gpus = sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
-    replicas = len(nodes) if workload.kind == "DaemonSet" else workload.replicas
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """How a workload's own rollout would go."""
+
+    verdict: Verdict
+    reason: Reason
+    sentence: str
+
+
+class _Answers:
+    """Each workload's own rollout; those that are alike have one answer."""
+
+    def __init__(self, cluster: Cluster, is_wanted: Callable[[], bool] | None) -> None:
+        self._cluster, self._is_wanted = cluster, is_wanted
+        self._known: dict[Hashable, _Answer] = {}
+
+    def of(self, workload: Workload) -> _Answer:
+        key = surroundings(self._cluster, workload)
+        known = self._known.get(key) if key is not None else None
+        if known is not None:
+            return known
+        with allowed(self._is_wanted):  # each is a question of its own
+            answer = own_rollout(self._cluster, workload)
+        if key is not None and workload.namespace not in answer.sentence:  # it may speak of the others' too
+            self._known[key] = answer
+        return answer
+
+
+def own_rollout(cluster: Cluster, workload: Workload) -> _Answer:
+    """A workload's rollout, were its template changed now; counted where its course is certain, simulated where it
+    isn't."""
     course = certain_course(cluster, workload)
-    why: Explanation | None = None
     revision = Revision(before=workload, after=workload, has_new_template=True)
-    new = None
-    if course is None or not course.completes:
+    why: Explanation | None = None
+    verdict, new = Verdict.COMPLETES, None
+    if course is not None and course.completes:
+        ticks, lowest = course.ticks, course.lowest_ready
+    else:
         run = simulate(cluster, [revision])
         why = None if run.done[workload.key] else explain(run, revision)
-        new = run.new_shapes.get(workload.key)
+        verdict, new = run.verdict(workload.key), run.new_shapes.get(workload.key)
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks
-    else:
-        ticks, lowest = course.ticks, course.lowest_ready
     unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
-    if unknown:
-        sentence = Text(f"not known: {unknown.what}")
-    elif why:
-        sentence = why.sentence
-    else:
-        sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
+    if unknown is not None:
+        reason = why.reason if why else Reason.UNKNOWN
+        return _Answer(verdict=Verdict.UNKNOWN, reason=reason, sentence=str(Text(f"not known: {unknown.what}")))
+    if why is not None:
+        return _Answer(verdict=verdict, reason=why.reason, sentence=str(why.sentence))
+    replicas = len(_nodes(cluster, workload)) if workload.kind == "DaemonSet" else workload.replicas
+    sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
+    return _Answer(verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence))
+
+
+def _nodes(cluster: Cluster, workload: Workload) -> set[int]:
+    pods = (cluster.snapshot.pods[i] for i in pods_of(cluster, workload))
+    return {cluster.node_index[p.node_name] for p in pods if p.node_name in cluster.node_index}
+
+
+def _overview_line(cluster: Cluster, workload: Workload, answer: _Answer) -> WorkloadOverview:
+    pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
+    nodes = _nodes(cluster, workload)
+    gpus = sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
+    replicas = len(nodes) if workload.kind == "DaemonSet" else workload.replicas
     return WorkloadOverview(
         workload=workload.key,
-        verdict=Verdict.UNKNOWN if unknown else Verdict.STUCK if why else Verdict.COMPLETES,
-        reason=why.reason if why else Reason.UNKNOWN if unknown else Reason.NONE,
-        sentence=str(sentence),
+        verdict=answer.verdict,
+        reason=answer.reason,
+        sentence=answer.sentence,
         replicas=replicas,
         ready=sum(p.is_ready and p.deleted_at is None for p in pods),
         gpus=gpus * replicas,
@@ -171,7 +215,11 @@ def _wanted_model(cluster: Cluster, pod_index: int) -> str:
     """The GPU model a waiting pod could go to; "" when it is several or none."""
     pod = cluster.snapshot.pods[pod_index]
     shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
-    rows = [cluster.row[n] for n in pod_requests(pod.spec) if is_gpu_resource(n) and n in cluster.row]
+    return cluster.remember(("gpu-model", id(alike(cluster, shape))), lambda: _model_for(cluster, shape))
+
+
+def _model_for(cluster: Cluster, shape: Shape) -> str:
+    rows = [row for row, _ in shape.asks if is_gpu_resource(cluster.resources[row])]
     models = {
         gpu_model(cluster.nodes[n])
         for n in np.flatnonzero(shape.static == 0).tolist()

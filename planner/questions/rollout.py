@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from planner.capacity.growth import GROWING_REASONS, Growth, grow, waiting_shape
@@ -24,6 +24,8 @@ from planner.rollout.answers import (
     Verdict,
     WorkloadRollout,
 )
+from planner.rollout.budget import allowed
+from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
 from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate
@@ -43,6 +45,7 @@ def rollout(
     scenario: Scenario,
     pools: tuple[NodePool, ...] = (),
     arrival_seconds: float | None = None,
+    is_wanted: Callable[[], bool] | None = None,
 ) -> RolloutResult:
     """Will these changes finish, why not, and what would help.
 
@@ -52,24 +55,33 @@ def rollout(
         Pools that may grow within their limits; without any, the cluster stays as it is.
     arrival_seconds : float, optional
         Until a new node takes pods; else `planner.capacity.growth`'s stated default.
+    is_wanted : Callable, optional
+        Asked now and then while the rollout is played; when it says no, the work stops (`UnwantedError`).
 
     Raises
     ------
     ChangeError
         When the scenario doesn't apply to the snapshot.
     """
+    with allowed(is_wanted):
+        return _rollout(snapshot, scenario, pools, arrival_seconds)
+
+
+def _rollout(
+    snapshot: Snapshot, scenario: Scenario, pools: tuple[NodePool, ...], arrival_seconds: float | None
+) -> RolloutResult:
     prepared = prepare(snapshot, scenario)
     cluster = compiled(prepared.snapshot)
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
-    keys = workload_keys_by_owner(run, prepared)
+    keys = workload_keys_by_owner(run)
     parts = tuple(
         _workload_rollout(run, revision, pod_times, keys)
         for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
     )
     stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
     remedies: tuple[Remedy, ...] = ()
-    if stuck is not None and scenario.with_remedies:
+    if stuck is not None and stuck.verdict is Verdict.STUCK and scenario.with_remedies:
         place = parts.index(stuck)
         why = explain(run, prepared.revisions[place])
         remedies = find_remedies(
@@ -236,12 +248,9 @@ def _joint_sentence(parts: Sequence[WorkloadRollout], sentence: str) -> str:
     return f"{done} of {len(parts)} rollouts finish; {stuck.workload} {verb}{sentence}"
 
 
-def workload_keys_by_owner(run: Run, prepared: Prepared) -> dict[str, str]:
+def workload_keys_by_owner(run: Run) -> dict[str, str]:
     """Owner key (``ReplicaSet/ml/worker-5cf5``) → workload key, for the snapshot's owners and the new ones."""
-    found: dict[str, str] = {}
-    for one in prepared.snapshot.replica_sets:
-        if one.owner is not None:
-            found[f"ReplicaSet/{one.namespace}/{one.name}"] = f"{one.owner.kind}/{one.namespace}/{one.owner.name}"
+    found = dict(workloads_by_owner(run.simulation.cluster))
     for key, pods in run.pods.items():
         found.update({p.owner: key for p in pods})
     return found
@@ -280,7 +289,7 @@ def _workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: d
     deadline = after.progress_deadline_seconds
     return WorkloadRollout(
         workload=key,
-        verdict=Verdict.COMPLETES if done else Verdict.STUCK,
+        verdict=run.verdict(key),
         reason=why.reason if why else Reason.NONE,
         sentence=Text(why.sentence if why else _completes(run, revision, lowest, seconds, end)),
         replicas=after.replicas,
@@ -389,7 +398,9 @@ def _event(previous: Moment | None, moment: Moment) -> str:
     return ", ".join(parts) or "nothing left to do"
 
 
-def strategy_grid(snapshot: Snapshot, scenario: Scenario, workload_key: str) -> StrategyGrid:
+def strategy_grid(
+    snapshot: Snapshot, scenario: Scenario, workload_key: str, is_wanted: Callable[[], bool] | None = None
+) -> StrategyGrid:
     """Every maxSurge × maxUnavailable for one Deployment of the scenario."""
     prepared = prepare(snapshot, scenario)
     place = next((i for i, r in enumerate(prepared.revisions) if r.after.key == workload_key), None)
@@ -397,10 +408,11 @@ def strategy_grid(snapshot: Snapshot, scenario: Scenario, workload_key: str) -> 
         raise ChangeError(
             f"{workload_key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
         )
-    return grids.strategy_grid(
-        compiled(prepared.snapshot),
-        prepared.revisions,
-        workload_key,
-        seed=scenario.seed,
-        pod_times=prepared.pod_times[place],
-    )
+    with allowed(is_wanted):
+        return grids.strategy_grid(
+            compiled(prepared.snapshot),
+            prepared.revisions,
+            workload_key,
+            seed=scenario.seed,
+            pod_times=prepared.pod_times[place],
+        )

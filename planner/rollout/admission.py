@@ -1,27 +1,36 @@
 """What the API server does to a new pod: limit ranges set defaults and bounds, priority and runtime classes are looked
-up, quotas refuse.
+up, taints of extended resources are tolerated (on GKE), Pod Security and quotas refuse.
 
-Sources: kubernetes `plugin/pkg/admission/limitranger/admission.go`, `plugin/pkg/admission/priority/admission.go`,
-`pkg/quota/v1/evaluator/core/pods.go`, apiserver `pkg/admission/plugin/resourcequota/controller.go`.
+The order is the API server's: what changes the pod, validation, what refuses it, quotas last. Sources: kubernetes
+`pkg/kubeapiserver/options/plugins.go`, `plugin/pkg/admission/{limitranger,priority,extendedresourcetoleration}/admission.go`,
+`pkg/apis/core/validation/validation.go`, `pkg/quota/v1/evaluator/core/{pods,resource_claims}.go`, apiserver
+`pkg/admission/plugin/resourcequota/controller.go`, `pkg/quota/v1/generic/evaluator.go`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 
+from planner.kubernetes.nodes import is_gke
+from planner.kubernetes.pod_security import Policy, enforced, violation
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
+    ClaimSpec,
     Container,
     FrozenMap,
     LimitRange,
     LimitRangeItem,
     PodSpec,
     Presence,
+    ReplicaSet,
     ResourceQuota,
     RuntimeClass,
     Snapshot,
+    Toleration,
+    Workload,
 )
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
@@ -30,22 +39,27 @@ from planner.vocabulary import is_extended_resource
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why the API server refuses a pod.
+    """Why the API server refuses an object: a pod, unless `what` says otherwise.
 
     `problem` is in its words. Of a quota: `over` lists (key, asked, used, hard) where it is exceeded, `unstated` the
     keys a pod must state an amount for.
     """
 
-    pod: str
+    name: str
     problem: str
+    what: str = "pod"
+    resource: str = "pods"
+    is_invalid: bool = False
     quota: str = ""
     over: tuple[tuple[str, int, int, int], ...] = ()
     unstated: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
-        """What the FailedCreate Event says."""
-        return f'pods "{self.pod}" is forbidden: {self.problem}'
+        """What the Event or condition says."""
+        if self.is_invalid:
+            return f'Pod "{self.name}" is invalid: {self.problem}'
+        return f'{self.resource} "{self.name}" is forbidden: {self.problem}'
 
 
 _BUILT_IN_PRIORITY = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -115,9 +129,83 @@ def _class_matches(name: str, operator: str, values: tuple[str, ...]) -> bool:
     return bool(name) == (operator == "Exists")
 
 
-def _needs_stating(key: str) -> bool:
-    """Quota keys a pod must state an amount for (`podComputeQuotaResources` without extended resources)."""
-    return key in ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+_TO_BE_STATED = ("cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory")
+
+
+def _unstated(quota: ResourceQuota, spec: PodSpec) -> dict[str, list[str]]:
+    """Quota keys that each container must state an amount for, and the names of those that don't (`Constraints`).
+
+    A pod that states resources of its own is let off.
+    """
+    if spec.pod_requests is not None or spec.pod_limits is not None:
+        return {}
+    found: dict[str, list[str]] = {}
+    for key in sorted(set(_TO_BE_STATED).intersection(quota.hard)):
+        kind, _, name = key.rpartition(".")
+        for one in spec.containers + spec.init_containers:
+            if name not in (one.limits if kind == "limits" else one.requests):
+                found.setdefault(key, []).append(one.name)
+    return {key: sorted(set(names)) for key, names in found.items()}
+
+
+def object_count(resource: str) -> dict[str, int]:
+    """What one object counts against a quota: ``object_count("replicasets.apps")``."""
+    return {f"count/{resource}": 1}
+
+
+_MOST_DEVICES = 32  # resourceapi.AllocationResultsMaxSize
+
+
+def claim_usage(snapshot: Snapshot, spec: ClaimSpec) -> dict[str, int]:
+    """What a ResourceClaim counts against a quota: itself, and its devices by class.
+
+    Devices of a class that stands for an extended resource count under that one's name too.
+    """
+    extended = {one.name: one.extended_resource_name for one in snapshot.device_classes if one.extended_resource_name}
+    counted = object_count("resourceclaims.resource.k8s.io")
+    for request in spec.requests:
+        name = request.device_class_name
+        count = request.count if request.allocation_mode == "ExactCount" else _MOST_DEVICES
+        keys = [f"{name}.deviceclass.resource.k8s.io/devices"]
+        if name in extended:
+            keys += [f"requests.deviceclass.resource.kubernetes.io/{name}", f"requests.{extended[name]}"]
+        for key in keys:
+            counted[key] = counted.get(key, 0) + count
+    return counted
+
+
+def tolerating(spec: PodSpec) -> PodSpec:
+    """`spec` with a toleration for the taint of each extended resource it asks for (ExtendedResourceToleration)."""
+    asked = {name for one in spec.containers + spec.init_containers for name in one.requests}
+    added = tuple(_toleration(name) for name in sorted(asked) if is_extended_resource(name))
+    new = tuple(one for one in added if one not in spec.tolerations)
+    return replace(spec, tolerations=spec.tolerations + new) if new else spec
+
+
+def _toleration(resource: str) -> Toleration:
+    return Toleration(key=resource, operator="Exists", effect="NoSchedule")
+
+
+def tolerates_extended_resources(snapshot: Snapshot) -> bool:
+    """Whether the admission plugin ExtendedResourceToleration is on.
+
+    Told by the pods there are: one with such a toleration that its template doesn't have proves it, one without
+    disproves it. Without evidence it is on where the nodes are GKE's, which has it.
+    """
+    owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
+    templates = {one.uid: one.template for one in owners}
+    lacks = False
+    for pod in snapshot.pods:
+        template = templates.get(pod.owner.uid) if pod.owner else None
+        if template is None or pod.is_terminal or tolerating(template.spec) is template.spec:
+            continue
+        if tolerating(pod.spec) is pod.spec:
+            return True
+        lacks = True
+    return not lacks and any(is_gke(node) for node in snapshot.nodes)
+
+
+_InMotion = list[tuple[ResourceQuota, dict[str, int]]]  # quotas, and what of them is used
 
 
 class Admission:
@@ -127,20 +215,30 @@ class Admission:
         self._ranges: dict[str, list[LimitRange]] = {}
         for limits in snapshot.limit_ranges:
             self._ranges.setdefault(limits.namespace, []).append(limits)
-        self._quotas: dict[str, list[tuple[ResourceQuota, dict[str, int]]]] = {}
+        self._quotas: dict[str, _InMotion] = {}
         for quota in snapshot.resource_quotas:
             used = dict(quota.used) if quota.used else _counted(snapshot, quota)
             self._quotas.setdefault(quota.namespace, []).append((quota, used))
+        self._classes = {p.name: p for p in snapshot.priority_classes}
+        self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
+        self._runtimes = {c.name: c for c in snapshot.runtime_classes}
+        self._runtimes_known = snapshot.presence.get("RuntimeClass") is Presence.PRESENT
+        self._policies = {one.name: enforced(one.labels) for one in snapshot.namespaces}
+        self._tolerates = tolerates_extended_resources(snapshot)
+        self._own: set[str] = set()  # namespaces whose use is this one's own, not shared with what it was forked from
         # (namespace, quota) → key → amount: before anything moves, and the most since
         self.used_at_first = {(q.namespace, q.name): dict(used) for group in self._quotas.values() for q, used in group}
         self.most_used = {name: dict(used) for name, used in self.used_at_first.items()}
-        self._classes = {p.name: p for p in snapshot.priority_classes}
-        self._runtimes = {c.name: c for c in snapshot.runtime_classes}
-        self._runtimes_known = snapshot.presence.get("RuntimeClass") is Presence.PRESENT
-        self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
+
+    def fork(self) -> Admission:
+        """Another that starts where this one stands."""
+        other = copy(self)
+        other._quotas, other.most_used, other._own = dict(self._quotas), dict(self.most_used), set()
+        return other
 
     def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
-        """A template's spec as its pods will carry it: with what its RuntimeClass adds, and limit range defaults."""
+        """A template's spec as its pods will carry it: with limit ranges' defaults, tolerations, and what its
+        RuntimeClass adds."""
         runtime = self._runtimes.get(spec.runtime_class_name)
         if runtime is not None:
             spec = _with_runtime(spec, runtime)
@@ -152,46 +250,38 @@ class Admission:
                         containers=tuple(_with_defaults(c, item) for c in spec.containers),
                         init_containers=tuple(_with_defaults(c, item) for c in spec.init_containers),
                     )
-        return spec
+        return tolerating(spec) if self._tolerates else spec
 
     def refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
         """Why the API server refuses the pod now; None when it doesn't."""
         wanted = spec.priority_class_name
-        if wanted and self._classes_known and wanted not in self._classes and wanted not in _BUILT_IN_PRIORITY:
-            return Refusal(pod=name, problem=f"no PriorityClass with name {wanted} was found")
+        classes = self._classes
+        if wanted and self._classes_known and wanted not in classes and wanted not in _BUILT_IN_PRIORITY:
+            return Refusal(name=name, problem=f"no PriorityClass with name {wanted} was found")
         problem = self._runtime_problem(spec)
         if problem:
-            return Refusal(pod=name, problem=problem)
+            return Refusal(name=name, problem=problem)
+        invalid = "; ".join(_invalid(spec))
+        if invalid:
+            return Refusal(name=name, problem=invalid, is_invalid=True)
         for limits in self._ranges.get(namespace, ()):
             problem = _out_of_bounds(limits, spec)
             if problem:
-                return Refusal(pod=name, problem=problem)
+                return Refusal(name=name, problem=problem)
+        violated = violation(self._policies.get(namespace, Policy()), spec)
+        if violated:
+            return Refusal(name=name, problem=violated)
         quotas = self._quotas.get(namespace)
         if not quotas:
             return None
-        asked = usage(spec)
-        for quota, used in quotas:
-            if not quota_covers(quota, spec, wanted):
-                continue
-            unstated = sorted(key for key in quota.hard if _needs_stating(key) and not asked.get(key))
+        covering = [(quota, used) for quota, used in quotas if quota_covers(quota, spec, wanted)]
+        for quota, _ in covering:
+            unstated = _unstated(quota, spec)
             if unstated:
-                problem = f"failed quota: {quota.name}: must specify {','.join(unstated)}"
-                return Refusal(pod=name, problem=problem, quota=quota.name, unstated=tuple(unstated))
-            over = sorted(
-                key for key, hard in quota.hard.items() if asked.get(key) and used.get(key, 0) + asked[key] > hard
-            )
-            if over:
-                wants, have, may = (
-                    ",".join(f"{key}={format_amount(amounts.get(key, 0), key)}" for key in over)
-                    for amounts in (asked, used, quota.hard)
-                )
-                return Refusal(
-                    pod=name,
-                    problem=f"exceeded quota: {quota.name}, requested: {wants}, used: {have}, limited: {may}",
-                    quota=quota.name,
-                    over=tuple((key, asked[key], used.get(key, 0), quota.hard[key]) for key in over),
-                )
-        return None
+                lacks = "; ".join(f"{key} for: {','.join(names)}" for key, names in unstated.items())
+                problem = f"failed quota: {quota.name}: must specify {lacks}"
+                return Refusal(name=name, problem=problem, quota=quota.name, unstated=tuple(unstated))
+        return _exceeded(covering, usage(spec), name, "pod", "pods")
 
     def _runtime_problem(self, spec: PodSpec) -> str:
         """Source: kubernetes `plugin/pkg/admission/runtimeclass/admission.go`."""
@@ -215,16 +305,65 @@ class Admission:
     def charge(self, namespace: str, spec: PodSpec, sign: int = 1) -> None:
         """Count a pod made (+1) or gone (−1) against the namespace's quotas."""
         quotas = self._quotas.get(namespace)
-        if not quotas:
-            return
-        asked = usage(spec)
+        if quotas:
+            wanted = spec.priority_class_name
+            self._add(namespace, usage(spec), sign, lambda quota: quota_covers(quota, spec, wanted))
+
+    def object_refusal(self, kind: str, namespace: str, name: str, counted: Mapping[str, int]) -> Refusal | None:
+        """Why the API server refuses an object that isn't a pod, and counts as `counted`; None when it doesn't."""
+        quotas = [one for one in self._quotas.get(namespace, ()) if not _has_scopes(one[0])]
+        resource = next((key.removeprefix("count/") for key in counted if key.startswith("count/")), kind)
+        return _exceeded(quotas, counted, name, kind, resource)
+
+    def charge_object(self, namespace: str, counted: Mapping[str, int], sign: int = 1) -> None:
+        """Count such an object made (+1) or gone (−1)."""
+        if namespace in self._quotas:
+            self._add(namespace, counted, sign, lambda quota: not _has_scopes(quota))
+
+    def _add(
+        self, namespace: str, counted: Mapping[str, int], sign: int, covers: Callable[[ResourceQuota], bool]
+    ) -> None:
+        quotas = self._quotas[namespace]
+        if namespace not in self._own:
+            self._own.add(namespace)
+            quotas = self._quotas[namespace] = [(quota, dict(used)) for quota, used in quotas]
+            for quota, _ in quotas:
+                self.most_used[namespace, quota.name] = dict(self.most_used[namespace, quota.name])
         for quota, used in quotas:
-            if quota_covers(quota, spec, spec.priority_class_name):
-                for key in quota.hard:
-                    if asked.get(key):
-                        used[key] = used.get(key, 0) + sign * asked[key]
-                        most = self.most_used[namespace, quota.name]
-                        most[key] = max(most.get(key, 0), used[key])
+            if not covers(quota):
+                continue
+            most = self.most_used[namespace, quota.name]
+            for key in quota.hard:
+                if counted.get(key):
+                    used[key] = used.get(key, 0) + sign * counted[key]
+                    most[key] = max(most.get(key, 0), used[key])
+
+
+def _has_scopes(quota: ResourceQuota) -> bool:
+    """Scopes are of pods: a quota with any covers nothing else (`MatchesNoScopeFunc`)."""
+    return bool(quota.scopes or quota.scope_selector)
+
+
+def _exceeded(quotas: _InMotion, asked: Mapping[str, int], name: str, what: str, resource: str) -> Refusal | None:
+    """The first quota that `asked` goes beyond (`CheckRequest`)."""
+    for quota, used in quotas:
+        over = sorted(
+            key for key, hard in quota.hard.items() if asked.get(key) and used.get(key, 0) + asked[key] > hard
+        )
+        if over:
+            wants, have, may = (
+                ",".join(f"{key}={format_amount(amounts.get(key, 0), key)}" for key in over)
+                for amounts in (asked, used, quota.hard)
+            )
+            return Refusal(
+                name=name,
+                problem=f"exceeded quota: {quota.name}, requested: {wants}, used: {have}, limited: {may}",
+                what=what,
+                resource=resource,
+                quota=quota.name,
+                over=tuple((key, asked[key], used.get(key, 0), quota.hard[key]) for key in over),
+            )
+    return None
 
 
 def _counted(snapshot: Snapshot, quota: ResourceQuota) -> dict[str, int]:
@@ -258,6 +397,21 @@ def _with_defaults(container: Container, item: LimitRangeItem) -> Container:
     if limits == dict(container.limits) and requests == dict(container.requests):
         return container
     return replace(container, limits=FrozenMap(limits), requests=FrozenMap(requests))
+
+
+def _invalid(spec: PodSpec) -> Iterator[str]:
+    """Requests above limits, as a limit range's defaults can make them (`ValidateContainerResourceRequirements`)."""
+    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
+        for i, one in enumerate(containers):
+            for name, limit in sorted(one.limits.items()):
+                request = one.requests.get(name, 0)
+                is_extended = is_extended_resource(name)
+                if request > limit or (is_extended and request != limit):
+                    bound = "equal to" if is_extended else "less than or equal to"
+                    yield (
+                        f'spec.{field}[{i}].resources.requests: Invalid value: "{format_amount(request, name)}": '
+                        f"must be {bound} {name} limit of {format_amount(limit, name)}"
+                    )
 
 
 def _out_of_bounds(limits: LimitRange, spec: PodSpec) -> str:

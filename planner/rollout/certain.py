@@ -12,15 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
+from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import NEW_HASH, sets_by_owner
-from planner.rollout.ownership import pods_by_owner
+from planner.rollout.ownership import is_starting, pods_by_owner
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.pod import DEFAULT_SCHEDULER
-from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.shape import Shape, alike, compile_shape
 from planner.scheduling.state import carried_terms
 from planner.vocabulary import POD_TEMPLATE_HASH
 
@@ -82,6 +83,7 @@ def _namespaces_with_rules(cluster: Cluster) -> frozenset[str]:
         lambda: (
             frozenset(q.namespace for q in snapshot.resource_quotas)
             | frozenset(r.namespace for r in snapshot.limit_ranges)
+            | frozenset(n.name for n in snapshot.namespaces if enforced(n.labels).level != PRIVILEGED)
         ),
     )
 
@@ -159,8 +161,8 @@ def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
 
 def _waiting_shapes(cluster: Cluster) -> list[Shape]:
     pods = (cluster.snapshot.pods[i] for i in cluster.waiting)
-    found = {id(s): s for s in (compile_shape(cluster, p.namespace, p.labels, p.spec) for p in pods)}
-    return list(found.values())
+    shapes = (compile_shape(cluster, p.namespace, p.labels, p.spec) for p in pods)
+    return list({id(s): s for s in (alike(cluster, s).shape if s.is_plain else s for s in shapes)}.values())
 
 
 def _restless_nodes(cluster: Cluster) -> IntArray:
@@ -170,7 +172,7 @@ def _restless_nodes(cluster: Cluster) -> IntArray:
         restless = np.zeros(cluster.node_count, dtype=np.int64)
         for group in cluster.groups:
             for node, i in zip(group.nodes.tolist(), group.pods, strict=True):
-                if group.is_terminating or not cluster.snapshot.pods[i].is_ready:
+                if group.is_terminating or is_starting(cluster.snapshot.pods[i]):
                     restless[node] = 1
         return restless
 

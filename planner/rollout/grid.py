@@ -117,7 +117,7 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
     return GridCell(
         max_surge=surge,
         max_unavailable=unavailable,
-        verdict=Verdict.COMPLETES if done else Verdict.STUCK,
+        verdict=run.verdict(key),
         reason=Reason.NONE if done else explain(run, revision).reason,
         peak_gpus=max(sum(v for n, v in m.held_by_workload.items() if is_gpu_resource(n)) for m in moments),
         peak_pods=max(m.pods for m in moments[1:]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,35 +27,34 @@ class Moment:
     old_not_ready: int
     new_ready: int
     new_starting: int
+    maturing: int  # of those Ready, the ones that aren't available yet
     held: dict[str, int]  # extended resources held by bound pods of the whole cluster
     held_by_workload: dict[str, int]
 
 
 class PodCounts:
-    """Counts of one workload's pods, kept up to date from the simulation's news.
+    """Counts of one workload's pods, kept up to date as somebody tells what happens to them.
 
     Parameters
     ----------
     pods : the workload's pods at the start
-    owns : Callable[[LivePod], bool]
-        Whether a pod made later is the workload's.
     """
 
-    def __init__(self, simulation: Simulation, pods: Iterable[LivePod], owns: Callable[[LivePod], bool]) -> None:
-        self._owns = owns
+    def __init__(self, simulation: Simulation, pods: Iterable[LivePod]) -> None:
+        self._extended = simulation.extended
         self._states: dict[int, tuple[str, bool]] = {}  # pod's number → its state, and whether it is bound
         self._counts: Counter[str] = Counter()
         self._held: Counter[str] = Counter()
         self._bound = 0
-        self._read = len(simulation.news)
         for pod in pods:
-            self._take(simulation, pod)
+            self.take(pod)
 
-    def _take(self, simulation: Simulation, pod: LivePod) -> None:
+    def take(self, pod: LivePod) -> None:
+        """Something happened to a pod of the workload."""
         before = self._states.pop(pod.number, None)
         if before is not None:
             self._counts[before[0]] -= 1
-            self._hold(simulation, pod, -1 if before[1] else 0)
+            self._hold(pod, -1 if before[1] else 0)
         if pod.is_gone:
             return
         if pod.is_terminating:
@@ -66,24 +65,19 @@ class PodCounts:
             state = ("new_" if pod.is_new else "old_") + ("ready" if pod.is_ready else "waits")
         self._states[pod.number] = (state, pod.is_bound)
         self._counts[state] += 1
-        self._hold(simulation, pod, 1 if pod.is_bound else 0)
+        self._hold(pod, 1 if pod.is_bound else 0)
 
-    def _hold(self, simulation: Simulation, pod: LivePod, sign: int) -> None:
+    def _hold(self, pod: LivePod, sign: int) -> None:
         self._bound += sign
         if sign:
-            for name, amount in simulation.extended(pod.shape):
+            for name, amount in self._extended(pod.shape):
                 self._held[name] += sign * amount
 
-    def moment(self, simulation: Simulation) -> Moment:
-        """The counts at this moment."""
-        news = simulation.news
-        for pod in dict.fromkeys(news[self._read :]):
-            if pod.number in self._states or self._owns(pod):
-                self._take(simulation, pod)
-        self._read = len(news)
+    def moment(self, tick: int, held: dict[str, int], maturing: Iterable[LivePod]) -> Moment:
+        """The counts at this moment; `held` by the whole cluster, `maturing` in it."""
         counts = self._counts
         return Moment(
-            tick=simulation.tick_number,
+            tick=tick,
             pods=len(self._states),
             bound=self._bound,
             ready=counts["old_ready"] + counts["new_ready"],
@@ -93,6 +87,7 @@ class PodCounts:
             old_not_ready=counts["old_waits"],
             new_ready=counts["new_ready"],
             new_starting=counts["new_waits"],
-            held=simulation.held(),
+            maturing=sum(1 for pod in maturing if pod.number in self._states),
+            held=held,
             held_by_workload=dict(+self._held),
         )

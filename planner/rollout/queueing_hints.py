@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import Fails
-from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import carried_terms
 
@@ -28,10 +27,15 @@ class Event:
 
     shape: Shape
     is_removal: bool
+    frees_claim: bool = False  # instead: a ResourceClaim that nobody uses was given up
 
-    def wakes(self, cluster: Cluster, pod: LivePod) -> bool:
-        """Whether the event may help `pod`, given which filters refused it."""
-        refused, shape, other = pod.refused_by, pod.shape, self.shape
+    def wakes(self, cluster: Cluster, shape: Shape, refused: frozenset[int]) -> bool:
+        """Whether the event may help a pod of `shape`, given which filters refused it."""
+        other = self.shape
+        if Fails.DEVICE_ERROR in refused:  # an error is no refusal: the pod is tried again and again
+            return True
+        if self.frees_claim:
+            return not refused.isdisjoint((Fails.DEVICES, Fails.CLAIM_ELSEWHERE))
         if self.is_removal and not refused.isdisjoint(_FREED_BY_REMOVAL):
             return True
         if self.is_removal and Fails.PORTS in refused:

@@ -19,7 +19,7 @@ from planner.quantity import format_amount
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind
 from planner.rollout.controllers.deployment import sets_by_owner
-from planner.rollout.ownership import pods_by_owner
+from planner.rollout.ownership import pods_by_owner, workloads_by_key
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Explanation, rivals, workload_of
@@ -362,9 +362,9 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     shape = _waiting_shape(case)
     if not workload.traits.part or case.why.reason is not Reason.HOLD_AND_WAIT or shape is None:
         return
-    snapshot = case.cluster.snapshot
+    workloads = workloads_by_key(case.cluster)
     keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
-    others = [w for key in keys if (w := snapshot.workload(key)) is not None and w.traits.part]
+    others = [w for key in keys if (w := workloads.get(key)) is not None and w.traits.part]
     if (
         not others
         or len(others) < len(keys)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
+from planner.rollout.answers import Verdict
+from planner.rollout.budget import TooLargeError
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.pod_counts import Moment, PodCounts
@@ -15,9 +17,6 @@ from planner.rollout.simulation import STUCK_MS, RolloutController, Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
-
-_NODES_OF_OVERHEAD = 2_000  # what one attempt costs besides looking at nodes, as so many nodes
-_MOST_TICKS = 20_000  # beyond any rollout of a cluster Kubernetes supports (one pod a tick)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +45,12 @@ class Run:
     moments : per workload key, the quiet moments; the first is before the change (tick −1)
     status : per workload key, the numbers of its status at the end
     done : per workload key, whether it completed
-    waiting : pods never placed at the end
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
-    work : how costly the run was: the scheduler's attempts times the nodes it looks at
+    work : how costly the run was, in units of `planner.rollout.budget`
+    is_cut : it was too large to be played to its end
     owners : per workload key, who owned its pods, as their `LivePod.owner` says it
     new_shapes : per workload key, the shape of its new pods, if any were made
     touched : pods that were made, deleted or bound during the run
-    ever_waiting : pods that were in the scheduler's queue at some time
     """
 
     completed: bool
@@ -60,18 +58,31 @@ class Run:
     moments: dict[str, tuple[Moment, ...]]
     status: dict[str, dict[str, int]]
     done: dict[str, bool]
-    waiting: tuple[LivePod, ...]
     pods: dict[str, tuple[LivePod, ...]]
     refusals: dict[str, Refusal]
     preempted: tuple[LivePod, ...]
     finished_at: dict[str, int]  # per workload key, the tick at which it completed; −1 never
     choices: int
     work: int
+    is_cut: bool
     owners: dict[str, tuple[str, ...]]
     new_shapes: dict[str, Shape]
     touched: tuple[LivePod, ...]
-    ever_waiting: tuple[LivePod, ...]
     simulation: Simulation
+
+    def verdict(self, key: str) -> Verdict:
+        """Of a changed workload."""
+        return Verdict.COMPLETES if self.done[key] else Verdict.UNKNOWN if self.is_cut else Verdict.STUCK
+
+    @property
+    def waiting(self) -> tuple[LivePod, ...]:
+        """Pods never placed at the end."""
+        return tuple(self.simulation.queue)
+
+    @property
+    def ever_waiting(self) -> tuple[LivePod, ...]:
+        """Pods that were in the scheduler's queue at some time."""
+        return tuple(self.simulation.ever_waiting)
 
 
 def simulate(
@@ -80,6 +91,7 @@ def simulate(
     *,
     seed: int = 0,
     never_ready: Callable[[LivePod], bool] | None = None,
+    is_thorough: bool = False,
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
 
@@ -89,60 +101,89 @@ def simulate(
         The same seed gives the same run.
     never_ready : Callable or None
         Which pods made during the run never become Ready; by default those of revisions that say so.
+    is_thorough : bool
+        No short way is taken: for tests, which hold both against each other.
     """
     failing = {r.after.key for r in revisions if r.never_ready}
-    simulation = Simulation(cluster, seed=seed, never_ready=never_ready)
+    simulation = Simulation(cluster, seed=seed, never_ready=never_ready, is_thorough=is_thorough)
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     controllers = {r.after.key: _started(simulation, r) for r in revisions}
+    workload_of = _Workloads(controllers)
     if failing and never_ready is None:
-        simulation.never_ready = lambda pod: pod.is_new and _workload_of(controllers, pod) in failing
+        simulation.never_ready = lambda pod: pod.is_new and workload_of(pod) in failing
     moments: dict[str, list[Moment]] = {key: [] for key in controllers}
-    counts = {key: _pod_counts(simulation, controllers, key) for key in controllers}
+    counts = {key: PodCounts(simulation, controller.all_pods(simulation)) for key, controller in controllers.items()}
+    read = len(simulation.news)
 
     def look() -> None:
+        nonlocal read
+        for pod in dict.fromkeys(simulation.news[read:]):
+            if key := workload_of(pod):
+                counts[key].take(pod)
+        read = len(simulation.news)
+        held = simulation.held()
         for key, counted in counts.items():
-            moments[key].append(counted.moment(simulation))
+            moments[key].append(counted.moment(simulation.tick_number, held, simulation.maturing))
 
+    for revision in revisions:
+        _wait_as_changed(simulation, revision, controllers[revision.after.key])
     look()
     simulation.tick_number = 0
     simulation.controllers = {**controllers, **simulation.controllers}
     finished = dict.fromkeys(controllers, -1)
+    is_cut = False
     while True:
-        simulation.settle()
+        try:
+            simulation.settle()
+        except TooLargeError:
+            is_cut = True
         look()
         done = {key: _is_done(simulation, controller) for key, controller in controllers.items()}
         for key, is_done in done.items():
             finished[key] = -1 if not is_done else finished[key] if finished[key] >= 0 else simulation.tick_number
-        if all(done.values()) or simulation.tick_number >= _MOST_TICKS:
+        if is_cut or all(done.values()):
             break
-        if not simulation.is_moving:
-            simulation.settle(STUCK_MS)
+        try:
             if not simulation.is_moving:
-                break
-        simulation.tick()
+                simulation.settle(STUCK_MS)
+                if not simulation.is_moving:
+                    break
+            simulation.tick()
+        except TooLargeError:
+            is_cut = True
+            look()
+            break
     return Run(
         completed=all(done.values()),
         ticks=simulation.tick_number,
         moments={key: tuple(seen) for key, seen in moments.items()},
         status={key: controller.status(simulation) for key, controller in controllers.items()},
         done=done,
-        waiting=tuple(simulation.queue),
         pods={key: tuple(controller.all_pods(simulation)) for key, controller in controllers.items()},
         refusals=dict(simulation.refusals),
         preempted=tuple(simulation.preempted),
         finished_at=finished,
         choices=simulation.choices + simulation.scheduler.choices,
-        work=(1 + simulation.scheduler.attempts) * (cluster.node_count + _NODES_OF_OVERHEAD),
+        work=simulation.work,
+        is_cut=is_cut,
         owners={key: controller.owners() for key, controller in controllers.items()},
-        new_shapes={
-            key: next(p.shape for p in reversed(made) if p.is_new)
-            for key, made in _made_by(simulation, controllers).items()
-            if any(p.is_new for p in made)
-        },
+        new_shapes={key: p.shape for p in simulation.arrivals if p.is_new and (key := workload_of(p))},
         touched=tuple(simulation.touched),
-        ever_waiting=tuple(simulation.ever_waiting),
         simulation=simulation,
     )
+
+
+def _wait_as_changed(simulation: Simulation, revision: Revision, controller: RolloutController) -> None:
+    """Another ``minReadySeconds`` is another answer to which of the Ready pods are available."""
+    seconds = revision.after.min_ready_seconds
+    if revision.before is None or revision.before.min_ready_seconds == seconds:
+        return
+    for pod in controller.all_pods(simulation):
+        is_young = pod.is_ready and simulation.now - pod.ready_at < seconds
+        if is_young and not pod.is_maturing:
+            simulation.let_mature(pod)
+        elif not is_young:
+            pod.is_maturing = False
 
 
 def _started(simulation: Simulation, revision: Revision) -> RolloutController:
@@ -153,27 +194,22 @@ def _started(simulation: Simulation, revision: Revision) -> RolloutController:
     )
 
 
-def _pod_counts(simulation: Simulation, controllers: dict[str, RolloutController], key: str) -> PodCounts:
-    def owns(pod: LivePod) -> bool:
-        return _workload_of(controllers, pod) == key
-
-    return PodCounts(simulation, controllers[key].all_pods(simulation), owns)
-
-
-def _made_by(simulation: Simulation, controllers: dict[str, RolloutController]) -> dict[str, list[LivePod]]:
-    made: dict[str, list[LivePod]] = {key: [] for key in controllers}
-    for pod in simulation.ever_waiting:
-        key = _workload_of(controllers, pod)
-        if key:
-            made[key].append(pod)
-    return made
-
-
 def _is_done(simulation: Simulation, controller: RolloutController) -> bool:
     """Complete, and the last old pod is gone."""
     return controller.is_complete(simulation) and not controller.is_terminating(simulation)
 
 
-def _workload_of(controllers: dict[str, RolloutController], pod: LivePod) -> str:
-    """The key of the changed workload a new pod belongs to; "" for none."""
-    return next((key for key, controller in controllers.items() if pod.owner in controller.owners()), "")
+class _Workloads:
+    """The changed workloads by who owns their pods."""
+
+    def __init__(self, controllers: dict[str, RolloutController]) -> None:
+        self._controllers = controllers
+        self._known: dict[str, str] = {}  # whoever owns a pod was there before it
+
+    def __call__(self, pod: LivePod) -> str:
+        """The key of the changed workload a new pod belongs to; "" for none."""
+        found = self._known.get(pod.owner)
+        if found is None:
+            keys = (key for key, controller in self._controllers.items() if pod.owner in controller.owners())
+            found = self._known[pod.owner] = next(keys, "")
+        return found

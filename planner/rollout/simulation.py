@@ -1,7 +1,8 @@
 """A cluster in motion: controllers and scheduler take turns until nothing is left to do, then a tick passes.
 
 In one tick every bound pod that isn't Ready becomes Ready and every terminating pod is gone; between ticks controllers
-and scheduler work until they have nothing left to do. Start-up and termination thus both last one tick;
+and scheduler work until they have nothing left to do. Start-up and termination thus both last one tick, and so does
+``minReadySeconds``: a pod is available at the end of the tick after the one in which it got Ready.
 `planner.rollout.timing` turns ticks into seconds.
 """
 
@@ -12,17 +13,28 @@ from dataclasses import replace
 from random import Random
 from typing import Protocol
 
-from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.records import Labels, LabelSelector, Pod, PodSpec, Snapshot
+from planner.kubernetes.kinds import kind_called, kind_in
+from planner.kubernetes.records import (
+    Labels,
+    LabelSelector,
+    Pod,
+    PodDisruptionBudget,
+    PodSpec,
+    ReplicaSet,
+    Snapshot,
+    Workload,
+)
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import scaled_value
-from planner.rollout.admission import Admission, Refusal
-from planner.rollout.ownership import pods_by_node, pods_by_owner
+from planner.rollout.admission import Admission, Refusal, claim_usage
+from planner.rollout.budget import current
+from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
+from planner.rollout.queue import SchedulingQueue, Waiter, resting
 from planner.rollout.queueing_hints import Event
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_table
 from planner.scheduling.pod import DEFAULT_SCHEDULER, GATED, NOWHERE, LivePod
-from planner.scheduling.scheduler import Attempt, Budget, Scheduler
+from planner.scheduling.scheduler import Budget, Scheduler
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
 from planner.vocabulary import POD_DELETION_COST, is_extended_resource
@@ -32,6 +44,7 @@ from planner.vocabulary import POD_DELETION_COST, is_extended_resource
 _ROUND_MS = 6.0  # one request
 QUIET_MS = 900.0  # nothing done for so long: a quiet moment
 STUCK_MS = 5_400.0  # nothing to wait for, and nothing done for so much longer: stuck
+_POD_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS = 30, 60, 80  # of work (`planner.rollout.budget`), as measured
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
 
 
@@ -41,11 +54,15 @@ class Controller(Protocol):
     Attributes
     ----------
     key : the owner of the pods it makes, as their `LivePod.owner` says it; none have a Deployment's
+    min_ready_seconds : how long its pods are to be Ready before they are available
     replicas : its scale as disruption budgets see it; None: it has none, and its pods are counted
     retry_at : on the simulation's clock, when it tries again by itself; None: it waits for something to happen
     """
 
     key: str
+
+    @property
+    def min_ready_seconds(self) -> int: ...
 
     @property
     def replicas(self) -> int | None: ...
@@ -90,50 +107,57 @@ class Simulation:
         Breaks the scheduler's ties, and the order among equals in what controllers delete.
     never_ready : Callable[[LivePod], bool]
         Pods made during the run for which it holds are bound and never become Ready.
+    is_thorough : bool
+        Every waiting pod is tried for itself, by all filters: for tests, which hold the short ways against it.
     """
 
     def __init__(
-        self, cluster: Cluster, *, seed: int = 0, never_ready: Callable[[LivePod], bool] | None = None
+        self,
+        cluster: Cluster,
+        *,
+        seed: int = 0,
+        never_ready: Callable[[LivePod], bool] | None = None,
+        is_thorough: bool = False,
     ) -> None:
         self.cluster = cluster
+        self.budget = current()
+        self.work = 0  # units spent on this run
         self.snapshot: Snapshot = cluster.snapshot
         self.state = State(cluster)
         self.random = Random(seed)
-        self.scheduler = Scheduler(self.state, seed + 1, self.pods_on, self.budgets)
-        self.admission = Admission(self.snapshot)
+        self.scheduler = Scheduler(self.state, seed + 1, self.pods_on, self.budgets, is_thorough=is_thorough)
+        self.admission: Admission = cluster.remember("admission", lambda: Admission(self.snapshot)).fork()
         self.never_ready = never_ready or (lambda _: False)
         self.now = self.snapshot.taken_at
         self.tick_number = -1
         self.clock_ms = 0.0
         self.controllers: dict[str, Controller] = {}
         self.pods: dict[str, list[LivePod]] = {}  # by owner's key, until they are gone
-        self.queue: list[LivePod] = []
+        self._owners: dict[str, dict[str, None]] = {}  # namespace → owners of pods in motion there
         self.starting: list[LivePod] = []
         self.terminating: list[LivePod] = []
+        self.maturing: list[LivePod] = []  # Ready, and not yet for minReadySeconds
         self.refusals: dict[str, Refusal] = {}  # owner's key → the API server's last refusal
+        self.claim_refusals: dict[int, Refusal] = {}  # number of a pod → why a claim of its isn't made
+        self._without_claims: list[LivePod] = []
         self.preempted: list[LivePod] = []
         self.attached_twice: list[tuple[str, LivePod, LivePod]] = []  # claim, pod that has it, pod that can't get it
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound
-        self.ever_waiting: list[LivePod] = []
         self.news: list[LivePod] = []  # pods in the order in which something happened to them
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
         self._taken_up: set[str] = set()  # uids of owners all of whose pods are in motion
         self._live: dict[int, LivePod] = {}  # index in the snapshot → the pod in motion
         self._on_node: dict[int, dict[int, LivePod]] = {}
         self._made = 0
-        self._clock = 0  # order in the scheduling queue
-        self._events: list[Event] = []  # what may make a waiting pod fit, in order
-        self._version = 0  # changes of what the scheduler sees
-        self._failed: dict[int, tuple[int, Attempt]] = {}  # id of a shape → version and attempt of its last failure
-        self._woken: dict[tuple[int, frozenset[int], int], bool] = {}  # (shape, refusals, event) → whether it wakes
+        self._waiting = SchedulingQueue(self.state, self.scheduler, self._live, self.live, is_thorough=is_thorough)
         self.replacement: Callable[[LivePod], Controller | None] = lambda _: None
         self._take_up_unfinished()
 
     # ── pods of the snapshot ────────────────────────────────────────────────────────────────────────────────────────
     def _take_up_unfinished(self) -> None:
         """Pods that wait compete, pods that start become Ready, pods that terminate go: all from the first moment."""
-        for index in sorted(self.cluster.waiting, key=lambda i: self.snapshot.pods[i].created_at or 0.0):
+        for index in self._waiting.to_take_up():
             self.live(index)
         unfinished = self.cluster.remember(
             "unfinished",
@@ -141,7 +165,7 @@ class Simulation:
                 i
                 for group in self.cluster.groups
                 for i in group.pods
-                if group.is_terminating or not self.snapshot.pods[i].is_ready
+                if group.is_terminating or is_starting(self.snapshot.pods[i])
             ],
         )
         for index in unfinished:
@@ -153,7 +177,10 @@ class Simulation:
         if found is not None:
             return found
         pod = self.snapshot.pods[index]
-        shape = compile_shape(self.cluster, pod.namespace, pod.labels, pod.spec, default_selector=None)
+        key = ("shape", pod.namespace, id(pod.labels), id(pod.spec))  # the snapshot keeps both
+        shape = self.cluster.remember(
+            key, lambda: compile_shape(self.cluster, pod.namespace, pod.labels, pod.spec, default_selector=None)
+        )
         live = LivePod(
             shape=shape,
             namespace=pod.namespace,
@@ -176,27 +203,53 @@ class Simulation:
             devices=device_table(self.cluster).by_pod.get(pod.uid, ()),
         )
         self._live[index] = live
-        self.pods.setdefault(live.owner, []).append(live)
+        self._own(live)
         self.news.append(live)
         if live.is_bound:
             self._on_node.setdefault(live.node, {})[live.number] = live
             if live.is_terminating:
                 self.terminating.append(live)
-            elif not live.is_ready:
+            elif live.is_ready:
+                if index in self._maturing_at_first():
+                    self.let_mature(live)
+            else:
                 # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.
-                live.never_ready = _is_failing(pod)
+                live.never_ready = not is_starting(pod)
                 if not live.never_ready:
                     self.starting.append(live)
         elif not live.is_terminating:
             self._gate(live)
+            live.claims_made = len(pod.claim_names)
+            self._make_claims(live)
             nominated = self.cluster.node_index.get(pod.nominated_node_name, NOWHERE)
             if nominated != NOWHERE:
                 self.scheduler.nominate(live, nominated)
-            self._enqueue(live)
-            if live.words is not None and not live.is_gated:  # it was tried on this very cluster
-                live.refused_by = self.scheduler.refusals(live)
-                live.seen_events = 0
+            self._waiting.take_up(live, index)
         return live
+
+    def _maturing_at_first(self) -> frozenset[int]:
+        """Indices of pods whose owner's status says that they aren't available yet: the last ones that got Ready."""
+
+        def find() -> frozenset[int]:
+            snapshot, found = self.snapshot, set[int]()
+            owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
+            for owner in owners:
+                count = owner.ready_replicas - owner.available_replicas
+                if owner.min_ready_seconds and count > 0:
+                    own = [i for i in pods_by_owner(self.cluster).get(owner.uid, ()) if snapshot.pods[i].is_ready]
+                    found.update(sorted(own, key=lambda i: -(snapshot.pods[i].ready_at or 0.0))[:count])
+            return frozenset(found)
+
+        return self.cluster.remember("maturing", find)
+
+    def let_mature(self, pod: LivePod) -> None:
+        """A Ready pod isn't available before ``minReadySeconds`` are over."""
+        pod.is_maturing = True
+        self.maturing.append(pod)
+
+    def _own(self, pod: LivePod) -> None:
+        self.pods.setdefault(pod.owner, []).append(pod)
+        self._owners.setdefault(pod.namespace, {})[pod.owner] = None
 
     def pods_of(self, owner_key: str, uid: str) -> list[LivePod]:
         """All pods of an owner, the snapshot's included, that aren't gone."""
@@ -204,6 +257,7 @@ class Simulation:
             self._taken_up.add(uid)
             for index in pods_by_owner(self.cluster).get(uid, ()):
                 self.live(index)
+            self.pods.get(owner_key, []).sort(key=lambda p: p.number)  # whoever was looked at before
         return self.pods.setdefault(owner_key, [])
 
     def pods_on(self, node: int) -> list[LivePod]:
@@ -211,13 +265,14 @@ class Simulation:
         for index in pods_by_node(self.cluster).get(node, ()):
             if index not in self._live:
                 self.live(index)
-        return [p for p in self._on_node.get(node, {}).values() if not p.is_gone]
+        return sorted((p for p in self._on_node.get(node, {}).values() if not p.is_gone), key=lambda p: p.number)
 
-    def budgets(self) -> list[Budget]:
-        """Disruption budgets as the disruption controller would have them now."""
+    def budgets(self, namespace: str) -> list[Budget]:
+        """A namespace's disruption budgets as the disruption controller would have them now."""
+        by_namespace = self.cluster.remember("budgets", lambda: _by_namespace(self.snapshot.pod_disruption_budgets))
         return [
-            Budget(namespace=b.namespace, selector=b.selector, allowed=self._disruptions_allowed(b.namespace, b.selector, b.min_available, b.max_unavailable))
-            for b in self.snapshot.pod_disruption_budgets
+            Budget(namespace=namespace, selector=b.selector, allowed=self._disruptions_allowed(namespace, b.selector, b.min_available, b.max_unavailable))
+            for b in by_namespace.get(namespace, ())
         ]  # fmt: skip
 
     def _disruptions_allowed(
@@ -245,17 +300,12 @@ class Simulation:
 
     def pods_in(self, namespace: str) -> list[LivePod]:
         """All pods of a namespace that aren't gone, terminating ones included."""
-        in_namespace = self.cluster.remember(
-            ("pods-in", namespace),
-            lambda: [
-                i
-                for i, p in enumerate(self.snapshot.pods)
-                if p.namespace == namespace and p.phase not in ("Succeeded", "Failed")
-            ],
-        )
-        for index in in_namespace:
-            self.live(index)
-        return [p for owned in self.pods.values() for p in owned if p.namespace == namespace and not p.is_gone]
+        by_namespace = self.cluster.remember("pods-by-namespace", lambda: _standing(self.snapshot.pods))
+        for index in by_namespace.get(namespace, ()):
+            if index not in self._live:
+                self.live(index)
+        owners = self._owners.get(namespace, {})
+        return [p for owner in owners for p in self.pods[owner] if p.namespace == namespace and not p.is_gone]
 
     def snapshot_now(self) -> Snapshot:
         """The snapshot as the run has left it: pods gone, made and bound; pods that terminate are gone too."""
@@ -314,6 +364,7 @@ class Simulation:
             return None
         self.refusals.pop(owner, None)
         self.admission.charge(namespace, shape.spec)
+        self._spend(_POD_UNITS)
         self._made += 1
         pod = LivePod(
             shape=shape,
@@ -329,10 +380,67 @@ class Simulation:
         )
         self._gate(pod)
         pod.never_ready = self.never_ready(pod)
-        self.pods.setdefault(owner, []).append(pod)
+        self._make_claims(pod)
+        self._own(pod)
         self.news.append(pod)
-        self._enqueue(pod)
+        self._waiting.add(pod)
         return pod
+
+    def make_object(self, owner: str, kind: str, namespace: str, name: str, counted: dict[str, int]) -> bool:
+        """Make an object that isn't a pod; whether the API server takes it (`refusals` says why not)."""
+        refusal = self.admission.object_refusal(kind, namespace, name, counted)
+        if refusal:
+            self.refusals[owner] = refusal
+            return False
+        self.refusals.pop(owner, None)
+        self.admission.charge_object(namespace, counted)
+        return True
+
+    # ── claims made from templates ──────────────────────────────────────────────────────────────────────────────────
+    def _make_claims(self, pod: LivePod) -> None:
+        """The ResourceClaims of a pod's templates, which a quota may refuse: the pod then is there and never tried.
+
+        Source: kubernetes `pkg/controller/resourceclaim/controller.go` `handleClaim`.
+        """
+        for counted in self._claims_of(pod)[pod.claims_made :]:
+            refusal = self.admission.object_refusal("ResourceClaim", pod.namespace, pod.name, counted)
+            if refusal:
+                self.claim_refusals[pod.number] = refusal
+                self._without_claims.append(pod)
+                pod.is_gated = True
+                return
+            self.admission.charge_object(pod.namespace, counted)
+            pod.claims_made += 1
+        if self.claim_refusals.pop(pod.number, None):
+            self._gate(pod)
+            if not pod.is_gated:
+                self._waiting.let_in(pod)
+
+    def _drop_claims(self, pod: LivePod) -> None:
+        """Claims go with the pod they were made for; pods that had to do without get theirs."""
+        if not pod.claims_made:
+            return
+        for counted in self._claims_of(pod)[: pod.claims_made]:
+            self.admission.charge_object(pod.namespace, counted, -1)
+        waiting, self._without_claims = self._without_claims, []
+        for other in waiting:
+            if not (other.is_gone or other.is_terminating):
+                self._make_claims(other)
+
+    def _claims_of(self, pod: LivePod) -> list[dict[str, int]]:
+        """What each claim made from a template of the pod counts against quotas."""
+        references = pod.shape.spec.resource_claims
+        if not references:
+            return []
+        templates = self.cluster.remember(
+            "claim-usage",
+            lambda: {
+                (one.namespace, one.name): claim_usage(self.snapshot, one.spec)
+                for one in self.snapshot.resource_claim_templates
+            },
+        )
+        wanted = ((pod.namespace, one.resource_claim_template_name or "") for one in references)
+        return [templates[key] for key in wanted if key in templates]
 
     def _shape(self, namespace: str, labels: Labels, spec: PodSpec, selector: LabelSelector | None) -> Shape:
         """The shape of a new pod as admitted; templates are few, so looked up by identity first."""
@@ -362,7 +470,7 @@ class Simulation:
         if not pod.is_bound:
             self._forget(pod)
             return
-        self._version += 1
+        self._waiting.changed()
         pod.is_terminating = True
         self.news.append(pod)
         self.touched.append(pod)
@@ -370,104 +478,85 @@ class Simulation:
         self.terminating.append(pod)
 
     def _forget(self, pod: LivePod) -> None:
-        self._version += 1
+        self._waiting.changed()
         pod.is_gone = True
         self.news.append(pod)
         self.pods[pod.owner].remove(pod)
         self.admission.charge(pod.namespace, pod.shape.spec, -1)
+        self._drop_claims(pod)
         if pod.nominated != NOWHERE:
             self._release_nomination(pod)
         if pod.is_bound:
-            self._events.append(Event(pod.shape, is_removal=True))
+            self._waiting.happened(Event(pod.shape, is_removal=True))
             self.state.remove(pod.shape, pod.node, is_terminating=True)
             if pod.devices or pod.shape.uses_devices:
                 self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
             self._on_node.get(pod.node, {}).pop(pod.number, None)
 
-    def _enqueue(self, pod: LivePod) -> None:
-        self._clock += 1
-        pod.queued_at = self._clock
-        self.queue.append(pod)
-        self.ever_waiting.append(pod)
-
     # ── the scheduler's turn ────────────────────────────────────────────────────────────────────────────────────────
+    @property
+    def queue(self) -> list[LivePod]:
+        """The pods that wait, in the order they came."""
+        return self._waiting.pods()
+
+    @property
+    def arrivals(self) -> list[LivePod]:
+        """The pods made during the run."""
+        return self._waiting.arrivals
+
+    def waiters(self, *, with_words: bool = True) -> list[Waiter]:
+        """All that wait or waited at some time, in the order they came."""
+        return self._waiting.waiters(with_words=with_words)
+
+    @property
+    def ever_waiting(self) -> list[LivePod]:
+        """Every pod that waited at some time, in the order they came."""
+        return [self.live(i) for i in resting(self.cluster).order] + self._waiting.arrivals
+
     def schedule(self) -> bool:
         """Try every waiting pod that is new or was woken; whether anything came of it.
 
         Pods that failed a moment ago are still backing off and come after all others, whatever their priority
         (`SchedulerPopFromBackoffQ`). Source: kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go`.
         """
+        if not self._waiting.has_work:
+            return False
         did_something = False
-        ready = self._ready_to_try()
-        while ready:
-            version = self._version
-            did_something |= self._try(ready.pop())
-            if self._version != version:
-                ready = self._ready_to_try()
-        self.queue = [p for p in self.queue if not p.is_gone and not p.is_bound]
+        self._waiting.begin(self.tick_number)
+        while (pod := self._waiting.next()) is not None:
+            did_something |= self._try(pod)
+        self._waiting.end()
         return did_something
 
-    def _ready_to_try(self) -> list[LivePod]:
-        """Waiting pods to try now, the first of them last."""
-        ready = [p for p in self.queue if not p.is_gone and not p.is_bound and not p.is_gated and self._is_woken(p)]
-        ready.sort(key=lambda p: (p.failed_tick >= self.tick_number - 1, -p.priority, p.queued_at), reverse=True)
-        return ready
-
     def _try(self, pod: LivePod) -> bool:
-        failed = self._failed.get(id(pod.shape))
-        if failed is not None and failed[0] == self._version and pod.nominated == NOWHERE:
-            attempt = failed[1]  # nothing changed since one like it failed
-        else:
-            attempt = self.scheduler.attempt(pod)
+        self._spend(_ATTEMPT_UNITS + len(pod.shape.candidates) // 20)
+        attempt = self._waiting.attempt(pod)
         if attempt.node != NOWHERE:
             self._bind(pod, attempt.node)
             return True
-        pod.words = attempt.words
-        pod.refused_by = attempt.refused_by
-        pod.failed_tick = self.tick_number
-        self._clock += 1
-        pod.queued_at = self._clock
-        pod.seen_events = len(self._events)
-        if attempt.is_error:
-            pod.seen_events = -1
-        if attempt.deallocates:
-            self.state.devices.deallocate_unused(pod.shape.devices, pod.uid)
-            self._version += 1
-            pod.seen_events = -1
+        self._waiting.refuse(pod, attempt)
+        if attempt.deallocates and self.state.devices.deallocate_unused(pod.shape.devices, pod.uid):
+            self._waiting.changed()
+            self._waiting.happened(Event(pod.shape, is_removal=False, frees_claim=True))
         if attempt.nominated != NOWHERE:
             return self._preempt(pod, attempt.nominated, attempt.victims)
         if attempt.gives_up and pod.nominated != NOWHERE:
-            self._version += 1
+            self._waiting.changed()
             self.scheduler.clear_nomination(pod)
-        if pod.nominated == NOWHERE:
-            self._failed[id(pod.shape)] = (self._version, attempt)
-        return False
-
-    def _is_woken(self, pod: LivePod) -> bool:
-        """Whether a pod was never tried, or something happened that its refusals hoped for (queueing hints)."""
-        if pod.words is None or pod.seen_events < 0:
-            return True
-        for number in range(pod.seen_events, len(self._events)):
-            key = (id(pod.shape), pod.refused_by, number)
-            wakes = self._woken.get(key)
-            if wakes is None:
-                wakes = self._woken[key] = self._events[number].wakes(self.cluster, pod)
-            if wakes:
-                return True
-            pod.seen_events = number + 1
         return False
 
     def _release_nomination(self, pod: LivePod) -> None:
         """A nomination given up makes room for everyone who had to leave it."""
-        self._version += 1
+        self._waiting.changed()
+        self.state.changed.append(pod.nominated)
         self.scheduler.clear_nomination(pod)
-        self._events.append(Event(pod.shape, is_removal=True))
+        self._waiting.happened(Event(pod.shape, is_removal=True))
 
     def _bind(self, pod: LivePod, node: int) -> None:
-        self._version += 1
+        self._waiting.changed()
         self._note_attached(pod, node)
         self.scheduler.bind(pod, node)
-        self._events.append(Event(pod.shape, is_removal=False))
+        self._waiting.happened(Event(pod.shape, is_removal=False))
         pod.started_at = self.now
         pod.words = None
         self.news.append(pod)
@@ -487,11 +576,11 @@ class Simulation:
 
     def _preempt(self, pod: LivePod, node: int, victims: Iterable[LivePod]) -> bool:
         was = pod.nominated
-        self._version += 1
+        self._waiting.changed()
         self.scheduler.nominate(pod, node)
         for rival in [p for p in self.scheduler.nominations if p.nominated == node and p.priority < pod.priority]:
             self._release_nomination(rival)
-            rival.seen_events = -1  # moved to the active queue
+            self._waiting.move_up(rival)
         did_something = was != node
         for victim in victims:
             if victim.is_terminating:
@@ -505,6 +594,10 @@ class Simulation:
                 self.controllers.setdefault(controller.key, controller)
         return did_something
 
+    def _spend(self, units: int) -> None:
+        self.work += units
+        self.budget.spend(units)
+
     # ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def round(self) -> bool:
         """About the time of one request; whether anything was done.
@@ -514,13 +607,14 @@ class Simulation:
         others wrote in earlier rounds: that is how pods of several rollouts come to be made in turns.
         """
         self.clock_ms += _ROUND_MS
-        busy = self.schedule() if self.queue else False
+        self._spend(_ROUND_UNITS + sum(len(self.pods.get(key, ())) for key in self.controllers) // 4)
+        busy = self.schedule()
         done: set[str] = set()
         while waiting := [c for key, c in self.controllers.items() if key not in done]:
             for controller in waiting:
                 done.add(controller.key)
                 busy |= controller.sync(self)
-        return (self.schedule() if self.queue else False) or busy
+        return self.schedule() or busy
 
     def settle(self, quiet_ms: float = QUIET_MS) -> None:
         """Rounds until nobody has done anything for `quiet_ms`; delayed retries that fall into it are made."""
@@ -543,24 +637,61 @@ class Simulation:
 
     @property
     def is_moving(self) -> bool:
-        """Whether waiting changes anything: a pod is starting or terminating."""
-        return bool(self.starting or self.terminating)
+        """Whether waiting changes anything: a pod is starting, terminating, or Ready and not yet available."""
+        return bool(self.starting or self.terminating or self.maturing)
 
     def tick(self) -> None:
-        """Every starting pod becomes Ready, every terminating pod is gone: one request after another, a round each."""
+        """Every starting pod becomes Ready, every terminating pod is gone: one request after another, a round each.
+
+        Then pods become available that were Ready before.
+        """
         self.tick_number += 1
         self.now += 1.0
+        late, mature = self._ripe()
+        for pod in late:
+            self._mature(pod)
         starting, self.starting = self.starting, []
         gone, self.terminating = self.terminating, []
         for pod in starting:
             if not pod.is_terminating and not pod.is_gone:
                 pod.is_ready = pod.is_running = True
                 pod.ready_at = self.now
-                pod.ready_tick = self.tick_number
+                owner = self.controllers.get(pod.owner)
+                if owner is not None and owner.min_ready_seconds:
+                    self.let_mature(pod)
                 self.news.append(pod)
                 self.round()
         for pod in gone:
             self._forget(pod)
+            self.round()
+        for pod in mature:
+            self._mature(pod)
+
+    def _ripe(self) -> tuple[list[LivePod], list[LivePod]]:
+        """Pods that become available in the tick that begins: before anything else in it, and at its end.
+
+        A DaemonSet whose pods all have an old one beside them, which is the one its status counts, learns of it a second
+        late: the recorder's tick is over by then (kubernetes `pkg/controller/daemon/daemon_controller.go` `updatePod`,
+        `updateDaemonSetStatus`).
+        """
+        ripe = [p for p in self.maturing if p.is_maturing and not (p.is_terminating or p.is_gone)]
+        late = [p for p in ripe if p.is_overdue]
+        mature = [p for p in ripe if not p.is_overdue]
+        in_time = {p.owner for p in mature if not self._has_surged(p)}
+        for pod in mature:
+            pod.is_overdue = self._has_surged(pod) and pod.owner not in in_time
+        self.maturing = [p for p in mature if p.is_overdue]
+        return late, [p for p in mature if not p.is_overdue]
+
+    def _has_surged(self, pod: LivePod) -> bool:
+        """Whether a pod of its owner's, one a node, is beside it."""
+        beside = (p for p in self.pods_on(pod.node) if p.owner == pod.owner and p is not pod)
+        return kind_in(pod.owner).is_per_node and any(not p.is_terminating for p in beside)
+
+    def _mature(self, pod: LivePod) -> None:
+        pod.is_maturing = False
+        if not (pod.is_terminating or pod.is_gone):
+            self.news.append(pod)
             self.round()
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -582,6 +713,22 @@ class Simulation:
         return self.cluster.remember(("extended", id(shape)), ask)
 
 
+def _by_namespace(budgets: Iterable[PodDisruptionBudget]) -> dict[str, list[PodDisruptionBudget]]:
+    found: dict[str, list[PodDisruptionBudget]] = {}
+    for budget in budgets:
+        found.setdefault(budget.namespace, []).append(budget)
+    return found
+
+
+def _standing(pods: Iterable[Pod]) -> dict[str, list[int]]:
+    """Namespace → indices of its pods that aren't Succeeded or Failed."""
+    found: dict[str, list[int]] = {}
+    for index, pod in enumerate(pods):
+        if pod.phase not in ("Succeeded", "Failed"):
+            found.setdefault(pod.namespace, []).append(index)
+    return found
+
+
 def _integer(text: str) -> int:
     try:
         return int(text)
@@ -593,11 +740,3 @@ def _ordinal(pod: Pod) -> int:
     if pod.owner is None or not kind_called(pod.owner.kind).has_ordinals:
         return -1
     return _integer(pod.name.rpartition("-")[2])
-
-
-def _is_failing(pod: Pod) -> bool:
-    """A container that waits in a failure, or was restarted and still isn't ready."""
-    return any(
-        (c.state == "waiting" and c.reason not in ("", "ContainerCreating", "PodInitializing")) or c.restart_count > 2
-        for c in pod.containers
-    )

@@ -20,10 +20,11 @@ _LONGEST_LEARNT_SECONDS = 3 * 3600.0  # a Ready condition that changed later was
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodTimes:
-    """Seconds a pod takes to become available, and to be gone; `source` says where the first comes from."""
+    """Seconds a pod takes to become Ready, then available, and to be gone; `source` says where the first comes from."""
 
     startup_seconds: float
     termination_seconds: float
+    min_ready_seconds: float = 0.0
     source: str
 
 
@@ -36,8 +37,11 @@ def learn_pod_times(
     """
     grace = float(workload.template.spec.termination_grace_period_seconds)
     ends = termination_seconds if termination_seconds is not None else grace
+    wait = float(workload.min_ready_seconds)
     if startup_seconds is not None:
-        return PodTimes(startup_seconds=startup_seconds, termination_seconds=ends, source="given")
+        return PodTimes(
+            startup_seconds=startup_seconds, termination_seconds=ends, min_ready_seconds=wait, source="given"
+        )
     learnt = [
         pod.ready_at - pod.scheduled_at
         for pod in pods
@@ -47,14 +51,11 @@ def learn_pod_times(
         and 0 < pod.ready_at - pod.scheduled_at < _LONGEST_LEARNT_SECONDS
         and not any(c.restart_count for c in pod.containers)
     ]
-    wait = float(workload.min_ready_seconds)
     if not learnt:
-        return PodTimes(startup_seconds=DEFAULT_STARTUP_SECONDS + wait, termination_seconds=ends, source="default")
-    return PodTimes(
-        startup_seconds=median(learnt) + wait,
-        termination_seconds=ends,
-        source=f"learnt from {count(len(learnt), 'pod')}",
-    )
+        startup, source = DEFAULT_STARTUP_SECONDS, "default"
+    else:
+        startup, source = median(learnt), f"learnt from {count(len(learnt), 'pod')}"
+    return PodTimes(startup_seconds=startup, termination_seconds=ends, min_ready_seconds=wait, source=source)
 
 
 def seconds_of(pauses: Sequence[tuple[bool, bool]], pod_times: PodTimes) -> float:
@@ -68,7 +69,7 @@ def seconds_of(pauses: Sequence[tuple[bool, bool]], pod_times: PodTimes) -> floa
 def seconds_at(moments: Sequence[Moment], pod_times: PodTimes) -> list[float]:
     """Estimated seconds since the change for every moment; the one before the change is 0.
 
-    A tick lasts as long as the slowest of what goes on in it: starting pods, terminating pods.
+    A tick lasts as long as the slowest of what goes on in it: pods that start, become available, terminate.
     """
     times: list[float] = []
     elapsed = 0.0
@@ -79,6 +80,8 @@ def seconds_at(moments: Sequence[Moment], pod_times: PodTimes) -> list[float]:
                 waits.append(pod_times.startup_seconds)
             if previous.terminating:
                 waits.append(pod_times.termination_seconds)
+            if previous.maturing:
+                waits.append(pod_times.min_ready_seconds)
             elapsed += max(waits) if len(waits) > 1 else pod_times.startup_seconds
         times.append(elapsed)
     return times

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -13,7 +14,10 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
+from planner.rollout.budget import TOO_LARGE
 from planner.rollout.controllers.placed import PlacedController
+from planner.rollout.ownership import workloads_by_owner
+from planner.rollout.queue import Waiter
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
@@ -58,7 +62,8 @@ def _asks(shape: Shape, only: tuple[str, ...] = ()) -> str:
 def _where(run: Run, nodes: BoolArray) -> str:
     """The matching nodes as people name them: by pool where all nodes of the pools match, else by number."""
     cluster = run.simulation.cluster
-    pools = sorted({node_pool(cluster.nodes[i]) for i in np.flatnonzero(nodes).tolist()})
+    pool_of = cluster.remember("pools", lambda: [node_pool(node) for node in cluster.nodes])
+    pools = sorted({pool_of[i] for i in np.flatnonzero(nodes).tolist()})
     if pools and all(pools) and len(pools) <= 3:
         return f"a node of pool {listing(pools)}"
     return f"one of {count(int(nodes.sum()), 'matching node')}"
@@ -67,10 +72,14 @@ def _where(run: Run, nodes: BoolArray) -> str:
 def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
     """Pods never placed, grouped; `keys` maps owners' keys to workload keys."""
     groups: Counter[tuple[str, str, str, str | None, bool]] = Counter()
-    for pod in run.waiting:
-        workload = keys.get(pod.owner, pod.owner if not pod.owner.startswith("ReplicaSet/") else "")
-        owner = pod.owner.split("/", 1)[0] + "/" + pod.owner.rsplit("/", 1)[-1] if pod.owner else f"Pod/{pod.name}"
-        groups[(pod.namespace, owner, workload, pod.message, pod.is_new)] += 1
+    for one in run.simulation.waiters():
+        pod = one.pod
+        if pod is not None and (pod.is_gone or pod.is_bound):
+            continue
+        workload = keys.get(one.owner, one.owner if not one.owner.startswith("ReplicaSet/") else "")
+        owner = one.owner.split("/", 1)[0] + "/" + one.owner.rsplit("/", 1)[-1] if one.owner else f"Pod/{one.name}"
+        message = pod.message if pod is not None else str(one.words)
+        groups[(one.namespace, owner, workload, message, pod is not None and pod.is_new)] += one.count
     return tuple(
         PendingPods(
             namespace=ns,
@@ -86,6 +95,9 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
 
 def explain(run: Run, revision: Revision) -> Explanation:
     """Why `revision`'s rollout did not complete in `run`."""
+    if run.is_cut:
+        sentence = Text(f"not known: {TOO_LARGE} ({count(run.ticks, 'step')} of it were played)")
+        return Explanation(reason=Reason.UNKNOWN, sentence=sentence)
     why = _why(run, revision)
     more = placed_words(run, revision)
     return replace(why, sentence=Text(f"{why.sentence}; {more}")) if more else why
@@ -142,7 +154,7 @@ def _why(run: Run, revision: Revision) -> Explanation:
 
 
 def _refusal(run: Run, key: str) -> Refusal | None:
-    return next((run.refusals[owner] for owner in run.owners[key] if owner in run.refusals), None)
+    return next((run.refusals[owner] for owner in (*run.owners[key], key) if owner in run.refusals), None)
 
 
 def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
@@ -163,13 +175,13 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
             quota_message=Text(refusal.message),
         )
     used = listing(
-        [f"{roughly(u, k)} of {roughly(h, k)} {k} are used, a pod asks for {roughly(a, k)}"
+        [f"{roughly(u, k)} of {roughly(h, k)} {k} are used, a new {refusal.what} asks for {roughly(a, k)}"
          for k, a, u, h in refusal.over]
     )  # fmt: skip
     old = sum(1 for p in run.pods[revision.after.key] if not p.is_new and not p.is_terminating)
     edges: tuple[WaitForEdge, ...] = ()
     keeps = ""
-    if old and revision.has_new_template:
+    if old and revision.has_new_template and refusal.what == "pod":
         controller = f"{revision.after.kind} {revision.after.name}"
         keeps = "; the old pods count too, and are kept until new ones are Ready"
         edges = (
@@ -180,7 +192,7 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
         )
     return Explanation(
         reason=Reason.QUOTA,
-        sentence=Text(f"stuck: {name} refuses a new pod: {used}{keeps}"),
+        sentence=Text(f"stuck: {name} refuses a new {refusal.what}: {used}{keeps}"),
         wait_for=edges,
         quota_message=Text(refusal.message),
     )
@@ -210,6 +222,9 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     pod = waiting[0]
     shape, state = pod.shape, run.simulation.state
     message = pod.message or ""
+    refused = run.simulation.claim_refusals.get(pod.number)
+    if refused is not None:
+        return _refused(run, revision, refused)
     if pod.is_gated:
         return _gated(pod)
     if shape.blocked:
@@ -355,34 +370,35 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
     )
 
 
-def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = None) -> list[LivePod]:
+def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = None) -> list[Waiter]:
     """Other workloads' pods that wait, or waited and were placed, where `shape` could go; the most numerous owner first.
 
     `least_priority` leaves out pods of a lower one.
     """
     own = {p.owner for p in run.pods[key]}
-    mine = set(shape.candidates.tolist())
-    found = [
-        p
-        for p in run.ever_waiting
-        if p.owner not in own
-        and not (p.is_gone or p.is_gated or p.is_terminating)
-        and (least_priority is None or p.priority >= least_priority)
-        and not mine.isdisjoint([p.node] if p.is_bound else p.shape.candidates.tolist())
-    ]
-    numbers = Counter(p.owner for p in found)
-    return sorted(found, key=lambda p: (-numbers[p.owner], p.owner))
+    mine = np.zeros(len(shape.static), dtype=np.bool_)
+    mine[shape.candidates] = True
+    meets = cache(lambda other: bool(mine[other.candidates].any()))
+
+    def is_rival(one: Waiter) -> bool:
+        pod = one.pod
+        if one.owner in own or (least_priority is not None and one.shape.priority < least_priority):
+            return False
+        if pod is not None and (pod.is_gone or pod.is_gated or pod.is_terminating):
+            return False
+        return bool(mine[pod.node]) if pod is not None and pod.is_bound else meets(one.shape)
+
+    found = [one for one in run.simulation.waiters(with_words=False) if is_rival(one)]
+    numbers: Counter[str] = Counter()
+    for one in found:
+        numbers[one.owner] += one.count
+    return sorted(found, key=lambda one: (-numbers[one.owner], one.owner))
 
 
-def workload_of(run: Run, pod: LivePod) -> str:
-    """The key of the workload a pod belongs to; a bare pod is its own."""
-    kind, _, name = pod.owner.partition("/")
-    if kind == "ReplicaSet":
-        sets = run.simulation.snapshot.replica_sets
-        above = next((r.owner for r in sets if f"{r.namespace}/{r.name}" == name), None)
-        if above is not None:
-            return f"{above.kind}/{pod.namespace}/{above.name}"
-    return pod.owner or f"Pod/{pod.namespace}/{pod.name}"
+def workload_of(run: Run, one: Waiter) -> str:
+    """The key of the workload waiting pods belong to; a bare pod is its own."""
+    above = workloads_by_owner(run.simulation.cluster).get(one.owner)
+    return above or one.owner or f"Pod/{one.namespace}/{one.name}"
 
 
 def _rivals(c: _Context) -> str:
@@ -392,7 +408,7 @@ def _rivals(c: _Context) -> str:
     if not names:
         return ""
     who = names[0] + (f" and {count(len(names) - 1, 'other')}" if len(names) > 1 else "")
-    if found[0].is_bound:
+    if found[0].pod is not None and found[0].pod.is_bound:
         return f"; {who} waited too, and took what was freed"
     return f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed"
 

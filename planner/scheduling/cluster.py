@@ -165,13 +165,23 @@ class Cluster:
         limit = max(_ALIKE_LIMIT, self.node_count // 4)
         return frozenset({HOSTNAME} | {key for key, seen in values.items() if len(seen) > limit})
 
+    def _kind(self, node: Node) -> object:
+        """What nodes of one class agree in."""
+        names = self.identifying_labels
+        return frozenset(item for item in node.labels.items() if item[0] not in names), node.taints, node.is_cordoned
+
+    def _with_classes_of(self, nodes: tuple[Node, ...]) -> tuple[CodeArray, list[NDArray[np.intp]]]:
+        """The classes with `nodes`, the last of its own, added to those there are."""
+        classes = {self._kind(self.nodes[members[0]]): code for code, members in enumerate(self.class_members)}
+        more = [classes.setdefault(self._kind(node), len(classes)) for node in nodes]
+        codes = np.concatenate([self.node_class, np.array(more, dtype=np.int32)])
+        return codes, [np.flatnonzero(codes == c) for c in range(len(classes))]
+
     def _node_classes(self) -> tuple[CodeArray, list[NDArray[np.intp]]]:
         codes = np.zeros(self.node_count, dtype=np.int32)
         classes: dict[object, int] = {}
-        names = self.identifying_labels
         for i, node in enumerate(self.nodes):
-            labels = frozenset(item for item in node.labels.items() if item[0] not in names)
-            codes[i] = classes.setdefault((labels, node.taints, node.is_cordoned), len(classes))
+            codes[i] = classes.setdefault(self._kind(node), len(classes))
         return codes, [np.flatnonzero(codes == c) for c in range(len(classes))]
 
     def grown(self, nodes: tuple[Node, ...]) -> Cluster:
@@ -186,14 +196,18 @@ class Cluster:
         extra = {name for node in nodes for name in node.allocatable}.difference(self.resources)
         larger.resources = self.resources + tuple(sorted(extra))
         larger.row = {name: i for i, name in enumerate(larger.resources)}
-        larger.allocatable = larger._allocatable()
+        larger.allocatable = np.zeros((len(larger.resources), larger.node_count), dtype=np.int64)
+        larger.allocatable[: len(self.resources), : self.node_count] = self.allocatable
+        for column, node in enumerate(nodes, start=self.node_count):
+            for name, amount in node.allocatable.items():
+                larger.allocatable[larger.row[name], column] = amount
         larger.requested = np.zeros_like(larger.allocatable)
         larger.requested[: len(self.resources), : self.node_count] = self.requested
         larger.requested_total = larger.requested.sum(axis=1)
         larger.scored_requested = np.zeros((2, larger.node_count), dtype=np.int64)
         larger.scored_requested[:, : self.node_count] = self.scored_requested
         larger._domains = {}
-        larger.node_class, larger.class_members = larger._node_classes()
+        larger.node_class, larger.class_members = larger._with_classes_of(nodes)
         larger.cache = {}
         return larger
 
@@ -278,10 +292,9 @@ class Cluster:
             table = np.zeros_like(self.requested)
             for group in self.groups:
                 if self.priority_of(group.spec) < priority:
-                    count = np.bincount(group.nodes, minlength=self.node_count)
-                    table[PODS_ROW] += count
+                    np.add.at(table[PODS_ROW], group.nodes, 1)
                     for name, amount in pod_requests(group.spec).items():
-                        table[self.row[name]] += count * amount
+                        np.add.at(table[self.row[name]], group.nodes, amount)
             return table
 
         return self.remember(("below", priority), total)

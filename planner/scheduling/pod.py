@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from planner.scheduling.shape import Shape
 
@@ -27,6 +28,14 @@ class Words:
         return self._text
 
 
+class Line(Protocol):
+    """Refused pods that are alike (`planner.rollout.queue`)."""
+
+    def said_to(self, pod: LivePod) -> str | Words | None:
+        """The words of the last attempt that stands for `pod`."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class LivePod:
     """One pod of a simulation.
@@ -35,7 +44,6 @@ class LivePod:
     ----------
     owner : key of the controller that made it, such as ``ReplicaSet/ml/worker-5cf5``; "" for bare pods
     node : index of the node it is bound to, −1 while it waits
-    queued_at : order in the scheduling queue among equal priorities
     words : kube-scheduler's at its last attempt, None while never tried
     """
 
@@ -65,19 +73,31 @@ class LivePod:
     revision: str = ""
     devices: tuple[int, ...] = ()
     is_gated: bool = False  # never tried: scheduling gates, another scheduler's, or a claim that isn't there
-    ready_tick: int = 0
+    is_maturing: bool = False  # Ready, and not yet for its workload's minReadySeconds
+    claims_made: int = 0  # ResourceClaims made for it from templates
+    is_overdue: bool = False  # it has been, and its controller hasn't looked yet
     refused_by: frozenset[int] = frozenset()  # filters that refused it at its last attempt (`filters.Fails`)
     seen_events: int = -1  # how much of the simulation's events its last attempt had seen; −1: to be tried anew
     failed_tick: int = -1_000  # tick of its last failed attempt
+    arrived: int = 0  # order of arrival in the scheduling queue
+    turn: int = 0  # order of the last time it came to the queue or was refused; `queued_at` among those of one turn
+    call: int = -1  # of the scheduler's turns, that of its last own refusal
+    line: Line | None = None  # of refused pods it stands in
 
     @property
     def message(self) -> str | None:
         """kube-scheduler's words at its last attempt, None while never tried."""
-        return None if self.words is None else str(self.words)
+        words = self.words if self.line is None else self.line.said_to(self)
+        return None if words is None else str(words)
 
     @property
     def is_bound(self) -> bool:
         return self.node != NOWHERE
+
+    @property
+    def is_available(self) -> bool:
+        """`IsPodAvailable`: Ready for minReadySeconds (kubernetes `pkg/api/v1/pod/util.go`)."""
+        return self.is_ready and not self.is_maturing
 
     @property
     def priority(self) -> int:

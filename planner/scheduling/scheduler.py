@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -30,13 +31,14 @@ from planner.scheduling.filters import (
 )
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scores import total_scores
+from planner.scheduling.shape import alike
 from planner.scheduling.state import State
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Budget:
     """A PodDisruptionBudget at one moment."""
 
@@ -73,6 +75,22 @@ class _Refused:
     resolvable: BoolArray
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """A node whose pods of lower priority could go: budgets broken, and what else the choice goes by (`_rank`)."""
+
+    node: int
+    violations: int
+    rank: tuple[float, ...]
+
+
+def _rank(victims: list[LivePod]) -> tuple[float, ...]:
+    """Top priority, sum of priorities, number, and the earliest start among the most important; the least is best."""
+    top = victims[0].priority
+    earliest = min(p.started_at for p in victims if p.priority == top)
+    return top, sum(p.priority + 2**31 for p in victims), len(victims), -earliest
+
+
 def histogram(node_count: int, reasons: Counter[str]) -> str:
     """``0/3 nodes are available: 1 Insufficient cpu, 2 node(s) …``, sorted as `FitError.Error` sorts."""
     listed = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
@@ -86,8 +104,8 @@ class Scheduler:
     ----------
     pods_on : Callable[[int], Iterable[LivePod]]
         The pods bound to a node, terminating ones included; asked only when preemption is tried.
-    budgets : Callable[[], list[Budget]]
-        The disruption budgets as they stand; asked only when preemption is tried.
+    budgets : Callable[[str], list[Budget]]
+        A namespace's disruption budgets as they stand; asked only for pods that preemption might remove.
     is_thorough : bool
         Every refusal is judged by all filters on every node and put into words at once: for tests, which hold the short
         way against it.
@@ -98,7 +116,7 @@ class Scheduler:
         state: State,
         seed: int,
         pods_on: Callable[[int], Iterable[LivePod]],
-        budgets: Callable[[], list[Budget]],
+        budgets: Callable[[str], list[Budget]],
         *,
         is_thorough: bool = False,
     ) -> None:
@@ -298,26 +316,46 @@ class Scheduler:
     def _preempt(self, pod: LivePod, message: str, resolvable: BoolArray) -> Attempt:
         node_count = self.state.cluster.node_count
         statuses: Counter[str] = Counter({NOT_HELPFUL: node_count - int(resolvable.sum())})
-        candidates: list[tuple[int, list[LivePod], int]] = []
+        candidates: list[_Candidate] = []
         number = int(resolvable.sum())
         potential = self._rule_out(pod, np.flatnonzero(resolvable), statuses).tolist()
         wanted = min(max(number // 10, 100), number)  # minCandidateNodesPercentage 10, minCandidateNodesAbsolute 100
         start = self.random.randrange(len(potential)) if potential else 0
-        budgets = self.budgets() if potential else []
+        budgets = cache(self.budgets)
         for offset in range(len(potential)):
             node = potential[(start + offset) % len(potential)]
-            with self.state.tried_out():
-                victims, violations, status = self._select_victims(pod, node, budgets)
-            if victims:
-                candidates.append((node, victims, violations))
-                if len(candidates) >= wanted and any(c[2] == 0 for c in candidates):
+            candidate, status = self._candidate(pod, node, budgets)
+            if candidate is not None:
+                candidates.append(candidate)
+                if len(candidates) >= wanted and any(not c.violations for c in candidates):
                     break
             else:
                 statuses.update(status)
         if candidates:
-            node, victims, _ = self._pick(candidates)
+            node = self._pick(candidates).node
+            with self.state.tried_out():
+                victims, _, _ = self._select_victims(pod, node, budgets)
             return Attempt(nominated=node, victims=tuple(victims), words=message)
         return Attempt(words=self._with_post_filter(message, pod, histogram(node_count, +statuses)), gives_up=True)
+
+    def _candidate(
+        self, pod: LivePod, node: int, budgets: Callable[[str], list[Budget]]
+    ) -> tuple[_Candidate | None, Counter[str]]:
+        """What a dry run on the node comes to; of a node as the cluster has it, worked out once for all that are alike."""
+        as_it_was = not self.is_thorough and node not in self.state.touched and pod.shape.is_plain
+        as_it_was = as_it_was and not any(rival.nominated == node for rival in self.nominations)
+        key = ("candidate", id(alike(self.state.cluster, pod.shape)), node) if as_it_was else None
+        known = self.state.cluster.cache.get(key) if key is not None else None
+        if isinstance(known, _Candidate):
+            return known, Counter()
+        with self.state.tried_out():
+            victims, violations, status = self._select_victims(pod, node, budgets)
+        if not victims:
+            return None, status
+        found = _Candidate(node, violations, _rank(victims))
+        if key is not None and not any(budgets(p.namespace) for p in self.pods_on(node) if p.priority < pod.priority):
+            self.state.cluster.cache[key] = found
+        return found, status
 
     def _rule_out(self, pod: LivePod, nodes: NDArray[np.intp], statuses: Counter[str]) -> NDArray[np.intp]:
         """Nodes worth a dry run; the status of the others is counted: no victims, or too small even without them."""
@@ -343,12 +381,15 @@ class Scheduler:
         return worth
 
     def _select_victims(
-        self, pod: LivePod, node: int, budgets: list[Budget]
+        self, pod: LivePod, node: int, budgets: Callable[[str], list[Budget]]
     ) -> tuple[list[LivePod], int, Counter[str]]:
         """`SelectVictimsOnNode`: remove all of lower priority, then take back the most important that still fit."""
         lower = [p for p in self.pods_on(node) if p.priority < pod.priority]
         if not lower:
             return [], 0, Counter({NO_VICTIMS: 1})
+        if not self.is_thorough and is_judged_alone(self.state, pod.shape):
+            if not any(rival.shape.anti_affinity for rival in self.nominations):
+                return self._select_by_amounts(pod, node, lower, budgets)
         for victim in lower:
             self._lift(victim)
         victims: list[LivePod] = []
@@ -374,6 +415,34 @@ class Scheduler:
             self._put_back(victim)
         return victims, violations, status
 
+    def _select_by_amounts(
+        self, pod: LivePod, node: int, lower: list[LivePod], budgets: Callable[[str], list[Budget]]
+    ) -> tuple[list[LivePod], int, Counter[str]]:
+        """The same where nothing but amounts decides, on a node that is enough without all of `lower`."""
+        left = self.state.free[:, node].tolist()
+        wanted = (*pod.shape.asks, (PODS_ROW, 1))
+
+        def take(other: LivePod, sign: int) -> None:
+            left[PODS_ROW] += sign
+            for row, amount in other.shape.asks:
+                left[row] += sign * amount
+
+        for rival in self._rivals_by_node(pod).get(node, ()):
+            take(rival, -1)
+        for victim in lower:
+            take(victim, 1)
+        violating, others = _split_by_budget(sorted(lower, key=lambda p: (-p.priority, p.started_at)), budgets)
+        victims: list[LivePod] = []
+        violations = 0
+        for group, breaks_budget in ((violating, True), (others, False)):
+            for victim in group:
+                take(victim, -1)
+                if any(left[row] < amount for row, amount in wanted):
+                    take(victim, 1)
+                    victims.append(victim)
+                    violations += int(breaks_budget)
+        return sorted(victims, key=lambda p: (-p.priority, p.started_at)), violations, Counter()
+
     def _lift(self, pod: LivePod) -> None:
         self.state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
 
@@ -392,17 +461,10 @@ class Scheduler:
             reasons, _ = reasons_for(self.state, pod.shape, only)
         return reasons
 
-    def _pick(self, candidates: list[tuple[int, list[LivePod], int]]) -> tuple[int, list[LivePod], int]:
+    def _pick(self, candidates: list[_Candidate]) -> _Candidate:
         """`pickOneNodeForPreemption`: fewest budgets broken, lowest top priority, lowest sum, fewest, started latest."""
-
-        def rank(candidate: tuple[int, list[LivePod], int]) -> tuple[float, ...]:
-            _, victims, violations = candidate
-            top = victims[0].priority
-            earliest = min(p.started_at for p in victims if p.priority == top)
-            return (violations, top, sum(p.priority + 2**31 for p in victims), len(victims), -earliest)
-
-        best = min(rank(c) for c in candidates)
-        tied = [c for c in candidates if rank(c) == best]
+        best = min((c.violations, c.rank) for c in candidates)
+        tied = [c for c in candidates if (c.violations, c.rank) == best]
         return tied[self._choose(len(tied))]
 
     def _choose(self, count: int) -> int:
@@ -411,18 +473,18 @@ class Scheduler:
         return self.random.randrange(count)
 
 
-def _split_by_budget(pods: list[LivePod], budgets: list[Budget]) -> tuple[list[LivePod], list[LivePod]]:
+def _split_by_budget(
+    pods: list[LivePod], budgets: Callable[[str], list[Budget]]
+) -> tuple[list[LivePod], list[LivePod]]:
     """`filterPodsWithPDBViolation`: pods whose eviction would break a budget, and the others; order kept."""
-    allowed = [b.allowed for b in budgets]
+    allowed: dict[Budget, int] = {}
     violating: list[LivePod] = []
     others: list[LivePod] = []
     for pod in pods:
         breaks = False
-        for i, budget in enumerate(budgets):
-            if budget.namespace != pod.namespace or not pod.shape.labels or is_empty(budget.selector):
-                continue
-            if labels_match(budget.selector, pod.shape.labels):
-                allowed[i] -= 1
-                breaks = breaks or allowed[i] < 0
+        for budget in budgets(pod.namespace) if pod.shape.labels else ():
+            if not is_empty(budget.selector) and labels_match(budget.selector, pod.shape.labels):
+                allowed[budget] = allowed.get(budget, budget.allowed) - 1
+                breaks = breaks or allowed[budget] < 0
         (violating if breaks else others).append(pod)
     return violating, others

@@ -258,6 +258,12 @@ def _affine_nodes(cluster: Cluster, spec: PodSpec) -> BoolArray:
 
 
 def _static(cluster: Cluster, spec: PodSpec) -> NDArray[np.uint8]:
+    """The static filters, worked out once for all that ask for the same nodes; don't change it."""
+    key = ("static", spec.node_name, spec.node_selector, spec.node_affinity, spec.tolerations)
+    return cluster.remember(key, lambda: _judge(cluster, spec))
+
+
+def _judge(cluster: Cluster, spec: PodSpec) -> NDArray[np.uint8]:
     def judge(node: Node) -> int:
         if not tolerates_cordon(spec, node):
             return Static.CORDONED
@@ -293,7 +299,10 @@ def _preferred(cluster: Cluster, spec: PodSpec) -> IntArray | None:
 
 
 def _disliked(cluster: Cluster, spec: PodSpec) -> IntArray | None:
-    counts = cluster.by_node(lambda n: intolerable_preferences(spec.tolerations, n.taints), ())
+    counts = cluster.remember(
+        ("disliked", spec.tolerations),
+        lambda: cluster.by_node(lambda n: intolerable_preferences(spec.tolerations, n.taints), ()),
+    )
     return counts if counts.any() else None
 
 
@@ -334,7 +343,7 @@ def _soft_spread(
         return _compile_spread(cluster, soft, spec, labels)
     if default_selector is None:
         return ()
-    affine = _affine_nodes(cluster, spec)
+    affine = cluster.remember(("affine", spec.node_selector, spec.node_affinity), lambda: _affine_nodes(cluster, spec))
     return tuple(
         Spread(
             max_skew=max_skew,

@@ -114,21 +114,24 @@ def carried_terms(namespace: str, labels: Labels, spec: PodSpec) -> tuple[tuple[
 
 def _carried(cluster: Cluster) -> _Carried:
     carried = _Carried({}, {}, {}, {}, {})
-    zeros = np.zeros(cluster.node_count, dtype=np.int64)
+
+    def count(table: dict[K, IntArray], key: K, nodes: CodeArray) -> None:
+        if key not in table:
+            table[key] = np.zeros(cluster.node_count, dtype=np.int64)
+        np.add.at(table[key], nodes, 1)
+
     for group in cluster.groups:
         spec = group.spec
-        per_node = np.bincount(group.nodes, minlength=cluster.node_count).astype(np.int64)
         if spec.pod_affinity or spec.pod_anti_affinity:
             anti, likes = carried_terms(group.namespace, group.labels, spec)
             for terms, table in ((anti, carried.anti), (likes, carried.likes)):
                 for term in terms:
-                    table[term] = table.get(term, zeros) + per_node
+                    count(table, term, group.nodes)
         for port in host_ports(spec):
-            carried.ports[port] = carried.ports.get(port, zeros) + per_node
+            count(carried.ports, port, group.nodes)
         for volume in spec.volumes:
             if volume.disk_id:
-                disk = (volume.disk_id, volume.read_only)
-                carried.disks[disk] = carried.disks.get(disk, zeros) + per_node
+                count(carried.disks, (volume.disk_id, volume.read_only), group.nodes)
             elif volume.claim_name:
                 claim = (group.namespace, volume.claim_name)
                 carried.exclusive[claim] = carried.exclusive.get(claim, 0) + len(group.nodes)
@@ -158,6 +161,7 @@ class State:
         self.free = cluster.allocatable - cluster.requested
         self.scored = cluster.scored_requested.copy()
         self.changed: list[int] = []
+        self.touched: set[int] = set()  # nodes that aren't, or weren't for a while, as the cluster has them
         base = cluster.remember("carried", lambda: _carried(cluster))
         self.held: IntArray = cluster.requested_total.copy()  # int64[resource]: requested, all nodes together
         # tables of the cluster, whose arrays are copied before their first change
@@ -246,6 +250,7 @@ class State:
         if entry is None:
             entry = self._by_shape[id(shape)] = (shape, [c for c in self._counts.values() if c.knows(shape)])
         self._moves.append((shape, node, placed, standing))
+        self.touched.add(node)
         for count in entry[1]:
             count.add(node, standing if count.skips_terminating else placed)
 

@@ -13,6 +13,7 @@ from planner import quantity
 from planner.errors import ChangeError, HeadroomError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels, Snapshot, Workload
+from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
 from planner.questions.overview import WorkloadOverview
 from planner.questions.prepared import Scenario
@@ -36,9 +37,10 @@ _LABEL = re.compile(r"([\w./-]{1,317})\s*=\s*([\w.-]{0,63})", re.ASCII)  # about
 _BY_WORKLOAD, _BY_MANIFEST = "workload", "manifest"
 
 
-def pick(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> tuple[str, tuple[str, ...]]:
-    """The workload looked at, and those rolled out in the same moment. Those in trouble stand first."""
-    keys = [line.workload for line in by_trouble(lines)]
+def pick(snapshot: Snapshot) -> tuple[str, tuple[str, ...]]:
+    """The workload looked at, and those rolled out in the same moment. Those with most GPUs at stake stand first: which
+    can't be rolled out is the Overview's question, and nobody waits for it here."""
+    keys = [workload.key for workload in by_stake(snapshot)]
     if not keys:
         raise ChangeError(
             "this cluster has no Deployment, StatefulSet or DaemonSet",
@@ -54,6 +56,17 @@ def pick(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> tuple[str, tu
             help="Several workloads changed in one moment, as helm upgrade does: they share the free capacity.",
         )  # fmt: skip
     return key, also
+
+
+def by_stake(snapshot: Snapshot) -> list[Workload]:
+    """Workloads that roll out; those that run first, and among them those with most GPUs, then most replicas."""
+
+    def gpus(workload: Workload) -> int:
+        requests = pod_requests(workload.template.spec)
+        return workload.replicas * sum(amount for name, amount in requests.items() if is_gpu_resource(name))
+
+    offered = [workload for workload in snapshot.workloads if workload.kind in _KINDS]
+    return sorted(offered, key=lambda w: (w.replicas > 0 and not w.ready_replicas, -gpus(w), -w.replicas, w.key))
 
 
 def by_trouble(lines: Sequence[WorkloadOverview]) -> list[WorkloadOverview]:

@@ -11,7 +11,7 @@ from planner.capacity.drain import DrainResult, drain
 from planner.errors import ChangeError
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
-from tests.capacity.clusters import Item, budget, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, budget, deployment, node, pod_spec, snapshot
 from tests.conformance import drain_cases
 
 RECORDED = Path(__file__).parents[1] / "conformance" / "drains"

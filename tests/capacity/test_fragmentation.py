@@ -13,7 +13,7 @@ import pytest
 from planner.capacity.fragmentation import StrandedReason, fragments
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 DATA = Path(__file__).parent / "data"
 

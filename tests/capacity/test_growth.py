@@ -17,7 +17,7 @@ from planner.questions.prepared import Scenario
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, node_pools
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 SURGE_ONLY: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
 

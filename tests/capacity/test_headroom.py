@@ -25,7 +25,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
 from planner.sources import demo, kubectl
-from tests.capacity.clusters import deployment, node, pod_spec, snapshot
+from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.conformance import headroom_cases
 from tests.reference.random_clusters import random_case
 

@@ -11,7 +11,7 @@ from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_l
 from planner.kubernetes.records import FrozenMap
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, node_pools
-from tests.capacity.clusters import deployment, node, pod_spec, snapshot
+from tests.builders.objects import deployment, node, pod_spec, snapshot
 
 
 def by_name(cluster: Cluster, *limits: PoolLimits) -> dict[str, NodePool]:

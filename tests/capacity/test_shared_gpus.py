@@ -6,7 +6,7 @@ from typing import Any
 
 from planner.capacity.shared_gpus import GpuSupply, Sharing, gpu_supply
 from planner.scheduling.cluster import Cluster
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 
 def supply(*items: Item | list[Item]) -> list[GpuSupply]:

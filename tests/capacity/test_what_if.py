@@ -11,7 +11,7 @@ from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettin
 from planner.kubernetes.records import Snapshot
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
-from tests.capacity.clusters import Item, budget, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, budget, deployment, node, pod_spec, snapshot
 
 
 def made(text: str, *items: Item | list[Item], limits: tuple[PoolLimits, ...] = ()) -> Changed:

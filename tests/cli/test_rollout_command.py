@@ -12,7 +12,7 @@ import pytest
 
 from planner.cli import main
 from planner.sources.prices import data_folder
-from tests.capacity.clusters import deployment, node, pod_spec
+from tests.builders.objects import deployment, node, pod_spec
 
 Object = dict[str, object]
 SERVE = "deployment/prod/llm-serve"

@@ -16,7 +16,8 @@ from planner.inventory.usage import Usage
 from planner.kubernetes.records import Container, PodSpec, Probe, Strategy
 from planner.memory.pod_names import pod_name_pattern
 from planner.words import ratio
-from tests.restarts.cases import GIB, MIB, NOW, Cluster, amounts, container, crashed
+from tests.builders.records import amounts
+from tests.restarts.cases import GIB, MIB, NOW, Cluster, container, crashed
 
 
 def spec(

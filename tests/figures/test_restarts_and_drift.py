@@ -4,8 +4,9 @@ from planner.drift.services import drift
 from planner.figures import drift_memory, restarts_memory
 from planner.kubernetes.records import PodSpec
 from planner.restarts import restarts
+from tests.builders.records import amounts
 from tests.drift.test_drift import dev_and_prod
-from tests.restarts.cases import GIB, MIB, Cluster, amounts, container, crashed, single
+from tests.restarts.cases import GIB, MIB, Cluster, container, crashed, single
 
 
 def test_memory_of_loops_given_used_and_used_where_it_works() -> None:

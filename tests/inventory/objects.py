@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.builders import objects
+
 Object = dict[str, Any]
 
 
 def node(name: str = "gpu-0", labels: Object | None = None, **allocatable: str | int) -> Object:
-    amounts = {"cpu": "8", "memory": "32Gi", "pods": "110"} | {
-        key.replace("__", "/"): v for key, v in allocatable.items()
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "uid": f"uid-{name}", "labels": {"kubernetes.io/hostname": name} | (labels or {})},
-        "spec": {},
-        "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    extra = {key.replace("__", "/"): value for key, value in allocatable.items()}
+    return objects.node(name, zone="", labels=labels, extra=extra)
 
 
 def gpu_node(name: str = "gpu-0", gpus: int = 1, labels: Object | None = None) -> Object:

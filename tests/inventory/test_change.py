@@ -132,28 +132,57 @@ def test_a_patch_that_leaves_the_template_alone(patch: Object) -> None:
     assert after.template.spec == WORKER.template.spec
 
 
+RESTARTED = {"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}
+
+
 @pytest.mark.parametrize(
-    ("patch", "field"),
+    "patch",
     [
-        (main_patch(env=[{"name": "A", "value": "1"}]), "spec.template.spec.containers[main].env"),
-        (main_patch(args=["--fast"]), "spec.template.spec.containers[main].args"),
-        (main_patch(command=["python"]), "spec.template.spec.containers[main].command"),
-        (main_patch(volumeMounts=[]), "spec.template.spec.containers[main].volumeMounts"),
-        (main_patch(readinessProbe={"httpGet": {"path": "/x"}}), "containers[main].readinessProbe.httpGet.path"),
-        (spec_patch(hostname="x"), "spec.template.spec.hostname"),
-        (spec_patch(volumes=[{"name": "v", "secret": {"secretName": "s"}}]), "volumes[v].secret.secretName"),
-        (
-            {"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}},
-            "spec.template.metadata.annotations.kubectl.kubernetes.io/restartedAt",
-        ),
+        main_patch(env=[{"name": "A", "value": "2"}]),
+        main_patch(env=[{"name": "A", "$patch": "delete"}]),
+        main_patch(env=[{"name": "B", "value": ""}]),
+        main_patch(args=["--fast"]),
+        main_patch(command=["sh", "-c", "python worker.py --fast"]),
+        main_patch(command=None),
+        main_patch(imagePullPolicy="Always"),
+        main_patch(volumeMounts=[{"name": "v", "mountPath": "/v"}]),
+        main_patch(readinessProbe={"httpGet": {"path": "/x"}}),
+        spec_patch(serviceAccountName="x"),
+        spec_patch(volumes=[{"name": "v", "secret": {"secretName": "s"}}]),
+        RESTARTED,
     ],
 )
-def test_what_is_not_kept_counts_as_changed_and_is_named(patch: Object, field: str) -> None:
-    _, is_new, findings = change(patch=patch)
+def test_what_is_not_kept_is_compared(patch: Object) -> None:
+    after, is_new, findings = change(patch=patch)
     assert is_new
-    [finding] = findings
-    assert finding.code == "change-not-compared"
-    assert field in finding.what
+    assert findings == ()
+    again, is_new, _ = change(after, patch=patch)
+    assert not is_new or "$patch" in str(patch)
+    assert again.template.makes_the_same_pods(after.template)
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        main_patch(env=[{"name": "A", "value": "1"}]),
+        main_patch(env=[{"$patch": "delete", "name": "Z"}]),
+        main_patch(command=SHELL),
+        main_patch(args=[], volumeMounts=[]),
+        main_patch(imagePullPolicy="IfNotPresent", terminationMessagePolicy="File", tty=False),
+        spec_patch(dnsPolicy="ClusterFirst", securityContext={}, enableServiceLinks=True),
+        {"spec": {"template": {"metadata": {"annotations": {"no.example/one": None}}}}},
+    ],
+)
+def test_what_is_not_kept_and_says_the_same_is_no_new_revision(patch: Object) -> None:
+    after, is_new, _ = change(patch=patch)
+    assert not is_new
+    assert after.template.makes_the_same_pods(WORKER.template)
+
+
+def test_an_undone_change_of_what_is_not_kept_is_the_first_template() -> None:
+    after, _, _ = change(patch=main_patch(env=[{"name": "A", "value": "2"}, {"name": "B", "value": "3"}]))
+    undo = main_patch(env=[{"name": "A", "value": "1"}, {"name": "B", "$patch": "delete"}])
+    assert change(after, patch=undo)[0].template.makes_the_same_pods(WORKER.template)
 
 
 def test_a_patch_never_brings_values_into_the_record() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -63,6 +64,7 @@ def read_workload(kind: str = "Deployment", **spec: Any) -> Workload:
 
 # ── what is never kept ───────────────────────────────────────────────────────────────────────────────────────────────
 SECRET = "not-a-real-secret-but-must-never-be-stored"
+SEALED = re.compile("\0[0-9a-f]{16}\\Z")
 
 
 def test_the_demos_password_is_nowhere_in_the_snapshot() -> None:
@@ -100,7 +102,9 @@ def test_environment_arguments_mounts_and_other_annotations_are_dropped() -> Non
     assert SECRET.encode() not in pickle.dumps(snapshot)
     assert snapshot.workloads[0].template.spec.containers[0].program == "python"
     manifest = json.loads(snapshot.workloads[0].template.manifest)
-    assert not {"command", "args", "env"} & set(manifest["spec"]["containers"][0])
+    first = manifest["spec"]["containers"][0]
+    assert not {"command", "args"} & set(first)
+    assert all(SEALED.match(value) for one in first["env"] for value in one.values())
     assert snapshot.other_kinds == {"Secret": 1, "ConfigMap": 1}
 
 
@@ -733,3 +737,20 @@ def test_any_damage_costs_one_object_and_is_told(data: st.DataObject, sample: Ob
 def test_frozen_defaults_are_shared() -> None:
     assert read_pod().annotations is EMPTY
     assert isinstance(read_pod().labels, FrozenMap)
+
+
+@pytest.mark.parametrize(
+    ("allocated", "reason", "expected"),
+    [
+        ({"cpu": "2"}, "Infeasible", 2_000),
+        ({"cpu": "2"}, "Deferred", 3_500),
+        ({"cpu": "4"}, "", 4_000),  # being made smaller: what it had counts until the kubelet has taken it away
+        ({"cpu": "3500m"}, "", 3_500),
+    ],
+)
+def test_while_a_pod_is_resized_what_is_allocated_counts(allocated: Object, reason: str, expected: int) -> None:
+    one = pod(containers=[container(resources={"requests": {"cpu": "3500m"}})])
+    state = {"name": "main", "resources": {"requests": allocated}, "allocatedResources": allocated}
+    pending = [{"type": "PodResizePending", "status": "True", "reason": reason}] if reason else []
+    one["status"] = {**one.get("status", {}), "containerStatuses": [state], "conditions": pending}
+    assert read(one).pods[0].spec.containers[0].requests == {"cpu": expected}

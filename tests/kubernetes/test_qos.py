@@ -14,7 +14,8 @@ from planner.kubernetes.qos import (
 from planner.kubernetes.records import Container, FrozenMap, Owner, PodSpec
 from planner.kubernetes.requests import pod_requests
 from planner.vocabulary import MEMORY
-from tests.memory.objects import GIB, MIB, amounts, container, pod
+from tests.builders.records import amounts
+from tests.memory.objects import GIB, MIB, container, pod
 
 
 def spec(*containers: Container, **more: object) -> PodSpec:

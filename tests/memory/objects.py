@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any
 
 from planner.kubernetes.records import (
-    EMPTY,
-    Amounts,
     Container,
     ContainerMetrics,
     FrozenMap,
@@ -22,13 +20,11 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.quantity import parse
+from tests.builders import records
+from tests.builders.records import amounts
 
 GIB = 2**30
 MIB = 2**20
-
-
-def amounts(given: Mapping[str, str] | None) -> Amounts:
-    return EMPTY if given is None else FrozenMap({name: parse(text, name) for name, text in given.items()})
 
 
 def container(name: str = "main", request: str = "", limit: str = "", **more: Any) -> Container:
@@ -62,11 +58,8 @@ def pod(name: str = "pod", *containers: Container, node: str = "node", **more: A
 
 def node(name: str = "node", capacity: str = "16Gi", allocatable: str = "14Gi", **extended: str) -> Node:
     more = {key.replace("_", ".", 1).replace("_", "/"): value for key, value in extended.items()}
-    return Node(
-        name=name,
-        capacity=amounts({"memory": capacity, "cpu": "8", "pods": "110", **more}),
-        allocatable=amounts({"memory": allocatable, "cpu": "8", "pods": "110", **more}),
-    )
+    had, left = (amounts(more, memory=memory, cpu="8", pods="110") for memory in (capacity, allocatable))
+    return records.node(name, left, capacity=had)
 
 
 def metrics(of: Pod, **containers: str | tuple[str, int]) -> PodMetrics:

@@ -8,7 +8,8 @@ from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Container, Owner, Pod
 from planner.memory.cgroup import class_cgroups, container_cgroup, oom_score_adj, pod_cgroup
 from planner.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
-from tests.memory.objects import GIB, MIB, amounts, container, pod
+from tests.builders.records import amounts
+from tests.memory.objects import GIB, MIB, container, pod
 
 NODE = NodeMemory(capacity_bytes=16 * GIB, allocatable_bytes=14 * GIB, swap_bytes=8 * GIB)
 OFF = KubeletSettings()

@@ -11,7 +11,8 @@ from planner.memory.kubelet import (
     node_memory,
     parse_threshold,
 )
-from tests.memory.objects import GIB, MIB, amounts
+from tests.builders.records import amounts
+from tests.memory.objects import GIB, MIB
 
 
 def test_thresholds_are_read_as_the_kubelet_reads_them() -> None:

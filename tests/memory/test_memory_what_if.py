@@ -6,7 +6,16 @@ from planner.kubernetes.records import Container, Snapshot
 from planner.memory.kubelet import KubeletSettings, ReservationPolicy
 from planner.memory.nodes import cluster_memory
 from planner.memory.what_if import Difference, MemoryChange, apply, changed_container, differences, patch
-from tests.memory.objects import GIB, amounts, container, metrics, node, pod, snapshot, stateful_set_owner
+from tests.builders.records import amounts
+from tests.memory.objects import (
+    GIB,
+    container,
+    metrics,
+    node,
+    pod,
+    snapshot,
+    stateful_set_owner,
+)
 
 CELERY = "StatefulSet/dev/celery"
 MAIN = container("main", "1Gi", "4Gi", cpu="1")

@@ -3,7 +3,16 @@ from planner.kubernetes.records import Finding, Pod, PodMetrics, Severity
 from planner.memory.kubelet import KubeletSettings, SwapBehavior
 from planner.memory.nodes import cluster_memory
 from planner.memory.risks import risks
-from tests.memory.objects import GIB, amounts, container, metrics, node, pod, snapshot, stateful_set_owner
+from tests.builders.records import amounts
+from tests.memory.objects import (
+    GIB,
+    container,
+    metrics,
+    node,
+    pod,
+    snapshot,
+    stateful_set_owner,
+)
 
 GPU_NODE = node(nvidia_com_gpu="1")
 

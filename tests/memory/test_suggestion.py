@@ -7,7 +7,8 @@ from planner.inventory.usage import Usage
 from planner.kubernetes.records import Container, FrozenMap
 from planner.memory.suggestion import Basis, round_up_bytes, suggest
 from planner.vocabulary import CPU, MEMORY
-from tests.restarts.cases import GIB, MIB, amounts
+from tests.builders.records import amounts
+from tests.restarts.cases import GIB, MIB
 
 SIZES = st.integers(1, 2**42)
 

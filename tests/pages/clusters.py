@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from planner.kubernetes.records import Snapshot
 from planner.sources import kubectl
+from tests.builders import objects
+from tests.builders.objects import GPU, Item
 
-Item = dict[str, Any]
 TAKEN_AT = 1_790_000_000.0
 WORKER = "Deployment/ml/worker"
-GPU = "nvidia.com/gpu"
 _TEMPLATE: Item = {
     "metadata": {"labels": {"app": "worker"}},
     "spec": {
@@ -26,19 +24,7 @@ _TEMPLATE: Item = {
 
 
 def node(name: str, gpus: int, pool: str = "gpu") -> Item:
-    amounts = {"cpu": "8", "memory": "32Gi", "pods": "110", **({GPU: str(gpus)} if gpus else {})}
-    labels = {
-        "kubernetes.io/hostname": name,
-        "cloud.google.com/gke-nodepool": pool,
-        "cloud.google.com/gke-accelerator": "nvidia-tesla-t4",
-        "topology.kubernetes.io/zone": "zone-a",
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "uid": name, "labels": labels},
-        "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
-    }
+    return objects.node(name, gpus=gpus, pool=pool, zone="zone-a", labels={objects.ACCELERATOR: "nvidia-tesla-t4"})
 
 
 def worker(replicas: int, surge: int | str = 1, unavailable: int | str = 0) -> list[Item]:

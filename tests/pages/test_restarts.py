@@ -7,7 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from planner.kubernetes.records import PodSpec, Snapshot
 from planner.sources.pod_logs import read_text
-from tests.restarts.cases import RUNNING, Cluster, amounts, container, crashed, single
+from tests.builders.records import amounts
+from tests.restarts.cases import RUNNING, Cluster, container, crashed, single
 from tests.sources.prometheus_server import running
 
 PAGE = Path(__file__).parents[2] / "pages" / "restarts.py"

@@ -7,6 +7,7 @@ from planner.pricing.book import PriceTable, compose, read_table
 from planner.pricing.model import PriceBook
 from planner.sources.prices import embedded_book
 from planner.vocabulary import INSTANCE_TYPE, REGION
+from tests.builders import records
 
 SEOUL = "asia-northeast3"
 
@@ -40,10 +41,4 @@ def make_node(
 ) -> Node:
     amounts = {"cpu": cpu, "memory": int(memory_gib * 2**30), "pods": 110, **({gpu_resource: gpus} if gpus else {})}
     given = {INSTANCE_TYPE: machine_type, REGION: region, **(labels or {})}
-    return Node(
-        name=name,
-        labels=FrozenMap({key: value for key, value in given.items() if value}),
-        capacity=FrozenMap(amounts),
-        allocatable=FrozenMap(amounts),
-        provider_id=provider_id,
-    )
+    return records.node(name, FrozenMap(amounts), given, provider_id=provider_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,7 +16,7 @@ from planner.scheduling.pod import LivePod
 from planner.sources import kubectl
 from tests.conformance.rollout_cases import revisions_of
 from tests.reference.objects import Object
-from tests.reference.random_clusters import Case, random_case
+from tests.reference.random_clusters import GPU, Case, random_case
 from tests.reference.simulation import simulate as play_reference
 
 case_of = lru_cache(maxsize=None)(random_case)
@@ -49,14 +50,16 @@ class Played(NamedTuple):
         )
 
 
-def engine(case: Case, seed: int = 0) -> Played:
+def engine(case: Case, seed: int = 0, *, is_thorough: bool = False) -> Played:
     snapshot = kubectl.read_items(copy.deepcopy(case.items))
     revisions = revisions_of({"change": case.changes}, snapshot)
 
     def never_ready(pod: LivePod) -> bool:
         return any(all(pod.shape.labels.get(k) == v for k, v in s.items()) for s in case.never_ready)
 
-    return Played(simulate(Cluster(snapshot), revisions, seed=seed, never_ready=never_ready), revisions)
+    return Played(
+        simulate(Cluster(snapshot), revisions, seed=seed, never_ready=never_ready, is_thorough=is_thorough), revisions
+    )
 
 
 def reference(case: Case, seed: int = 0) -> Outcome:
@@ -88,3 +91,35 @@ def with_empty_node(case: Case, template: Object) -> Case:
     node["metadata"] |= {"name": name, "uid": f"uid-{name}"}
     node["metadata"]["labels"] = {**node["metadata"]["labels"], "kubernetes.io/hostname": name}
     return Case([*case.items, node], case.changes, case.never_ready)
+
+
+def crowded(case: Case, seed: int) -> Case:
+    """The case with a dozen more pods that wait, alike by threes: of two sizes and priorities, some kept apart."""
+    luck = random.Random(seed)
+    more: list[Object] = []
+    for index in range(12):
+        kind = index // 3
+        spec: Object = {
+            "containers": [{"name": "main", "resources": {"requests": {GPU: str(1 + kind % 2), "cpu": "1"}}}],
+            "priority": (0, 0, 1000, -5)[kind],
+        }
+        labels = {"app": f"crowd-{kind}"}
+        if kind == 3:
+            term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+            spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        if luck.random() < 0.7:
+            spec["tolerations"] = [{"operator": "Exists"}]
+        refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/9 nodes."}
+        more.append(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {
+                    "name": f"crowd-{index}", "namespace": f"crowd-{index % 2}", "uid": f"crowd-{index}", "labels": labels,
+                    "creationTimestamp": f"2026-01-01T00:00:{luck.randrange(60):02}Z",
+                },
+                "spec": spec,
+                "status": {"phase": "Pending", "conditions": [refused] if luck.random() < 0.8 else []},
+            }
+        )  # fmt: skip
+    return Case([*case.items, *more], case.changes, case.never_ready)

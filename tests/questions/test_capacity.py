@@ -12,7 +12,7 @@ from planner.questions import capacity as plan_capacity
 from planner.rollout.answers import Verdict
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, kubectl
-from tests.capacity.clusters import deployment, node, pod_spec, snapshot
+from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.reference.random_clusters import random_case
 
 

@@ -9,7 +9,8 @@ from planner.kubernetes.records import PodSpec
 from planner.questions.drift import adopt
 from planner.questions.restarts import RestartPlan, restarts
 from planner.rollout.answers import Verdict
-from tests.restarts.cases import GIB, MIB, Cluster, amounts, container, crashed
+from tests.builders.records import amounts
+from tests.restarts.cases import GIB, MIB, Cluster, container, crashed
 
 SMALL = PodSpec(containers=(container(requests=amounts(memory="256Mi"), limits=amounts(memory="256Mi")),))
 ROOMY = PodSpec(containers=(container(requests=amounts(memory="2Gi"), limits=amounts(memory="3Gi")),))

@@ -16,7 +16,7 @@ from planner.questions import seats as seats_question
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import PodState, Reason, RolloutResult, Verdict
 from planner.sources import demo
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling, stateful_set
 
 DEMO = demo.read()

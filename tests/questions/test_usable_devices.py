@@ -8,7 +8,8 @@ from planner.kubernetes.records import FrozenMap
 from planner.questions import usable_devices as usable_question
 from planner.questions.prepared import Scenario
 from planner.sources import demo
-from tests.pages.clusters import GPU, WORKER, node, snapshot, worker
+from tests.builders.objects import GPU
+from tests.pages.clusters import WORKER, node, snapshot, worker
 
 
 def of(*items: dict[str, object], change: WorkloadChange | None = None) -> usable_question.UsableDevices:

@@ -27,16 +27,13 @@ from planner.kubernetes.records import (
     Template,
     Workload,
 )
-from planner.quantity import format_amount, parse
+from planner.quantity import format_amount
 from planner.restarts import restarts
 from planner.restarts.model import Loop
+from tests.builders import records
 
 NOW = 1_795_165_370.0
 GIB, MIB = 2**30, 2**20
-
-
-def amounts(**texts: str) -> FrozenMap[int]:
-    return FrozenMap({name: parse(text, name) for name, text in texts.items()})
 
 
 def container(name: str = "api", image: str = "registry/app/api:1", **fields: Any) -> Container:
@@ -92,18 +89,9 @@ class Cluster:
     metrics: list[PodMetrics] = field(default_factory=list)
 
     def node(self, name: str = "node-1", labels: Mapping[str, str] | None = None, **fields: Any) -> None:
-        allocatable = fields.pop("allocatable", amounts(cpu="8", memory="32Gi", pods="110"))
-        self.nodes.append(
-            Node(
-                name=name,
-                labels=FrozenMap(labels or {}),
-                allocatable=allocatable,
-                capacity=allocatable,
-                conditions=fields.pop("conditions", FrozenMap({"Ready": "True"})),
-                kubelet_version="v1.36.0",
-                **fields,
-            )
-        )
+        has = fields.pop("allocatable", None)
+        given: dict[str, Any] = {"conditions": FrozenMap({"Ready": "True"}), "kubelet_version": "v1.36.0"} | fields
+        self.nodes.append(records.node(name, has, labels, **given))
 
     def workload(
         self,

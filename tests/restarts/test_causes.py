@@ -10,13 +10,13 @@ from planner.kubernetes.records import ContainerState, FrozenMap, PodSpec, Prese
 from planner.restarts import restarts
 from planner.restarts.causes_probes import patience_seconds
 from planner.restarts.model import Activity, Cause, Confidence, EvidenceSource
+from tests.builders.records import amounts
 from tests.restarts.cases import (
     GIB,
     MIB,
     NOW,
     RUNNING,
     Cluster,
-    amounts,
     container,
     crashed,
     one_loop,

@@ -12,7 +12,7 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.verdict import Explanation, explain
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-from tests.capacity.clusters import Item, snapshot
+from tests.builders.objects import Item, snapshot
 
 WORKER = "Deployment/ml/worker"
 

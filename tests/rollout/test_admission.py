@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from planner.kubernetes.records import Container, FrozenMap, PodSpec
-from planner.rollout.admission import Admission, pod_limits, quota_covers, usage
-from tests.capacity.clusters import Item, node, snapshot
+from planner.kubernetes.records import (
+    ClaimSpec,
+    Container,
+    DeviceClass,
+    DeviceRequest,
+    FrozenMap,
+    PodSpec,
+    Toleration,
+)
+from planner.rollout.admission import Admission, claim_usage, object_count, pod_limits, quota_covers, usage
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 GIB = 2**30
 
@@ -67,9 +76,16 @@ def test_a_quota_is_used_up_and_given_back() -> None:
 
 def test_a_quota_on_cpu_makes_stating_it_compulsory() -> None:
     found = admission(quota({"requests.cpu": "9", "limits.memory": "9Gi"}))
-    message = 'pods "p" is forbidden: failed quota: q: must specify limits.memory,requests.cpu'
+    message = 'pods "p" is forbidden: failed quota: q: must specify limits.memory for: main; requests.cpu for: main'
     assert refused(found, spec()) == message
-    assert refused(found, spec({"cpu": 100}, {"memory": GIB})) == ""
+    stated = spec({"cpu": 100}, {"memory": GIB})
+    assert refused(found, stated) == ""
+    beside = Container(name="beside", requests=FrozenMap({"cpu": 0}))
+    assert refused(found, replace(stated, containers=(*stated.containers, beside))).endswith(
+        "limits.memory for: beside"
+    )
+    assert refused(found, replace(stated, init_containers=(beside,))).endswith("limits.memory for: beside")
+    assert refused(found, spec(pod_requests=FrozenMap({"cpu": 100}))) == ""  # stated for the pod as a whole
 
 
 @pytest.mark.parametrize(
@@ -132,7 +148,8 @@ def test_a_limit_range_fills_in_what_is_missing() -> None:
         ),
         ({"type": "Pod", "max": {"cpu": "1"}}, spec(), "maximum cpu usage per Pod is 1.  No limit is specified"),
         ({"type": "Pod", "min": {"cpu": "1"}}, spec(), "minimum cpu usage per Pod is 1.  No request is specified"),
-        ({"max": {"cpu": "500m"}}, spec({"cpu": 1_000}), "maximum cpu usage per Container is 500m, but request is 1"),
+        # the largest limit is the default one too: the pod is invalid before its bounds are looked at
+        ({"max": {"cpu": "500m"}}, spec({"cpu": 1_000}), "must be less than or equal to cpu limit of 500m"),
         (
             {"maxLimitRequestRatio": {"cpu": "2"}},
             spec({"cpu": 100}, {"cpu": 300}),
@@ -152,3 +169,72 @@ def test_a_priority_class_has_to_be_there() -> None:
     assert refused(found, spec(priority_class_name="system-node-critical")) == ""
     assert refused(found, spec(priority_class_name="no")).endswith("no PriorityClass with name no was found")
     assert refused(admission(), spec(priority_class_name="no")) == ""  # the snapshot doesn't hold the classes
+
+
+# ── objects that aren't pods ─────────────────────────────────────────────────────────────────────────────────────────
+def test_a_quota_counts_other_objects() -> None:
+    found = admission(quota({"count/replicasets.apps": "2"}, {"count/replicasets.apps": "1"}))
+    one = object_count("replicasets.apps")
+    assert found.object_refusal("ReplicaSet", "ml", "web-2", one) is None
+    found.charge_object("ml", one)
+    refusal = found.object_refusal("ReplicaSet", "ml", "web-3", one)
+    assert refusal is not None
+    assert (refusal.what, refusal.quota) == ("ReplicaSet", "q")
+    assert refusal.message == (
+        'replicasets.apps "web-3" is forbidden: exceeded quota: q, requested: count/replicasets.apps=1, '
+        "used: count/replicasets.apps=2, limited: count/replicasets.apps=2"
+    )
+    assert found.object_refusal("ReplicaSet", "prod", "web-3", one) is None
+
+
+def test_a_quota_with_scopes_counts_pods_only() -> None:
+    found = admission(quota({"count/replicasets.apps": "0"}, scopes=["NotTerminating"]))
+    assert found.object_refusal("ReplicaSet", "ml", "web-1", object_count("replicasets.apps")) is None
+
+
+def test_a_claim_counts_its_devices_by_class() -> None:
+    request = DeviceRequest(name="gpu", device_class_name="gpu", count=2)
+    every = DeviceRequest(name="nic", device_class_name="nic", allocation_mode="All")
+    known = replace(snapshot(), device_classes=(DeviceClass(name="gpu", extended_resource_name="nvidia.com/gpu"),))
+    assert claim_usage(known, ClaimSpec(requests=(request, every))) == {
+        "count/resourceclaims.resource.k8s.io": 1,
+        "gpu.deviceclass.resource.k8s.io/devices": 2,
+        "requests.deviceclass.resource.kubernetes.io/gpu": 2,
+        "requests.nvidia.com/gpu": 2,
+        "nic.deviceclass.resource.k8s.io/devices": 32,
+    }
+
+
+# ── ExtendedResourceToleration ───────────────────────────────────────────────────────────────────────────────────────
+GPU_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("pool", "of_the_pod", "is_on"),
+    [("", [], False), ("", [GPU_TOLERATION], True), ("gpu", [], False), ("gpu", [GPU_TOLERATION], True)],
+)
+def test_the_pods_there_are_tell_whether_taints_of_extended_resources_are_tolerated(
+    pool: str, of_the_pod: list[Item], is_on: bool
+) -> None:
+    own, replica_set, pod = deployment("worker", ["n-0"], pod_spec(gpus=1))
+    pod["spec"] = {**pod["spec"], "tolerations": of_the_pod}
+    found = Admission(snapshot(node("n-0", pool=pool, gpus=1), [own, replica_set, pod]))
+    tolerations = found.prepare("ml", spec({"cpu": 1, "nvidia.com/gpu": 1})).tolerations
+    assert tolerations == ((Toleration(key="nvidia.com/gpu", operator="Exists", effect="NoSchedule"),) if is_on else ())
+
+
+@pytest.mark.parametrize(("pool", "is_on"), [("", False), ("gpu", True)])
+def test_without_such_pods_gke_tolerates_them(pool: str, is_on: bool) -> None:
+    found = Admission(snapshot(node("n-0", pool=pool)))
+    assert bool(found.prepare("ml", spec({"nvidia.com/gpu": 1})).tolerations) is is_on
+    assert found.prepare("ml", spec({"cpu": 1})).tolerations == ()
+
+
+# ── Pod Security ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_namespace_refuses_what_its_level_forbids() -> None:
+    labels = {"pod-security.kubernetes.io/enforce": "baseline"}
+    found = admission({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml", "labels": labels}})
+    words = 'violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)'
+    assert refused(found, spec(host_network=True)) == f'pods "p" is forbidden: {words}'
+    assert refused(found, spec()) == ""
+    assert refused(found, spec(host_network=True), "other") == ""

@@ -10,7 +10,7 @@ from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.run import Run
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, roll, rolling, stateful_set
 
 SETS, DAEMONS = "StatefulSet/ml/worker", "DaemonSet/ml/worker"
@@ -58,7 +58,10 @@ def test_scaling_in_proportion(
             **first["metadata"], "name": f"worker-{9 - age}", "uid": f"rs-{age}", "annotations": annotations,
             "creationTimestamp": f"2026-01-01T0{9 - age}:00:00Z",
         }  # fmt: skip
-        sets.append({**first, "metadata": metadata, "spec": {**first["spec"], "replicas": size}})
+        spec = {**first["spec"], "replicas": size}
+        if age or new is None:
+            spec["template"] = {**spec["template"], "spec": pod_spec(hostname=f"of-revision-{age}")}
+        sets.append({**first, "metadata": metadata, "spec": spec})
     found = snapshot(node("n-0"), base, sets)
     simulation = Simulation(Cluster(found))
     workload = found.workload(WORKER)
@@ -174,3 +177,30 @@ def test_a_daemon_pod_that_waits_belongs_to_the_node_it_names() -> None:
     run = roll(node("n-0", gpus=2), node("n-1"), items, key=DAEMONS, new_revision=False)
     assert {p.name for p in run.pods[DAEMONS]} == {"worker-0", "worker-1"}
     assert run.touched == ()
+
+
+# ── minReadySeconds ──────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_pod_is_available_a_step_after_it_is_ready() -> None:
+    one = pod_spec(gpus=1)
+    items: list[Item | list[Item]] = [
+        node("n-0", gpus=2), deployment("worker", ["n-0"], one, strategy=rolling(1, 0), minReadySeconds=30)
+    ]  # fmt: skip
+    run = roll(*items)
+    assert run.completed
+    assert course(run) == [(2, 1, 0), (2, 2, 0), (2, 1, 1), (1, 1, 0)]
+    assert [m.maturing for m in run.moments[WORKER]] == [0, 0, 1, 0, 0]
+
+
+def test_raised_min_ready_seconds_make_young_pods_unavailable() -> None:
+    items: list[Item | list[Item]] = [node("n-0"), deployment("worker", ["n-0"], pod_spec(), strategy=rolling(1, 0))]
+    run = roll(*items, patch={"spec": {"minReadySeconds": 30}})
+    assert (run.completed, run.ticks) == (True, 1)
+
+
+def test_a_surging_daemon_set_looks_at_available_pods_a_step_late() -> None:
+    items = [node("n-0"), node("n-1"), *daemon_set(
+        "worker", ["n-0", "n-1"], pod_spec(), minReadySeconds=30, updateStrategy=rolling(1, 0)
+    )]  # fmt: skip
+    run = roll(*items, key=DAEMONS)
+    assert (run.completed, run.ticks) == (True, 5)
+    assert max(m.pods for m in run.moments[DAEMONS]) == 3

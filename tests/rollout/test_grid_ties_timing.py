@@ -12,7 +12,7 @@ from planner.rollout.run import simulate
 from planner.rollout.ties import is_proven
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.scheduling.cluster import Cluster
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, revision, roll, rolling
 
 RESTART = Scenario(changes=(WorkloadChange(workload=WORKER),))

@@ -15,7 +15,7 @@ from planner.quantity import parse
 from planner.questions import rollout as rollout_question
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, daemon_set, rolling
 from tests.rollout.test_admission import quota
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from planner.rollout.answers import Reason
 from planner.rollout.unknowns import unknowns
-from tests.capacity.clusters import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import revision, roll, rolling, stateful_set, why
 from tests.rollout.test_admission import limit_range, quota
 
@@ -66,12 +66,12 @@ def test_old_pods_that_hold_a_part_only_are_not_what_which_means() -> None:
 
 
 def test_a_refusal_is_told_without_the_words_around_it() -> None:
-    found = why(node("n-0"), worker("n-0"), limit_range(type="Container", max={"cpu": "500m"}))
+    found = why(node("n-0"), worker("n-0"), limit_range(type="Container", min={"cpu": "2"}))
     assert found.reason is Reason.ADMISSION
     assert str(found.sentence) == (
-        "stuck: the API server refuses the new pods: maximum cpu usage per Container is 500m, but request is 1"
+        "stuck: the API server refuses the new pods: minimum cpu usage per Container is 2, but request is 1"
     )
-    assert "is forbidden: maximum cpu usage per Container is 500m" in str(found.quota_message)
+    assert "is forbidden: minimum cpu usage per Container is 2" in str(found.quota_message)
 
 
 def test_no_matching_node() -> None:
@@ -94,7 +94,7 @@ def test_quota_and_admission() -> None:
     found = why(node("n-0"), worker("n-0"), quota({"pods": "1"}))
     assert found.reason is Reason.QUOTA
     assert "exceeded quota: q" in str(found.quota_message)
-    found = why(node("n-0"), worker("n-0"), limit_range(type="Container", max={"cpu": "500m"}))
+    found = why(node("n-0"), worker("n-0"), limit_range(type="Container", min={"cpu": "2"}))
     assert found.reason is Reason.ADMISSION
 
 

@@ -16,7 +16,7 @@ from planner.scheduling.scores import total_scores
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
 from planner.sources import kubectl
-from tests.capacity.clusters import Item, node, pod_spec
+from tests.builders.objects import Item, node, pod, pod_spec
 
 NO_PREEMPTION = "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
 
@@ -58,7 +58,9 @@ class Question:
         return [self.cluster.node_names[n] for n in feasible_nodes(self.state, self.shape).tolist()]
 
     def attempt(self, *, seed: int = 0, budgets: Sequence[Budget] = ()) -> Attempt:
-        scheduler = Scheduler(self.state, seed, lambda n: self.live[n], lambda: list(budgets))
+        scheduler = Scheduler(
+            self.state, seed, lambda n: self.live[n], lambda namespace: [b for b in budgets if b.namespace == namespace]
+        )
         return scheduler.attempt(
             LivePod(
                 shape=self.shape,
@@ -78,7 +80,7 @@ class Question:
             shape=self.shape, namespace=self.shape.namespace, name="placed", uid="placed", owner="", number=999,
             created_at=0.0,
         )  # fmt: skip
-        Scheduler(self.state, 0, lambda n: self.live[n], list).bind(live, at)
+        Scheduler(self.state, 0, lambda n: self.live[n], lambda _: []).bind(live, at)
         live.node = at
         self.live[at].append(live)
 
@@ -99,19 +101,6 @@ class Question:
 
     def totals(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         return self.state.used + self.state.free
-
-
-def pod(name: str, spec: Item, *, on: str = "", namespace: str = "ml", labels: Mapping[str, str] | None = None) -> Item:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": namespace, "uid": f"p-{name}", "labels": dict(labels or {})},
-        "spec": {**spec, "nodeName": on} if on else spec,
-        "status": {
-            "phase": "Running" if on else "Pending",
-            "conditions": [{"type": "Ready", "status": "True" if on else "False"}],
-        },
-    }
 
 
 def nodes(count: int, **each: Any) -> list[Item]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.capacity.clusters import Item, node, pod_spec
-from tests.scheduling.questions import Question, pod
+from tests.builders.objects import Item, node, pod, pod_spec
+from tests.scheduling.questions import Question
 
 DRIVER = "gpu.example.com"
 NODES = [node("n-0"), node("n-1")]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.capacity.clusters import Item, node, pod_spec
-from tests.scheduling.questions import Question, nodes, pod
+from tests.builders.objects import Item, node, pod, pod_spec
+from tests.scheduling.questions import Question, nodes
 
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 SELF = {"matchLabels": {"app": "a"}}

@@ -6,8 +6,8 @@ from typing import Any
 
 from planner.kubernetes.records import FrozenMap, LabelSelector
 from planner.scheduling.scheduler import Budget, histogram
-from tests.capacity.clusters import Item, pod_spec
-from tests.scheduling.questions import Question, nodes, pod
+from tests.builders.objects import Item, pod, pod_spec
+from tests.scheduling.questions import Question, nodes
 
 
 def asks(priority: int, cpu: str = "8", **more: Any) -> Item:

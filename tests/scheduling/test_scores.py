@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.capacity.clusters import Item, node, pod_spec
-from tests.scheduling.questions import Question, nodes, pod
+from tests.builders.objects import Item, node, pod, pod_spec
+from tests.scheduling.questions import Question, nodes
 
 DB = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.capacity.clusters import Item, node, pod_spec
-from tests.scheduling.questions import Question, pod
+from tests.builders.objects import Item, node, pod, pod_spec
+from tests.scheduling.questions import Question
 
 ZONE = "topology.kubernetes.io/zone"
 SPEC = pod_spec(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])

@@ -20,6 +20,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.vocabulary import NVIDIA_GPU
+from tests.builders import records
 
 LABELS = FrozenMap({"app": "worker"})
 GKE = {"cloud.google.com/gke-nodepool": "gpu-t4", "topology.kubernetes.io/zone": "zone-a"}
@@ -52,16 +53,8 @@ def workload(pod: PodSpec | None = None, *, kind: str = "Deployment", name: str 
 def node(
     name: str = "node-1", labels: dict[str, str] | None = None, *, version: str = "v1.36.2-gke.1208000", **more: Any
 ) -> Node:
-    amounts = FrozenMap({"cpu": 8000, "memory": 30 * 2**30, "pods": 110, NVIDIA_GPU: 1})
-    return Node(
-        name=name,
-        uid=name,
-        labels=FrozenMap(GKE | (labels or {})),
-        allocatable=amounts,
-        capacity=amounts,
-        kubelet_version=version,
-        **more,
-    )
+    has = records.amounts({NVIDIA_GPU: 1}, cpu="8", memory="30Gi", pods="110")
+    return records.node(name, has, GKE | (labels or {}), uid=name, kubelet_version=version, **more)
 
 
 def pod(of: Workload, on: str, *, name: str = "worker-a", seconds: float | None = 20.0) -> Pod:

@@ -26,6 +26,7 @@ _MOUNTED_BY_ADMISSION = "kube-api-access-"  # volume the ServiceAccount admissio
 _NO_STATE = ("", "", "", None, None, None, None)
 _NO_AFFINITY = wire.Affinity()
 _NO_RESOURCES = wire.Resources()
+_NO_SECURITY = wire.SecurityContext()
 _NO_NODE_AFFINITY = model.NodeAffinity()
 _SOURCES: dict[str, str] = {
     info.name: info.encode_name for info in msgspec.structs.fields(wire.Volume) if info.name != "name"
@@ -37,6 +38,7 @@ def read_pod(shared: Shared, pod: wire.Pod) -> model.Pod:
     metadata = metadata_of(pod)
     spec = pod.spec or wire.PodSpec()
     status = pod.status or wire.PodStatus()
+    _count_allocated(spec, status)
     node_name, spec.node_name = spec.node_name, None  # all pods of a template share one spec
     pod_spec = shared.once("pod", cut(spec), lambda one: read_pod_spec(shared, one))
     spec.node_name = node_name
@@ -75,6 +77,38 @@ def read_pod(shared: Shared, pod: wire.Pod) -> model.Pod:
         reason=shared.text(status.reason),
         claim_names=FrozenMap({c.name: c.resource_claim_name or "" for c in claims}) if claims else EMPTY,
     )
+
+
+def _count_allocated(spec: wire.PodSpec, status: wire.PodStatus) -> None:
+    """While a pod is resized in place, its containers' requests in `spec` become what counts of them.
+
+    That is the most of what is asked for, what is allocated and what is in force; what is asked for is left out once the
+    kubelet has called it infeasible. Source: component-helpers `resource/helpers.go` `determineEffectiveRequests`.
+    """
+    statuses = {one.name: one for one in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))}
+    sidecars = [one for one in spec.init_containers or () if one.restart_policy == "Always"]
+    for container in (*(spec.containers or ()), *sidecars):
+        known = statuses.get(container.name)
+        asked = container.resources
+        if known is None or known.resources is None or asked is None:
+            continue
+        current = [known.resources.requests or {}, known.allocated_resources or {}]
+        own = asked.requests or {}
+        if all(one == own for one in current):
+            continue
+        if not _is_infeasible(status):
+            current.append(own)
+        names = dict.fromkeys(name for amounts in current for name in amounts)
+        counted = {name: _most(name, [one[name] for one in current if name in one]) for name in names}
+        container.resources = wire.Resources(requests=counted, limits=asked.limits, claims=asked.claims)
+
+
+def _most(resource: str, quantities: list[str | int | float]) -> str | int | float:
+    return max(quantities, key=lambda one: amount(one, resource))
+
+
+def _is_infeasible(status: wire.PodStatus) -> bool:
+    return any(one.type == "PodResizePending" and one.reason == "Infeasible" for one in status.conditions or ())
 
 
 def _container_states(shared: Shared, status: wire.PodStatus) -> tuple[model.ContainerState, ...]:
@@ -169,6 +203,11 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         priority=spec.priority,
         preemption_policy=spec.preemption_policy,
         host_network=host_network,
+        host_pid=bool(spec.host_pid),
+        host_ipc=bool(spec.host_ipc),
+        host_users=spec.host_users is not False,
+        os=(spec.os.name or "") if spec.os else "",
+        security=_security(shared, spec.security_context),
         volumes=tuple(_volume(shared, one) for one in spec.volumes or ()),
         resource_claims=tuple(_pod_claim(one) for one in spec.resource_claims or ()),
         scheduler_name=shared.text(spec.scheduler_name) or "default-scheduler",
@@ -217,7 +256,46 @@ def _container(shared: Shared, container: wire.Container, host_network: bool) ->
         liveness_probe=_probe(container.liveness_probe),
         has_pre_stop=container.lifecycle is not None and container.lifecycle.pre_stop is not None,
         resource_claims=tuple(claim.name for claim in resources.claims or ()),
+        security=_security(shared, container.security_context),
+        handler_hosts=_handler_hosts(container),
     )
+
+
+def _security(shared: Shared, context: wire.SecurityContext | None) -> model.SecurityContext:
+    if context is None or context == _NO_SECURITY:
+        return model.NO_SECURITY_CONTEXT
+    return shared.once("security", context, _security_context)
+
+
+def _security_context(context: wire.SecurityContext) -> model.SecurityContext:
+    capabilities, options = context.capabilities or wire.Capabilities(), context.se_linux_options
+    return model.SecurityContext(
+        is_privileged=bool(context.privileged),
+        may_escalate=context.allow_privilege_escalation,
+        added_capabilities=tuple(capabilities.add or ()),
+        dropped_capabilities=tuple(capabilities.drop or ()),
+        proc_mount=context.proc_mount,
+        run_as_non_root=context.run_as_non_root,
+        run_as_user=context.run_as_user,
+        seccomp=None if context.seccomp_profile is None else context.seccomp_profile.type or "",
+        app_armor=None if context.app_armor_profile is None else context.app_armor_profile.type or "",
+        se_linux=None if options is None else (options.type or "", options.user or "", options.role or ""),
+        is_host_process=bool(context.windows_options and context.windows_options.host_process),
+        sysctls=tuple(one.name for one in context.sysctls or ()),
+    )
+
+
+def _handler_hosts(container: wire.Container) -> tuple[str, ...]:
+    life = container.lifecycle or wire.Lifecycle()
+    askers = (
+        container.liveness_probe,
+        container.readiness_probe,
+        container.startup_probe,
+        life.post_start,
+        life.pre_stop,
+    )
+    handlers = [one for asker in askers if asker is not None for one in (asker.http_get, asker.tcp_socket)]
+    return tuple(one.host for one in handlers if one is not None and one.host)
 
 
 def _host_ports(ports: list[wire.ContainerPort] | None, host_network: bool) -> tuple[model.HostPort, ...]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from planner.errors import InputError
 from planner.inventory import wire
 from planner.inventory.records.pods import cut, read_pod_spec
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.shared import Shared, annotations_of, given, metadata_of, read_owner
 from planner.inventory.records.storage import read_claim_template
+from planner.inventory.sealed import seal, unread, with_kept
 from planner.kubernetes import records as model
 from planner.kubernetes.records import FrozenMap
 
@@ -24,28 +28,27 @@ DEFAULT_STRATEGIES: dict[str, tuple[int | str | None, int | str | None]] = {
 gate MaxUnavailableStatefulSet is on (off by default in 1.36); absent, one pod is replaced at a time, Ready or not."""
 
 
-def read_template(shared: Shared, template: wire.PodTemplate | None) -> model.Template:
-    """The record of a pod template; `manifest` is what was kept of it."""
+def read_template(
+    shared: Shared, template: wire.PodTemplate | None, raw: dict[str, Any], *, has_manifest: bool
+) -> model.Template:
+    """The record of a pod template, of which `raw` is the whole text as plain values."""
     template = template or wire.PodTemplate()
     metadata = template.metadata or wire.Metadata()
-    template.metadata = wire.Metadata(labels=metadata.labels, annotations=metadata.annotations)
+    template.metadata = metadata = wire.Metadata(labels=metadata.labels, annotations=metadata.annotations)
     template.spec = cut(template.spec or wire.PodSpec())
-    return shared.once("template", template, lambda one: _template(shared, one))
-
-
-def _template(shared: Shared, kept: wire.PodTemplate) -> model.Template:
-    assert kept.metadata is not None
-    assert kept.spec is not None
+    sealed = seal(raw)
+    kept = json.loads(wire.encode(template)) if has_manifest else None
     return model.Template(
-        labels=shared.labels(kept.metadata.labels),
-        spec=shared.once("pod", kept.spec, lambda one: read_pod_spec(shared, one)),
-        annotations=annotations_of(kept.metadata),
-        manifest=wire.encode(kept),
+        labels=shared.labels(metadata.labels),
+        spec=shared.once("pod", template.spec, lambda one: read_pod_spec(shared, one)),
+        annotations=annotations_of(metadata),
+        manifest=wire.encode(with_kept(sealed, kept)) if kept is not None else b"{}",
+        unread=unread(sealed, template),
     )
 
 
-def read_workload(shared: Shared, kind: str, workload: wire.Workload) -> model.Workload:
-    """The record of a Deployment, StatefulSet, DaemonSet or Job."""
+def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], *, kind: str) -> model.Workload:
+    """The record of a Deployment, StatefulSet, DaemonSet or Job; `raw` is its pod template as plain values."""
     metadata = metadata_of(workload)
     spec = workload.spec or wire.WorkloadSpec()
     status = workload.status or wire.WorkloadStatus()
@@ -63,7 +66,7 @@ def read_workload(shared: Shared, kind: str, workload: wire.Workload) -> model.W
         created_at=shared.seconds(metadata.creation_timestamp),
         replicas=_replicas(kind, spec),
         selector=read_selector(shared, spec.selector) or _default_selector(kind, name, spec),
-        template=read_template(shared, spec.template),
+        template=read_template(shared, spec.template, raw, has_manifest=True),
         strategy=_strategy(kind, spec),
         min_ready_seconds=spec.min_ready_seconds or 0,
         progress_deadline_seconds=(
@@ -99,8 +102,8 @@ def read_workload(shared: Shared, kind: str, workload: wire.Workload) -> model.W
     )
 
 
-def read_replica_set(shared: Shared, replica_set: wire.Workload) -> model.ReplicaSet:
-    """A ReplicaSet."""
+def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: dict[str, Any]) -> model.ReplicaSet:
+    """A ReplicaSet; `raw` is its pod template as plain values."""
     metadata = metadata_of(replica_set)
     spec = replica_set.spec or wire.WorkloadSpec()
     status = replica_set.status or wire.WorkloadStatus()
@@ -114,7 +117,7 @@ def read_replica_set(shared: Shared, replica_set: wire.Workload) -> model.Replic
         created_at=shared.seconds(metadata.creation_timestamp),
         replicas=given(spec.replicas, 1),
         selector=read_selector(shared, spec.selector) or _default_selector("ReplicaSet", metadata.name or "", spec),
-        template=read_template(shared, spec.template),
+        template=read_template(shared, spec.template, raw, has_manifest=False),
         min_ready_seconds=spec.min_ready_seconds or 0,
         status_replicas=status.replicas or 0,
         ready_replicas=status.ready_replicas or 0,

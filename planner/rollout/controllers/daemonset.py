@@ -21,6 +21,8 @@ from planner.kubernetes.records import (  # fmt: skip
 )
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
 from planner.kubernetes.shares import rolling_limits
+from planner.rollout.admission import object_count
+from planner.rollout.controllers import revisions
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod
@@ -43,24 +45,31 @@ class NodeState(Enum):
 
     EMPTY = "empty"
     LEAVING = "leaving"  # only terminating ones
-    NEW_READY = "new ready"
+    NEW_READY = "new ready"  # ready: available, that is Ready for minReadySeconds
     NEW_WAITS = "new waits"
     OLD_READY = "old ready"
     OLD_WAITS = "old waits"
-    SURGING = "surging"  # a new one not Ready beside an old one that is
+    SURGING = "surging"  # a new one not available beside an old one that is Ready
     REPLACED = "replaced"  # two, of which the old one can go
 
 
 class DaemonSetController:
-    """One DaemonSet during a rollout."""
+    """One DaemonSet during a rollout.
+
+    `revision` is the hash of the revision its pods shall have, where there are pods that have it; "": with a new template
+    none has it, else all have.
+    """
 
     replicas: int | None = None  # it has no scale
     retry_at: float | None = None
 
-    def __init__(self, workload: Workload, *, has_new_template: bool) -> None:
+    def __init__(self, workload: Workload, *, has_new_template: bool, revision: str = "") -> None:
         self.workload = workload
         self.key = workload.key
+        self.min_ready_seconds = workload.min_ready_seconds
         self.has_new_template = has_new_template
+        self.revision = revision
+        self._made_revision = False
         spec = workload.template.spec
         extra: tuple[Toleration, ...] = _ALWAYS_TOLERATED
         if spec.host_network:
@@ -81,7 +90,13 @@ class DaemonSetController:
     def start(
         cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
     ) -> DaemonSetController:
-        return cls(workload, has_new_template=has_new_template)
+        if not has_new_template or before is None:
+            return cls(workload, has_new_template=has_new_template, revision=revisions.newest(simulation, workload))
+        again = revisions.used_again(simulation, before, workload)
+        controller = cls(workload, has_new_template=True, revision=again)
+        for pod in controller.all_pods(simulation):
+            pod.is_new = bool(again) and pod.revision == again
+        return controller
 
     def owners(self) -> tuple[str, ...]:
         return (self.key,)
@@ -106,7 +121,7 @@ class DaemonSetController:
         return simulation.pods_of(self.key, self.workload.uid)
 
     def _is_updated(self, pod: LivePod) -> bool:
-        return pod.is_new or not self.has_new_template
+        return pod.is_new or (pod.revision == self.revision if self.revision else not self.has_new_template)
 
     def limits(self, simulation: Simulation) -> tuple[int, int]:
         return rolling_limits(self.workload, len(self.targets(simulation)))
@@ -146,13 +161,13 @@ class DaemonSetController:
         if new is None and old is None:
             return NodeState.LEAVING if pods else NodeState.EMPTY
         if new is not None and old is not None:
-            if new.is_ready or not old.is_ready:
+            if new.is_available or not old.is_ready:
                 return NodeState.REPLACED
             return NodeState.SURGING
         if new is not None:
-            return NodeState.NEW_READY if new.is_ready else NodeState.NEW_WAITS
+            return NodeState.NEW_READY if new.is_available else NodeState.NEW_WAITS
         assert old is not None
-        return NodeState.OLD_READY if old.is_ready else NodeState.OLD_WAITS
+        return NodeState.OLD_READY if old.is_available else NodeState.OLD_WAITS
 
     def _pair(self, pods: list[LivePod]) -> tuple[LivePod | None, LivePod | None]:
         """The standing pods of the new and of the old revision (`findUpdatedPodsOnNode`)."""
@@ -181,11 +196,13 @@ class DaemonSetController:
     def status(self, simulation: Simulation) -> dict[str, int]:
         self._begin(simulation)
         targets = self.targets(simulation)
-        updated = ready = current = 0
+        updated = ready = available = current = 0
         for node in targets:
             here = self._pods.get(node, [])
             current += bool(here)
-            ready += any(p.is_ready and not p.is_terminating for p in here)
+            standing = [p for p in here if not p.is_terminating]
+            ready += any(p.is_ready for p in standing)
+            available += any(p.is_available for p in standing)
             oldest = min(here, key=lambda p: (not p.is_ready, p.number), default=None)
             updated += oldest is not None and self._is_updated(oldest)
         return {
@@ -193,8 +210,8 @@ class DaemonSetController:
             "currentNumberScheduled": current,
             "updatedNumberScheduled": updated,
             "numberReady": ready,
-            "numberAvailable": ready,
-            "numberUnavailable": len(targets) - ready,
+            "numberAvailable": available,
+            "numberUnavailable": len(targets) - available,
             "numberMisscheduled": sum(1 for n, pods in self._pods.items() if pods and n not in self._target_set),
         }
 
@@ -215,12 +232,23 @@ class DaemonSetController:
     def sync(self, simulation: Simulation) -> bool:
         """`updateDaemonSet`: a refused pod is an error, with which the rolling update isn't reached."""
         self._begin(simulation)
+        if not self._has_revision(simulation):
+            return False
         made, was_refused = self._fill(simulation)
         busy = self._prune(simulation) or made
         if self.workload.strategy.kind != "OnDelete" and not was_refused:
             self._refresh(simulation)
             busy |= self._roll(simulation)
         return busy
+
+    def _has_revision(self, simulation: Simulation) -> bool:
+        """As a StatefulSet's (`constructHistory`)."""
+        if self.has_new_template and not self.revision and not self._made_revision:
+            name, counted = f"{self.workload.name}-{NEW_HASH}", object_count("controllerrevisions.apps")
+            where = self.workload.namespace
+            self._made_revision = simulation.make_object(self.key, "ControllerRevision", where, name, counted)
+            return self._made_revision
+        return True
 
     def _fill(self, simulation: Simulation) -> tuple[bool, bool]:
         """`podsShouldBeOnNode`: a pod on every target node without; where one is terminating, only a surging DaemonSet
@@ -304,6 +332,7 @@ class DaemonSetController:
             None,
             is_new=self.has_new_template,
             ordinal=node,
+            revision=self.revision or NEW_HASH,
         )
         return pod is not None
 

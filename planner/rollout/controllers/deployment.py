@@ -5,8 +5,10 @@ Source: kubernetes `pkg/controller/deployment/{rolling,recreate,sync}.go` and `u
 
 from __future__ import annotations
 
+from planner.kubernetes.kinds import REPLICA_SET
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
+from planner.rollout.admission import object_count
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
@@ -24,26 +26,40 @@ class DeploymentController:
     workload : Workload
         The Deployment with the change in it.
     has_new_template : bool
-        Whether the change makes a new revision; otherwise the newest ReplicaSet is the current one.
+        Whether the change makes another template.
+    before : Workload or None
+        The Deployment as it was. One that was paused may have a template without a ReplicaSet for it; one with the same
+        template is restarted.
+
+    The current ReplicaSet is the oldest with the Deployment's template, whatever its age (`FindNewReplicaSet`): that is
+    how an undo uses one again.
     """
 
     retry_at: float | None = None  # its own writes aren't refused; those of its ReplicaSets are
 
-    def __init__(self, simulation: Simulation, workload: Workload, *, has_new_template: bool) -> None:
+    def __init__(
+        self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None
+    ) -> None:
         self.workload = workload
         self.key = workload.key
         self.replicas = workload.replicas
+        self.min_ready_seconds = workload.min_ready_seconds
         self.strategy = workload.strategy
         self.old: list[ReplicaSetController] = []
         self.new: ReplicaSetController | None = None
         known = sets_by_owner(simulation.cluster).get(workload.uid, [])
-        newest = max(known, key=_revision, default=None)
+        is_restart = has_new_template and before is not None and before.template.makes_the_same_pods(workload.template)
+        equal = [one for one in known if not is_restart and one.template.makes_the_same_pods(workload.template)]
+        current = min(equal, key=lambda one: (one.created_at or 0.0, one.name), default=None)
+        if current is None and not has_new_template and not (before is not None and before.is_paused):
+            current = max(known, key=_revision, default=None)
         for replica_set in known:
-            is_new = replica_set is newest and not has_new_template
             controller = self._controller(replica_set)
             simulation.controllers[controller.key] = controller
-            if is_new:
+            if replica_set is current:
                 self.new = controller
+                if has_new_template:
+                    controller.adopt(simulation)
             else:
                 self.old.append(controller)
         self.surge, self.unavailable = rolling_limits(workload)
@@ -52,7 +68,7 @@ class DeploymentController:
     def start(
         cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
     ) -> DeploymentController:
-        return cls(simulation, workload, has_new_template=has_new_template)
+        return cls(simulation, workload, has_new_template=has_new_template, before=before)
 
     def owners(self) -> tuple[str, ...]:
         return tuple(s.key for s in self.all_sets())
@@ -86,12 +102,18 @@ class DeploymentController:
         wanted = sum(s.replicas for s in self.all_sets())
         return {
             "replicas": total,
-            "updatedReplicas": len(self.new.active(simulation)) if self.new else 0,
+            "updatedReplicas": self._updated(simulation),
             "readyReplicas": sum(1 for _, p in active if p.is_ready),
             "availableReplicas": available,
             "unavailableReplicas": max(0, wanted - available),
             "terminatingReplicas": sum(1 for p in self.all_pods(simulation) if p.is_terminating),
         }
+
+    def _updated(self, simulation: Simulation) -> int:
+        if self.new is not None:
+            return len(self.new.active(simulation))
+        # a status isn't written as long as the ReplicaSet isn't made
+        return self.workload.updated_replicas if self.key in simulation.refusals else 0
 
     def is_complete(self, simulation: Simulation) -> bool:
         """`DeploymentComplete`."""
@@ -182,9 +204,13 @@ class DeploymentController:
         allowed = to_add - added
         return min(fraction, allowed) if to_add > 0 else max(fraction, allowed)
 
-    def _make_new(self, simulation: Simulation, replicas: int) -> ReplicaSetController:
+    def _make_new(self, simulation: Simulation, replicas: int) -> bool:
+        """The new ReplicaSet, unless a quota refuses it; whether it was made."""
         workload = self.workload
         name = f"{workload.name}-{NEW_HASH}"
+        counted = object_count("replicasets.apps")
+        if not simulation.make_object(self.key, REPLICA_SET.name, workload.namespace, name, counted):
+            return False
         labels = FrozenMap({**workload.template.labels, POD_TEMPLATE_HASH: NEW_HASH})
         selector = workload.selector
         new = ReplicaSetController(
@@ -207,14 +233,13 @@ class DeploymentController:
         )
         self.new = new
         simulation.controllers[new.key] = new
-        return new
+        return True
 
     def _roll(self, simulation: Simulation) -> bool:
         """`rolloutRolling`, one write a sync."""
         if self.new is None:
             total = sum(s.replicas for s in self.old)
-            self._make_new(simulation, max(0, min(self.replicas, self.replicas + self.surge - total)))
-            return True
+            return self._make_new(simulation, max(0, min(self.replicas, self.replicas + self.surge - total)))
         return self._scale_up_new() or self._scale_down_old(simulation)
 
     def _scale_up_new(self) -> bool:
@@ -277,8 +302,7 @@ class DeploymentController:
         if any(s.pods(simulation) for s in self.old):
             return False
         if self.new is None:
-            self._make_new(simulation, self.replicas)
-            return True
+            return self._make_new(simulation, self.replicas)
         return self._set(self.new, self.replicas)
 
 

@@ -17,6 +17,8 @@ _BURST = 500
 class PlacedController:
     """The pods of one object."""
 
+    min_ready_seconds = 0
+
     def __init__(self, workload: Workload, placed: Placed) -> None:
         self.key = workload.key
         self.namespace, self.name = workload.namespace, workload.name

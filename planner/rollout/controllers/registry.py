@@ -11,6 +11,7 @@ from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.controllers.statefulset import StatefulSetController
+from planner.rollout.ownership import sets_by_key, workloads_by_key
 from planner.rollout.simulation import Controller, RolloutController, Simulation
 from planner.scheduling.pod import LivePod
 
@@ -55,11 +56,10 @@ def replacing(simulation: Simulation, pod: LivePod) -> Controller | None:
     """What makes a preempted pod anew, if the snapshot holds it and it isn't running yet."""
     if not pod.owner or pod.owner in simulation.controllers:
         return None
-    snapshot = simulation.snapshot
     if kinds.kind_in(pod.owner) in kinds.PARTS:
-        found = next((one for one in snapshot.replica_sets if one.key == pod.owner), None)
+        found = sets_by_key(simulation.cluster).get(pod.owner)
         return ReplicaSetController.of(found) if found else None
-    workload = snapshot.workload(pod.owner)
+    workload = workloads_by_key(simulation.cluster).get(pod.owner)
     if workload is None or not workload.traits.rolls_out:
         return None
     return start(simulation, workload, before=workload, has_new_template=False)

@@ -94,6 +94,12 @@ class ReplicaSetController:
             related=related,
         )
 
+    def adopt(self, simulation: Simulation) -> None:
+        """Its pods are those of the revision that the change makes."""
+        self.is_new = True
+        for pod in self.pods(simulation):
+            pod.is_new = True
+
     def pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, terminating ones included."""
         return simulation.pods_of(self.key, self.uid)
@@ -108,13 +114,7 @@ class ReplicaSetController:
         return self._status[3]
 
     def available(self, simulation: Simulation) -> int:
-        """Ready for ``minReadySeconds``: in ticks, since an earlier tick where that is more than 0."""
-        waits = self.min_ready_seconds > 0
-        return sum(
-            1
-            for p in self.active(simulation)
-            if p.is_ready and not (waits and p.number > 0 and p.ready_tick >= simulation.tick_number)
-        )
+        return sum(p.is_available for p in self.active(simulation))
 
     def sync(self, simulation: Simulation) -> bool:
         """`syncReplicaSet`: one batch of pods made, or the surplus deleted, or else the status written.

@@ -10,6 +10,8 @@ from dataclasses import replace
 
 from planner.kubernetes.records import FrozenMap, PodSpec, Volume, Workload
 from planner.kubernetes.shares import scaled_value
+from planner.rollout.admission import object_count
+from planner.rollout.controllers import revisions
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
@@ -18,19 +20,23 @@ NEW_REVISION = "new"
 
 
 class StatefulSetController:
-    """One StatefulSet during a rollout. `before` is what its old revision looks like."""
+    """One StatefulSet during a rollout. `before` is what its old revision looks like, `again` the hash of a revision
+    that a change goes back to."""
 
     retry_at: float | None = None
 
-    def __init__(self, workload: Workload, before: Workload, *, has_new_template: bool) -> None:
+    def __init__(self, workload: Workload, before: Workload, *, has_new_template: bool, again: str = "") -> None:
         self.workload = workload
         self.before = before
         self.key = workload.key
         self.replicas = workload.replicas
+        self.min_ready_seconds = workload.min_ready_seconds
         current = before.update_revision or before.current_revision or "current"
         self.current_revision = before.current_revision or current
-        self.update_revision = NEW_REVISION if has_new_template else current
+        self.update_revision = (again or NEW_REVISION) if has_new_template else current
+        self.is_changed = has_new_template
         self.partition = workload.strategy.partition
+        self._made_revision = False
         self.is_parallel = workload.pod_management_policy == "Parallel"
         self.max_unavailable = workload.strategy.max_unavailable
 
@@ -38,7 +44,13 @@ class StatefulSetController:
     def start(
         cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
     ) -> StatefulSetController:
-        return cls(workload, before or workload, has_new_template=has_new_template and before is not None)
+        if before is None or not has_new_template:
+            return cls(workload, before or workload, has_new_template=False)
+        again = revisions.used_again(simulation, before, workload)
+        controller = cls(workload, before, has_new_template=True, again=again)
+        for pod in controller.all_pods(simulation):
+            pod.is_new = pod.revision == again
+        return controller
 
     def owners(self) -> tuple[str, ...]:
         return (self.key,)
@@ -60,7 +72,7 @@ class StatefulSetController:
         return {
             "replicas": len(pods),
             "readyReplicas": len(ready),
-            "availableReplicas": len(ready),
+            "availableReplicas": sum(p.is_available for p in ready),
             "updatedReplicas": updated,
             "currentReplicas": current,
         }
@@ -78,6 +90,8 @@ class StatefulSetController:
         return sum(1 for p in self.all_pods(simulation) if p.is_ready and not p.is_terminating) >= self.replicas
 
     def sync(self, simulation: Simulation) -> bool:
+        if not self._has_revision(simulation):
+            return False
         start = self.workload.start_ordinal
         by_ordinal = {p.ordinal: p for p in self.all_pods(simulation)}
         ordinals = range(start, start + self.replicas)
@@ -92,13 +106,14 @@ class StatefulSetController:
                 busy = True
                 if not self.is_parallel:
                     return True
-            elif not self.is_parallel and (pod.is_terminating or not pod.is_ready):
+            elif not self.is_parallel and _is_unavailable(pod):
                 return busy
         condemned = sorted((p for o, p in by_ordinal.items() if o not in ordinals), key=lambda p: -p.ordinal)
+        broken = next((p for p in reversed(condemned) if _is_unavailable(p)), None)
         for pod in condemned:
+            if not self.is_parallel and _is_unavailable(pod) and (pod.is_terminating or pod is not broken):
+                return busy
             if pod.is_terminating:
-                if not self.is_parallel:
-                    return busy
                 continue
             simulation.delete(pod)
             if not self.is_parallel:
@@ -108,12 +123,22 @@ class StatefulSetController:
             return busy
         return self._update(simulation, by_ordinal, start) or busy
 
+    def _has_revision(self, simulation: Simulation) -> bool:
+        """Whether the new revision's ControllerRevision is there, or was made; nothing is done as long as a quota
+        refuses it (`performUpdate`)."""
+        if self.update_revision == NEW_REVISION and not self._made_revision:
+            name, counted = f"{self.workload.name}-{NEW_REVISION}", object_count("controllerrevisions.apps")
+            where = self.workload.namespace
+            self._made_revision = simulation.make_object(self.key, "ControllerRevision", where, name, counted)
+            return self._made_revision
+        return True
+
     def _update(self, simulation: Simulation, by_ordinal: dict[int, LivePod], start: int) -> bool:
         lowest = start + self.partition
         targets = [by_ordinal[o] for o in range(start + self.replicas - 1, start - 1, -1) if o in by_ordinal]
         if self.max_unavailable is not None:
             allowed = max(1, scaled_value(self.max_unavailable, self.replicas, round_up=False))
-            room = allowed - sum(1 for p in targets if p.is_terminating or not p.is_ready)
+            room = allowed - sum(_is_unavailable(p) for p in targets)
             old = [p for p in targets if p.ordinal >= lowest and self._is_old(p) and not p.is_terminating]
             for pod in old[: max(0, room)]:
                 simulation.delete(pod)
@@ -124,7 +149,7 @@ class StatefulSetController:
             if self._is_old(pod) and not pod.is_terminating:
                 simulation.delete(pod)
                 return True
-            if pod.is_terminating or not pod.is_ready:
+            if _is_unavailable(pod):
                 return False
         return False
 
@@ -152,7 +177,7 @@ class StatefulSetController:
             labels,
             self._with_claims(template.spec, name),
             self.workload.selector,
-            is_new=not is_old and self.update_revision == NEW_REVISION,
+            is_new=not is_old and self.is_changed,
             ordinal=ordinal,
             revision=revision,
         )
@@ -172,3 +197,8 @@ class StatefulSetController:
         )
         others = tuple(v for v in spec.volumes if v.name not in {one.name for one in self.workload.claim_templates})
         return replace(spec, volumes=others + claims)
+
+
+def _is_unavailable(pod: LivePod) -> bool:
+    """`isUnavailable`."""
+    return pod.is_terminating or not pod.is_available

@@ -1,0 +1,192 @@
+"""What a pod template says beyond what the snapshot keeps, as keyed digests.
+
+Every value that the wire structs skip (environment, arguments, mounts, other annotations, …) becomes a digest in its place.
+So a patch can be merged into a template whose values nobody holds, and two templates can be compared in full. The key is
+drawn anew in each process (`planner.sources`) and never leaves it: a digest says that two values are equal, not what they
+are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from hashlib import blake2b
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from planner.inventory import wire
+
+Object = dict[str, Any]
+_key = bytes(32)
+_SEALED = re.compile("\0[0-9a-f]{16}\\Z")
+_APART = {"command": "headroom.dev/command", "args": "headroom.dev/args"}
+"""Decoded to see how a process is started and then dropped: the digests stand beside them."""
+_METADATA_KEPT = frozenset({"labels", "annotations"})
+# Source: kubernetes pkg/apis/core/v1/defaults.go; what the API server fills in, or drops when it is empty
+_DEFAULTS: dict[str, tuple[Any, ...]] = {
+    "terminationMessagePath": ("/dev/termination-log",),
+    "terminationMessagePolicy": ("File",),
+    "dnsPolicy": ("ClusterFirst",),
+    "enableServiceLinks": (True,),
+    "scheme": ("HTTP",),
+    "path": ("/",),
+    "defaultMode": (420,),
+    "expirationSeconds": (3600,),
+    "apiVersion": ("v1",),
+    "divisor": ("0",),
+    "stdin": (False,),
+    "stdinOnce": (False,),
+    "tty": (False,),
+    "readOnly": (False,),
+}
+
+
+def use_key(key: bytes) -> None:
+    """Seal with this key from now on; before anything is read, since digests of two keys can't be compared."""
+    global _key  # noqa: PLW0603 - the one thing of a process that no value may hold
+    _key = key
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True)
+    return "\0" + blake2b(text.encode(), digest_size=8, key=_key).hexdigest()
+
+
+def _hide(value: Any) -> Any:
+    """`value` with a digest in the place of each plain value; directives of a patch, and null, stay."""
+    if isinstance(value, dict):
+        return {key: one if key.startswith("$") else _hide(one) for key, one in value.items() if not _is_order(key)}
+    if isinstance(value, list):
+        return [_hide(one) for one in value]
+    if value is None or (isinstance(value, str) and _SEALED.match(value)):
+        return value
+    return _digest(value)
+
+
+def _is_order(key: str) -> bool:
+    return key.startswith(("$setElementOrder/", "$deleteFromPrimitiveList/"))
+
+
+def seal(template: Object) -> Object:
+    """A pod template, or a patch of one, with digests for what isn't kept; sealed ones stay as they are.
+
+    ``command`` and ``args`` are kept as well as sealed, for whoever reads how the process is started.
+    """
+    sealed = _seal(template, wire.PodTemplate)
+    annotations = (sealed.get("metadata") or {}).get("annotations")
+    if isinstance(annotations, dict):
+        sealed["metadata"] = {
+            **sealed["metadata"],
+            "annotations": {
+                key if key in _kept(wire.Annotations) else _hide(key): one for key, one in annotations.items()
+            },
+        }
+    return sealed
+
+
+def _seal(value: Object, type_: type[msgspec.Struct]) -> Object:
+    fields, result = _kept(type_), {}
+    for key, one in value.items():
+        if key in _APART:
+            result[key], result[_APART[key]] = one, _hide(one)
+        elif key.startswith("$"):
+            if not _is_order(key):
+                result[key] = one
+        elif key not in fields:
+            result[key] = _hide(one)
+        elif (inner := fields[key]) is None:
+            result[key] = one
+        elif isinstance(one, dict):
+            result[key] = _seal(one, inner)
+        elif isinstance(one, list):
+            result[key] = [_seal(each, inner) if isinstance(each, dict) else each for each in one]
+        else:
+            result[key] = one
+    return result
+
+
+def with_kept(sealed: Any, kept: Any) -> Any:
+    """`kept` (what was decoded, written again) with what else `sealed` says; the manifest to keep."""
+    if isinstance(kept, dict) and isinstance(sealed, dict):
+        others = {key: one for key, one in sealed.items() if key not in kept and key not in _APART}
+        return others | {key: with_kept(sealed.get(key), one) for key, one in kept.items()}
+    if isinstance(kept, list) and isinstance(sealed, list) and len(kept) == len(sealed):
+        return [with_kept(theirs, ours) for theirs, ours in zip(sealed, kept, strict=True)]
+    return kept
+
+
+def unread(sealed: Object, decoded: wire.PodTemplate) -> str:
+    """A digest of all that a template says and its record doesn't hold, the API server's defaults left out."""
+    metadata = sealed.get("metadata") or {}
+    hidden = (
+        _hidden(sealed.get("spec") or {}, wire.PodSpec),
+        {key: one for key, one in (metadata.get("annotations") or {}).items() if _SEALED.match(key)},
+    )
+    return _digest([hidden, _unrecorded(decoded)])[1:]
+
+
+def _hidden(value: Any, type_: type[msgspec.Struct] | None) -> Any:
+    """The parts of `value` that `type_` skips, without empty ones and defaults; None where there are none."""
+    if isinstance(value, list):
+        parts = [_hidden(one, type_) for one in value]
+        return parts if any(part is not None for part in parts) else None
+    if not isinstance(value, dict):
+        return value if type_ is None else None
+    fields = _kept(type_) if type_ is not None else {}
+    found = {}
+    for key, one in value.items():
+        if (key in fields and fields[key] is None) or key in _APART or key == "serviceAccount":
+            continue
+        part = _hidden(one, fields.get(key))
+        if part is not None and not (isinstance(part, str) and _is_default(key, part, value)):
+            found[key] = part
+    return found or None
+
+
+def _is_default(key: str, digest: str, beside: Object) -> bool:
+    """Whether a sealed value is what the API server would have filled in."""
+    if key == "imagePullPolicy":
+        return digest == _digest(_default_pull_policy(str(beside.get("image") or "")))
+    return digest == _digest("") or any(digest == _digest(one) for one in _DEFAULTS.get(key, ()))
+
+
+def _default_pull_policy(image: str) -> str:
+    name, at, _ = image.partition("@")
+    _, colon, tag = name.rpartition("/")[2].partition(":")
+    return "Always" if tag == "latest" or not (colon or at) else "IfNotPresent"
+
+
+def _unrecorded(template: wire.PodTemplate) -> list[Any]:
+    """What is decoded and not in the record: ports, and which requests are written down."""
+    spec = template.spec or wire.PodSpec()
+    shape: list[Any] = []
+    for container in (*(spec.containers or ()), *(spec.init_containers or ())):
+        ports = sorted(
+            [one.container_port or 0, one.host_port or 0, one.protocol or "TCP"] for one in container.ports or ()
+        )
+        requests = container.resources.requests if container.resources else None
+        shape.append([container.name, ports, sorted(requests or ())])
+    return shape
+
+
+def fields_of(type_: type[msgspec.Struct]) -> Mapping[str, type[msgspec.Struct] | None]:
+    """JSON name → the struct it holds (itself, or in a list), None for a plain value."""
+    return _kept(type_)
+
+
+@cache
+def _kept(type_: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct] | None]:
+    hints = get_type_hints(type_)
+    return {one.encode_name: _struct_in(hints[one.name]) for one in msgspec.structs.fields(type_)}
+
+
+def _struct_in(annotation: Any) -> type[msgspec.Struct] | None:
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return annotation
+    if get_origin(annotation) in (Union, UnionType, list):
+        return next((found for one in get_args(annotation) if (found := _struct_in(one)) is not None), None)
+    return None

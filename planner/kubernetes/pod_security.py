@@ -1,0 +1,332 @@
+"""Pod Security Standards: what the levels baseline and restricted forbid of a pod, in the API server's words.
+
+Source: kubernetes `staging/src/k8s.io/pod-security-admission/policy/check_*.go` of 1.36. AppArmor's annotations of before
+1.30 are not kept, so not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from planner.kubernetes.records import Container, Labels, PodSpec, SecurityContext
+
+PRIVILEGED = "privileged"
+_LATEST = 36
+_LABEL = "pod-security.kubernetes.io/enforce"
+_VERSION = re.compile(r"v1\.(\d{1,3})\Z", re.ASCII)
+_DEFAULT_CAPABILITIES = frozenset(
+    [
+        "AUDIT_WRITE",
+        "CHOWN",
+        "DAC_OVERRIDE",
+        "FOWNER",
+        "FSETID",
+        "KILL",
+        "MKNOD",
+        "NET_BIND_SERVICE",
+        "SETFCAP",
+        "SETGID",
+        "SETPCAP",
+        "SETUID",
+        "SYS_CHROOT",
+    ]
+)
+_SYSCTLS = {  # name → first minor version that allows it
+    "kernel.shm_rmid_forced": 0,
+    "net.ipv4.ip_local_port_range": 0,
+    "net.ipv4.tcp_syncookies": 0,
+    "net.ipv4.ping_group_range": 0,
+    "net.ipv4.ip_unprivileged_port_start": 0,
+    "net.ipv4.ip_local_reserved_ports": 27,
+    "net.ipv4.tcp_keepalive_time": 29,
+    "net.ipv4.tcp_fin_timeout": 29,
+    "net.ipv4.tcp_keepalive_intvl": 29,
+    "net.ipv4.tcp_keepalive_probes": 29,
+    "net.ipv4.tcp_rmem": 32,
+    "net.ipv4.tcp_wmem": 32,
+}
+_SE_LINUX_TYPES = {"": 0, "container_t": 0, "container_init_t": 0, "container_kvm_t": 0, "container_engine_t": 31}
+_RESTRICTED_VOLUMES = frozenset(
+    [
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "image",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What a namespace enforces: `level` is privileged, baseline or restricted; `minor` the version of its rules."""
+
+    level: str = PRIVILEGED
+    minor: int = _LATEST
+    version: str = "latest"
+
+
+def enforced(labels: Labels) -> Policy:
+    """The policy that a namespace's labels ask for; what can't be understood is taken as restricted and latest.
+
+    Source: `pod-security-admission/api/helpers.go` `PolicyToEvaluate`, `ParseLevel`.
+    """
+    level = labels.get(_LABEL, PRIVILEGED)
+    version = labels.get(f"{_LABEL}-version", "latest")
+    match = _VERSION.match(version)
+    return Policy(
+        level=level if level in (PRIVILEGED, "baseline") else "restricted",
+        minor=min(int(match[1]), _LATEST) if match else _LATEST,
+        version=version if match else "latest",
+    )
+
+
+def violation(policy: Policy, spec: PodSpec) -> str:
+    """What the API server says of a pod that `policy` forbids; "" when it doesn't.
+
+    ``violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)``
+    """
+    found = forbidden(policy, spec)
+    return f'violates PodSecurity "{policy.level}:{policy.version}": {", ".join(found)}' if found else ""
+
+
+def forbidden(policy: Policy, spec: PodSpec) -> tuple[str, ...]:
+    """Each forbidden thing, with its details in parentheses."""
+    if policy.level == PRIVILEGED:
+        return ()
+    checks = _BASELINE if policy.level == "baseline" else {**_BASELINE, **_RESTRICTED}
+    ordered = sorted(checks.items(), key=lambda one: (one[0] in _RESTRICTED, one[0]))
+    if policy.level == "restricted":
+        ordered = [(name, check) for name, check in ordered if name not in _overridden(policy.minor)]
+    return tuple(text for _, check in ordered for text in check(spec, policy.minor))
+
+
+def _overridden(minor: int) -> set[str]:
+    """Baseline's checks in whose place restricted has a stricter one."""
+    since = {"hostPathVolumes": 0, "capabilities_baseline": 22, "seccompProfile_baseline": 19, "procMount": 35}
+    return {name for name, first in since.items() if minor >= first}
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _many(names: list[str], noun: str = "container") -> str:
+    return f"{noun}{'s' if len(names) != 1 else ''} {_quoted(names)}"
+
+
+def _everyone(spec: PodSpec) -> tuple[Container, ...]:
+    return spec.init_containers + spec.containers
+
+
+def _setters(spec: PodSpec, is_bad: Callable[[SecurityContext], bool]) -> str:
+    """``pod and containers "a", "b"``: whose security context is bad."""
+    who = ["pod"] if is_bad(spec.security) else []
+    bad = [one.name for one in _everyone(spec) if is_bad(one.security)]
+    return " and ".join(who + ([_many(bad)] if bad else []))
+
+
+# ── baseline ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _app_armor(spec: PodSpec, _: int) -> Iterator[str]:
+    def is_bad(context: SecurityContext) -> bool:
+        return context.app_armor not in (None, "RuntimeDefault", "Localhost")
+
+    if who := _setters(spec, is_bad):
+        contexts = [spec.security, *(one.security for one in _everyone(spec))]
+        bad = sorted({one.app_armor or "" for one in contexts if is_bad(one)})
+        noun = "forbidden AppArmor profile" + ("s" if len(bad) > 1 else "")
+        yield f"{noun} ({who} must not set AppArmor profile type to {_quoted(bad)})"
+
+
+def _capabilities(spec: PodSpec, _: int) -> Iterator[str]:
+    bad = [one for one in _everyone(spec) if not _DEFAULT_CAPABILITIES.issuperset(one.security.added_capabilities)]
+    if bad:
+        added = {name for one in bad for name in one.security.added_capabilities} - _DEFAULT_CAPABILITIES
+        names = [one.name for one in bad]
+        details = f"{_many(names)} must not include {_quoted(sorted(added))} in securityContext.capabilities.add"
+        yield f"non-default capabilities ({details})"
+
+
+def _host_namespaces(spec: PodSpec, _: int) -> Iterator[str]:
+    given = {"hostNetwork": spec.host_network, "hostPID": spec.host_pid, "hostIPC": spec.host_ipc}
+    if any(given.values()):
+        yield f"host namespaces ({', '.join(f'{name}=true' for name, on in given.items() if on)})"
+
+
+def _host_paths(spec: PodSpec, _: int) -> Iterator[str]:
+    bad = [one.name for one in spec.volumes if one.kind == "hostPath"]
+    if bad:
+        yield f"hostPath volumes ({_many(bad, 'volume')})"
+
+
+def _host_ports(spec: PodSpec, _: int) -> Iterator[str]:
+    bad = [one for one in _everyone(spec) if one.host_ports]
+    if bad:
+        ports = sorted({str(port.port) for one in bad for port in one.host_ports})
+        names = [one.name for one in bad]
+        uses, noun = "uses" if len(bad) == 1 else "use", "hostPort" + ("s" if len(ports) > 1 else "")
+        yield f"hostPort ({_many(names)} {uses} {noun} {', '.join(ports)})"
+
+
+def _handler_hosts(spec: PodSpec, minor: int) -> Iterator[str]:
+    bad = [one for one in _everyone(spec) if one.handler_hosts]
+    if bad and minor >= 34:
+        hosts = sorted({host for one in bad for host in one.handler_hosts})
+        names = sorted({one.name for one in bad})
+        uses, noun = "uses" if len(names) == 1 else "use", "probe or lifecycle host" + ("s" if len(hosts) > 1 else "")
+        yield f"probe or lifecycle host ({_many(names)} {uses} {noun} {_quoted(hosts)})"
+
+
+def _privileged(spec: PodSpec, _: int) -> Iterator[str]:
+    bad = [one.name for one in _everyone(spec) if one.security.is_privileged]
+    if bad:
+        yield f"privileged ({_many(bad)} must not set securityContext.privileged=true)"
+
+
+def _proc_mount(spec: PodSpec, minor: int) -> Iterator[str]:
+    if minor >= 35 and not spec.host_users:
+        return
+    yield from _any_proc_mount(spec, minor)
+
+
+def _any_proc_mount(spec: PodSpec, _: int) -> Iterator[str]:
+    bad = [one for one in _everyone(spec) if one.security.proc_mount not in (None, "Default")]
+    if bad:
+        kinds = sorted({one.security.proc_mount or "" for one in bad})
+        names = [one.name for one in bad]
+        yield f"procMount ({_many(names)} must not set securityContext.procMount to {_quoted(kinds)})"
+
+
+def _se_linux(spec: PodSpec, minor: int) -> Iterator[str]:
+    def is_bad(context: SecurityContext) -> bool:
+        kind, user, role = context.se_linux or ("", "", "")
+        return _SE_LINUX_TYPES.get(kind, minor + 1) > minor or bool(user or role)
+
+    if who := _setters(spec, is_bad):
+        contexts = [one.se_linux for one in (spec.security, *(c.security for c in _everyone(spec))) if one.se_linux]
+        types = sorted({one[0] for one in contexts if _SE_LINUX_TYPES.get(one[0], minor + 1) > minor})
+        parts = [f"type{'s' if len(types) > 1 else ''} {_quoted(types)}"] if types else []
+        parts += ["user may not be set"] if any(one[1] for one in contexts) else []
+        parts += ["role may not be set"] if any(one[2] for one in contexts) else []
+        yield f"seLinuxOptions ({who} set forbidden securityContext.seLinuxOptions: {'; '.join(parts)})"
+
+
+def _seccomp(spec: PodSpec, minor: int) -> Iterator[str]:
+    def is_bad(context: SecurityContext) -> bool:
+        return context.seccomp not in (None, "RuntimeDefault", "Localhost")
+
+    who = _setters(spec, is_bad)
+    if who and minor >= 19:
+        contexts = [spec.security, *(one.security for one in _everyone(spec))]
+        bad = sorted({one.seccomp or "" for one in contexts if is_bad(one)})
+        yield f"seccompProfile ({who} must not set securityContext.seccompProfile.type to {_quoted(bad)})"
+
+
+def _sysctls(spec: PodSpec, minor: int) -> Iterator[str]:
+    bad = [name for name in spec.security.sysctls if _SYSCTLS.get(name, minor + 1) > minor]
+    if bad:
+        yield f"forbidden sysctls ({', '.join(bad)})"
+
+
+def _windows_host_process(spec: PodSpec, _: int) -> Iterator[str]:
+    if who := _setters(spec, lambda context: context.is_host_process):
+        yield f"hostProcess ({who} must not set securityContext.windowsOptions.hostProcess=true)"
+
+
+# ── restricted ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _escalation(spec: PodSpec, minor: int) -> Iterator[str]:
+    bad = [one.name for one in _everyone(spec) if one.security.may_escalate is not False]
+    if bad and minor >= 8 and not _is_windows(spec, minor):
+        yield (
+            f"allowPrivilegeEscalation != false ({_many(bad)} must set securityContext.allowPrivilegeEscalation=false)"
+        )
+
+
+def _is_windows(spec: PodSpec, minor: int) -> bool:
+    return minor >= 25 and spec.os == "windows"
+
+
+def _drop_all(spec: PodSpec, minor: int) -> Iterator[str]:
+    if minor < 22 or _is_windows(spec, minor):
+        return
+    keeps = [one.name for one in _everyone(spec) if "ALL" not in one.security.dropped_capabilities]
+    adds = [one for one in _everyone(spec) if set(one.security.added_capabilities) - {"NET_BIND_SERVICE"}]
+    details = [f'{_many(keeps)} must set securityContext.capabilities.drop=["ALL"]'] if keeps else []
+    if adds:
+        added = sorted({name for one in adds for name in one.security.added_capabilities} - {"NET_BIND_SERVICE"})
+        names = [one.name for one in adds]
+        details.append(f"{_many(names)} must not include {_quoted(added)} in securityContext.capabilities.add")
+    if details:
+        yield f"unrestricted capabilities ({'; '.join(details)})"
+
+
+def _volumes(spec: PodSpec, _: int) -> Iterator[str]:
+    bad = [one for one in spec.volumes if one.kind not in _RESTRICTED_VOLUMES]
+    if bad:
+        kinds = sorted({one.kind for one in bad})
+        names = [one.name for one in bad]
+        uses, noun = "uses" if len(bad) == 1 else "use", "restricted volume type" + ("s" if len(kinds) > 1 else "")
+        yield f"restricted volume types ({_many(names, 'volume')} {uses} {noun} {_quoted(kinds)})"
+
+
+def _non_root(spec: PodSpec, minor: int) -> Iterator[str]:
+    if minor >= 35 and not spec.host_users:
+        return
+    if who := _setters(spec, lambda context: context.run_as_non_root is False):
+        yield f"runAsNonRoot != true ({who} must not set securityContext.runAsNonRoot=false)"
+    elif not spec.security.run_as_non_root:
+        bad = [one.name for one in _everyone(spec) if one.security.run_as_non_root is None]
+        if bad:
+            yield f"runAsNonRoot != true (pod or {_many(bad)} must set securityContext.runAsNonRoot=true)"
+
+
+def _user(spec: PodSpec, minor: int) -> Iterator[str]:
+    if minor < 23 or (minor >= 35 and not spec.host_users):
+        return
+    if who := _setters(spec, lambda context: context.run_as_user == 0):
+        yield f"runAsUser=0 ({who} must not set runAsUser=0)"
+
+
+def _seccomp_given(spec: PodSpec, minor: int) -> Iterator[str]:
+    if minor < 19 or _is_windows(spec, minor):
+        return
+    if bad := list(_seccomp(spec, minor)):
+        yield from bad
+    elif spec.security.seccomp is None:
+        lacking = [one.name for one in _everyone(spec) if one.security.seccomp is None]
+        if lacking:
+            must = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+            yield f"seccompProfile (pod or {_many(lacking)} {must})"
+
+
+_Check = Callable[[PodSpec, int], Iterator[str]]
+_BASELINE: dict[str, _Check] = {
+    "appArmorProfile": _app_armor,
+    "capabilities_baseline": _capabilities,
+    "hostNamespaces": _host_namespaces,
+    "hostPathVolumes": _host_paths,
+    "hostPorts": _host_ports,
+    "hostProbesAndHostLifecycle": _handler_hosts,
+    "privileged": _privileged,
+    "procMount": _proc_mount,
+    "seLinuxOptions": _se_linux,
+    "seccompProfile_baseline": _seccomp,
+    "sysctls": _sysctls,
+    "windowsHostProcess": _windows_host_process,
+}
+_RESTRICTED: dict[str, _Check] = {
+    "allowPrivilegeEscalation": _escalation,
+    "capabilities_restricted": _drop_all,
+    "procMount_restricted": lambda spec, minor: _any_proc_mount(spec, minor) if minor >= 35 else iter(()),
+    "restrictedVolumes": _volumes,
+    "runAsNonRoot": _non_root,
+    "runAsUser": _user,
+    "seccompProfile_restricted": _seccomp_given,
+}

@@ -1,0 +1,84 @@
+"""Which of a StatefulSet's or DaemonSet's revisions a template is.
+
+Their controllers compare ControllerRevisions, which a snapshot doesn't hold; its pods are compared in their place. Source:
+kubernetes `pkg/controller/history/controller_history.go` `FindEqualRevisions`.
+"""
+
+from __future__ import annotations
+
+from planner.kubernetes.records import Pod, PodSpec, Template, Workload
+from planner.rollout.ownership import pods_by_owner
+from planner.rollout.simulation import Simulation
+from planner.vocabulary import (
+    CONTROLLER_REVISION_HASH,
+    POD_INDEX,
+    POD_TEMPLATE_GENERATION,
+    REGION,
+    STATEFULSET_POD_NAME,
+    ZONE,
+)
+
+# labels that the controller adds, and the API server when a pod is bound (admission plugin PodTopologyLabels)
+_ADDED = frozenset({CONTROLLER_REVISION_HASH, POD_INDEX, POD_TEMPLATE_GENERATION, STATEFULSET_POD_NAME, REGION, ZONE})
+
+
+def used_again(simulation: Simulation, before: Workload, after: Workload) -> str:
+    """The hash of the revision that `after`'s template goes back to; "" where no pod shows one.
+
+    Only what pods show is compared (not their environment): a template that differs from today's in nothing that pods
+    show is taken as a new one.
+    """
+    spec = simulation.admission.prepare(after.namespace, after.template.spec)
+    today = simulation.admission.prepare(before.namespace, before.template.spec)
+    if _shown(after.template, spec) == _shown(before.template, today):
+        return ""
+    return next((_hash(pod) for pod in _pods(simulation, after) if _looks_like(pod, after.template, spec)), "")
+
+
+def newest(simulation: Simulation, workload: Workload) -> str:
+    """The hash of the latest revision that has pods; "" where they don't say which that is."""
+    pods = [pod for pod in _pods(simulation, workload) if _hash(pod)]
+    return _hash(max(pods, key=_generation)) if len({_hash(pod) for pod in pods}) > 1 else ""
+
+
+def _pods(simulation: Simulation, workload: Workload) -> list[Pod]:
+    return [simulation.snapshot.pods[i] for i in pods_by_owner(simulation.cluster).get(workload.uid, ())]
+
+
+def _hash(pod: Pod) -> str:
+    return str(pod.labels.get(CONTROLLER_REVISION_HASH, ""))
+
+
+def _generation(pod: Pod) -> int:
+    text = pod.labels.get(POD_TEMPLATE_GENERATION, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _shown(template: Template, spec: PodSpec) -> tuple[object, ...]:
+    return dict(template.labels), *_compared(spec), frozenset(spec.tolerations)
+
+
+def _looks_like(pod: Pod, template: Template, spec: PodSpec) -> bool:
+    labels = {key: value for key, value in pod.labels.items() if key in template.labels or key not in _ADDED}
+    tolerated = set(pod.spec.tolerations).issuperset(spec.tolerations)
+    return labels == template.labels and _compared(pod.spec) == _compared(spec) and tolerated
+
+
+def _compared(spec: PodSpec) -> tuple[object, ...]:
+    """What a pod has as its template says it."""
+    return (
+        spec.containers,
+        spec.init_containers,
+        spec.pod_requests,
+        spec.pod_limits,
+        spec.node_selector,
+        spec.pod_affinity,
+        spec.pod_anti_affinity,
+        spec.topology_spread,
+        spec.priority_class_name,
+        spec.host_network,
+        spec.resource_claims,
+        spec.runtime_class_name,
+        spec.scheduler_name,
+        spec.termination_grace_period_seconds,
+    )

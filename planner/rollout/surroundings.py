@@ -1,0 +1,128 @@
+"""What a rollout can depend on, so that rollouts that are alike have one answer.
+
+Two workloads are alike if they, their ReplicaSets, what else is in their namespaces and the nodes that all of it is on
+differ in names only: then the cluster seen from the one is the cluster seen from the other. Workloads with volumes or
+devices of their own, with pods that wait (who waited first counts), and with terms about other namespaces are like no
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.kubernetes.records import Pod, PodSpec, Workload
+from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
+from planner.rollout.controllers.deployment import sets_by_owner
+from planner.rollout.ownership import pods_by_owner
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.devices import device_demand
+from planner.scheduling.shape import Term
+from planner.scheduling.state import carried_terms
+from planner.vocabulary import POD_DELETION_COST
+
+_NOWHERE = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """`nodes`: number of a node's kind; `spaces`: namespace → what is in it; both alike where the numbers are."""
+
+    nodes: list[int]
+    spaces: dict[str, Hashable]
+
+
+def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
+    """Equal for workloads whose rollouts are alike; None for one that is like no other."""
+    spec = workload.template.spec
+    terms = spec.pod_affinity + spec.pod_anti_affinity
+    if workload.claim_templates or not device_demand(cluster, workload.namespace, spec).is_empty:
+        return None
+    if any(v.claim_name or v.claim_template or v.disk_id for v in spec.volumes):
+        return None
+    if any(term.namespaces or term.namespace_selector is not None for term in terms):
+        return None
+    sets = sets_by_owner(cluster).get(workload.uid, [])
+    owned = [i for uid in (workload.uid, *(one.uid for one in sets)) for i in pods_by_owner(cluster).get(uid, ())]
+    if any(not cluster.snapshot.pods[i].node_name for i in owned):
+        return None
+    seen = cluster.remember("surroundings", lambda: _look(cluster))
+    return (
+        workload.kind, workload.name, workload.replicas, workload.selector, workload.strategy, id(spec),
+        workload.template.labels, workload.min_ready_seconds, workload.is_paused, workload.pod_management_policy,
+        workload.start_ordinal, workload.current_revision, workload.update_revision,
+        tuple(
+            (one.name, one.replicas, one.created_at, one.annotations, one.selector, id(one.template.spec), one.template.labels)
+            for one in sets
+        ),
+        seen.spaces.get(workload.namespace),
+        frozenset(t for t in _wide_terms(cluster) if t.matches(cluster, workload.namespace, workload.template.labels)),
+    )  # fmt: skip
+
+
+def _wide_terms(cluster: Cluster) -> frozenset[Term]:
+    """The terms that pods impose on others beyond one namespace; those of one are among what is in it."""
+    return cluster.remember(
+        "wide-terms",
+        lambda: frozenset(
+            term
+            for group in cluster.groups
+            for terms in carried_terms(group.namespace, group.labels, group.spec)
+            for term in terms
+            if term.namespace_selector is not None or term.namespaces != {group.namespace}
+        ),
+    )
+
+
+def _look(cluster: Cluster) -> _Seen:
+    snapshot, numbers = cluster.snapshot, dict[Hashable, int]()
+    on_node: list[list[tuple[int, int, bool, bool]]] = [[] for _ in cluster.nodes]
+    for group in cluster.groups:
+        number = numbers.setdefault(_holding(group.spec), len(numbers))
+        for node, index in zip(group.nodes.tolist(), group.pods, strict=True):
+            pod = snapshot.pods[index]
+            on_node[node].append((number, id(group.labels), group.is_terminating, pod.is_ready))
+    amounts = np.concatenate([cluster.allocatable, cluster.requested, cluster.scored_requested]).T.copy()
+    nodes = [
+        numbers.setdefault((code, amounts[i].tobytes(), tuple(sorted(on_node[i]))), len(numbers))
+        for i, code in enumerate(cluster.node_class.tolist())
+    ]
+    spaces: dict[str, list[Hashable]] = {}
+    pods: dict[str, list[tuple[object, ...]]] = {}
+    for pod in snapshot.pods:
+        place = cluster.node_index.get(pod.node_name, _NOWHERE)
+        pods.setdefault(pod.namespace, []).append(_told(pod, nodes[place] if place != _NOWHERE else _NOWHERE))
+    for namespace, told in pods.items():
+        spaces.setdefault(namespace, []).append(tuple(sorted(told, key=repr)))
+    for one in snapshot.namespaces:
+        spaces.setdefault(one.name, []).append(
+            frozenset(item for item in one.labels.items() if item[0] != "kubernetes.io/metadata.name")
+        )
+    for quota in snapshot.resource_quotas:
+        rules = (quota.name, quota.hard, quota.used, quota.scopes, quota.scope_selector)
+        spaces.setdefault(quota.namespace, []).append(rules)
+    for limits in snapshot.limit_ranges:
+        spaces.setdefault(limits.namespace, []).append((limits.name, limits.items))
+    for budget in snapshot.pod_disruption_budgets:
+        bounds = (budget.selector, budget.min_available, budget.max_unavailable)
+        spaces.setdefault(budget.namespace, []).append(bounds)
+    return _Seen(nodes, {name: numbers.setdefault(tuple(found), len(numbers)) for name, found in spaces.items()})
+
+
+def _holding(spec: PodSpec) -> Hashable:
+    """What a bound pod is to others, wherever its own affinity pins it."""
+    return (
+        spec.priority, spec.priority_class_name, pod_requests(spec), scored_requests(spec), spec.pod_affinity,
+        spec.pod_anti_affinity, host_ports(spec), tuple(v for v in spec.volumes if v.disk_id or v.claim_name),
+    )  # fmt: skip
+
+
+def _told(pod: Pod, place: int) -> tuple[object, ...]:
+    return (
+        pod.owner and (pod.owner.kind, pod.owner.name), "" if pod.owner else pod.name, id(pod.labels), id(pod.spec),
+        pod.phase, pod.is_ready, pod.deleted_at, place, pod.nominated_node_name, pod.created_at, pod.ready_at,
+        pod.started_at, bool(pod.unschedulable_message), pod.annotations.get(POD_DELETION_COST, ""),
+        sum(c.restart_count for c in pod.containers),
+    )  # fmt: skip

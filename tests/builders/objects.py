@@ -1,0 +1,140 @@
+"""Kubernetes objects in few words, as kubectl would list them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from planner.kubernetes.records import Snapshot
+from planner.sources import kubectl
+
+Item = dict[str, Any]
+GPU = "nvidia.com/gpu"
+POOL = "cloud.google.com/gke-nodepool"
+ACCELERATOR = "cloud.google.com/gke-accelerator"
+ZONE = "topology.kubernetes.io/zone"
+
+
+def node(
+    name: str,
+    *,
+    pool: str = "",
+    gpus: int = 0,
+    cpu: str = "8",
+    memory: str = "32Gi",
+    zone: str = "a",
+    labels: Mapping[str, str] | None = None,
+    taints: tuple[tuple[str, str], ...] = (),
+    cordoned: bool = False,
+    extra: Mapping[str, str | int] | None = None,
+) -> Item:
+    """A Ready node; ``extra`` are more allocatable amounts, or others; empty `pool` and `zone` are no labels."""
+    amounts = {"cpu": cpu, "memory": memory, "pods": "110", **({GPU: str(gpus)} if gpus else {}), **(extra or {})}
+    given = {"kubernetes.io/hostname": name, ZONE: zone, POOL: pool, ACCELERATOR: "nvidia-tesla-t4" if gpus else ""}
+    spec: Item = {"taints": [{"key": key, "value": "true", "effect": effect} for key, effect in taints]}
+    if cordoned:
+        spec["unschedulable"] = True
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "uid": name,
+            "labels": {**{key: value for key, value in given.items() if value}, **(labels or {})},
+        },
+        "spec": spec,
+        "status": {"allocatable": amounts, "capacity": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def pod_spec(*, gpus: int = 0, cpu: str = "1", memory: str = "1Gi", **more: Any) -> Item:
+    """One container `main` that asks for so much; GPUs are its limits too."""
+    requests = {"cpu": cpu, "memory": memory, **({GPU: str(gpus)} if gpus else {})}
+    limits = {GPU: str(gpus)} if gpus else {}
+    return {
+        "containers": [
+            {"name": "main", "image": "registry.example/app:1", "resources": {"requests": requests, "limits": limits}}
+        ],
+        **more,
+    }
+
+
+def pod(
+    name: str,
+    spec: Item,
+    *,
+    on: str = "",
+    namespace: str = "ml",
+    labels: Mapping[str, str] | None = None,
+    owner: Item | None = None,
+    uid: str = "",
+) -> Item:
+    """A pod, Ready on the node `on`; Pending without."""
+    metadata = {"name": name, "namespace": namespace, "uid": uid or f"p-{name}", "labels": dict(labels or {})}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**metadata, **({"ownerReferences": [owner]} if owner else {})},
+        "spec": {**spec, "nodeName": on} if on else spec,
+        "status": {
+            "phase": "Running" if on else "Pending",
+            "conditions": [{"type": "Ready", "status": "True" if on else "False"}],
+        },
+    }
+
+
+def owner(kind: str, name: str, uid: str) -> Item:
+    return {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": uid, "controller": True}
+
+
+def deployment(
+    name: str, nodes: list[str], spec: Item, *, namespace: str = "ml", replicas: int | None = None, **more: Any
+) -> list[Item]:
+    """A Deployment, its ReplicaSet and one Ready pod on each of `nodes` ("" for a pod that waits)."""
+    count = len(nodes) if replicas is None else replicas
+    labels = {"app": name}
+    hashed = {**labels, "pod-template-hash": "1"}
+    own = {
+        "selector": {"matchLabels": labels},
+        "replicas": count,
+        "template": {"metadata": {"labels": hashed}, "spec": spec},
+    }
+    meta = {"name": name, "namespace": namespace, "uid": f"d-{name}"}
+    set_meta = {
+        "name": f"{name}-1",
+        "namespace": namespace,
+        "uid": f"rs-{name}",
+        "ownerReferences": [owner("Deployment", name, f"d-{name}")],
+    }
+    by = owner("ReplicaSet", f"{name}-1", f"rs-{name}")
+    return [
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": {**own, **more}},
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": set_meta,
+            "spec": {**own, "selector": {"matchLabels": hashed}},
+        },
+        *(
+            pod(f"{name}-1-{i}", spec, on=on, namespace=namespace, labels=hashed, owner=by, uid=f"p-{name}-{i}")
+            for i, on in enumerate(nodes)
+        ),
+    ]
+
+
+def budget(name: str, *, namespace: str = "ml", **spec: Any) -> Item:
+    """A disruption budget over the pods of ``app: name``."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selector": {"matchLabels": {"app": name}}, **spec},
+    }
+
+
+def snapshot(*items: Item | list[Item]) -> Snapshot:
+    """The objects as they would be read from a file; lists are flattened."""
+    flat: list[Item] = []
+    for item in items:
+        flat.extend(item if isinstance(item, list) else [item])
+    return kubectl.read_items(flat)
