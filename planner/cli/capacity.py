@@ -10,10 +10,11 @@ import click
 from planner.capacity.changes import FORMS, parse_changes
 from planner.capacity.headroom import Fit
 from planner.cli.cluster import read_cluster
-from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
+from planner.inventory.pool_limits import parse_typed_limits
 from planner.questions import capacity as plan_capacity
 from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
 from planner.questions.documents import capacity_document, fit_rows
+from planner.questions.overview import supplies_of
 from planner.sources import gcloud, node_pools
 from planner.tables import Row, Rows, as_csv, as_text
 from planner.words import roughly
@@ -59,9 +60,8 @@ def command(
     --what-if the changed cluster stands beside today's; exit status 2 where a change doesn't get through, else 0.
     """
     snapshot = read_cluster(cluster)
-    known: tuple[PoolLimits, ...] = tuple(one for name in pool_files for one in node_pools.read(name))
-    known += gcloud.read_live(gke) if gke else ()
-    known += parse_typed_limits(limits)
+    given = tuple(one for name in pool_files for one in node_pools.read(name)) + (gcloud.read_live(gke) if gke else ())
+    known = node_pools.stated(snapshot, given) + parse_typed_limits(limits)
     answer = plan_capacity.capacity(snapshot, known)
     typed = [plan_capacity.shape(snapshot, text) for text in shapes]
     changed = None
@@ -160,11 +160,10 @@ def _print_changed(answer: WhatIfAnswer) -> None:
 
 
 def _beside(answer: WhatIfAnswer) -> list[tuple[str, int, int]]:
-    def gpus(one: CapacityAnswer, name: str) -> int:
-        return sum(getattr(line, name) for line in one.gpus)
-
+    before, after = ({one.noun: one for one in supplies_of(side.gpus)} for side in (answer.before, answer.after))
     rows = [
-        (f"GPUs {name}", gpus(answer.before, name), gpus(answer.after, name))
+        (f"{noun} {name}", getattr(before.get(noun), name, 0), getattr(after.get(noun), name, 0))
+        for noun in {**before, **after}
         for name in ("allocatable", "free", "pending")
     ]
     rows.append(("pods waiting", answer.waiting_before, answer.waiting_after))

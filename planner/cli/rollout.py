@@ -15,6 +15,7 @@ from planner.errors import ChangeError, InputError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.shares import parse_share
 from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
 from planner.questions import rollout as rollout_question
@@ -29,10 +30,6 @@ from planner.tables import as_text
 from planner.words import duration, usd
 
 EXIT_STATUS = {Verdict.COMPLETES: 0, Verdict.STUCK: 2, Verdict.NEEDS_GROWTH: 3, Verdict.UNKNOWN: 2}
-
-
-def _number_or_share(text: str | None) -> int | str | None:
-    return int(text) if text is not None and text.isdigit() else text
 
 
 @click.command("rollout")
@@ -119,8 +116,10 @@ def command(
             patch=_patch(patch_file) if patch_file else "",
             replicas=replicas,
             strategy_kind="Recreate" if recreate else None,
-            max_surge=_number_or_share(max_surge),
-            max_unavailable=_number_or_share(max_unavailable),
+            max_surge=None if max_surge is None else parse_share(max_surge, where="--max-surge"),
+            max_unavailable=None
+            if max_unavailable is None
+            else parse_share(max_unavailable, where="--max-unavailable"),
             never_ready=never_ready,
             startup_seconds=startup_seconds,
         )
@@ -128,7 +127,8 @@ def command(
     )
     manifest = "\n---\n".join(_read(name) for name in manifest_files)
     scenario = Scenario(changes=changes, manifest=manifest, seed=seed, runs=runs)
-    known = tuple(one for name in pool_files for one in node_pools.read(name)) + parse_typed_limits(limits)
+    given = [one for name in pool_files for one in node_pools.read(name)]
+    known = node_pools.stated(snapshot, given) + parse_typed_limits(limits)
     growing = pools(prepared_question.compiled(snapshot), known) if known else ()
     result = rollout_question.rollout(snapshot, scenario, growing, node_arrival_seconds)
     costs = None

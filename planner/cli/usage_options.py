@@ -8,14 +8,10 @@ from typing import Any
 
 import click
 
-from planner.drift.model import SYSTEM_NAMESPACES
 from planner.errors import InputError
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
-from planner.sources.prometheus import Prometheus, container_usage
-
-_DAY = 86_400
-_MOST_POINTS = 1_000
+from planner.sources.prometheus import Prometheus, usage_before
 
 
 def prometheus_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,13 +39,7 @@ def usage_over_time(snapshot: Snapshot, url: str, token_file: Path | None, days:
             "can't be read as text", where=str(token_file), mend="Name a file that holds the token only"
         ) from None
     server = Prometheus(url=url, token=token)
-    found = container_usage(
-        server,
-        namespaces={workload.namespace for workload in snapshot.workloads} - SYSTEM_NAMESPACES,
-        start=snapshot.taken_at - days * _DAY,
-        end=snapshot.taken_at,
-        step_seconds=max(300, days * _DAY // _MOST_POINTS),
-    )
+    found = usage_before(server, snapshot, days)
     for warning in server.warnings:
         click.echo(f"Prometheus warns: {warning}", err=True)
     return found

@@ -17,7 +17,6 @@ ENVIRONMENT_WORDS = (
     "sandbox", "prod", "production", "prd", "live", "canary",
 )  # fmt: skip
 PRODUCTION_WORDS = ("production", "prod", "prd", "live")
-SYSTEM_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease", "gke-managed-system", "gmp-system"})
 
 
 class MatchBy(StrEnum):

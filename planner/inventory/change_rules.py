@@ -6,15 +6,13 @@ Source: kubernetes 1.36 `pkg/apis/apps/validation`, `pkg/apis/batch/validation`,
 
 from __future__ import annotations
 
-import re
-
 from planner.errors import ChangeError
 from planner.kubernetes.records import Container, Strategy, Workload
 from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.shares import share_parts
 from planner.quantity import format_amount
 from planner.vocabulary import is_extended_resource
 
-_PERCENT = re.compile(r"(\d+)%\Z", re.ASCII)
 _MOST_REPLICAS = 2**31 - 1
 
 
@@ -53,22 +51,12 @@ def _check_strategy(strategy: Strategy, where: str) -> None:
     if strategy.kind != "RollingUpdate":
         return
     values = [("maxSurge", strategy.max_surge), ("maxUnavailable", strategy.max_unavailable)]
-    sizes = {name: _size(value, name, where) for name, value in values if value is not None}
+    sizes = {name: share_parts(v, name=name, where=where)[0] for name, v in values if v is not None}
     if len(sizes) == 2 and not any(sizes.values()):
         raise ChangeError("maxSurge and maxUnavailable are both 0", where=where, mend="Give one of them at least 1")
     unavailable = strategy.max_unavailable
     if isinstance(unavailable, str) and sizes["maxUnavailable"] > 100:
         raise ChangeError(f"maxUnavailable is {unavailable}", where=where, mend="Give 100% or less")
-
-
-def _size(value: int | str, name: str, where: str) -> int:
-    """The number in front of the percent sign, or the number itself."""
-    if isinstance(value, int) and value >= 0:
-        return value
-    match = _PERCENT.match(value) if isinstance(value, str) else None
-    if match is None:
-        raise ChangeError(f'{name} is "{value}"', where=where, mend='Give a number such as 1, or a share such as "25%"')
-    return int(match[1])
 
 
 def _check_template(before: Workload | None, after: Workload) -> None:

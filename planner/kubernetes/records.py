@@ -213,6 +213,11 @@ class Container:
     security: SecurityContext = NO_SECURITY_CONTEXT
     handler_hosts: tuple[str, ...] = ()  # other hosts that its probes and lifecycle hooks ask
 
+    @property
+    def is_sidecar(self) -> bool:
+        """Whether it, an init container, keeps running beside the others."""
+        return self.restart_policy == "Always"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimTemplate:
@@ -286,6 +291,10 @@ class PodSpec:
     service_account_name: str = ""  # empty: "default"
     unmodelled: tuple[str, ...] = ()  # fields that are set, could change a verdict, and aren't modelled
 
+    @property
+    def sidecars(self) -> tuple[Container, ...]:
+        return tuple(one for one in self.init_containers if one.is_sidecar)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
@@ -352,6 +361,11 @@ class Pod:
     def is_terminal(self) -> bool:
         """Succeeded or Failed: it holds no resources any more."""
         return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def holds_room(self) -> bool:
+        """Bound and not finished: what it asks for is taken on its node."""
+        return bool(self.node_name) and not self.is_terminal
 
 
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from planner.kubernetes.qos import HIGHEST_USER_PRIORITY, QosClass
+from planner.kubernetes.priorities import HIGHEST_USER_PRIORITY
+from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.memory.kubelet import KubeletSettings, SwapBehavior
 from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory, cluster_memory

@@ -17,7 +17,7 @@ def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
     """
     bound: dict[str, dict[PodSpec, int]] = defaultdict(lambda: defaultdict(int))
     for pod in snapshot.pods:
-        if pod.node_name and not pod.is_terminal:
+        if pod.holds_room:
             bound[pod.node_name][pod.spec] += 1
     requested = {node: sum_requests(specs.items()) for node, specs in bound.items()}
     return cluster_cost(book, snapshot.nodes, requested)

@@ -5,19 +5,16 @@ The rooms `memory` and `rollout` don't know each other; here the same change is 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from planner.errors import ChangeError
 from planner.inventory.cadvisor import NodeMemoryStats
-from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Container, Finding, Snapshot, Workload
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, cluster_memory
 from planner.memory.risks import risks
 from planner.memory.what_if import Difference, MemoryChange, apply, differences, patch
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
+from planner.questions.patched import Patched, put
 from planner.rollout.answers import RolloutResult
 from planner.words import count
 
@@ -77,7 +74,8 @@ def memory_what_if(
     every = differences(before, after)
     mine = {pod.key for pod in before.pods if change is None or pod.workload.lower() == change.workload.lower()}
     moved = {one.object for one in every if one.object not in mine and one.field == "eviction rank"}
-    command, rollout = _rolled_out(snapshot, change) if change else ("", None)
+    put_to_engine = _rolled_out(snapshot, change) if change else None
+    rollout = put_to_engine.rollout if put_to_engine else None
     shown = tuple(one for one in every if one.object in mine or one.object.startswith("Node/"))
     old, new = ({(one.code, one.object): one for one in risks(cluster)} for cluster in (before, after))
     return MemoryWhatIf(
@@ -89,23 +87,20 @@ def memory_what_if(
         cured=tuple(one for key, one in old.items() if key not in new),
         caused=tuple(one for key, one in new.items() if key not in old),
         rollout=rollout,
-        command=command,
+        command=put_to_engine.command if put_to_engine else "",
     )
 
 
-def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> tuple[str, RolloutResult | None]:
-    """The command, and the engine's answer to it; none for a pod that no workload would make anew.
-
-    One placement is tried: how far ties decide is the Rollout page's question.
-    """
+def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> Patched | None:
+    """The engine's answer to the change; None for a pod that no workload would make anew."""
     workload = snapshot.workload(change.workload)
-    if workload is None or workload.kind == "Job":
-        return "", None
+    if workload is None:
+        return None
     container, is_init = _container(workload, change.container)
-    text = json.dumps(patch(container, change, is_init=is_init))
-    scenario = Scenario(changes=(WorkloadChange(workload=workload.key, patch=text),), with_remedies=False, runs=1)
-    command = f"kubectl -n {workload.namespace} patch {workload.kind.lower()} {workload.name} -p '{text}'"
-    return command, rollout_question.rollout(snapshot, scenario)
+    found = put(snapshot, workload.key, patch(container, change, is_init=is_init))
+    if found.error:
+        raise found.error
+    return found
 
 
 def _container(workload: Workload, name: str) -> tuple[Container, bool]:

@@ -9,23 +9,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planner.errors import HeadroomError
-from planner.inventory.change import WorkloadChange
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.memory.suggestion import Suggestion
-from planner.quantity import format_amount
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
+from planner.questions.patched import put
 from planner.restarts import restarts as find_restarts
 from planner.restarts.model import Loop, RestartReport
 from planner.rollout.answers import RolloutResult
-from planner.vocabulary import CPU, MEMORY
+from planner.vocabulary import MEMORY
 from planner.words import count, measured_bytes
 
 MOST_CURES = 20  # each is a simulated rollout
-_ROLLED_OUT = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,38 +78,19 @@ def restarts(snapshot: Snapshot, usages: tuple[Usage, ...] | None = None) -> Res
 
 
 def _cure(snapshot: Snapshot, loop: Loop, suggestion: Suggestion) -> Cure:
-    kind, namespace, name = loop.workload.split("/")
     rooms = _rooms(snapshot, loop, suggestion)
-    patch = patch_yaml(suggestion)
-    rollout, note = _rolled_out(snapshot, loop.workload, patch)
+    found = put(snapshot, loop.workload, suggestion.patch)
     return Cure(
         workload=loop.workload,
         container=loop.container,
         suggestion=suggestion,
-        patch_yaml=patch,
-        command=_command(kind.lower(), namespace, name, patch) if kind in _ROLLED_OUT else "",
+        patch_yaml=found.patch_yaml,
+        command=found.command,
         rooms=rooms,
         room_sentence=_room_sentence(rooms),
-        rollout=rollout,
-        note=note,
+        rollout=found.rollout,
+        note=found.note,
     )
-
-
-def patch_yaml(suggestion: Suggestion) -> str:
-    """The suggestion as a strategic merge patch of a workload."""
-    requests = [f"memory: {format_amount(suggestion.memory_request_bytes, MEMORY)}"]
-    if suggestion.cpu_request_millicores is not None:
-        requests.append(f"cpu: {format_amount(suggestion.cpu_request_millicores, CPU)}")
-    lines = ["spec:", "  template:", "    spec:", "      containers:", f"      - name: {suggestion.container}"]
-    lines += ["        resources:", "          requests:", *(f"            {line}" for line in requests)]
-    if suggestion.memory_limit_bytes is not None:
-        limit = format_amount(suggestion.memory_limit_bytes, MEMORY)
-        lines += ["          limits:", f"            memory: {limit}"]
-    return "\n".join(lines) + "\n"
-
-
-def _command(kind: str, namespace: str, name: str, patch: str) -> str:
-    return f"kubectl --namespace {namespace} patch {kind} {name} --patch-file /dev/stdin <<'EOF'\n{patch}EOF"
 
 
 def _rooms(snapshot: Snapshot, loop: Loop, suggestion: Suggestion) -> tuple[NodeRoom, ...]:
@@ -123,7 +99,7 @@ def _rooms(snapshot: Snapshot, loop: Loop, suggestion: Suggestion) -> tuple[Node
     requested: Counter[str] = Counter()
     more: Counter[str] = Counter()
     for pod in snapshot.pods:
-        if pod.node_name not in allocatable or pod.is_terminal:
+        if not pod.holds_room or pod.node_name not in allocatable:
             continue
         requested[pod.node_name] += pod_requests(pod.spec).get(MEMORY, 0)
         if pod.namespace == loop.namespace and pod.name in loop.pods:
@@ -153,16 +129,3 @@ def _room_sentence(rooms: Sequence[NodeRoom]) -> str:
         f"{measured_bytes(max(0, worst.free_bytes))} not requested, and {measured_bytes(worst.more_bytes)} more is needed. "
         "The pods may go elsewhere: see the rollout."
     )
-
-
-def _rolled_out(snapshot: Snapshot, key: str, patch: str) -> tuple[RolloutResult | None, str]:
-    workload = snapshot.workload(key)
-    if workload is None:
-        return None, "No workload of this snapshot makes this pod anew: change what made it."
-    if workload.kind not in _ROLLED_OUT:
-        return None, f"A {workload.kind} isn't rolled out: its next pods take the new values."
-    change = WorkloadChange(workload=workload.key, patch=patch)
-    try:
-        return rollout_question.rollout(snapshot, Scenario(changes=(change,), with_remedies=False)), ""
-    except HeadroomError as error:
-        return None, f"The rollout can't be worked out: {error.what}."

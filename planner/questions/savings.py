@@ -9,19 +9,29 @@ from math import ceil
 from typing import Any
 
 from planner.errors import InputError
-from planner.kubernetes.records import FrozenMap, Node, Pod, PodDisruptionBudget, Snapshot, Workload
+from planner.kubernetes.budgets import protection
+from planner.kubernetes.nodes import (
+    ARRIVAL_SOURCE,
+    arrival_seconds,
+    machine_type,
+    node_pool,
+    physical_gpus,
+    provisioning_model,
+)
+from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.selectors import labels_match, node_affinity_matches, tolerates_taints
+from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
+from planner.kubernetes.startup import learn_start
 from planner.pricing.model import Price, PriceBook, Provisioning
-from planner.pricing.node import count_physical_gpus, price_node, read_node_pool, read_provisioning
+from planner.pricing.node import price_node
 from planner.spot.assumptions import SETTINGS, Assumptions, Capacity, Work
-from planner.spot.checks import start_seconds
 from planner.spot.economics import Savings, savings
 from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
 from planner.spot.suitability import Suitability, check_workload, guess_work, pods_of
 from planner.spot.windows import window_of
-from planner.vocabulary import CPU, INSTANCE_TYPE, MEMORY, ZONE
+from planner.vocabulary import CPU, MEMORY, SYSTEM_NAMESPACES, ZONE
+from planner.words import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +84,7 @@ def workloads(snapshot: Snapshot) -> tuple[Workload, ...]:
     offered = [
         workload
         for workload in snapshot.workloads
-        if workload.namespace != "kube-system" and workload.kind != "DaemonSet" and not workload.is_finished
+        if workload.namespace not in SYSTEM_NAMESPACES and workload.kind != "DaemonSet" and not workload.is_finished
     ]
 
     def rank(workload: Workload) -> tuple[bool, int, str]:
@@ -123,15 +133,15 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
     work, why = guess_work(workload)
     names = {pod.node_name for pod in pods}
     window = window_of([one for one in snapshot.nodes if one.name in names] or snapshot.nodes)
-    start = start_seconds(pods)
+    start = learn_start(pods)
     values: dict[str, float | None] = {
         "window_seconds": float(window.seconds),
         "retries": None if workload.kind != "Job" else 6 if workload.backoff_limit is None else workload.backoff_limit,
     }
     sources = {"window_seconds": f"{window.what}: {window.source}"}
     if start is not None:
-        values["pod_start_seconds"] = round(start, 1)
-        sources["pod_start_seconds"] = f"learnt from its {sum(pod.is_ready for pod in pods)} Ready pods: median"
+        values["pod_start_seconds"] = round(start.seconds, 1)
+        sources["pod_start_seconds"] = f"learnt from {count(start.pods, 'Ready pod')}: median"
     if workload.kind == "Job":
         sources["retries"] = "the Job's backoffLimit"
     if node is None:
@@ -150,7 +160,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         )
     _add_nodes(values, sources, snapshot, workload, node)
     problem, as_of = _add_prices(values, sources, book, node)
-    bought = read_provisioning(node)
+    bought = Provisioning(provisioning_model(node))
     return Derived(
         workload=key,
         values=FrozenMap(values),
@@ -158,8 +168,8 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         work=work,
         work_source=why,
         capacity=Capacity.PREEMPTIBLE if bought is Provisioning.PREEMPTIBLE else Capacity.SPOT,
-        node_pool=read_node_pool(node),
-        machine_type=node.labels.get(INSTANCE_TYPE, ""),
+        node_pool=node_pool(node),
+        machine_type=machine_type(node),
         bought_as=bought.value,
         as_of=as_of,
         problem=problem,
@@ -233,11 +243,11 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
 def _node_of(snapshot: Snapshot, workload: Workload, pods: tuple[Pod, ...]) -> Node | None:
     """A node of the kind the workload runs on, or would."""
     nodes = {node.name: node for node in snapshot.nodes}
-    pools = Counter(read_node_pool(nodes[pod.node_name]) for pod in pods if pod.node_name in nodes)
+    pools = Counter(node_pool(nodes[pod.node_name]) for pod in pods if pod.node_name in nodes)
     if pools:
         pool = pools.most_common(1)[0][0]
         names = {pod.node_name for pod in pods}
-        return next(node for node in snapshot.nodes if node.name in names and read_node_pool(node) == pool)
+        return next(node for node in snapshot.nodes if node.name in names and node_pool(node) == pool)
     spec = workload.template.spec
     asked = pod_requests(spec)
     return next(
@@ -262,37 +272,26 @@ def _add_nodes(
     nodes = max(1, ceil(workload.replicas / per_node))
     values["nodes"] = nodes
     sources["nodes"] = f"{workload.replicas} replicas, {per_node} to a node"
-    gpus = count_physical_gpus(node)
+    gpus = physical_gpus(node)
     values["gpus_per_node"] = gpus or 0
     sources["gpus_per_node"] = f"node {node.name}"
-    pool = read_node_pool(node)
-    zones = {one.labels[ZONE] for one in snapshot.nodes if read_node_pool(one) == pool and ZONE in one.labels}
+    values["node_start_seconds"] = arrival_seconds(has_gpus=gpus != 0)
+    sources["node_start_seconds"] = ARRIVAL_SOURCE
+    pool = node_pool(node)
+    zones = {one.labels[ZONE] for one in snapshot.nodes if node_pool(one) == pool and ZONE in one.labels}
     values["zones"] = min(9, max(1, len(zones)))
     sources["zones"] = f"zones of pool {pool}: {', '.join(sorted(zones))}" if zones else "no zone label"
-    budgets = [
-        budget
-        for budget in snapshot.pod_disruption_budgets
-        if budget.namespace == workload.namespace and labels_match(budget.selector, workload.template.labels)
-    ]
-    pods_needed = max((_needed_pods(budget, workload.replicas) for budget in budgets), default=None)
-    values["needed_nodes"] = max(0, nodes - 1) if pods_needed is None else min(nodes, ceil(pods_needed / per_node))
-    sources["needed_nodes"] = (
-        "one node fewer than in all (no PodDisruptionBudget)"
-        if pods_needed is None
-        else f"PodDisruptionBudget {budgets[0].name}: {pods_needed} of {workload.replicas} pods"
-    )
-
-
-def _needed_pods(budget: PodDisruptionBudget, replicas: int) -> int:
-    """Pods a budget wants up; percentages round up, as the disruption controller has it."""
-
-    def scaled(share: int | str) -> int:
-        text = str(share)
-        return ceil(replicas * int(text[:-1]) / 100) if text.endswith("%") else int(text)
-
-    if budget.min_available is not None:
-        return min(replicas, scaled(budget.min_available))
-    return max(0, replicas - scaled(budget.max_unavailable)) if budget.max_unavailable is not None else 0
+    guarded = protection(snapshot, workload)
+    if guarded.allowed is None:
+        values["needed_nodes"] = max(0, nodes - 1)
+        unknown = "its PodDisruptionBudget counts a scale that the snapshot doesn't hold"
+        why = unknown if guarded.budgets else "no PodDisruptionBudget"
+        sources["needed_nodes"] = f"one node fewer than in all ({why})"
+    else:
+        pods_needed = max(0, workload.replicas - guarded.allowed)
+        values["needed_nodes"] = min(nodes, ceil(pods_needed / per_node))
+        names = ", ".join(budget.name for budget in guarded.budgets)
+        sources["needed_nodes"] = f"PodDisruptionBudget {names}: {pods_needed} of {workload.replicas} pods"
 
 
 def _add_sustained_use(values: dict[str, float | None], sources: dict[str, str], price: Price) -> None:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, zone
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.prepared import compiled
 from planner.scheduling.filters import feasible
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
-from planner.vocabulary import is_gpu_resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
                 takers.setdefault(n, []).append(workload.key)
     held: dict[int, list[Seat]] = {}
     for group in cluster.groups:
-        count = sum(a for name, a in pod_requests(group.spec).items() if is_gpu_resource(name))
+        count = requested_gpus(group.spec)
         if count:
             for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
                 pod = snapshot.pods[i]

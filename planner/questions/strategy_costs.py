@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final
 
-from planner.capacity.growth import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, GROWING_REASONS
-from planner.kubernetes.nodes import node_pool
+from planner.capacity.growth import GROWING_REASONS
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot, Strategy, Workload
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, spare_terms
@@ -38,7 +39,7 @@ from planner.rollout.grid import play_cell, rolling
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.spot.assumptions import Setting
-from planner.vocabulary import HOURS_PER_MONTH, is_gpu_resource
+from planner.vocabulary import HOURS_PER_MONTH
 from planner.words import count, listing, usd
 
 _MOST_OTHER_NODES: Final = 8  # tried at most for pods of others that wait for the same nodes
@@ -268,7 +269,7 @@ def _completes(cell: GridCell) -> bool:
 
 def _gpus(workload: Workload) -> int:
     """GPUs that one pod asks for."""
-    return sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
+    return requested_gpus(workload.template.spec)
 
 
 def _node_for(cluster: Cluster, workload: Workload) -> Node | None:

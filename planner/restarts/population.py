@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Container, ContainerState, Event, Node, Pod, PodLog, Snapshot
+from planner.kubernetes.startup import start_seconds
 from planner.restarts import signs as signs_of
 from planner.restarts.lines import Digest, content, digest
 from planner.restarts.model import Peers
@@ -65,10 +66,7 @@ class Case:
     @property
     def startup_seconds(self) -> float | None:
         """From the container's start to the pod's Ready, where the container has run without a break since."""
-        started, ready = self.state.started_at, self.pod.ready_at
-        if not self.works or self.state.restart_count or started is None or ready is None or ready < started:
-            return None
-        return ready - started
+        return start_seconds(self.pod, self.state.started_at) if self.works else None
 
 
 def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Case, ...]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.pod_security import Policy, enforced, violation
+from planner.kubernetes.priorities import class_called
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -60,9 +61,6 @@ class Refusal:
         if self.is_invalid:
             return f'Pod "{self.name}" is invalid: {self.problem}'
         return f'{self.resource} "{self.name}" is forbidden: {self.problem}'
-
-
-_BUILT_IN_PRIORITY = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
 def pod_limits(spec: PodSpec) -> Amounts:
@@ -255,8 +253,7 @@ class Admission:
     def refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
         """Why the API server refuses the pod now; None when it doesn't."""
         wanted = spec.priority_class_name
-        classes = self._classes
-        if wanted and self._classes_known and wanted not in classes and wanted not in _BUILT_IN_PRIORITY:
+        if wanted and self._classes_known and class_called(wanted, self._classes) is None:
             return Refusal(name=name, problem=f"no PriorityClass with name {wanted} was found")
         problem = self._runtime_problem(spec)
         if problem:

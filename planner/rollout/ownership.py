@@ -12,7 +12,7 @@ def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
     def group() -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for i, pod in enumerate(cluster.snapshot.pods):
-            if pod.owner is not None and pod.phase not in ("Succeeded", "Failed"):
+            if pod.owner is not None and not pod.is_terminal:
                 found.setdefault(pod.owner.uid, []).append(i)
         return found
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from random import Random
 from typing import Protocol
 
+from planner.kubernetes.budgets import BudgetStatus, Covered, covers, scales, status
 from planner.kubernetes.kinds import kind_called, kind_in
 from planner.kubernetes.records import (
     Labels,
@@ -24,8 +25,6 @@ from planner.kubernetes.records import (
     Snapshot,
     Workload,
 )
-from planner.kubernetes.selectors import labels_match
-from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import Admission, Refusal, claim_usage
 from planner.rollout.budget import current
 from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
@@ -55,7 +54,6 @@ class Controller(Protocol):
     ----------
     key : the owner of the pods it makes, as their `LivePod.owner` says it; none have a Deployment's
     min_ready_seconds : how long its pods are to be Ready before they are available
-    replicas : its scale as disruption budgets see it; None: it has none, and its pods are counted
     retry_at : on the simulation's clock, when it tries again by itself; None: it waits for something to happen
     """
 
@@ -63,9 +61,6 @@ class Controller(Protocol):
 
     @property
     def min_ready_seconds(self) -> int: ...
-
-    @property
-    def replicas(self) -> int | None: ...
 
     @property
     def retry_at(self) -> float | None: ...
@@ -132,6 +127,7 @@ class Simulation:
         self.tick_number = -1
         self.clock_ms = 0.0
         self.controllers: dict[str, Controller] = {}
+        self.scales = dict(cluster.remember("scales", lambda: scales(self.snapshot)))
         self.pods: dict[str, list[LivePod]] = {}  # by owner's key, until they are gone
         self._owners: dict[str, dict[str, None]] = {}  # namespace → owners of pods in motion there
         self.starting: list[LivePod] = []
@@ -271,32 +267,18 @@ class Simulation:
         """A namespace's disruption budgets as the disruption controller would have them now."""
         by_namespace = self.cluster.remember("budgets", lambda: _by_namespace(self.snapshot.pod_disruption_budgets))
         return [
-            Budget(namespace=namespace, selector=b.selector, allowed=self._disruptions_allowed(namespace, b.selector, b.min_available, b.max_unavailable))
-            for b in by_namespace.get(namespace, ())
-        ]  # fmt: skip
+            Budget(namespace=namespace, selector=one.selector, allowed=self.budget_status(one).allowed)
+            for one in by_namespace.get(namespace, ())
+        ]
 
-    def _disruptions_allowed(
-        self, namespace: str, selector: LabelSelector | None, low: int | str | None, high: int | str | None
-    ) -> int:
-        """Source: kubernetes `pkg/controller/disruption/disruption.go` `getExpectedPodCount`, `countHealthyPods`."""
-        covered = [p for p in self.pods_in(namespace) if labels_match(selector, p.shape.labels)]
-        healthy = sum(1 for p in covered if p.is_ready and not p.is_terminating)
-        if high is not None or isinstance(low, str):
-            owners = {p.owner for p in covered}
-            expected = sum(self._scale_of(owner, covered) for owner in owners)
-        else:
-            expected = len(covered)
-        if high is not None:
-            desired = expected - scaled_value(high, expected, round_up=True)
-        else:
-            desired = scaled_value(low, expected, round_up=True)
-        return max(0, healthy - max(0, desired)) if expected > 0 else 0
-
-    def _scale_of(self, owner: str, covered: list[LivePod]) -> int:
-        controller = self.controllers.get(owner)
-        if controller is not None and controller.replicas is not None:
-            return controller.replicas
-        return sum(1 for p in covered if p.owner == owner and not p.is_terminating)
+    def budget_status(self, budget: PodDisruptionBudget) -> BudgetStatus:
+        """What the disruption controller would write of `budget` now."""
+        pods = [
+            Covered(pod.owner, pod.is_ready and not pod.is_terminating)
+            for pod in self.pods_in(budget.namespace)
+            if covers(budget, pod.namespace, pod.shape.labels)
+        ]
+        return status(budget, pods, self.scales)
 
     def pods_in(self, namespace: str) -> list[LivePod]:
         """All pods of a namespace that aren't gone, terminating ones included."""
@@ -724,7 +706,7 @@ def _standing(pods: Iterable[Pod]) -> dict[str, list[int]]:
     """Namespace → indices of its pods that aren't Succeeded or Failed."""
     found: dict[str, list[int]] = {}
     for index, pod in enumerate(pods):
-        if pod.phase not in ("Succeeded", "Failed"):
+        if not pod.is_terminal:
             found.setdefault(pod.namespace, []).append(index)
     return found
 

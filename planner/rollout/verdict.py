@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from planner.kubernetes import commands
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.requests import pod_requests
@@ -130,7 +131,7 @@ def _why(run: Run, revision: Revision) -> Explanation:
             reason=Reason.PAUSED,
             sentence=Text(
                 "stuck: the Deployment is paused, so the controller rolls nothing out. "
-                f"Resume it with kubectl rollout resume deployment/{revision.after.name}"
+                f"Resume it with {commands.kubectl('rollout resume', revision.after.key)}"
             ),
         )
     if revision.after.strategy.kind == "OnDelete" and revision.has_new_template:

@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.kubernetes.priorities import priority
 from planner.kubernetes.records import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, scored_requests
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
@@ -92,7 +93,7 @@ class Cluster:
         waiting: list[int] = []
         index = self.node_index
         for i, pod in enumerate(pods):
-            if pod.phase in ("Succeeded", "Failed"):
+            if pod.is_terminal:
                 continue
             if not pod.node_name:
                 waiting.append(i)
@@ -277,13 +278,8 @@ class Cluster:
         return found
 
     def priority_of(self, spec: PodSpec) -> int:
-        """As admitted, else of the named or the global default class (`plugin/pkg/admission/priority`)."""
-        if spec.priority is not None:
-            return spec.priority
-        known = self.priorities.get(spec.priority_class_name)
-        if known is None and not spec.priority_class_name:
-            known = next((p for p in self.priorities.values() if p.is_global_default), None)
-        return known.value if known else 0
+        """As admitted, or as it would be."""
+        return priority(spec, self.priorities)
 
     def requested_below(self, priority: int) -> IntArray:
         """Requests of the snapshot's bound pods of a lower priority: int64[resource, node]; don't change it."""

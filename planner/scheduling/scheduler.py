@@ -16,8 +16,8 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.kubernetes.budgets import spares
 from planner.kubernetes.records import LabelSelector
-from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray
 from planner.scheduling.filters import (
     Fails,
@@ -482,8 +482,8 @@ def _split_by_budget(
     others: list[LivePod] = []
     for pod in pods:
         breaks = False
-        for budget in budgets(pod.namespace) if pod.shape.labels else ():
-            if not is_empty(budget.selector) and labels_match(budget.selector, pod.shape.labels):
+        for budget in budgets(pod.namespace):
+            if spares(budget.selector, pod.shape.labels):
                 allowed[budget] = allowed.get(budget, budget.allowed) - 1
                 breaks = breaks or allowed[budget] < 0
         (violating if breaks else others).append(pod)

@@ -14,6 +14,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.kubernetes.priorities import class_of
 from planner.kubernetes.records import (
     HostPort,
     Labels,
@@ -377,7 +378,7 @@ def compile_shape(
 
 
 def _may_preempt(cluster: Cluster, spec: PodSpec) -> bool:
-    known = cluster.priorities.get(spec.priority_class_name)
+    known = class_of(spec, cluster.priorities)
     return (spec.preemption_policy or (known.preemption_policy if known else "PreemptLowerPriority")) != "Never"
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from planner.errors import InputError
+from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
 from planner.vocabulary import HOURS_PER_MONTH
 
 
@@ -276,9 +277,9 @@ SETTINGS: Final = (
         group=LOSSES,
         least=0,
         most=86_400,
-        default=240,
+        default=GPU_NODE_ARRIVAL_SECONDS,
         help="From the loss until the new node takes pods; paid for, and no work is done.",
-        source="assumed: 2 to 5 minutes for a GKE node with a GPU driver",
+        source=ARRIVAL_SOURCE,
     ),
     Setting(
         name="pod_start_seconds",
@@ -436,7 +437,7 @@ class Assumptions:
     zone_losses_per_month: float = 1.0
     availability: float = 0.95
     stock_out_hours: float = 4.0
-    node_start_seconds: float = 240.0
+    node_start_seconds: float = GPU_NODE_ARRIVAL_SECONDS
     pod_start_seconds: float = 60.0
     window_seconds: float = 15.0
     work: Work = Work.JOBS

@@ -14,8 +14,8 @@ from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import Snapshot
 from planner.questions import prepared as prepared_question
-from planner.sources import demo, node_pools
-from planner.ui import errors, link, session
+from planner.sources import node_pools
+from planner.ui import errors, link
 
 _GIVEN = "_pool_limits"  # limits read from files uploaded for a cluster: (its digest, limits)
 _CHANGES = "changes"
@@ -23,16 +23,11 @@ _MOST_SECONDS = 86_400
 _QUICK_NODES = 2_000  # above, rollouts of all workloads take seconds
 
 
-@st.cache_resource
-def _of_demo() -> tuple[PoolLimits, ...]:
-    return node_pools.read(demo.node_pools_file())
-
-
 def stated(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
     """Limits of pools that came with the cluster or were uploaded for it in this session."""
     given = st.session_state.get(_GIVEN)
     uploaded: tuple[PoolLimits, ...] = given[1] if given and given[0] == snapshot.digest else ()
-    return uploaded or (_of_demo() if session.is_demo() and snapshot.source == demo.DEMO_NAME else ())
+    return node_pools.stated(snapshot, uploaded)
 
 
 def limits(snapshot: Snapshot) -> tuple[PoolLimits, ...]:

@@ -131,6 +131,8 @@ def _suggestion(found: EnvironmentSuggestion, snapshot: Snapshot) -> None:
     elif adopted.note:
         st.info(words.literal(adopted.note))
     st.code(adopted.patch_yaml, language="yaml")
+    if adopted.command:
+        st.code(adopted.command, language="bash", wrap_lines=True)
 
 
 def download(report: DriftReport, snapshots: Sequence[Snapshot]) -> None:

@@ -159,7 +159,7 @@ def size_gib() -> float:
 def what_if(snapshot: Snapshot, settings: KubeletSettings) -> WhatIfInputs:
     """A workload's other request and limit, and other settings of the kubelets."""
     keys = workload_keys(snapshot)
-    bound = {keys[pod.uid]: pod for pod in snapshot.pods if pod.node_name and not pod.is_terminal}
+    bound = {keys[pod.uid]: pod for pod in snapshot.pods if pod.holds_room}
     left, right = st.columns(2)
     with left:
         workload = link.select("Change the memory of", [_NOTHING, *sorted(bound)], key="workload")

@@ -12,14 +12,16 @@ import streamlit as st
 from planner import quantity
 from planner.errors import ChangeError, HeadroomError
 from planner.inventory.change import WorkloadChange
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.shares import parse_share
 from planner.quantity import format_amount
 from planner.questions.overview import WorkloadOverview
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import Verdict
 from planner.ui import link
-from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU, is_gpu_resource
+from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU
 
 T = TypeVar("T")
 
@@ -112,11 +114,11 @@ def _change(workload: Workload) -> WorkloadChange:
     kind = link.segments("Strategy", _STRATEGIES[workload.kind], key="strategy", default=strategy.kind)
     rolls = kind == "RollingUpdate"
     surge = _text(
-        refused, "maxSurge", _share, key="max_surge", placeholder=f"{_or_none(strategy.max_surge)} now",
+        refused, "maxSurge", parse_share, key="max_surge", placeholder=f"{_or_none(strategy.max_surge)} now",
         disabled=not rolls or workload.kind == "StatefulSet", help="Pods above the wanted number: 1 or 25%.",
     )  # fmt: skip
     unavailable = _text(
-        refused, "maxUnavailable", _share, key="max_unavailable", placeholder=f"{_or_none(strategy.max_unavailable)} now",
+        refused, "maxUnavailable", parse_share, key="max_unavailable", placeholder=f"{_or_none(strategy.max_unavailable)} now",
         disabled=not rolls, help="Pods that may be missing meanwhile: 1 or 25%.",
     )  # fmt: skip
     replicas = link.number(
@@ -227,12 +229,6 @@ def _forget() -> None:
 
 def _or_none(share: int | str | None) -> str:
     return "none" if share is None else str(share)
-
-
-def _share(typed: str) -> int | str:
-    if not re.fullmatch(r"\d{1,6}%?", typed):
-        raise ChangeError(f'"{typed[:40]}" is neither a number nor a percentage', mend='Write it like "1" or "25%"')
-    return typed if typed.endswith("%") else int(typed)
 
 
 def _labels(typed: str) -> Labels:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from planner import words
 from planner.figures import savings_discount
+from planner.kubernetes import commands
 from planner.kubernetes.records import Snapshot
 from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
@@ -163,8 +164,7 @@ def _check(check: CheckResult) -> None:
 def _cures(fitness: Suitability) -> None:
     if fitness.patch_yaml:
         with st.expander("Patch for what a manifest can cure", icon=":material/edit_note:"):
-            kind, namespace, name = fitness.workload.split("/")
-            st.code(f"kubectl patch {kind.lower()} {name} -n {namespace} --patch-file spot.yaml", language="bash")
+            st.code(commands.kubectl("patch", fitness.workload, "--patch-file", "spot.yaml"), language="bash")
             st.code(fitness.patch_yaml, language="yaml")
     if fitness.objects_yaml:
         with st.expander("Objects to add", icon=":material/add_box:"):

@@ -55,7 +55,7 @@ def test_what_if_says_what_changes_and_whether_it_rolls_out(capsys: pytest.Captu
     shown = capsys.readouterr().out
     assert "Class Burstable becomes Guaranteed" in shown
     assert "Rollout: completes" in shown
-    assert "kubectl -n dev patch deployment celery" in shown
+    assert "kubectl patch deployment/celery -n dev" in shown
 
 
 def test_what_if_that_the_quota_refuses_exits_2(capsys: pytest.CaptureFixture[str]) -> None:

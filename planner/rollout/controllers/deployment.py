@@ -55,7 +55,7 @@ class DeploymentController:
             current = max(known, key=_revision, default=None)
         for replica_set in known:
             controller = self._controller(replica_set)
-            simulation.controllers[controller.key] = controller
+            self._own(simulation, controller)
             if replica_set is current:
                 self.new = controller
                 if has_new_template:
@@ -81,6 +81,10 @@ class DeploymentController:
             min_ready_seconds=self.workload.min_ready_seconds,
             related=self.all_pods,
         )
+
+    def _own(self, simulation: Simulation, replica_set: ReplicaSetController) -> None:
+        simulation.controllers[replica_set.key] = replica_set
+        simulation.scales[replica_set.key] = (self.key, self.replicas)
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def all_sets(self) -> list[ReplicaSetController]:
@@ -232,7 +236,7 @@ class DeploymentController:
             related=self.all_pods,
         )
         self.new = new
-        simulation.controllers[new.key] = new
+        self._own(simulation, new)
         return True
 
     def _roll(self, simulation: Simulation) -> bool:
