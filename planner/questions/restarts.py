@@ -6,21 +6,34 @@ The rooms `memory` and `rollout` don't know each other; here a loop's suggestion
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from planner.exit_status import ExitStatus
 from planner.inventory.usage import Usage
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.memory.suggestion import Suggestion
 from planner.questions.patched import put
+from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.restarts import restarts as find_restarts
-from planner.restarts.model import Loop, RestartReport
+from planner.restarts.model import Activity, Loop, RestartReport
+from planner.restarts.rows import line_rows, loop_rows
 from planner.rollout.answers import RolloutResult
+from planner.settings import setting
 from planner.vocabulary import MEMORY
 from planner.words import count, measured_bytes
 
-MOST_CURES = 20  # each is a simulated rollout
+MOST_CURES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartsSettings:
+    cures: int = setting(
+        MOST_CURES, least=0, most=1000, help="Cures put to the engine at most: each is a simulated rollout."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +78,13 @@ class RestartPlan:
         )
 
 
-def restarts(snapshot: Snapshot, usages: tuple[Usage, ...] | None = None) -> RestartPlan:
+def restarts(snapshot: Snapshot, usages: tuple[Usage, ...] | None = None, most_cures: int = MOST_CURES) -> RestartPlan:
     """The loops of `snapshot` and, for those that more memory or CPU would help, the cure put to the engine.
 
     `usages` is a history of use (Prometheus) in place of the snapshot's PodMetrics.
     """
     report = find_restarts(snapshot, usages)
-    wanting = [loop for loop in report.loops if loop.suggestion is not None][:MOST_CURES]
+    wanting = [loop for loop in report.loops if loop.suggestion is not None][:most_cures]
     return RestartPlan(
         report=report, cures=tuple(_cure(snapshot, loop, loop.suggestion) for loop in wanting if loop.suggestion)
     )
@@ -129,3 +142,40 @@ def _room_sentence(rooms: Sequence[NodeRoom]) -> str:
         f"{measured_bytes(max(0, worst.free_bytes))} not requested, and {measured_bytes(worst.more_bytes)} more is needed. "
         "The pods may go elsewhere: see the rollout."
     )
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def answer(snapshot: Snapshot, settings: RestartsSettings, given: Given = NOTHING) -> RestartPlan:
+    """`restarts`, with the history of use where one was given."""
+    return restarts(snapshot, given.usages, settings.cures)
+
+
+def facts(answer: RestartPlan) -> Iterator[Fact]:
+    """Each loop's cause and restarts, and how many loops there are."""
+    yield fact("restart_loops", len(answer.report.loops), "loops")
+    for loop in answer.report.loops:
+        named = {"workload": loop.workload, "container": loop.container}
+        yield fact("restarts", loop.restarts, "restarts", **named)
+        yield fact("restart_cause", loop.diagnosis.cause.value, **named)
+        yield fact("restart_confidence", loop.diagnosis.confidence.value, **named)
+        yield fact("restart_activity", loop.activity.value, **named)
+        yield fact("restarting_pods", len(loop.pods), "pods", **named)
+        yield fact("seconds_between_restarts", loop.seconds_between, "seconds", **named)
+        suggested = loop.suggestion.memory_request_bytes if loop.suggestion else None
+        yield fact("suggested_memory_request", suggested, "bytes", **named)
+
+
+QUESTION: Final = Question(
+    name="restarts",
+    settings=RestartsSettings,
+    result=RestartPlan,
+    answer=answer,
+    facts=facts,
+    tables={
+        "loops": lambda answer: loop_rows(answer.report),
+        "lines": lambda answer: line_rows(answer.report.loops),
+    },
+    states={activity.value: ExitStatus.REFUSED for activity in Activity},
+    states_of=lambda answer: {loop.activity.value for loop in answer.report.loops},
+    hangs_on=(POD.name,),
+)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
-from planner.errors import InputError
+from planner.errors import InputError, NotKnownError
 from planner.kubernetes.budgets import protection
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import (
     ARRIVAL_SOURCE,
     arrival_seconds,
@@ -24,14 +25,18 @@ from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.kubernetes.startup import learn_start
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node
-from planner.spot.assumptions import SETTINGS, Assumptions, Capacity, Work
+from planner.questions.costs import USD_A_MONTH, known_book
+from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.settings import setting, settings_within
+from planner.spot.assumptions import SETTINGS, Assumptions, Capacity, SpotSettings, Work
 from planner.spot.economics import Savings, savings
 from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
-from planner.spot.suitability import Suitability, check_workload, guess_work, pods_of
+from planner.spot.suitability import Fitness, Suitability, check_workload, guess_work, pods_by_workload, pods_of
 from planner.spot.windows import window_of
+from planner.tables import Row
 from planner.vocabulary import CPU, MEMORY, SYSTEM_NAMESPACES, ZONE
-from planner.words import count
+from planner.words import Text, count, duration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +79,50 @@ class AssumptionRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavingsAnswer:
+class Estimate:
+    """What spot would save, and every mix of it."""
+
     savings: Savings
     mix: Mix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavingsSettings:
+    workload: str = setting("", short="-w", help="kind/namespace/name. Without it every workload is listed.")
+    spot: SpotSettings = settings_within(SpotSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavingsLine:
+    """A workload in one line; money is USD a month, None where there is no estimate: `why` says so."""
+
+    workload: str
+    fitness: Fitness
+    nodes: int | None
+    on_demand_usd: float | None
+    p5_usd: float | None
+    saved_usd: float | None  # in the median month
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavingsDetail:
+    """One workload's estimate with all it rests on."""
+
+    derived: Derived
+    assumptions: tuple[AssumptionRow, ...]
+    estimate: Estimate
+    suitability: Suitability
+    assumed: Assumptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavingsAnswer:
+    """Every workload in a line, or one with its detail."""
+
+    sentence: Text
+    lines: tuple[SavingsLine, ...]
+    detail: SavingsDetail | None = None
 
 
 def workloads(snapshot: Snapshot) -> tuple[Workload, ...]:
@@ -119,10 +165,10 @@ def suitability(
     return check_workload(snapshot, find(snapshot, key), capacity=capacity, job_minutes=job_minutes, pods=pods)
 
 
-def answer(_snapshot: Snapshot, assumptions: Assumptions) -> SavingsAnswer:
-    """What spot would save, and every mix of it. The snapshot went into the assumptions."""
+def estimate(assumptions: Assumptions) -> Estimate:
+    """What spot would save, and every mix of it."""
     months = simulate(assumptions)
-    return SavingsAnswer(savings=savings(assumptions, months), mix=mix(assumptions, months))
+    return Estimate(savings=savings(assumptions, months), mix=mix(assumptions, months))
 
 
 def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] | None = None) -> Derived:
@@ -182,7 +228,9 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
     Raises
     ------
     InputError
-        For values that are impossible, and where neither the price book nor the reader gives a price.
+        For values that are impossible.
+    NotKnownError
+        Where neither the price book nor the reader gives a price.
     """
     known = {field.name for field in fields(Assumptions)}
     given = {name: value for name, value in asked.items() if value is not None}
@@ -192,13 +240,13 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
     chosen: dict[str, Any] = {"work": derived.work, "capacity": derived.capacity} | derived_values | given
     missing = [name for name in ("nodes", "on_demand_usd_per_hour", "spot_usd_per_hour") if chosen.get(name) is None]
     if missing:
-        words = " and ".join(setting.label.lower() for setting in SETTINGS if setting.name in missing)
-        raise InputError(
+        words = " and ".join(one.label.lower() for one in SETTINGS if one.name in missing)
+        raise NotKnownError(
             derived.problem or f"the {words} is not known", where=derived.workload, mend=f"Give the {words} yourself"
         )
-    for setting in SETTINGS:
-        if setting.whole and chosen.get(setting.name) is not None:
-            chosen[setting.name] = int(chosen[setting.name])
+    for one in SETTINGS:
+        if one.whole and chosen.get(one.name) is not None:
+            chosen[one.name] = int(chosen[one.name])
     if "nodes" in given and "needed_nodes" not in given:
         chosen["needed_nodes"] = max(0, chosen["nodes"] - 1)
     return Assumptions(**chosen)
@@ -215,13 +263,13 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
 
     rows = [
         AssumptionRow(
-            name=setting.name,
-            label=setting.label,
-            value=getattr(assumptions, setting.name),
-            unit=setting.unit,
-            source=source(setting.name, setting.source),
+            name=one.name,
+            label=one.label,
+            value=getattr(assumptions, one.name),
+            unit=one.unit,
+            source=source(one.name, one.source),
         )
-        for setting in SETTINGS
+        for one in SETTINGS
     ]
     spoken: tuple[tuple[str, str, str | bool, str], ...] = (
         ("capacity", "Bought in place of on-demand", assumptions.capacity.value, f"bought now: {derived.bought_as}"),
@@ -333,3 +381,173 @@ def _add_prices(
         if bought is Provisioning.ON_DEMAND:
             _add_sustained_use(values, sources, price)
     return problem, as_of
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+LIST_RUNS: Final = 1000  # simulated months a workload when all are listed
+
+
+def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING) -> SavingsAnswer:
+    """One workload's estimate, or a line for each.
+
+    Raises
+    ------
+    InputError
+        When the workload isn't there, or values are impossible.
+    NotKnownError
+        When nobody gives a price for it.
+    """
+    book, asked = known_book(given), values_of(settings.spot, given)
+    if settings.workload:
+        derived = derive(snapshot, book, find(snapshot, settings.workload).key)
+        detail = _detail(snapshot, derived, asked)
+        line = _line(detail.suitability, derived, detail.assumed, detail.estimate.savings)
+        return SavingsAnswer(sentence=detail.estimate.savings.sentence, lines=(line,), detail=detail)
+    pods_by_key = pods_by_workload(snapshot)
+    lines = []
+    for workload in workloads(snapshot):
+        pods = pods_by_key.get(workload.key, ())
+        derived = derive(snapshot, book, workload.key, pods)
+        fitness = suitability(snapshot, workload.key, derived.capacity, asked.get("job_minutes"), pods)
+        try:
+            assumptions = assume(derived, {"runs": LIST_RUNS} | asked)
+        except InputError as error:
+            lines.append(_no_line(fitness, error))
+        else:
+            lines.append(_line(fitness, derived, assumptions, savings(assumptions, simulate(assumptions))))
+    saving = sum((line.saved_usd or 0) > 0 for line in lines)
+    said = f"{count(saving, 'workload')} of {len(lines)} would save something on spot in the median month"
+    return SavingsAnswer(sentence=Text(said), lines=tuple(lines))
+
+
+def values_of(settings: SpotSettings, given: Given) -> dict[str, Any]:
+    """What was asked, by assumption; observed lives among them."""
+    every = {one.name: getattr(settings, one.name) for one in fields(SpotSettings)} | {"lives": given.lives or None}
+    return {name: value for name, value in every.items() if value is not None}
+
+
+def _detail(snapshot: Snapshot, derived: Derived, asked: Mapping[str, Any]) -> SavingsDetail:
+    assumptions = assume(derived, asked)
+    return SavingsDetail(
+        derived=derived,
+        assumptions=table(derived, asked, assumptions),
+        estimate=estimate(assumptions),
+        suitability=suitability(snapshot, derived.workload, assumptions.capacity, asked.get("job_minutes")),
+        assumed=assumptions,
+    )
+
+
+def detail_of(answer: SavingsAnswer) -> SavingsDetail:
+    """The detail, which an answer for one workload has."""
+    assert answer.detail is not None
+    return answer.detail
+
+
+def _line(fitness: Suitability, derived: Derived, assumptions: Assumptions, saved: Savings) -> SavingsLine:
+    return SavingsLine(
+        workload=derived.workload,
+        fitness=fitness.fitness,
+        nodes=assumptions.nodes,
+        on_demand_usd=saved.on_demand_usd,
+        p5_usd=saved.saved_usd.p5,
+        saved_usd=saved.saved_usd.p50,
+        why=f"bought now: {derived.bought_as}" + (", saves already" if derived.is_on_spot else ""),
+    )
+
+
+def _no_line(fitness: Suitability, error: InputError) -> SavingsLine:
+    return SavingsLine(
+        workload=fitness.workload, fitness=fitness.fitness, nodes=None, on_demand_usd=None, p5_usd=None, saved_usd=None,
+        why=error.what,
+    )  # fmt: skip
+
+
+def facts(answer: SavingsAnswer) -> Iterator[Fact]:
+    """What each workload costs on demand and would save; of one with detail also the risks."""
+    for line in answer.lines:
+        named = {"workload": line.workload}
+        yield fact("spot_fitness", line.fitness.value, **named)
+        yield fact("on_demand_cost", line.on_demand_usd, USD_A_MONTH, **named)
+        yield fact("spot_saving", line.saved_usd, USD_A_MONTH, percentile="50", **named)
+        yield fact("spot_saving", line.p5_usd, USD_A_MONTH, percentile="5", **named)
+    if answer.detail is None:
+        return
+    saved, named = answer.detail.estimate.savings, {"workload": answer.detail.derived.workload}
+    yield fact("spot_interruptions", saved.interruptions.p50, "per month", **named)
+    yield fact("spot_lost_hours", saved.lost_hours.p50, "node-hours/month", **named)
+    yield fact("spot_shortfall_hours", saved.shortfall_hours, "hours/month", **named)
+    yield fact("spot_late_jobs", saved.late_jobs.p50, "per month", **named)
+    yield fact("spot_failed_jobs", saved.failed_jobs.p50, "per month", **named)
+    yield fact("spot_break_even_hazard", saved.break_even.hazard_per_hour, "per VM-hour", **named)
+
+
+def workload_rows(answer: SavingsAnswer) -> list[Row]:
+    """One row a workload, in USD a month."""
+
+    def money(amount: float | None) -> float | None:
+        return None if amount is None else round(amount, 2)
+
+    return [
+        {
+            "workload": line.workload,
+            "fit": line.fitness.value.replace("_", " "),
+            "nodes": line.nodes,
+            "on_demand_usd": money(line.on_demand_usd),
+            "p5_usd": money(line.p5_usd),
+            "saved_usd": money(line.saved_usd),
+            "why": line.why,
+        }
+        for line in answer.lines
+    ]
+
+
+def figure_rows(answer: SavingsAnswer) -> list[Row]:
+    """The numbers with their assumptions, one a line: figures have mean and percentiles, assumptions a value."""
+    if answer.detail is None:
+        return workload_rows(answer)
+    saved, mixed = answer.detail.estimate.savings, answer.detail.estimate.mix
+    money, times = "USD a month", "a month"
+    figures = [("step", step.name, step.usd, money, step.what) for step in saved.steps]
+    figures += [
+        (
+            "mix",
+            f"{one.spot_nodes} spot",
+            one.net_usd,
+            money,
+            f"{duration(one.shortfall_hours * 3_600)} a month with too few nodes",
+        )
+        for one in mixed.points
+    ]
+    figures.append(("result", "saved", saved.saved_usd, money, "on demand less net"))
+    figures += [
+        ("result", name.replace("_", " "), getattr(saved, name), unit, "simulated")
+        for name, unit in (
+            ("interruptions", times),
+            ("lost_hours", "node-hours a month"),
+            ("down_hours", "node-hours a month"),
+            ("late_jobs", times),
+            ("failed_jobs", times),
+        )
+    ]
+    empty: dict[str, object] = dict.fromkeys(("kind", "name", "mean", "p5", "p50", "p95", "value", "unit", "source"))
+    rows: list[Row] = [
+        empty
+        | {"kind": kind, "name": name, "unit": unit, "source": source}
+        | {"mean": band.mean, "p5": band.p5, "p50": band.p50, "p95": band.p95}
+        for kind, name, band, unit, source in figures
+    ]
+    return rows + [
+        empty | {"kind": "assumption", "name": row.name, "value": row.value, "unit": row.unit, "source": row.source}
+        for row in answer.detail.assumptions
+    ]
+
+
+QUESTION: Final = Question(
+    name="savings",
+    settings=SavingsSettings,
+    result=SavingsAnswer,
+    answer=answer,
+    facts=facts,
+    tables={"figures": figure_rows, "workloads": workload_rows},
+    hangs_on=(NODE.name, POD.name),
+)
