@@ -7,6 +7,7 @@ Source: kubernetes 1.36 `pkg/apis/apps/validation`, `pkg/apis/batch/validation`,
 from __future__ import annotations
 
 from planner.errors import ChangeError
+from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Container, Strategy, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import share_parts
@@ -31,13 +32,13 @@ def check_workload(before: Workload | None, after: Workload) -> None:
 def _check_unchanged(before: Workload, after: Workload) -> None:
     """Selectors never change; most of a StatefulSet and a Job's template don't either."""
     fixed: list[tuple[str, object, object]] = [("spec.selector", before.selector, after.selector)]
-    if before.kind == "StatefulSet":
+    if before.traits.has_ordinals:
         fixed += [
             ("spec.serviceName", before.service_name, after.service_name),
             ("spec.podManagementPolicy", before.pod_management_policy, after.pod_management_policy),
             ("spec.volumeClaimTemplates", before.claim_templates, after.claim_templates),
         ]
-    if before.kind == "Job":
+    if before.traits.is_batch:
         fixed += [("spec.completions", before.completions, after.completions)]
         if not before.is_paused:
             fixed += [("spec.template", before.template.spec, after.template.spec)]
@@ -48,7 +49,7 @@ def _check_unchanged(before: Workload, after: Workload) -> None:
 
 
 def _check_strategy(strategy: Strategy, where: str) -> None:
-    if strategy.kind != "RollingUpdate":
+    if strategy.kind != ROLLING_UPDATE:
         return
     values = [("maxSurge", strategy.max_surge), ("maxUnavailable", strategy.max_unavailable)]
     sizes = {name: share_parts(v, name=name, where=where)[0] for name, v in values if v is not None}
@@ -62,7 +63,7 @@ def _check_strategy(strategy: Strategy, where: str) -> None:
 def _check_template(before: Workload | None, after: Workload) -> None:
     """Labels, restart policy, and the containers that are new or changed."""
     spec = after.template.spec
-    if after.kind != "Job":
+    if not after.traits.is_batch:
         if not labels_match(after.selector, after.template.labels):
             mend = "Give the template the labels that the selector asks for"
             raise ChangeError("the selector doesn't select its own pod template", where=after.key, mend=mend)

@@ -14,9 +14,9 @@ from planner import words
 from planner.errors import ChangeError
 from planner.kubernetes import budgets, commands
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS
+from planner.kubernetes.kinds import DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
-from planner.kubernetes.owners import workload_key, workload_keys
+from planner.kubernetes.owners import owners_of, workload_key, workload_keys
 from planner.kubernetes.priorities import class_called
 from planner.kubernetes.records import Amounts, Finding, Node, Pod, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
@@ -59,10 +59,10 @@ def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
 
 # ── what the input lacks ─────────────────────────────────────────────────────────────────────────────────────────────
 _NEEDED = {
-    "Node": (Severity.ERROR, "without nodes nothing can be placed"),
-    "Pod": (Severity.ERROR, "without pods every node looks empty"),
-    "Deployment": (Severity.WARNING, "rollouts of Deployments can't be answered"),
-    "ReplicaSet": (Severity.WARNING, "which pods are of the current revision is taken from names and labels"),
+    NODE.name: (Severity.ERROR, "without nodes nothing can be placed"),
+    POD.name: (Severity.ERROR, "without pods every node looks empty"),
+    DEPLOYMENT.name: (Severity.WARNING, f"rollouts of {DEPLOYMENT.name}s can't be answered"),
+    REPLICA_SET.name: (Severity.WARNING, "which pods are of the current revision is taken from names and labels"),
     "PriorityClass": (Severity.INFO, "priorities of new pods are taken from running ones, preemption may be missed"),
     "ResourceQuota": (Severity.INFO, "if namespaces have quotas, pods they would refuse are counted as created"),
     "PodDisruptionBudget": (Severity.INFO, "if there are budgets, drains and preemption are judged without them"),
@@ -189,7 +189,7 @@ def pods_on_unknown_nodes(snapshot: Snapshot) -> Iterator[Finding]:
         what = f"{_pods(pods)} {plural(len(pods), 'is', 'are')} bound to this node, which isn't in the input: what they hold is counted nowhere"
         mend = "List nodes and pods at the same moment; if the node is gone, delete its pods"
         yield Finding(
-            severity=Severity.WARNING, code="pod-on-unknown-node", object=f"Node/{name}", what=what, mend=mend
+            severity=Severity.WARNING, code="pod-on-unknown-node", object=NODE.key("", name), what=what, mend=mend
         )
 
 
@@ -206,16 +206,16 @@ def pods_stuck_terminating(snapshot: Snapshot) -> Iterator[Finding]:
         what = f"{_pods(pods)} on this node should be gone by now, and {plural(len(pods), 'holds', 'hold')} what they asked for"
         mend = "Look at the node (kubelet down, finalizers); a deleted node's pods go with kubectl delete --force"
         code = "pod-stuck-terminating"
-        yield Finding(severity=Severity.WARNING, code=code, object=f"Node/{name}", what=what, mend=mend)
+        yield Finding(severity=Severity.WARNING, code=code, object=NODE.key("", name), what=what, mend=mend)
 
 
 def unschedulable_pods(snapshot: Snapshot) -> Iterator[Finding]:
     """Pods that wait already, by workload, in the scheduler's words."""
-    replica_sets = {(one.namespace, one.name): one for one in snapshot.replica_sets}
+    owners = owners_of(snapshot)
     waiting = [
         pod for pod in snapshot.pods if pod.unschedulable_message and not pod.node_name and pod.deleted_at is None
     ]
-    for key, pods in _by(waiting, lambda pod: workload_key(pod, replica_sets)).items():
+    for key, pods in _by(waiting, lambda pod: workload_key(pod, owners)).items():
         message = Counter(pod.unschedulable_message for pod in pods).most_common(1)[0][0].rstrip(".")
         what = f"{_pods(pods)} can't be scheduled now: {message}"
         yield Finding(severity=Severity.WARNING, code="pod-unschedulable", object=key, what=what)
@@ -228,9 +228,9 @@ def unknown_resources(snapshot: Snapshot) -> Iterator[Finding]:
         return
     offered = {name for node in snapshot.nodes for name, amount in node.allocatable.items() if amount}
     offered |= {one.extended_resource_name for one in snapshot.device_classes if one.extended_resource_name}
-    asking = [(one.key, one.template.spec) for one in snapshot.workloads if one.replicas or one.kind == "DaemonSet"]
+    asking = [(one.key, one.template.spec) for one in snapshot.workloads if one.replicas or one.traits.is_per_node]
     asking += [
-        (f"Pod/{pod.namespace}/{pod.name}", pod.spec)
+        (POD.key(pod.namespace, pod.name), pod.spec)
         for pod in snapshot.pods
         if pod.owner is None and not pod.is_terminal
     ]
@@ -252,7 +252,7 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
     held = _held_by_node(snapshot)
     open_nodes = [node for node in snapshot.nodes if not node.is_cordoned]
     for workload in snapshot.workloads:
-        if workload.kind != "Deployment" or workload.replicas == 0 or _may_be_unavailable(workload):
+        if not workload.traits.surges_freely or workload.replicas == 0 or _may_be_unavailable(workload):
             continue
         asked = pod_requests(workload.template.spec)
         if not any(amount and is_extended_resource(name) for name, amount in asked.items()):
@@ -297,7 +297,7 @@ def unobserved_changes(snapshot: Snapshot) -> Iterator[Finding]:
 def paused_workloads(snapshot: Snapshot) -> Iterator[Finding]:
     """Deployments whose rollouts are paused: a change starts nothing."""
     for workload in snapshot.workloads:
-        if workload.is_paused and workload.kind == "Deployment":
+        if workload.is_paused and workload.traits.can_pause:
             what = "is paused: a change of its template starts no rollout"
             mend = commands.kubectl("rollout resume", workload.key)
             code = "deployment-paused"
@@ -308,7 +308,7 @@ def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
     """Workloads whose selector selects the pods of another one: their controllers work against each other."""
     by_label: dict[tuple[str, str, str], list[Workload]] = defaultdict(list)
     by_namespace: dict[str, list[Workload]] = defaultdict(list)
-    selecting = [one for one in snapshot.workloads if one.kind != "Job"]
+    selecting = [one for one in snapshot.workloads if not one.traits.is_batch]
     for workload in selecting:
         by_namespace[workload.namespace].append(workload)
         for key, value in workload.template.labels.items():
@@ -470,7 +470,7 @@ def _pods(pods: list[Pod]) -> str:
 
 
 def _about_nodes(nodes: list[Node], pool: str, code: str, what: str, mend: str) -> Finding:
-    name = f"Node/{nodes[0].name}" if len(nodes) == 1 else f"node pool {pool}" if pool else ""
+    name = NODE.key("", nodes[0].name) if len(nodes) == 1 else f"node pool {pool}" if pool else ""
     return Finding(severity=Severity.WARNING, code=code, object=name, what=what, mend=mend)
 
 

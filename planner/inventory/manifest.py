@@ -27,7 +27,8 @@ from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
-from planner.inventory.records.workloads import WORKLOAD_KINDS, read_template
+from planner.inventory.records.workloads import read_template
+from planner.kubernetes.kinds import WORKLOADS
 from planner.kubernetes.pod_templates import (
     Placed,
     PlacedSet,
@@ -58,6 +59,7 @@ _BESIDE = frozenset(
      "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "DeviceClass", "ResourceClaim",
      "ResourceClaimTemplate", "HorizontalPodAutoscaler", "Service"}
 )  # fmt: skip
+_WORKLOADS = {kind.name for kind in WORKLOADS}
 _KEPT_AS_THEY_ARE = frozenset({"Namespace", "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
 
 
@@ -123,7 +125,7 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
     for number, one in enumerate(objects, start=1):
         kind = _kind(one, number)
         row = templated(str(one.get("kind")), str(one.get("apiVersion") or ""))
-        if row is not None and not (kind in WORKLOAD_KINDS and _is_there(kind, one, snapshot)):
+        if row is not None and not (kind in _WORKLOADS and _is_there(kind, one, snapshot)):
             found = _placed(row, one, number, snapshot)
             if found is None:
                 findings.append(_without_pods(one, number))
@@ -132,7 +134,7 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
                 raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {found.workload.key}")
             placed[found.workload.key] = found
             findings.append(_placement_only(found))
-        elif kind in WORKLOAD_KINDS:
+        elif kind in _WORKLOADS:
             applied, notes = _applied(kind, one, number, snapshot)
             if applied.after.key in workloads:
                 raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {applied.after.key}")
@@ -160,7 +162,7 @@ def _kind(one: Object, number: int) -> str:
         kind, api_version = kind_of(one, Part())
     except InputError as error:
         raise ChangeError(error.what, where=f"{MANIFEST}, document {number}", mend="Give kind and apiVersion") from None
-    return kind if is_known(kind, api_version) or kind not in (*WORKLOAD_KINDS, *_BESIDE) else f"{kind} ({api_version})"
+    return kind if is_known(kind, api_version) or kind not in (*_WORKLOADS, *_BESIDE) else f"{kind} ({api_version})"
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────

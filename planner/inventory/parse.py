@@ -23,6 +23,7 @@ from planner.inventory.records import admission, devices, nodes, observations, p
 from planner.inventory.records.shared import Shared
 from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
@@ -33,9 +34,9 @@ DAMAGE = (msgspec.MsgspecError, InputError, RecursionError, ValueError, Overflow
 
 _HEAD = re.compile(rb'\{\s*"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"')
 _READERS: dict[str, Read] = {
-    "Node": nodes.read_node,
+    NODE.name: nodes.read_node,
     "Namespace": nodes.read_namespace,
-    "Pod": pods.read_pod,
+    POD.name: pods.read_pod,
     "PodDisruptionBudget": policy.read_pod_disruption_budget,
     "HorizontalPodAutoscaler": workloads.read_autoscaler,
     "Service": workloads.read_service,
@@ -63,8 +64,8 @@ _READERS: dict[str, Read] = {
     "PodMetrics": observations.read_pod_metrics,
 }
 _TEMPLATED: dict[str, Callable[[Shared, Any, dict[str, Any]], Any]] = {
-    **{kind: partial(workloads.read_workload, kind=kind) for kind in workloads.WORKLOAD_KINDS},
-    "ReplicaSet": workloads.read_replica_set,
+    **{kind.name: partial(workloads.read_workload, kind=kind) for kind in WORKLOADS},
+    REPLICA_SET.name: workloads.read_replica_set,
 }
 """Kinds with a pod template, which their readers get undecoded as well."""
 

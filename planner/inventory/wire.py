@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import msgspec
 from msgspec import field
 
+from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
 from planner.vocabulary import KEPT_ANNOTATIONS
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
@@ -1033,14 +1034,11 @@ _DEVICE_VERSIONS = ("v1", "v1beta2", "v1beta1")
 METRICS = "metrics.k8s.io"
 _STORAGE = "storage.k8s.io"
 READ: dict[str, Kind] = {
-    "Node": Kind(Node, "nodes", "", "nodes", is_namespaced=False),
+    NODE.name: Kind(Node, "nodes", NODE.group, NODE.resource, is_namespaced=False),
     "Namespace": Kind(Namespace, "namespaces", "", "namespaces", is_namespaced=False),
-    "Pod": Kind(Pod, "pods", "", "pods"),
-    "Deployment": Kind(Workload, "workloads", "apps", "deployments"),
-    "ReplicaSet": Kind(Workload, "replica_sets", "apps", "replicasets"),
-    "StatefulSet": Kind(Workload, "workloads", "apps", "statefulsets"),
-    "DaemonSet": Kind(Workload, "workloads", "apps", "daemonsets"),
-    "Job": Kind(Workload, "workloads", "batch", "jobs"),
+    POD.name: Kind(Pod, "pods", POD.group, POD.resource),
+    **{one.name: Kind(Workload, "workloads", one.group, one.resource, (one.version,)) for one in WORKLOADS},
+    **{one.name: Kind(Workload, "replica_sets", one.group, one.resource, (one.version,)) for one in PARTS},
     "HorizontalPodAutoscaler": Kind(
         HorizontalPodAutoscaler, "autoscalers", "autoscaling", "horizontalpodautoscalers", ("v2", "v1")
     ),
@@ -1095,7 +1093,7 @@ API_GROUPS: dict[str, str] = {name: kind.group for name, kind in READ.items() if
 """kind → API group; kinds not named here are in the core group (Event also in events.k8s.io)."""
 
 OLD_API_GROUP = "extensions"
-OLD_KINDS = frozenset({"Deployment", "ReplicaSet", "DaemonSet"})
+OLD_KINDS = frozenset(kind.name for kind in (DEPLOYMENT, REPLICA_SET, DAEMON_SET))
 """Kinds that were in `OLD_API_GROUP` before Kubernetes 1.16, with the fields they have in apps/v1."""
 
 

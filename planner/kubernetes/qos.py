@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
+from planner.kubernetes.kinds import NODE
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, SYSTEM_NODE_CRITICAL
 from planner.kubernetes.records import EMPTY, Amounts, Container, Pod, PodSpec
 from planner.kubernetes.requests import at_once
@@ -50,7 +51,7 @@ def pod_qos_class(pod: Pod) -> QosClass:
 
 def is_static(pod: Pod) -> bool:
     """Whether the kubelet runs the pod from a file: its mirror in the API is owned by the node."""
-    return pod.owner is not None and pod.owner.kind == "Node"
+    return pod.owner is not None and pod.owner.kind == NODE.name
 
 
 def is_critical(pod: Pod) -> bool:

@@ -10,21 +10,11 @@ from planner.inventory.usage import Usage
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot, Workload
 
-# the letters and digits of names Kubernetes makes up: apimachinery `pkg/util/rand/rand.go`
-_MADE_UP = "[bcdfghjklmnpqrstvwxz2456789]"
-
 
 def pod_name_pattern(workload: Workload) -> re.Pattern[str]:
     """What the names of `workload`'s pods look like. Source: apimachinery `pkg/util/rand` (SafeEncodeString), the
     Deployment controller's template hash (up to 10 letters), the StatefulSet controller's ordinals."""
-    name = re.escape(workload.name)
-    match workload.kind:
-        case "Deployment":
-            return re.compile(rf"{name}-{_MADE_UP}{{1,10}}-{_MADE_UP}{{5}}")
-        case "StatefulSet":
-            return re.compile(rf"{name}-\d+")
-        case _:
-            return re.compile(rf"{name}(?:-\d+)?-{_MADE_UP}{{5}}")
+    return re.compile(re.escape(workload.name) + workload.traits.pod_suffix)
 
 
 class Makers:

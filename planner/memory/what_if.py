@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from planner.errors import ChangeError
+from planner.kubernetes.kinds import NODE
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import Object, container_patch
 from planner.kubernetes.records import Amounts, Container, FrozenMap, Pod, PodSpec, Snapshot
@@ -183,7 +184,7 @@ def _of_node(before: NodeReport, after: NodeReport) -> Iterator[Difference]:
         ("not requested yet", _unrequested(before), _unrequested(after)),
     ):
         if was != now:
-            yield Difference(object=f"Node/{before.name}", container="", field=name, before=was, after=now)
+            yield Difference(object=NODE.key("", before.name), container="", field=name, before=was, after=now)
 
 
 def _unrequested(node: NodeReport) -> int:

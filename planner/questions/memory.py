@@ -12,7 +12,7 @@ from typing import Final
 from planner.errors import ChangeError, InputError
 from planner.exit_status import ExitStatus
 from planner.inventory.cadvisor import NodeMemoryStats
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE, POD, kind_in
 from planner.kubernetes.records import Container, Finding, Severity, Snapshot, Workload
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, cluster_memory
@@ -121,7 +121,7 @@ def memory_what_if(
     moved = {one.object for one in every if one.object not in mine and one.field == "eviction rank"}
     put_to_engine = _rolled_out(snapshot, change) if change else None
     rollout = put_to_engine.rollout if put_to_engine else None
-    shown = tuple(one for one in every if one.object in mine or one.object.startswith("Node/"))
+    shown = tuple(one for one in every if one.object in mine or kind_in(one.object) is NODE)
     old, new = ({(one.code, one.object): one for one in risks(cluster)} for cluster in (before, after))
     return MemoryWhatIf(
         sentence=_sentence(shown, len(moved), before, after, rollout),

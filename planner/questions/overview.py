@@ -14,17 +14,18 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_model, node_pool
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.questions.prepared import ROLLING_KINDS, compiled, pods_of
+from planner.questions.prepared import compiled
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.budget import allowed
 from planner.rollout.certain import certain_course
+from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, simulate
 from planner.rollout.surroundings import surroundings
 from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import Explanation, explain
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.shape import Shape, alike, compile_shape
+from planner.scheduling.shape import Alike, alike, compile_shape
 from planner.tables import Row
 from planner.words import Text, count, listing, plural
 
@@ -83,7 +84,7 @@ def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) ->
     lines = tuple(
         _overview_line(cluster, workload, answers.of(workload))
         for workload in snapshot.workloads
-        if workload.kind in ROLLING_KINDS
+        if workload.traits.rolls_out
     )
     stuck = [line for line in lines if line.verdict is Verdict.STUCK]
     if not lines:
@@ -158,7 +159,7 @@ def own_rollout(cluster: Cluster, workload: Workload) -> _Answer:
         return _Answer(verdict=Verdict.UNKNOWN, reason=reason, sentence=str(Text(f"not known: {unknown.what}")))
     if why is not None:
         return _Answer(verdict=verdict, reason=why.reason, sentence=str(why.sentence))
-    replicas = len(_nodes(cluster, workload)) if workload.kind == "DaemonSet" else workload.replicas
+    replicas = len(_nodes(cluster, workload)) if workload.traits.is_per_node else workload.replicas
     sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
     return _Answer(verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence))
 
@@ -172,7 +173,7 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: _Answer) -> Wor
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     nodes = _nodes(cluster, workload)
     gpus = requested_gpus(workload.template.spec)
-    replicas = len(nodes) if workload.kind == "DaemonSet" else workload.replicas
+    replicas = len(nodes) if workload.traits.is_per_node else workload.replicas
     return WorkloadOverview(
         workload=workload.key,
         verdict=answer.verdict,
@@ -266,11 +267,11 @@ def free_words(supplies: Sequence[Supply]) -> str:
 def _wanted_model(cluster: Cluster, pod_index: int) -> str:
     """The GPU model a waiting pod could go to; "" when it is several or none."""
     pod = cluster.snapshot.pods[pod_index]
-    shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
-    return cluster.remember(("gpu-model", id(alike(cluster, shape))), lambda: _model_for(cluster, shape))
+    return cluster.remember(_model_for, alike(cluster, compile_shape(cluster, pod.namespace, pod.labels, pod.spec)))
 
 
-def _model_for(cluster: Cluster, shape: Shape) -> str:
+def _model_for(cluster: Cluster, kind: Alike) -> str:
+    shape = kind.shape
     rows = [row for row, _ in shape.asks if is_gpu_resource(cluster.resources[row])]
     models = {
         gpu_model(cluster.nodes[n])

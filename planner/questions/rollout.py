@@ -560,7 +560,7 @@ def strategy_grid(
     """Every maxSurge × maxUnavailable for one Deployment of the scenario."""
     prepared = prepare(snapshot, scenario)
     place = next((i for i, r in enumerate(prepared.revisions) if r.after.key == workload_key), None)
-    if place is None or prepared.revisions[place].after.kind != "Deployment":
+    if place is None or not prepared.revisions[place].after.traits.surges_freely:
         raise ChangeError(
             f"{workload_key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
         )

@@ -130,7 +130,7 @@ def workloads(snapshot: Snapshot) -> tuple[Workload, ...]:
     offered = [
         workload
         for workload in snapshot.workloads
-        if workload.namespace not in SYSTEM_NAMESPACES and workload.kind != "DaemonSet" and not workload.is_finished
+        if workload.namespace not in SYSTEM_NAMESPACES and not workload.traits.is_per_node and not workload.is_finished
     ]
 
     def rank(workload: Workload) -> tuple[bool, int, str]:
@@ -180,16 +180,18 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
     names = {pod.node_name for pod in pods}
     window = window_of([one for one in snapshot.nodes if one.name in names] or snapshot.nodes)
     start = learn_start(pods)
+    limit = 6 if workload.backoff_limit is None else workload.backoff_limit
+    retries = limit if workload.traits.is_batch else None
     values: dict[str, float | None] = {
         "window_seconds": float(window.seconds),
-        "retries": None if workload.kind != "Job" else 6 if workload.backoff_limit is None else workload.backoff_limit,
+        "retries": retries,
     }
     sources = {"window_seconds": f"{window.what}: {window.source}"}
     if start is not None:
         values["pod_start_seconds"] = round(start.seconds, 1)
         sources["pod_start_seconds"] = f"learnt from {count(start.pods, 'Ready pod')}: median"
-    if workload.kind == "Job":
-        sources["retries"] = "the Job's backoffLimit"
+    if workload.traits.is_batch:
+        sources["retries"] = f"the {workload.kind}'s backoffLimit"
     if node is None:
         return Derived(
             workload=key,

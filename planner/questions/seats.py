@@ -65,7 +65,7 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
     takers: dict[int, list[str]] = {}
     for workload in snapshot.workloads:
         requests = pod_requests(workload.template.spec)
-        if workload.kind != "DaemonSet" and any(is_gpu_resource(n) for n in requests):
+        if not workload.traits.is_per_node and any(is_gpu_resource(n) for n in requests):
             spec, labels = workload.template.spec, workload.template.labels
             shape = compile_shape(cluster, workload.namespace, labels, spec)
             for n in np.flatnonzero(feasible(state, shape)).tolist():

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from planner.capacity.growth import GROWING_REASONS
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot, Strategy, Workload
@@ -326,7 +327,7 @@ def _waiting_for(cluster: Cluster, node: Node, workload: Workload) -> tuple[str,
         )
 
     waiting = (cluster.snapshot.pods[i] for i in cluster.waiting)
-    names = (keys.get(pod.uid, f"Pod/{pod.namespace}/{pod.name}").partition("/")[2] for pod in waiting if is_one(pod))
+    names = (keys.get(pod.uid, POD.key(pod.namespace, pod.name)).partition("/")[2] for pod in waiting if is_one(pod))
     return tuple(dict.fromkeys(names))
 
 

@@ -108,7 +108,7 @@ def what_if(
     made = apply(prepared_question.compiled(snapshot), changes, limits)
     then = replace(made.snapshot, digest=_digest(snapshot, changes))
     today = prepared_question.compiled(snapshot)
-    before = today.remember(("capacity", limits), lambda: capacity(snapshot, limits))
+    before = snapshot.derived.once(capacity, snapshot, limits)
     after = capacity(then, limits)
     shapes = _fit_changes(before, after, fits(prepared_question.compiled(then), standard_shapes(today)))
     if shape_text:
@@ -117,7 +117,7 @@ def what_if(
     now: tuple[WorkloadOverview, ...] = ()
     later: tuple[WorkloadOverview, ...] = ()
     if with_rollouts:
-        now = today.remember("overview", lambda: overview_question.overview(snapshot)).workloads
+        now = snapshot.derived.once(overview_question.overview, snapshot).workloads
         later = overview_question.overview(then).workloads
     verdicts = {line.workload: line for line in now}
     changed = tuple(

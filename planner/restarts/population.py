@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from planner.inventory.usage import Usage, usage_now
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Container, ContainerState, Event, Node, Pod, PodLog, Snapshot
 from planner.kubernetes.startup import start_seconds
@@ -121,9 +122,9 @@ def _events(snapshot: Snapshot) -> tuple[dict[tuple[str, str], tuple[Event, ...]
     of_pods: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)
     of_nodes: defaultdict[str, list[Event]] = defaultdict(list)
     for event in snapshot.events:
-        if event.object_kind == "Pod":
+        if event.object_kind == POD.name:
             of_pods[event.namespace, event.object_name].append(event)
-        elif event.object_kind == "Node":
+        elif event.object_kind == NODE.name:
             of_nodes[event.object_name].append(event)
     return {key: tuple(some) for key, some in of_pods.items()}, {key: tuple(some) for key, some in of_nodes.items()}
 

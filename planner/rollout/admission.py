@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.pod_security import Policy, enforced, violation
 from planner.kubernetes.priorities import class_called
@@ -418,7 +419,7 @@ def _out_of_bounds(limits: LimitRange, spec: PodSpec) -> str:
         if item.kind == "Container":
             for container in spec.containers + spec.init_containers:
                 problems += _check(item, container.requests, container.limits)
-        elif item.kind == "Pod":
+        elif item.kind == POD.name:
             problems += _check(item, pod_requests(spec), pod_limits(spec))
     different = list(dict.fromkeys(problems))
     return different[0] if len(different) == 1 else f"[{', '.join(different)}]" if different else ""

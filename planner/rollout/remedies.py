@@ -19,8 +19,7 @@ from planner.kubernetes.shares import rolling_limits
 from planner.quantity import format_amount
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind
-from planner.rollout.controllers.deployment import sets_by_owner
-from planner.rollout.ownership import pods_by_owner, workloads_by_key
+from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Explanation, rivals, workload_of
@@ -114,7 +113,7 @@ def _other_strategy(case: _Case) -> Iterator[Remedy]:
     if workload.traits.is_per_node:
         yield from _daemon_strategy(case)
         return
-    if not workload.traits.part or workload.replicas == 0:
+    if not workload.traits.surges_freely or workload.replicas == 0:
         return
     surge, unavailable = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else (0, 0)
     tried = set()
@@ -161,7 +160,7 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     Not where a pod of equal priority waits for the same nodes: it would take the place before the scaling back.
     """
     workload = case.workload
-    if not workload.traits.part or workload.replicas < 2 or case.why.reason is not Reason.HOLD_AND_WAIT:
+    if not workload.traits.surges_freely or workload.replicas < 2 or case.why.reason is not Reason.HOLD_AND_WAIT:
         return
     shape = _waiting_shape(case)
     if shape is None or rivals(case.run, workload.key, shape, least_priority=shape.priority):
@@ -316,7 +315,7 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
         return
     tried = 0
     for other in case.cluster.snapshot.workloads:
-        if not other.traits.part or other.key == case.workload.key or other.replicas == 0:
+        if not other.traits.surges_freely or other.key == case.workload.key or other.replicas == 0:
             continue
         if scarce not in pod_requests(other.template.spec) or not _makes_room(case, shape, other):
             continue
@@ -360,7 +359,7 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     """Workloads that wait for the same nodes and would take what is freed, scaled to 0 while rolling out."""
     workload = case.workload
     shape = _waiting_shape(case)
-    if not workload.traits.part or case.why.reason is not Reason.HOLD_AND_WAIT or shape is None:
+    if not workload.traits.surges_freely or case.why.reason is not Reason.HOLD_AND_WAIT or shape is None:
         return
     workloads = workloads_by_key(case.cluster)
     keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET
 from planner.kubernetes.records import AdmissionHook, AdmissionPolicyBinding, Labels, PodSpec, Presence, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.rollout.run import Revision
@@ -48,13 +49,13 @@ def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Ite
     def lacks(kind: str) -> bool:
         return snapshot.presence.get(kind) in (Presence.ABSENT, Presence.REFUSED)
 
-    needed = ["Node", "Pod"]
-    if revision.after.kind == "Deployment" and revision.before is not None:
-        needed.append("ReplicaSet")
+    needed = [NODE.name, POD.name]
+    if revision.after.traits.part and revision.before is not None:
+        needed.append(revision.after.traits.part)
     missing = [kind for kind in needed if lacks(kind)]
     if missing:
         names = " and ".join(f"{kind}s" for kind in missing)
-        yield Unknown(what=f"the snapshot doesn't hold {names}", may_help=missing != ["Pod"])
+        yield Unknown(what=f"the snapshot doesn't hold {names}", may_help=missing != [POD.name])
     if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
         yield Unknown(what=untold, may_help=True)
     if spec.runtime_class_name and lacks("RuntimeClass"):
@@ -105,10 +106,10 @@ def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHo
     """Webhooks and policies that see the workload or its pods on their way in: what they do to them isn't played."""
     after = revision.after
     known = next((n.labels for n in snapshot.namespaces if n.name == after.namespace), None)
-    objects = [("", "pods", after.template.labels)]
-    if after.kind == "Deployment":
-        objects.append(("apps", "replicasets", after.template.labels))
-    objects.append(("apps", f"{after.kind.lower()}s", after.labels))
+    objects = [(POD.group, POD.resource, after.template.labels)]
+    if after.traits.part:
+        objects.append((REPLICA_SET.group, REPLICA_SET.resource, after.template.labels))
+    objects.append((after.traits.group, after.traits.resource, after.labels))
 
     def sees(hook: AdmissionHook | AdmissionPolicyBinding, labels: Labels) -> bool:
         in_namespace = known is None or hook.namespace_selector is None or labels_match(hook.namespace_selector, known)

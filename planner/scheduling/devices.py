@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,7 +202,7 @@ class DeviceTable:
 
 def device_table(cluster: Cluster) -> DeviceTable:
     """The cluster's devices, compiled once."""
-    return cluster.remember("device-table", lambda: DeviceTable(cluster))
+    return cluster.remember(DeviceTable)
 
 
 # ── demand ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -214,7 +213,7 @@ def device_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> Demand:
     """What a pod of this spec asks for; claims from templates are its own. Compiled once."""
     if not spec.resource_claims and not cluster.snapshot.device_classes:
         return _NOTHING
-    return cluster.remember(("demand", namespace, spec), partial(_demand, cluster, namespace, spec))
+    return cluster.remember(_demand, namespace, spec)
 
 
 def _demand(cluster: Cluster, namespace: str, spec: PodSpec) -> Demand:

@@ -88,18 +88,30 @@ class StorageDemand:
         return bool(self.late or self.mounts or self.exclusive_claims or self.disks)
 
 
+def _claims(cluster: Cluster) -> dict[ClaimKey, PersistentVolumeClaim]:
+    return {(c.namespace, c.name): c for c in cluster.snapshot.persistent_volume_claims}
+
+
+def _volumes(cluster: Cluster) -> dict[str, PersistentVolume]:
+    return {v.name: v for v in cluster.snapshot.persistent_volumes}
+
+
+def _reached(cluster: Cluster, volume: str) -> BoolArray:
+    """Nodes that reach a volume: bool[node]."""
+    terms = cluster.remember(_volumes)[volume].node_affinity
+    if terms is None:
+        return np.ones(cluster.node_count, dtype=np.bool_)
+    return cluster.by_node(partial(_in_terms, terms), (HOSTNAME,)).astype(np.bool_)
+
+
 class _Compiler:
     """A pod's volumes against the cluster's claims and volumes."""
 
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self.cluster, self.namespace = cluster, namespace
         snapshot = cluster.snapshot
-        self.claims: dict[ClaimKey, PersistentVolumeClaim] = cluster.remember(
-            "claims", lambda: {(c.namespace, c.name): c for c in snapshot.persistent_volume_claims}
-        )
-        self.volumes: dict[str, PersistentVolume] = cluster.remember(
-            "volumes", lambda: {v.name: v for v in snapshot.persistent_volumes}
-        )
+        self.claims = cluster.remember(_claims)
+        self.volumes = cluster.remember(_volumes)
         self.classes = {c.name: c for c in snapshot.storage_classes}
         self.limited = {driver for one in snapshot.csi_nodes for driver in one.limits}
         self.codes = np.zeros(cluster.node_count, dtype=np.uint8)
@@ -311,13 +323,7 @@ class Volumes:
         return had
 
     def _reached(self, volume: PersistentVolume) -> BoolArray:
-        terms = volume.node_affinity
-        if terms is None:
-            return np.ones(self.cluster.node_count, dtype=np.bool_)
-        return self.cluster.remember(
-            ("reached", volume.name),
-            lambda: self.cluster.by_node(lambda n: _in_terms(terms, n), (HOSTNAME,)).astype(np.bool_),
-        )
+        return self.cluster.remember(_reached, volume.name)
 
     def _choose(self, claims: list[LateClaim], node: int) -> list[PersistentVolume | None] | None:
         """A volume for each claim on the node, None for one that is made there; None when a claim gets neither."""
@@ -357,28 +363,18 @@ class Volumes:
             self._mounted[driver, claim, node] += change
             if claim is None or before == 0 or before + change == 0:
                 if driver not in self._attached:
-                    self._attached[driver] = self._at_first(driver).copy()
+                    self._attached[driver] = self.cluster.remember(_attached_at_first, driver).copy()
                 self._attached[driver][node] += change
 
     def _count(self, driver: str, claim: ClaimKey | None, node: int) -> int:
         """Pods on the node that use the claim."""
-        return _snapshot_mounts(self.cluster)[driver, claim, node] + self._mounted[driver, claim, node]
-
-    def _at_first(self, driver: str) -> IntArray:
-        def count() -> IntArray:
-            attached = np.zeros(self.cluster.node_count, dtype=np.int64)
-            for (of, claim, node), pods in _snapshot_mounts(self.cluster).items():
-                if of == driver:
-                    attached[node] += pods if claim is None else 1
-            return attached
-
-        return self.cluster.remember(("attached", driver), count)
+        return self.cluster.remember(_snapshot_mounts)[driver, claim, node] + self._mounted[driver, claim, node]
 
     def over_limit(self, demand: StorageDemand) -> BoolArray:
         """bool[node]: nodes whose CSI drivers can't attach as many volumes more as the pod needs."""
         refused = np.zeros(self.cluster.node_count, dtype=np.bool_)
         for driver in dict.fromkeys(driver for driver, _ in demand.mounts):
-            limit = self.cluster.remember(("volume-limit", driver), partial(_limits, self.cluster, driver))
+            limit = self.cluster.remember(_limits, driver)
             claims = [claim for of, claim in demand.mounts if of == driver]
             new = np.full(self.cluster.node_count, sum(claim is None for claim in claims), dtype=np.int64)
             for named in {c for c in claims if c is not None}:
@@ -387,7 +383,7 @@ class Volumes:
                 new[there] -= 1
             attached = self._attached.get(driver)
             if attached is None:
-                attached = self._at_first(driver)
+                attached = self.cluster.remember(_attached_at_first, driver)
             refused |= (limit >= 0) & (new > 0) & (attached + new > limit)
         return refused
 
@@ -402,22 +398,23 @@ def _limits(cluster: Cluster, driver: str) -> IntArray:
     return limit
 
 
+def _attached_at_first(cluster: Cluster, driver: str) -> IntArray:
+    """Volumes the driver has attached to each node: int64[node]."""
+    attached = np.zeros(cluster.node_count, dtype=np.int64)
+    for (of, claim, node), pods in cluster.remember(_snapshot_mounts).items():
+        if of == driver:
+            attached[node] += pods if claim is None else 1
+    return attached
+
+
 def _snapshot_mounts(cluster: Cluster) -> Counter[tuple[str, ClaimKey | None, int]]:
     """(driver, claim, node) → the snapshot's pods there that use it."""
-
-    def count() -> Counter[tuple[str, ClaimKey | None, int]]:
-        found: Counter[tuple[str, ClaimKey | None, int]] = Counter()
-        if not any(one.limits for one in cluster.snapshot.csi_nodes):
-            return found
-        for group in cluster.groups:
-            if any(v.claim_name or v.claim_template is not None for v in group.spec.volumes):
-                mounts = cluster.remember(
-                    ("mounts", group.namespace, group.spec),
-                    partial(storage_demand, cluster, group.namespace, group.spec),
-                ).mounts
-                for driver, claim in mounts:
-                    for node in group.nodes.tolist():
-                        found[driver, claim, node] += 1
+    found: Counter[tuple[str, ClaimKey | None, int]] = Counter()
+    if not any(one.limits for one in cluster.snapshot.csi_nodes):
         return found
-
-    return cluster.remember("snapshot-mounts", count)
+    for group in cluster.groups:
+        if any(v.claim_name or v.claim_template is not None for v in group.spec.volumes):
+            for driver, claim in cluster.remember(storage_demand, group.namespace, group.spec).mounts:
+                for node in group.nodes.tolist():
+                    found[driver, claim, node] += 1
+    return found

@@ -110,19 +110,19 @@ class Case:
 
 
 def _check_controller(case: Case) -> CheckResult:
-    kind = case.workload.kind
-    if kind == "DaemonSet":
+    kind, traits = case.workload.kind, case.workload.traits
+    if traits.is_per_node:
         return CheckResult(
             check=Check.CONTROLLER,
             status=Status.UNSUITABLE,
-            evidence="A DaemonSet has a pod on every node: it goes where the nodes are.",
+            evidence=f"A {kind} has a pod on every node: it goes where the nodes are.",
             cure="Decide for the workloads on those nodes.",
         )
-    if kind == "StatefulSet":
+    if traits.has_ordinals:
         return CheckResult(
             check=Check.CONTROLLER,
             status=Status.MIND,
-            evidence="A StatefulSet makes a lost pod again under the same name, but only once the old one is gone.",
+            evidence=f"A {kind} makes a lost pod again under the same name, but only once the old one is gone.",
             cure="Know how to force it: kubectl delete pod --force, when the node is gone for good.",
             source="https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/",
         )
@@ -131,8 +131,9 @@ def _check_controller(case: Case) -> CheckResult:
 
 def _check_replicas(case: Case) -> CheckResult:
     workload = case.workload
-    if workload.kind == "Job":
-        return CheckResult(check=Check.REPLICAS, status=Status.OK, evidence="A Job starts lost pods again.")
+    if workload.traits.is_batch:
+        evidence = f"A {workload.kind} starts lost pods again."
+        return CheckResult(check=Check.REPLICAS, status=Status.OK, evidence=evidence)
     if workload.replicas > 1:
         return CheckResult(
             check=Check.REPLICAS,
@@ -153,8 +154,8 @@ def _check_replicas(case: Case) -> CheckResult:
 def _check_budget(case: Case) -> CheckResult:
     workload = case.workload
     guarded = case.protection
-    needs_one = workload.kind not in ("Job", "DaemonSet") and workload.replicas > 1
-    if workload.kind == "DaemonSet" or not (needs_one or (guarded.budgets and workload.replicas)):
+    needs_one = workload.traits.has_replicas and workload.replicas > 1
+    if workload.traits.is_per_node or not (needs_one or (guarded.budgets and workload.replicas)):
         return CheckResult(check=Check.BUDGET, status=Status.OK, evidence="No PodDisruptionBudget is needed.")
     if not guarded.budgets:
         return CheckResult(
@@ -395,13 +396,12 @@ def _check_job_length(case: Case) -> CheckResult:
 
 def _seen_hours(case: Case) -> float | None:
     """The longest run of a finished container of a Job; its pods are not among `case.pods` any more."""
-    if case.workload.kind != "Job":
+    if not case.workload.traits.is_batch:
         return None
     runs = [
         (state.finished_at - state.started_at) / 3600
         for pod in case.snapshot.pods
-        if pod.owner is not None
-        and (pod.owner.kind, pod.namespace, pod.owner.name) == ("Job", case.workload.namespace, case.workload.name)
+        if pod.owner is not None and pod.owner.key(pod.namespace) == case.workload.key
         for state in pod.containers
         if state.started_at is not None and state.finished_at is not None
     ]
@@ -410,7 +410,7 @@ def _seen_hours(case: Case) -> float | None:
 
 def _check_retries(case: Case) -> CheckResult:
     workload = case.workload
-    if workload.kind != "Job":
+    if not workload.traits.is_batch:
         return CheckResult(
             check=Check.RETRIES, status=Status.OK, evidence="Its controller starts lost pods without limit."
         )
@@ -430,7 +430,7 @@ def _check_retries(case: Case) -> CheckResult:
 
 
 def _check_placement(case: Case) -> CheckResult:
-    spec, is_job = case.workload.template.spec, case.workload.kind == "Job"
+    spec, is_job = case.workload.template.spec, case.workload.traits.is_batch
     if case.runs_on_spot:
         return CheckResult(check=Check.PLACEMENT, status=Status.OK, evidence="Its pods run on spot nodes already.")
     selector, taint = _spot_selector(case.window.provider, case.capacity)

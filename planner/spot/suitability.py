@@ -17,6 +17,7 @@ import yaml
 from planner import vocabulary
 from planner.kubernetes import commands
 from planner.kubernetes.budgets import protection
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_spot
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
@@ -141,8 +142,8 @@ def pods_of(snapshot: Snapshot, workload: Workload) -> tuple[Pod, ...]:
 
 def guess_work(workload: Workload) -> tuple[Work, str]:
     """Whether the workload does jobs or serves, from its kind, its programs and its name; with the reason."""
-    if workload.kind == "Job":
-        return Work.JOBS, "it is a Job"
+    if workload.traits.is_batch:
+        return Work.JOBS, f"it is a {workload.kind}"
     programs_run = {container.program for container in workload.template.spec.containers}
     if serving := sorted(programs_run & _SERVING_PROGRAMS):
         return Work.SERVING, f"it runs {serving[0]}"
@@ -212,7 +213,7 @@ def _sentence(case: Case, fitness: Fitness, checks: tuple[CheckResult, ...]) -> 
 def _commands(case: Case) -> tuple[Command, ...]:
     """Commands with the names of a real pod and node of the workload, where there is one."""
     pod = next((pod for pod in case.pods if pod.node_name), None)
-    pod_key = f"Pod/{case.workload.namespace}/{pod.name if pod else 'POD'}"
+    pod_key = POD.key(case.workload.namespace, pod.name if pod else "POD")
     node = next((node for node in case.nodes if pod and node.name == pod.node_name), None)
     node_name, zone = (
         commands.positional(node.name if node else "", "NODE"),

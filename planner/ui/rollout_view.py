@@ -9,6 +9,7 @@ import streamlit as st
 from planner import words
 from planner.figures import rollout_timeline
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import kind_in
 from planner.questions.rollout import timeline_rows
 from planner.questions.usable_devices import UsableDevices
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
@@ -129,7 +130,7 @@ def _remedy(remedy: Remedy, place: int, price: str) -> None:
 
 def has_grid(rollout: WorkloadRollout) -> bool:
     """Whether maxSurge and maxUnavailable are its strategy's to choose."""
-    return rollout.workload.startswith("Deployment/") and rollout.replicas > 0
+    return kind_in(rollout.workload).surges_freely and rollout.replicas > 0
 
 
 def adopt_cell(pair: list[int]) -> None:
