@@ -27,6 +27,7 @@ from planner.kubernetes.patches import merge
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
+    ClaimTemplate,
     Finding,
     Labels,
     LabelSelector,
@@ -116,6 +117,18 @@ def has_new_template(before: Workload, after: Workload) -> bool:
     return not before.template.makes_the_same_pods(after.template)
 
 
+def claim_document(template: ClaimTemplate) -> Object:
+    """A claim template as the API server would show it."""
+    spec: Object = {
+        "storageClassName": template.storage_class_name,
+        "accessModes": list(template.access_modes),
+        "resources": {"requests": {"storage": str(template.requested_bytes)}},
+        "selector": _selector_document(template.selector) if template.selector else None,
+        "volumeMode": template.volume_mode,
+    }
+    return {"metadata": {"name": template.name}, "spec": {key: one for key, one in spec.items() if one is not None}}
+
+
 # ── the workload as a document, and back ─────────────────────────────────────────────────────────────────────────────
 def document_of(workload: Workload) -> Object:
     """The workload as the API server would show it, as far as the snapshot keeps it: metadata and spec."""
@@ -137,7 +150,7 @@ def document_of(workload: Workload) -> Object:
             "podManagementPolicy": workload.pod_management_policy,
             "serviceName": workload.service_name,
             "ordinals": {"start": workload.start_ordinal},
-            "volumeClaimTemplates": [{"metadata": {"name": name}} for name in workload.claim_templates],
+            "volumeClaimTemplates": [claim_document(one) for one in workload.claim_templates],
         }
     if traits.is_batch:
         spec |= {

@@ -24,7 +24,8 @@ from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, simulate
 from planner.rollout.surroundings import surroundings
-from planner.rollout.verdict import explain, unknowns
+from planner.rollout.unknowns import unknowns
+from planner.rollout.verdict import Explanation, explain
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Alike, alike, compile_shape
 from planner.tables import Row
@@ -167,21 +168,23 @@ def own_rollout(cluster: Cluster, workload: Workload) -> _Answer:
     """A workload's rollout, were its template changed now; counted where its course is certain, simulated where it
     isn't."""
     course = certain_course(cluster, workload)
+    revision = Revision(before=workload, after=workload, has_new_template=True)
+    why: Explanation | None = None
+    verdict, new = Verdict.COMPLETES, None
     if course is not None and course.completes:
         ticks, lowest = course.ticks, course.lowest_ready
     else:
-        revision = Revision(before=workload, after=workload, has_new_template=True)
         run = simulate(cluster, [revision])
-        if not run.done[workload.key]:
-            why = explain(run, revision)
-            return _Answer(verdict=run.verdict(workload.key), reason=why.reason, sentence=str(why.sentence))
-        unknown = unknowns(run, revision)
-        if unknown:
-            return _Answer(
-                verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=str(Text(f"not known: {unknown[0]}"))
-            )
+        why = None if run.done[workload.key] else explain(run, revision)
+        verdict, new = run.verdict(workload.key), run.new_shapes.get(workload.key)
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks
+    unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
+    if unknown is not None:
+        reason = why.reason if why else Reason.UNKNOWN
+        return _Answer(verdict=Verdict.UNKNOWN, reason=reason, sentence=str(Text(f"not known: {unknown.what}")))
+    if why is not None:
+        return _Answer(verdict=verdict, reason=why.reason, sentence=str(why.sentence))
     replicas = len(_nodes(cluster, workload)) if workload.traits.is_per_node else workload.replicas
     sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
     return _Answer(verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence))

@@ -8,8 +8,7 @@ import streamlit as st
 
 from planner import words
 from planner.errors import HeadroomError
-from planner.inventory import account
-from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
+from planner.inventory import account, wire
 from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import cluster, kubectl
 from planner.ui import errors, session, tables
@@ -20,7 +19,6 @@ _PRESENCE = {
     Presence.INFERRED: "i not in the input: told from its pods",
     Presence.REFUSED: "✗ refused (403): may not be listed",
 }
-_SNAPSHOT_COMMAND = f"{account.get_command()} | gzip > cluster.json.gz"
 _HANDLED, _READ = "_upload_handled", "_upload_read"
 
 
@@ -42,28 +40,13 @@ def read(snapshot: Snapshot) -> None:
 
 def _counts(snapshot: Snapshot) -> dict[str, int]:
     """Kind → objects, for the kinds kept in a field of their own."""
-    counts = {
-        NODE.name: len(snapshot.nodes),
-        "Namespace": len(snapshot.namespaces),
-        POD.name: len(snapshot.pods),
-        REPLICA_SET.name: len(snapshot.replica_sets),
-        "PodDisruptionBudget": len(snapshot.pod_disruption_budgets),
-        "PriorityClass": len(snapshot.priority_classes),
-        "ResourceQuota": len(snapshot.resource_quotas),
-        "LimitRange": len(snapshot.limit_ranges),
-        "PersistentVolume": len(snapshot.persistent_volumes),
-        "PersistentVolumeClaim": len(snapshot.persistent_volume_claims),
-        "StorageClass": len(snapshot.storage_classes),
-        "DeviceClass": len(snapshot.device_classes),
-        "ResourceSlice": len(snapshot.resource_slices),
-        "ResourceClaim": len(snapshot.resource_claims),
-        "ResourceClaimTemplate": len(snapshot.resource_claim_templates),
-        "Event": len(snapshot.events),
-        "PodMetrics": len(snapshot.pod_metrics),
-    }
-    for kind in WORKLOADS:
-        counts[kind.name] = sum(workload.kind == kind.name for workload in snapshot.workloads)
-    return {kind: counts[kind] for kind in counts if snapshot.presence.get(kind) is Presence.PRESENT}
+    counts: dict[str, int] = {}
+    for kind, known in wire.READ.items():
+        if snapshot.presence.get(kind) is Presence.PRESENT:
+            records = getattr(snapshot, known.field)
+            is_shared = sum(other.field == known.field for other in wire.READ.values()) > 1
+            counts[kind] = sum(one.kind == kind for one in records) if is_shared else len(records)
+    return counts
 
 
 def another_cluster() -> None:
@@ -140,7 +123,7 @@ def _say_read() -> None:
 def how_to() -> None:
     """The command that makes a snapshot."""
     st.caption("Run this where kubectl reaches the cluster; reading is all it needs. Then upload the file.")
-    st.code(_SNAPSHOT_COMMAND, language="bash", wrap_lines=True)
+    st.code(account.SNAPSHOT_COMMAND, language="bash", wrap_lines=True)
     st.caption(
         "With metrics: kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods. With logs: kubectl cluster-info dump "
         "--all-namespaces --output json --output-directory DIR, and headroom on the command line."
