@@ -12,7 +12,7 @@ EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 NVIDIA_GPU: Final = "nvidia.com/gpu"
 NVIDIA_GPU_SHARED: Final = "nvidia.com/gpu.shared"
 NVIDIA_MIG_PREFIX: Final = "nvidia.com/mig-"
-GPU_RESOURCES: Final = (NVIDIA_GPU, "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "google.com/tpu")
+DEVICE_CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"  # + a DeviceClass: its implicit resource
 
 # Node labels: Kubernetes
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -48,9 +48,6 @@ NVIDIA_GPU_PRODUCT: Final = "nvidia.com/gpu.product"
 NVIDIA_GPU_COUNT: Final = "nvidia.com/gpu.count"  # physical, by GPU feature discovery
 NVIDIA_GPU_REPLICAS: Final = "nvidia.com/gpu.replicas"
 
-NODE_POOL_LABELS: Final = (GKE_NODE_POOL, KARPENTER_NODE_POOL, EKS_NODE_GROUP, AKS_AGENT_POOL)
-ACCELERATOR_LABELS: Final = (GKE_ACCELERATOR, NVIDIA_GPU_PRODUCT, KARPENTER_GPU_NAME, AKS_ACCELERATOR)
-
 # Annotations the snapshot may keep; everything else is dropped at the door.
 REVISION: Final = "deployment.kubernetes.io/revision"
 DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"
@@ -59,6 +56,7 @@ POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DEFAULT_STORAGE_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 SPOT_OPT_OUT: Final = "headroom.dev/spot"  # "never" takes a workload out of the spot checklist
 KEPT_ANNOTATIONS: Final = frozenset(
     {
@@ -69,8 +67,14 @@ KEPT_ANNOTATIONS: Final = frozenset(
         SAFE_TO_EVICT,
         DO_NOT_DISRUPT,
         DEFAULT_STORAGE_CLASS,
+        SELECTED_NODE,
         SPOT_OPT_OUT,
     }
+)
+
+# Namespaces that belong to the cluster, not to its users
+SYSTEM_NAMESPACES: Final = frozenset(
+    {"kube-system", "kube-public", "kube-node-lease", "gke-managed-system", "gmp-system"}
 )
 
 # Taints set by Kubernetes itself
@@ -82,16 +86,14 @@ HOURS_PER_MONTH: Final = 730  # 365 days * 24 h / 12; what cloud price lists use
 
 
 def is_extended_resource(name: str) -> bool:
-    """Whether `name` is an extended resource: one with a domain outside ``kubernetes.io``.
+    """Whether `name` is an extended resource: one with a domain outside ``kubernetes.io``, or a DeviceClass's implicit one.
 
-    Source: kubernetes `pkg/apis/core/v1/helper/helpers.go` `IsExtendedResourceName`.
+    Source: kubernetes `pkg/apis/core/v1/helper/helpers.go` `IsExtendedResourceName`, `pkg/scheduler/util/utils.go`
+    `IsDRAExtendedResourceName`.
     """
+    if name.startswith(DEVICE_CLASS_PREFIX):
+        return True
     if "/" not in name or name.startswith("requests."):
         return False
     domain = name.split("/", 1)[0]
     return not (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
-
-
-def is_gpu_resource(name: str) -> bool:
-    """Whether `name` counts GPUs or slices of them."""
-    return name in GPU_RESOURCES or name == NVIDIA_GPU_SHARED or name.startswith(NVIDIA_MIG_PREFIX)

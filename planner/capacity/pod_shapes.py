@@ -7,6 +7,7 @@ from enum import StrEnum
 from statistics import median
 
 from planner.errors import InputError
+from planner.kubernetes.accelerators import Unit, accelerator, unit
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -21,7 +22,7 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import parse
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import CPU, GPU_RESOURCES, MEMORY, NODE_POOL_LABELS, NVIDIA_GPU, is_extended_resource
+from planner.vocabulary import CPU, GKE_NODE_POOL, MEMORY, NVIDIA_GPU, is_extended_resource
 from planner.words import roughly
 
 STANDARD_GPUS = (1, 2, 4, 8)
@@ -78,7 +79,7 @@ def workload_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
 
 def gpu_resource(cluster: Cluster) -> str:
     """The resource that counts whole GPUs here: the commonest on nodes, ``nvidia.com/gpu`` where there are none."""
-    held = {name: int(cluster.allocatable[cluster.row[name]].sum()) for name in GPU_RESOURCES if name in cluster.row}
+    held = {name: int(cluster.allocatable[row].sum()) for name, row in cluster.row.items() if unit(name) is Unit.DEVICE}
     return max(held, key=lambda name: held[name], default=NVIDIA_GPU)
 
 
@@ -99,24 +100,24 @@ def usual_share(cluster: Cluster) -> tuple[int, int, str]:
 
 def asking_pods(cluster: Cluster, resource: str) -> tuple[tuple[PodShape, int], ...]:
     """The pods that ask for `resource`, bound or waiting: each kind with the number of its pods."""
+    return cluster.remember(_asking_pods, resource)
 
-    def find() -> tuple[tuple[PodShape, int], ...]:
-        pods = cluster.snapshot.pods
-        counts: dict[tuple[str, int, int], list[int]] = {}  # namespace, ids of labels and spec → first pod, how many
-        for index in (*(i for group in cluster.groups for i in group.pods), *cluster.waiting):
-            pod = pods[index]
-            key = (pod.namespace, id(pod.labels), id(pod.spec))
-            known = counts.get(key)
-            if known is not None:
-                known[1] += 1
-            elif any(resource in c.requests for c in (*pod.spec.containers, *pod.spec.init_containers)) or (
-                pod.spec.pod_requests is not None and resource in pod.spec.pod_requests
-            ):
-                counts[key] = [index, 1]
-        found = ((_shape_of_pod(pods[index]), count) for index, count in counts.values())
-        return tuple((shape, count) for shape, count in found if shape.requests.get(resource))
 
-    return cluster.remember(("asking", resource), find)
+def _asking_pods(cluster: Cluster, resource: str) -> tuple[tuple[PodShape, int], ...]:
+    pods = cluster.snapshot.pods
+    counts: dict[tuple[str, int, int], list[int]] = {}  # namespace, ids of labels and spec → first pod, how many
+    for index in (*(i for group in cluster.groups for i in group.pods), *cluster.waiting):
+        pod = pods[index]
+        key = (pod.namespace, id(pod.labels), id(pod.spec))
+        known = counts.get(key)
+        if known is not None:
+            known[1] += 1
+        elif any(resource in c.requests for c in (*pod.spec.containers, *pod.spec.init_containers)) or (
+            pod.spec.pod_requests is not None and resource in pod.spec.pod_requests
+        ):
+            counts[key] = [index, 1]
+    found = ((_shape_of_pod(pods[index]), count) for index, count in counts.values())
+    return tuple((shape, count) for shape, count in found if shape.requests.get(resource))
 
 
 def _shape_of_pod(pod: Pod) -> PodShape:
@@ -138,7 +139,12 @@ def standard_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
 
 
 def shape_of(
-    requests: dict[str, int], *, origin: ShapeOrigin, node_pool: str = "", tolerates_all: bool = False
+    requests: dict[str, int],
+    *,
+    origin: ShapeOrigin,
+    node_pool: str = "",
+    tolerates_all: bool = False,
+    priority_class: str = "",
 ) -> PodShape:
     """A pod of one container with these requests.
 
@@ -152,13 +158,15 @@ def shape_of(
     name = shape_name(asked)
     extras = [f"in {node_pool}"] if node_pool else []
     extras += ["tolerates every taint"] if tolerates_all else []
+    extras += [f"of priority {priority_class}"] if priority_class else []
     return PodShape(
         name=", ".join([name, *extras]),
         origin=origin,
         spec=PodSpec(
             containers=(Container(name="main", requests=FrozenMap(asked), limits=FrozenMap(asked)),),
             tolerations=tolerations,
-            node_selector=FrozenMap({NODE_POOL_LABELS[0]: node_pool}) if node_pool else EMPTY,
+            priority_class_name=priority_class,
+            node_selector=FrozenMap({GKE_NODE_POOL: node_pool}) if node_pool else EMPTY,
         ),
     )
 
@@ -168,13 +176,15 @@ def shape_name(requests: dict[str, int] | Amounts) -> str:
     order = sorted(requests, key=lambda name: (not is_extended_resource(name), name != CPU, name))
     words = []
     for name in order:
-        noun = "GPU" if name in GPU_RESOURCES else name
+        row = accelerator(name)
+        noun = row.noun if row is not None and row.unit is Unit.DEVICE else name
         words.append(f"{roughly(requests[name], name)} {noun}")
     return ", ".join(words) or "a pod that asks for nothing"
 
 
 def parse_shape(text: str, cluster: Cluster) -> PodShape:
-    """``gpu=2,cpu=8,memory=64Gi``: amounts by resource; ``pool=NAME`` and ``tolerate=all`` may be added.
+    """``gpu=2,cpu=8,memory=64Gi``: amounts by resource; ``pool=NAME``, ``tolerate=all`` and ``priority=CLASS`` may be
+    added.
 
     Raises
     ------
@@ -182,7 +192,7 @@ def parse_shape(text: str, cluster: Cluster) -> PodShape:
         For a part that isn't ``name=value``, or an amount that isn't a quantity.
     """
     requests: dict[str, int] = {}
-    pool, tolerates_all = "", False
+    pool, tolerates_all, priority_class = "", False, ""
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not name or not value:
@@ -197,9 +207,20 @@ def parse_shape(text: str, cluster: Cluster) -> PodShape:
             if value != "all":
                 raise InputError(f'"{value[:60]}" is not known', where="tolerate", mend="Write tolerate=all")
             tolerates_all = True
+        elif name == "priority":
+            if value not in cluster.priorities:
+                known = ", ".join(sorted(cluster.priorities)) or "none is in the snapshot"
+                raise InputError(f"there is no PriorityClass {value[:60]}", where="priority", mend=f"Known: {known}")
+            priority_class = value
         else:
             resource = gpu_resource(cluster) if name == "gpu" else name
             requests[resource] = parse(value, resource)
     if not any(requests.values()):
         raise InputError("the shape asks for nothing", where="shape", mend="Write it like gpu=2,cpu=8,memory=64Gi")
-    return shape_of(requests, origin=ShapeOrigin.TYPED, node_pool=pool, tolerates_all=tolerates_all)
+    return shape_of(
+        requests,
+        origin=ShapeOrigin.TYPED,
+        node_pool=pool,
+        tolerates_all=tolerates_all,
+        priority_class=priority_class,
+    )

@@ -13,9 +13,12 @@ from planner.drift.model import (
     Cell,
     Row,
 )
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import ROLLING_UPDATE
+from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Container, Probe, Workload
 from planner.restarts.population import image_repository
-from planner.vocabulary import CPU, MEMORY, NODE_POOL_LABELS, is_gpu_resource
+from planner.vocabulary import CPU, MEMORY
 from planner.words import measured_bytes, ratio, written
 
 _WORKLOAD_ASPECTS = (
@@ -144,8 +147,10 @@ def probe_text(probe: Probe | None) -> str:
 
 def _strategy_text(workload: Workload) -> str:
     strategy = workload.strategy
-    if workload.kind == "Job" or strategy.kind != "RollingUpdate":
-        return "none" if workload.kind == "Job" else strategy.kind
+    if not workload.traits.rolls_out:
+        return "none"
+    if strategy.kind != ROLLING_UPDATE:
+        return strategy.kind
     parts = [
         f"{name} {value}"
         for name, value in (("surge", strategy.max_surge), ("unavailable", strategy.max_unavailable))
@@ -160,5 +165,5 @@ def _node_pools(member: Member) -> list[str]:
     for pod in member.pods:
         node = member.nodes.get(pod.node_name)
         if node is not None:
-            pools.add(next((node.labels[key] for key in NODE_POOL_LABELS if key in node.labels), node.name))
+            pools.add(node_pool(node) or node.name)
     return sorted(pools)

@@ -27,7 +27,8 @@ from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
-from planner.inventory.records.workloads import WORKLOAD_KINDS, read_template
+from planner.inventory.records.workloads import read_template
+from planner.kubernetes.kinds import WORKLOADS
 from planner.kubernetes.pod_templates import (
     Placed,
     PlacedSet,
@@ -53,19 +54,12 @@ from planner.kubernetes.records import (
 Object = dict[str, Any]
 MANIFEST = "manifest"
 
-_FIELDS = {
-    "Namespace": "namespaces",
-    "PodDisruptionBudget": "pod_disruption_budgets",
-    "PriorityClass": "priority_classes",
-    "ResourceQuota": "resource_quotas",
-    "LimitRange": "limit_ranges",
-    "PersistentVolume": "persistent_volumes",
-    "PersistentVolumeClaim": "persistent_volume_claims",
-    "StorageClass": "storage_classes",
-    "DeviceClass": "device_classes",
-    "ResourceClaim": "resource_claims",
-    "ResourceClaimTemplate": "resource_claim_templates",
-}
+_BESIDE = frozenset(
+    {"Namespace", "PodDisruptionBudget", "PriorityClass", "RuntimeClass", "ResourceQuota", "LimitRange",
+     "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "DeviceClass", "ResourceClaim",
+     "ResourceClaimTemplate", "HorizontalPodAutoscaler", "Service"}
+)  # fmt: skip
+_WORKLOADS = {kind.name for kind in WORKLOADS}
 _KEPT_AS_THEY_ARE = frozenset({"Namespace", "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
 
 
@@ -131,7 +125,7 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
     for number, one in enumerate(objects, start=1):
         kind = _kind(one, number)
         row = templated(str(one.get("kind")), str(one.get("apiVersion") or ""))
-        if row is not None and not (kind in WORKLOAD_KINDS and _is_there(kind, one, snapshot)):
+        if row is not None and not (kind in _WORKLOADS and _is_there(kind, one, snapshot)):
             found = _placed(row, one, number, snapshot)
             if found is None:
                 findings.append(_without_pods(one, number))
@@ -140,13 +134,13 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
                 raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {found.workload.key}")
             placed[found.workload.key] = found
             findings.append(_placement_only(found))
-        elif kind in WORKLOAD_KINDS:
+        elif kind in _WORKLOADS:
             applied, notes = _applied(kind, one, number, snapshot)
             if applied.after.key in workloads:
                 raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {applied.after.key}")
             workloads[applied.after.key] = applied
             findings += notes
-        elif kind in _FIELDS:
+        elif kind in _BESIDE:
             beside.append(one)
         else:
             other_kinds[kind] = other_kinds.get(kind, 0) + 1
@@ -168,7 +162,7 @@ def _kind(one: Object, number: int) -> str:
         kind, api_version = kind_of(one, Part())
     except InputError as error:
         raise ChangeError(error.what, where=f"{MANIFEST}, document {number}", mend="Give kind and apiVersion") from None
-    return kind if is_known(kind, api_version) or kind not in (*WORKLOAD_KINDS, *_FIELDS) else f"{kind} ({api_version})"
+    return kind if is_known(kind, api_version) or kind not in (*_WORKLOADS, *_BESIDE) else f"{kind} ({api_version})"
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -266,7 +260,7 @@ def _without_pods(one: Object, number: int) -> Finding:
 
 def _hidden(kind: str, one: Object) -> list[Finding]:
     """Pod templates in an object of a kind that isn't known."""
-    if kind in _KEPT_AS_THEY_ARE or kind in _FIELDS:
+    if kind in _KEPT_AS_THEY_ARE or kind in _BESIDE:
         return []
     paths = hidden_templates(one)
     if not paths:
@@ -297,12 +291,13 @@ def _with_objects(snapshot: Snapshot, objects: Iterable[Object], text: str) -> S
             raise ChangeError(damage_in_words(error), where=f"{MANIFEST}, {one['kind']} {name}".rstrip()) from None
     changes: dict[str, Any] = {}
     for kind, records in reader.found.items():
-        known = {_name(one): one for one in getattr(snapshot, _FIELDS[kind])}
+        field = wire.READ[kind].field
+        known = {_name(one): one for one in getattr(snapshot, field)}
         for record in records:
             old = known.get(_name(record))
             if old is None or kind not in _KEPT_AS_THEY_ARE:
                 known[_name(record)] = _with_status(record, old)
-        changes[_FIELDS[kind]] = tuple(known.values())
+        changes[field] = tuple(known.values())
     return replace(
         snapshot,
         digest=blake2b(f"{snapshot.digest}\0{text}".encode(), digest_size=16).hexdigest(),

@@ -10,17 +10,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from planner.inventory import wire
+from planner.kubernetes.kinds import DEPLOYMENT
 
 Fields = Mapping[str, Any]
 
 
 def resource_of(kind: str) -> str:
     """What kubectl and paths of the API call objects of a kind that is read: ``pods``, ``priorityclasses``."""
-    return f"{kind.lower()}{'es' if kind.endswith('Class') else 's'}"
+    return wire.READ[kind].resource
 
 
-_PLURALS: Final = {resource_of(kind): kind for kind in wire.KINDS} | {
-    "horizontalpodautoscalers": "HorizontalPodAutoscaler", "services": "Service", "endpoints": "Endpoints",
+_PLURALS: Final = {one.resource: kind for kind, one in wire.READ.items() if one.group != wire.METRICS} | {
+    "endpoints": "Endpoints",
     "configmaps": "ConfigMap", "secrets": "Secret", "serviceaccounts": "ServiceAccount", "ingresses": "Ingress",
     "cronjobs": "CronJob", "replicationcontrollers": "ReplicationController",
 }  # fmt: skip
@@ -76,7 +77,7 @@ def _is_replica_set(one: Fields, spec: Fields, status: Fields) -> bool:
         return False
     owners = _fields(one, "metadata").get("ownerReferences")
     of_deployment = isinstance(owners, list) and any(
-        isinstance(o, dict) and o.get("kind") == "Deployment" for o in owners
+        isinstance(o, dict) and o.get("kind") == DEPLOYMENT.name for o in owners
     )
     return of_deployment or (
         "fullyLabeledReplicas" in status and _fields(spec, "selector").get("matchLabels") is not None

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
+from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import REPLICA_SET, Kind, kind_called
 from planner.vocabulary import POD_TEMPLATE_HASH
 
 V = TypeVar("V")
+D = TypeVar("D")
 
 
 class FrozenMap(Mapping[str, V], Generic[V]):
@@ -31,7 +33,13 @@ class FrozenMap(Mapping[str, V], Generic[V]):
     def __getitem__(self, key: str) -> V:
         return self._items[key]
 
-    def get(self, key: str, default: Any = None) -> Any:
+    @overload
+    def get(self, key: str, /) -> V | None: ...
+    @overload
+    def get(self, key: str, /, default: V) -> V: ...
+    @overload
+    def get(self, key: str, /, default: D) -> V | D: ...
+    def get(self, key: str, /, default: V | D | None = None) -> V | D | None:
         return self._items.get(key, default)
 
     def __iter__(self) -> Iterator[str]:
@@ -213,6 +221,23 @@ class Container:
     security: SecurityContext = NO_SECURITY_CONTEXT
     handler_hosts: tuple[str, ...] = ()  # other hosts that its probes and lifecycle hooks ask
 
+    @property
+    def is_sidecar(self) -> bool:
+        """Whether it, an init container, keeps running beside the others."""
+        return self.restart_policy == "Always"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimTemplate:
+    """What a PersistentVolumeClaim asks for; `storage_class_name` None: the cluster's default class."""
+
+    name: str = ""  # in a StatefulSet's volumeClaimTemplates: the volume's
+    storage_class_name: str | None = None
+    requested_bytes: int = 0
+    access_modes: tuple[str, ...] = ()
+    selector: LabelSelector | None = None
+    volume_mode: str = "Filesystem"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
@@ -221,7 +246,7 @@ class Volume:
     name: str
     kind: str
     claim_name: str = ""  # for persistentVolumeClaim; for ephemeral the claim is <pod>-<volume>
-    storage_class_name: str | None = None  # for ephemeral claims
+    claim_template: ClaimTemplate | None = None  # of a claim a controller makes: ephemeral, or a StatefulSet's
     medium: str = ""  # for emptyDir: "Memory" counts against the memory limit
     size_limit_bytes: int | None = None
     disk_id: str = ""  # for gcePersistentDisk, awsElasticBlockStore and the like (VolumeRestrictions)
@@ -271,6 +296,12 @@ class PodSpec:
     termination_grace_period_seconds: int = 30
     active_deadline_seconds: int | None = None
     has_readiness_gates: bool = False
+    service_account_name: str = ""  # empty: "default"
+    unmodelled: tuple[str, ...] = ()  # fields that are set, could change a verdict, and aren't modelled
+
+    @property
+    def sidecars(self) -> tuple[Container, ...]:
+        return tuple(one for one in self.init_containers if one.is_sidecar)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,6 +369,11 @@ class Pod:
     def is_terminal(self) -> bool:
         """Succeeded or Failed: it holds no resources any more."""
         return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def holds_room(self) -> bool:
+        """Bound and not finished: what it asks for is taken on its node."""
+        return bool(self.node_name) and not self.is_terminal
 
 
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -416,7 +452,7 @@ class Workload:
     pod_management_policy: str = "OrderedReady"  # StatefulSet: OrderedReady | Parallel
     service_name: str = ""
     start_ordinal: int = 0  # StatefulSet spec.ordinals.start
-    claim_templates: tuple[str, ...] = ()  # StatefulSet volumeClaimTemplates: names
+    claim_templates: tuple[ClaimTemplate, ...] = ()  # StatefulSet volumeClaimTemplates
     current_revision: str = ""  # StatefulSet status.currentRevision (a controller-revision-hash)
     update_revision: str = ""  # StatefulSet status.updateRevision
     observed_generation: int | None = None
@@ -496,6 +532,76 @@ class PriorityClass:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeClass:
+    """What admission adds to pods of this class (KEP-688, KEP-585)."""
+
+    name: str
+    overhead: Amounts = EMPTY
+    node_selector: Labels = EMPTY
+    tolerations: tuple[Toleration, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HorizontalPodAutoscaler:
+    """Which workload (`target`: its key, as `Workload.key`) it scales, and between which replicas."""
+
+    namespace: str
+    name: str
+    target: str
+    minimum: int = 1
+    maximum: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    namespace: str
+    name: str
+    selector: Labels = EMPTY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionRule:
+    """``operations`` on ``groups``/``resources``; ``*`` stands for all of them."""
+
+    operations: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionHook:
+    """What may change or refuse objects on their way into the cluster: a webhook, or a policy with expressions.
+
+    `name` is the configuration's or policy's (a webhook's own behind a slash); `selector`s None select everything.
+    """
+
+    kind: str  # MutatingWebhookConfiguration | ValidatingWebhookConfiguration | ValidatingAdmissionPolicy
+    name: str
+    rules: tuple[AdmissionRule, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+    is_required: bool = True  # failurePolicy Fail: without an answer the object is refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookConfiguration:
+    name: str
+    kind: str
+    hooks: tuple[AdmissionHook, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionPolicyBinding:
+    """`selectors` narrow what the policy's own rules match; only with action Deny anything is refused."""
+
+    name: str
+    policy: str
+    denies: bool = True
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceQuota:
     """`hard` and `used`: quota keys (``requests.cpu``, ``pods``, ``requests.nvidia.com/gpu``, …) → amounts.
 
@@ -539,6 +645,7 @@ class PersistentVolume:
     phase: str = ""
     csi_driver: str = ""
     is_local: bool = False
+    volume_mode: str = "Filesystem"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -546,10 +653,14 @@ class PersistentVolumeClaim:
     namespace: str
     name: str
     volume_name: str = ""  # empty: not bound
-    storage_class_name: str | None = None
-    requested_bytes: int = 0
-    access_modes: tuple[str, ...] = ()
+    template: ClaimTemplate = ClaimTemplate()
     phase: str = ""
+    selected_node: str = ""  # of a claim being provisioned: the node it is for
+    is_deleting: bool = False
+
+    @property
+    def access_modes(self) -> tuple[str, ...]:
+        return self.template.access_modes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -558,6 +669,15 @@ class StorageClass:
     provisioner: str = ""
     volume_binding_mode: str = "Immediate"
     allowed_topologies: tuple[NodeSelectorTerm, ...] = ()
+    is_default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsiNode:
+    """`limits`: CSI driver → volumes it can attach to the node; drivers without a limit are not in it."""
+
+    name: str
+    limits: FrozenMap[int] = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -569,13 +689,20 @@ class DeviceClass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount."""
+    """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount.
+
+    `node_name`, `all_nodes` and `node_selector` count where its slice leaves them to each device.
+    """
 
     name: str
     attributes: FrozenMap[str | int | bool] = EMPTY
     capacity: FrozenMap[int] = EMPTY
     taints: tuple[Taint, ...] = ()
-    is_complex: bool = False  # consumes counters, allows sharing, or is bound to nodes itself: answered "unknown"
+    counters: tuple[tuple[str, str, int], ...] = ()  # consumed: (counter set, counter, amount)
+    node_name: str = ""
+    all_nodes: bool = False
+    node_selector: NodeSelectorTerm | None = None
+    is_complex: bool = False  # may be allocated several times, or waits for conditions: answered "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -588,12 +715,14 @@ class ResourceSlice:
     node_name: str = ""
     all_nodes: bool = False
     node_selector: NodeSelectorTerm | None = None
+    is_per_device: bool = False  # each device says itself which nodes reach it
+    counters: tuple[tuple[str, str, int], ...] = ()  # of the pool: (counter set, counter, amount)
     devices: tuple[Device, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceRequest:
-    """`allocation_mode`: ExactCount (then `count`) | All. `first_available` requests are flagged `is_complex`."""
+    """`allocation_mode`: ExactCount (then `count`) | All. `first_available`: alternatives, the first that fits counts."""
 
     name: str
     device_class_name: str = ""
@@ -602,13 +731,23 @@ class DeviceRequest:
     count: int = 1
     is_admin: bool = False
     tolerations: tuple[Toleration, ...] = ()
-    is_complex: bool = False
+    first_available: tuple[DeviceRequest, ...] = ()
+    is_complex: bool = False  # asks for part of a device's capacity: answered "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceConstraint:
+    """Devices of `requests` (all, when empty) agree in one attribute, or all differ in it."""
+
+    requests: tuple[str, ...] = ()
+    match_attribute: str = ""
+    distinct_attribute: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimSpec:
     requests: tuple[DeviceRequest, ...] = ()
-    has_constraints: bool = False
+    constraints: tuple[DeviceConstraint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -617,7 +756,10 @@ class ResourceClaim:
     name: str
     spec: ClaimSpec
     owner: Owner | None = None  # the pod it was made for
-    allocated: tuple[tuple[str, str, str], ...] = ()  # (driver, pool, device)
+    is_allocated: bool = False
+    allocated: tuple[
+        tuple[str, str, str], ...
+    ] = ()  # (driver, pool, device), without admin access, which takes nothing
     node_selector: tuple[NodeSelectorTerm, ...] | None = None  # of the allocation
     reserved_for: tuple[str, ...] = ()  # pod uids
 
@@ -739,11 +881,18 @@ class Snapshot:
     replica_sets: tuple[ReplicaSet, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
+    autoscalers: tuple[HorizontalPodAutoscaler, ...] = ()
+    services: tuple[Service, ...] = ()
+    webhook_configurations: tuple[WebhookConfiguration, ...] = ()  # mutating and validating
+    admission_policies: tuple[AdmissionHook, ...] = ()
+    admission_policy_bindings: tuple[AdmissionPolicyBinding, ...] = ()
     resource_quotas: tuple[ResourceQuota, ...] = ()
     limit_ranges: tuple[LimitRange, ...] = ()
     persistent_volumes: tuple[PersistentVolume, ...] = ()
     persistent_volume_claims: tuple[PersistentVolumeClaim, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()
+    csi_nodes: tuple[CsiNode, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
     resource_slices: tuple[ResourceSlice, ...] = ()
     resource_claims: tuple[ResourceClaim, ...] = ()
@@ -754,6 +903,7 @@ class Snapshot:
     presence: FrozenMap[Presence] = EMPTY  # kind → present | absent | refused, for every kind the planner knows
     reading: Reading = Reading()  # where everything that was given went
     problems: tuple[Finding, ...] = field(default=())  # what reading found damaged or odd
+    derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     @property
     def other_kinds(self) -> FrozenMap[int]:

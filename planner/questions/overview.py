@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
+from planner.inventory.account import get_command, missing
+from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, unit
+from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
 from planner.kubernetes.nodes import gpu_model, node_pool
-from planner.kubernetes.records import Snapshot, Workload
-from planner.kubernetes.requests import pod_requests
-from planner.questions.prepared import ROLLING_KINDS, compiled, pods_of
-from planner.rollout.answers import (
-    Reason,
-    Verdict,
-)
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Presence, Severity, Snapshot, Workload
+from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.questions.prepared import compiled
+from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
+from planner.rollout.answers import Reason, Verdict
+from planner.rollout.budget import allowed
 from planner.rollout.certain import certain_course
+from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, simulate
 from planner.rollout.surroundings import surroundings
-from planner.rollout.verdict import explain, unknowns
+from planner.rollout.unknowns import unknowns
+from planner.rollout.verdict import Explanation, explain
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.shape import Shape, alike, compile_shape
-from planner.vocabulary import is_gpu_resource
-from planner.words import Text, count
+from planner.scheduling.shape import Alike, alike, compile_shape
+from planner.tables import Row
+from planner.words import Text, count, listing, plural
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverviewSettings:
+    """Nothing is asked: every workload, as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +61,9 @@ class GpuModelLine:
     node_count: int
     allocatable: int
     requested: int
-    free: int
+    free: int  # on each node what isn't held there
     pending: int  # asked for by pods that wait
+    overcommitted: int = 0  # held beyond what the nodes have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,28 +79,17 @@ class ClusterOverview:
     digest: str
 
 
-def overview(snapshot: Snapshot) -> ClusterOverview:
+def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) -> ClusterOverview:
     """Every workload's own rollout, were its template changed now; GPUs by model."""
     cluster = compiled(snapshot)
-    answers = _Answers(cluster)
+    answers = _Answers(cluster, is_wanted)
     lines = tuple(
         _overview_line(cluster, workload, answers.of(workload))
         for workload in snapshot.workloads
-        if workload.kind in ROLLING_KINDS
+        if workload.traits.rolls_out
     )
-    stuck = [line for line in lines if line.verdict is Verdict.STUCK]
-    if not lines:
-        sentence = "The snapshot holds no workload that rolls out."
-    elif stuck:
-        sentence = f"{len(stuck)} of {len(lines)} workloads could not be rolled out now."
-    else:
-        sentence = (
-            f"All {len(lines)} workloads could be rolled out now."
-            if len(lines) > 1
-            else "The one workload could be rolled out now."
-        )
     return ClusterOverview(
-        sentence=sentence,
+        sentence=_sentence(snapshot, lines),
         workloads=lines,
         gpus=gpu_lines(cluster),
         node_count=cluster.node_count,
@@ -97,6 +99,41 @@ def overview(snapshot: Snapshot) -> ClusterOverview:
         source=snapshot.source,
         digest=snapshot.digest,
     )
+
+
+def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> str:
+    """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
+    stuck, known = (sum(line.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
+    unknown = len(lines) - stuck - known
+    if not lines:
+        return _without_workloads(snapshot)
+    if unknown:
+        lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
+        why = f": no {listing([_several(kind) for kind in lacking], most=len(lacking))}" if lacking else ""
+        adds = f" To add them: {get_command(lacking)}" if lacking else ""
+        no = f"{stuck:,} could not be rolled out now, " if stuck else ""
+        return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{adds}"
+    if stuck:
+        return f"{stuck} of {len(lines)} workloads could not be rolled out now."
+    if len(lines) > 1:
+        return f"All {len(lines)} workloads could be rolled out now."
+    return "The one workload could be rolled out now."
+
+
+def _without_workloads(snapshot: Snapshot) -> str:
+    """There are none, or they are not in the input: then its pods name them."""
+    owners = {key for key in workload_keys(snapshot).values() if kind_in(key).rolls_out}
+    absent = [kind.name for kind in ROLLING if snapshot.presence.get(kind.name) is not Presence.PRESENT]
+    if not owners or not absent:
+        return "The snapshot holds no workload that rolls out."
+    return (
+        f"Not known: the input holds no {listing([_several(kind) for kind in absent], most=len(absent))}; its pods are of "
+        f"{count(len(owners), 'workload')}. To add them: {get_command(absent)}"
+    )
+
+
+def _several(kind: str) -> str:
+    return f"{kind}{'es' if kind.endswith('s') else 's'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +148,8 @@ class _Answer:
 class _Answers:
     """Each workload's own rollout; those that are alike have one answer."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, cluster: Cluster, is_wanted: Callable[[], bool] | None) -> None:
+        self._cluster, self._is_wanted = cluster, is_wanted
         self._known: dict[Hashable, _Answer] = {}
 
     def of(self, workload: Workload) -> _Answer:
@@ -120,7 +157,8 @@ class _Answers:
         known = self._known.get(key) if key is not None else None
         if known is not None:
             return known
-        answer = own_rollout(self._cluster, workload)
+        with allowed(self._is_wanted):  # each is a question of its own
+            answer = own_rollout(self._cluster, workload)
         if key is not None and workload.namespace not in answer.sentence:  # it may speak of the others' too
             self._known[key] = answer
         return answer
@@ -130,22 +168,24 @@ def own_rollout(cluster: Cluster, workload: Workload) -> _Answer:
     """A workload's rollout, were its template changed now; counted where its course is certain, simulated where it
     isn't."""
     course = certain_course(cluster, workload)
+    revision = Revision(before=workload, after=workload, has_new_template=True)
+    why: Explanation | None = None
+    verdict, new = Verdict.COMPLETES, None
     if course is not None and course.completes:
         ticks, lowest = course.ticks, course.lowest_ready
     else:
-        revision = Revision(before=workload, after=workload, has_new_template=True)
         run = simulate(cluster, [revision])
-        if not run.done[workload.key]:
-            why = explain(run, revision)
-            return _Answer(verdict=Verdict.STUCK, reason=why.reason, sentence=str(why.sentence))
-        unknown = unknowns(run, revision)
-        if unknown:
-            return _Answer(
-                verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=str(Text(f"not known: {unknown[0]}"))
-            )
+        why = None if run.done[workload.key] else explain(run, revision)
+        verdict, new = run.verdict(workload.key), run.new_shapes.get(workload.key)
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks
-    replicas = len(_nodes(cluster, workload)) if workload.kind == "DaemonSet" else workload.replicas
+    unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
+    if unknown is not None:
+        reason = why.reason if why else Reason.UNKNOWN
+        return _Answer(verdict=Verdict.UNKNOWN, reason=reason, sentence=str(Text(f"not known: {unknown.what}")))
+    if why is not None:
+        return _Answer(verdict=verdict, reason=why.reason, sentence=str(why.sentence))
+    replicas = len(_nodes(cluster, workload)) if workload.traits.is_per_node else workload.replicas
     sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
     return _Answer(verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence))
 
@@ -158,8 +198,8 @@ def _nodes(cluster: Cluster, workload: Workload) -> set[int]:
 def _overview_line(cluster: Cluster, workload: Workload, answer: _Answer) -> WorkloadOverview:
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     nodes = _nodes(cluster, workload)
-    gpus = sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
-    replicas = len(nodes) if workload.kind == "DaemonSet" else workload.replicas
+    gpus = requested_gpus(workload.template.spec)
+    replicas = len(nodes) if workload.traits.is_per_node else workload.replicas
     return WorkloadOverview(
         workload=workload.key,
         verdict=answer.verdict,
@@ -181,39 +221,83 @@ def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
             if is_gpu_resource(name):
                 model = _wanted_model(cluster, i)
                 waiting[f"{model}\0{name}"] = waiting.get(f"{model}\0{name}", 0) + amount
-    lines: dict[tuple[str, str], list[int]] = {}
+    lines: dict[tuple[str, str], list[int]] = {}  # nodes, allocatable, requested, free
     for n, node in enumerate(cluster.nodes):
         for name in node.allocatable:
             row = cluster.row[name]
             total = int(cluster.allocatable[row, n])
             if is_gpu_resource(name) and total:
-                line = lines.setdefault((gpu_model(node), name), [0, 0, 0])
-                line[0] += 1
-                line[1] += total
-                line[2] += int(cluster.requested[row, n])
+                held = int(cluster.requested[row, n])
+                line = lines.setdefault((gpu_model(node), name), [0, 0, 0, 0])
+                line[:] = line[0] + 1, line[1] + total, line[2] + held, line[3] + max(0, total - held)
     keys = sorted({*lines, *((k.split("\0")[0], k.split("\0")[1]) for k in waiting)})
-    return tuple(
-        GpuModelLine(
-            model=model,
-            resource=name,
-            node_count=lines.get((model, name), [0, 0, 0])[0],
-            allocatable=lines.get((model, name), [0, 0, 0])[1],
-            requested=lines.get((model, name), [0, 0, 0])[2],
-            free=lines.get((model, name), [0, 0, 0])[1] - lines.get((model, name), [0, 0, 0])[2],
-            pending=waiting.get(f"{model}\0{name}", 0),
-        )
-        for model, name in keys
+    found = []
+    for model, name in keys:
+        nodes, total, held, free = lines.get((model, name), [0, 0, 0, 0])
+        found.append(
+            GpuModelLine(
+                model=model, resource=name, node_count=nodes, allocatable=total, requested=held, free=free,
+                pending=waiting.get(f"{model}\0{name}", 0), overcommitted=held + free - total,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supply:
+    """One resource over all models. `noun` in the plural: ``GPUs`` where it is the only one of whole devices."""
+
+    resource: str
+    noun: str
+    allocatable: int
+    free: int
+    overcommitted: int
+    pending: int
+
+
+def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
+    """What there is by resource, devices first: devices, slices and shares are never added, nor is one vendor's to
+    another's."""
+    rank = {unit: place for place, unit in enumerate(COUNTED)}
+    names = {line.resource: rank[unit(line.resource) or Unit.DEVICE] for line in lines if line.allocatable}
+    order = sorted(
+        names, key=lambda name: (names[name], -sum(one.allocatable for one in lines if one.resource == name))
     )
+    whole = [name for name in order if not names[name]]
+    found = []
+    for name in order:
+        some = [line for line in lines if line.resource == name]
+        row = accelerator(name)
+        is_only = [name] == whole and row is not None
+        found.append(
+            Supply(
+                resource=name,
+                noun=f"{row.noun}s" if is_only and row is not None else name,
+                allocatable=sum(line.allocatable for line in some),
+                free=sum(line.free for line in some),
+                overcommitted=sum(line.overcommitted for line in some),
+                pending=sum(line.pending for line in some),
+            )
+        )
+    return tuple(found)
+
+
+def free_words(supplies: Sequence[Supply]) -> str:
+    """``2,221 of 6,212 GPUs are free``; each resource by itself, and what is asked for beyond what there is."""
+    parts = [f"{one.free:,} of {one.allocatable:,} {one.noun}" for one in supplies]
+    beyond = [f"{one.noun} are overcommitted by {one.overcommitted:,}" for one in supplies if one.overcommitted]
+    verb = plural(supplies[0].free, "is", "are") if len(supplies) == 1 else "are"
+    return "; ".join([f"{listing(parts, most=len(parts))} {verb} free", *beyond])
 
 
 def _wanted_model(cluster: Cluster, pod_index: int) -> str:
     """The GPU model a waiting pod could go to; "" when it is several or none."""
     pod = cluster.snapshot.pods[pod_index]
-    shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
-    return cluster.remember(("gpu-model", id(alike(cluster, shape))), lambda: _model_for(cluster, shape))
+    return cluster.remember(_model_for, alike(cluster, compile_shape(cluster, pod.namespace, pod.labels, pod.spec)))
 
 
-def _model_for(cluster: Cluster, shape: Shape) -> str:
+def _model_for(cluster: Cluster, kind: Alike) -> str:
+    shape = kind.shape
     rows = [row for row, _ in shape.asks if is_gpu_resource(cluster.resources[row])]
     models = {
         gpu_model(cluster.nodes[n])
@@ -221,3 +305,86 @@ def _model_for(cluster: Cluster, shape: Shape) -> str:
         if any(cluster.allocatable[row, n] for row in rows)
     }
     return models.pop() if len(models) == 1 else ""
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+_TROUBLE: Final = {Verdict.STUCK: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.COMPLETES: 3}
+
+
+def by_trouble(lines: Iterable[WorkloadOverview]) -> list[WorkloadOverview]:
+    """Workloads that can't be rolled out now first; among equals those that run, and those with most GPUs at stake."""
+    return sorted(
+        lines, key=lambda line: (_TROUBLE[line.verdict], not line.ready, -line.gpus, -line.replicas, line.workload)
+    )
+
+
+def answer(snapshot: Snapshot, _settings: OverviewSettings, _given: Given = NOTHING) -> ClusterOverview:
+    """`overview`; nothing but the snapshot goes into it."""
+    return overview(snapshot)
+
+
+def facts(answer: ClusterOverview) -> Iterator[Fact]:
+    """Workloads by verdict, each workload's own rollout, GPUs by model."""
+    yield fact("nodes", answer.node_count, "nodes")
+    yield fact("pods", answer.pod_count, "pods")
+    yield fact("pods_waiting", answer.pending_pods, "pods")
+    verdicts = Counter(line.verdict for line in answer.workloads)
+    for verdict in Verdict:
+        yield fact("workloads", verdicts[verdict], "workloads", verdict=verdict)
+    for line in answer.workloads:
+        yield fact("workload_verdict", line.verdict.value, workload=line.workload)
+        yield fact("workload_reason", line.reason.value, workload=line.workload)
+        yield fact("workload_replicas", line.replicas, "pods", workload=line.workload)
+        yield fact("workload_ready", line.ready, "pods", workload=line.workload)
+        yield fact("workload_gpus", line.gpus, "GPUs", workload=line.workload)
+    for gpu in answer.gpus:
+        unit = unit_of(gpu.resource)
+        for name in ("allocatable", "requested", "free", "pending"):
+            yield fact(f"gpus_{name}", getattr(gpu, name), unit, model=gpu.model, resource=gpu.resource)
+
+
+def workload_rows(answer: ClusterOverview) -> list[Row]:
+    """One row a workload, those in trouble first."""
+    return [
+        {
+            "workload": line.workload,
+            "verdict": line.verdict.value,
+            "reason": line.reason.value,
+            "replicas": line.replicas,
+            "ready": line.ready,
+            "gpus": line.gpus,
+            "gpu_model": line.gpu_model,
+            "node_pools": ", ".join(line.node_pools),
+            "sentence": line.sentence,
+        }
+        for line in by_trouble(answer.workloads)
+    ]
+
+
+def gpu_rows(answer: ClusterOverview) -> list[Row]:
+    """One row a model and resource."""
+    return [
+        {
+            "model": line.model,
+            "resource": line.resource,
+            "nodes": line.node_count,
+            "allocatable": line.allocatable,
+            "requested": line.requested,
+            "free": line.free,
+            "pending": line.pending,
+        }
+        for line in answer.gpus
+    ]
+
+
+QUESTION: Final = Question(
+    name="overview",
+    settings=OverviewSettings,
+    result=ClusterOverview,
+    answer=answer,
+    facts=facts,
+    tables={"workloads": workload_rows, "gpus": gpu_rows},
+    states={verdict.value: status for verdict, status in EXIT.items() if verdict is not Verdict.COMPLETES},
+    states_of=lambda answer: {line.verdict.value for line in answer.workloads},
+    hangs_on=(NODE.name, POD.name),
+)

@@ -1,5 +1,5 @@
-"""What the API server does to a new pod: limit ranges set defaults and bounds, priority classes are looked up, taints of
-extended resources are tolerated (on GKE), Pod Security and quotas refuse.
+"""What the API server does to a new pod: limit ranges set defaults and bounds, priority and runtime classes are looked
+up, taints of extended resources are tolerated (on GKE), Pod Security and quotas refuse.
 
 The order is the API server's: what changes the pod, validation, what refuses it, quotas last. Sources: kubernetes
 `pkg/kubeapiserver/options/plugins.go`, `plugin/pkg/admission/{limitranger,priority,extendedresourcetoleration}/admission.go`,
@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.pod_security import Policy, enforced, forbidden, violation
+from planner.kubernetes.priorities import class_called, classes_in
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -27,13 +29,14 @@ from planner.kubernetes.records import (
     Presence,
     ReplicaSet,
     ResourceQuota,
+    RuntimeClass,
     Snapshot,
     Toleration,
     Workload,
 )
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
-from planner.scheduling.cluster import Cluster, priority_classes
+from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_extended_resource
 
 
@@ -215,7 +218,11 @@ def unknown_rules(cluster: Cluster, workload: Workload) -> list[str]:
     snapshot = cluster.snapshot
     spec, presence = workload.template.spec, snapshot.presence
     name = spec.priority_class_name
-    if name and presence.get("PriorityClass") is not Presence.PRESENT and name not in cluster.priorities:
+    if (
+        name
+        and presence.get("PriorityClass") is not Presence.PRESENT
+        and class_called(name, cluster.priorities) is None
+    ):
         found.append(f"the pods are of PriorityClass {name}, and the snapshot doesn't hold PriorityClasses")
     if presence.get("Namespace") is not Presence.PRESENT:
         here = {one.spec for one in snapshot.pods if one.namespace == workload.namespace}
@@ -245,8 +252,10 @@ class Admission:
         for quota in snapshot.resource_quotas:
             used = dict(quota.used) if quota.used else _counted(snapshot, quota)
             self._quotas.setdefault(quota.namespace, []).append((quota, used))
-        self._classes = priority_classes(snapshot)
+        self._classes = classes_in(snapshot)
         self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
+        self._runtimes = {c.name: c for c in snapshot.runtime_classes}
+        self._runtimes_known = snapshot.presence.get("RuntimeClass") is Presence.PRESENT
         self._policies = {one.name: enforced(one.labels) for one in snapshot.namespaces}
         self._tolerates = tolerates_extended_resources(snapshot)
         self._own: set[str] = set()  # namespaces whose use is this one's own, not shared with what it was forked from
@@ -261,7 +270,11 @@ class Admission:
         return other
 
     def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
-        """A template's spec as its pods will carry it: with limit ranges' defaults and tolerations."""
+        """A template's spec as its pods will carry it: with limit ranges' defaults, tolerations, and what its
+        RuntimeClass adds."""
+        runtime = self._runtimes.get(spec.runtime_class_name)
+        if runtime is not None:
+            spec = _with_runtime(spec, runtime)
         for limits in self._ranges.get(namespace, ()):
             for item in limits.items:
                 if item.kind == "Container":
@@ -275,8 +288,11 @@ class Admission:
     def refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
         """Why the API server refuses the pod now; None when it doesn't."""
         wanted = spec.priority_class_name
-        if wanted and self._classes_known and wanted not in self._classes:
+        if wanted and self._classes_known and class_called(wanted, self._classes) is None:
             return Refusal(name=name, problem=f"no PriorityClass with name {wanted} was found")
+        problem = self._runtime_problem(spec)
+        if problem:
+            return Refusal(name=name, problem=problem)
         invalid = "; ".join(_invalid(spec))
         if invalid:
             return Refusal(name=name, problem=invalid, is_invalid=True)
@@ -298,6 +314,25 @@ class Admission:
                 problem = f"failed quota: {quota.name}: must specify {lacks}"
                 return Refusal(name=name, problem=problem, quota=quota.name, unstated=tuple(unstated))
         return _exceeded(covering, usage(spec), name, "pod", "pods")
+
+    def _runtime_problem(self, spec: PodSpec) -> str:
+        """Source: kubernetes `plugin/pkg/admission/runtimeclass/admission.go`."""
+        runtime = self._runtimes.get(spec.runtime_class_name)
+        if runtime is None:
+            if spec.runtime_class_name and self._runtimes_known:
+                return f'pod rejected: RuntimeClass "{spec.runtime_class_name}" not found'
+            return ""
+        for key, value in runtime.node_selector.items():
+            if spec.node_selector[key] != value:
+                return (
+                    f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                    f"pod.spec.nodeSelector[{key}] = {spec.node_selector[key]}"
+                )
+        if spec.overhead != runtime.overhead:
+            if runtime.overhead:
+                return "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+            return "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        return ""
 
     def charge(self, namespace: str, spec: PodSpec, sign: int = 1) -> None:
         """Count a pod made (+1) or gone (−1) against the namespace's quotas."""
@@ -375,6 +410,17 @@ def _counted(snapshot: Snapshot, quota: ResourceQuota) -> dict[str, int]:
     return used
 
 
+def _with_runtime(spec: PodSpec, runtime: RuntimeClass) -> PodSpec:
+    """What the pod says itself stays; where it contradicts its class, `Admission.refusal` says so."""
+    added = tuple(t for t in runtime.tolerations if t not in spec.tolerations)
+    return replace(
+        spec,
+        overhead=spec.overhead or runtime.overhead,
+        node_selector=FrozenMap({**runtime.node_selector, **spec.node_selector}),
+        tolerations=spec.tolerations + added,
+    )
+
+
 def _with_defaults(container: Container, item: LimitRangeItem) -> Container:
     """Source: limitranger `mergeContainerResources`: the default request falls back to the default limit."""
     limits = {**item.default_limits, **container.limits}
@@ -407,7 +453,7 @@ def _out_of_bounds(limits: LimitRange, spec: PodSpec) -> str:
         if item.kind == "Container":
             for container in spec.containers + spec.init_containers:
                 problems += _check(item, container.requests, container.limits)
-        elif item.kind == "Pod":
+        elif item.kind == POD.name:
             problems += _check(item, pod_requests(spec), pod_limits(spec))
     different = list(dict.fromkeys(problems))
     return different[0] if len(different) == 1 else f"[{', '.join(different)}]" if different else ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import Strategy, Workload
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import requested_gpus
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.certain import Course, certain_course
@@ -14,7 +15,6 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at, seconds_of
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import is_gpu_resource
 from planner.words import Text
 
 FULL_UP_TO = 20  # replicas up to which every number is a column, where cells are counted; above, FEW of them
@@ -96,7 +96,7 @@ def _invalid() -> GridCell:
 
 def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: int, pod_times: PodTimes) -> GridCell:
     """A cell whose course is certain. If that is stuck, it is for want of a seat that old pods hold."""
-    gpus = sum(a for name, a in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
+    gpus = requested_gpus(workload.template.spec)
     return GridCell(
         max_surge=surge,
         max_unavailable=unavailable,
@@ -117,7 +117,7 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
     return GridCell(
         max_surge=surge,
         max_unavailable=unavailable,
-        verdict=Verdict.COMPLETES if done else Verdict.STUCK,
+        verdict=run.verdict(key),
         reason=Reason.NONE if done else explain(run, revision).reason,
         peak_gpus=max(sum(v for n, v in m.held_by_workload.items() if is_gpu_resource(n)) for m in moments),
         peak_pods=max(m.pods for m in moments[1:]),

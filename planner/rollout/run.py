@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
+from planner.rollout.answers import Verdict
+from planner.rollout.budget import TooLargeError
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.pod_counts import Moment, PodCounts
@@ -15,9 +18,6 @@ from planner.rollout.simulation import STUCK_MS, RolloutController, Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
-
-_NODES_OF_OVERHEAD = 2_000  # what one attempt costs besides looking at nodes, as so many nodes
-_MOST_TICKS = 20_000  # beyond any rollout of a cluster Kubernetes supports (one pod a tick)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,8 @@ class Run:
     status : per workload key, the numbers of its status at the end
     done : per workload key, whether it completed
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
-    work : how costly the run was: the scheduler's attempts times the nodes it looks at
+    work : how costly the run was, in units of `planner.rollout.budget`
+    is_cut : it was too large to be played to its end
     owners : per workload key, who owned its pods, as their `LivePod.owner` says it
     new_shapes : per workload key, the shape of its new pods, if any were made
     touched : pods that were made, deleted or bound during the run
@@ -64,10 +65,15 @@ class Run:
     finished_at: dict[str, int]  # per workload key, the tick at which it completed; −1 never
     choices: int
     work: int
+    is_cut: bool
     owners: dict[str, tuple[str, ...]]
     new_shapes: dict[str, Shape]
     touched: tuple[LivePod, ...]
     simulation: Simulation
+
+    def verdict(self, key: str) -> Verdict:
+        """Of a changed workload."""
+        return Verdict.COMPLETES if self.done[key] else Verdict.UNKNOWN if self.is_cut else Verdict.STUCK
 
     @property
     def waiting(self) -> tuple[LivePod, ...]:
@@ -126,19 +132,28 @@ def simulate(
     simulation.tick_number = 0
     simulation.controllers = {**controllers, **simulation.controllers}
     finished = dict.fromkeys(controllers, -1)
+    is_cut = False
     while True:
-        simulation.settle()
+        try:
+            simulation.settle()
+        except TooLargeError:
+            is_cut = True
         look()
         done = {key: _is_done(simulation, controller) for key, controller in controllers.items()}
         for key, is_done in done.items():
             finished[key] = -1 if not is_done else finished[key] if finished[key] >= 0 else simulation.tick_number
-        if all(done.values()) or simulation.tick_number >= _MOST_TICKS:
+        if is_cut or all(done.values()):
             break
-        if not simulation.is_moving:
-            simulation.settle(STUCK_MS)
+        try:
             if not simulation.is_moving:
-                break
-        simulation.tick()
+                simulation.settle(STUCK_MS)
+                if not simulation.is_moving:
+                    break
+            simulation.tick()
+        except TooLargeError:
+            is_cut = True
+            look()
+            break
     return Run(
         completed=all(done.values()),
         ticks=simulation.tick_number,
@@ -150,7 +165,8 @@ def simulate(
         preempted=tuple(simulation.preempted),
         finished_at=finished,
         choices=simulation.choices + simulation.scheduler.choices,
-        work=(1 + simulation.scheduler.attempts) * (cluster.node_count + _NODES_OF_OVERHEAD),
+        work=simulation.work,
+        is_cut=is_cut,
         owners={key: controller.owners() for key, controller in controllers.items()},
         new_shapes={key: p.shape for p in simulation.arrivals if p.is_new and (key := workload_of(p))},
         touched=tuple(simulation.touched),
@@ -172,8 +188,11 @@ def _wait_as_changed(simulation: Simulation, revision: Revision, controller: Rol
 
 
 def _started(simulation: Simulation, revision: Revision) -> RolloutController:
-    if revision.placed is not None:
-        return PlacedController(revision.after, revision.placed)
+    after, placed = revision.after, revision.placed
+    if placed is not None:
+        if not without_scale(after.key):
+            simulation.scales[after.key] = (after.key, placed.pods)
+        return PlacedController(after, placed)
     return registry.start(
         simulation, revision.after, before=revision.before, has_new_template=revision.has_new_template
     )

@@ -13,6 +13,8 @@ from dataclasses import replace
 from random import Random
 from typing import Protocol
 
+from planner.kubernetes.budgets import BudgetStatus, Covered, covers, scales, status
+from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import kind_called, kind_in
 from planner.kubernetes.records import (
     Labels,
@@ -24,15 +26,14 @@ from planner.kubernetes.records import (
     Snapshot,
     Workload,
 )
-from planner.kubernetes.selectors import labels_match
-from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import Admission, Refusal, claim_usage
+from planner.rollout.budget import current
 from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
 from planner.rollout.queue import SchedulingQueue, Waiter, resting
 from planner.rollout.queueing_hints import Event
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.devices import device_demand, device_table
-from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.devices import device_table
+from planner.scheduling.pod import DEFAULT_SCHEDULER, GATED, NOWHERE, LivePod
 from planner.scheduling.scheduler import Budget, Scheduler
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
@@ -43,6 +44,7 @@ from planner.vocabulary import POD_DELETION_COST, is_extended_resource
 _ROUND_MS = 6.0  # one request
 QUIET_MS = 900.0  # nothing done for so long: a quiet moment
 STUCK_MS = 5_400.0  # nothing to wait for, and nothing done for so much longer: stuck
+_POD_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS = 30, 60, 80  # of work (`planner.rollout.budget`), as measured
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
 
 
@@ -53,7 +55,6 @@ class Controller(Protocol):
     ----------
     key : the owner of the pods it makes, as their `LivePod.owner` says it; none have a Deployment's
     min_ready_seconds : how long its pods are to be Ready before they are available
-    replicas : its scale as disruption budgets see it; None: it has none, and its pods are counted
     retry_at : on the simulation's clock, when it tries again by itself; None: it waits for something to happen
     """
 
@@ -61,9 +62,6 @@ class Controller(Protocol):
 
     @property
     def min_ready_seconds(self) -> int: ...
-
-    @property
-    def replicas(self) -> int | None: ...
 
     @property
     def retry_at(self) -> float | None: ...
@@ -118,16 +116,19 @@ class Simulation:
         is_thorough: bool = False,
     ) -> None:
         self.cluster = cluster
+        self.budget = current()
+        self.work = 0  # units spent on this run
         self.snapshot: Snapshot = cluster.snapshot
         self.state = State(cluster)
         self.random = Random(seed)
         self.scheduler = Scheduler(self.state, seed + 1, self.pods_on, self.budgets, is_thorough=is_thorough)
-        self.admission: Admission = cluster.remember("admission", lambda: Admission(self.snapshot)).fork()
+        self.admission: Admission = self.snapshot.derived.once(Admission, self.snapshot).fork()
         self.never_ready = never_ready or (lambda _: False)
         self.now = self.snapshot.taken_at
         self.tick_number = -1
         self.clock_ms = 0.0
         self.controllers: dict[str, Controller] = {}
+        self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))
         self.pods: dict[str, list[LivePod]] = {}  # by owner's key, until they are gone
         self._owners: dict[str, dict[str, None]] = {}  # namespace → owners of pods in motion there
         self.starting: list[LivePod] = []
@@ -137,6 +138,7 @@ class Simulation:
         self.claim_refusals: dict[int, Refusal] = {}  # number of a pod → why a claim of its isn't made
         self._without_claims: list[LivePod] = []
         self.preempted: list[LivePod] = []
+        self.attached_twice: list[tuple[str, LivePod, LivePod]] = []  # claim, pod that has it, pod that can't get it
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound
         self.news: list[LivePod] = []  # pods in the order in which something happened to them
@@ -154,16 +156,7 @@ class Simulation:
         """Pods that wait compete, pods that start become Ready, pods that terminate go: all from the first moment."""
         for index in self._waiting.to_take_up():
             self.live(index)
-        unfinished = self.cluster.remember(
-            "unfinished",
-            lambda: [
-                i
-                for group in self.cluster.groups
-                for i in group.pods
-                if group.is_terminating or is_starting(self.snapshot.pods[i])
-            ],
-        )
-        for index in unfinished:
+        for index in self.cluster.remember(_unfinished):
             self.live(index)
 
     def live(self, index: int) -> LivePod:
@@ -172,10 +165,7 @@ class Simulation:
         if found is not None:
             return found
         pod = self.snapshot.pods[index]
-        key = ("shape", pod.namespace, id(pod.labels), id(pod.spec))  # the snapshot keeps both
-        shape = self.cluster.remember(
-            key, lambda: compile_shape(self.cluster, pod.namespace, pod.labels, pod.spec, default_selector=None)
-        )
+        shape = self.cluster.remember(_shape_of, pod.namespace, Same(pod.labels), Same(pod.spec))
         live = LivePod(
             shape=shape,
             namespace=pod.namespace,
@@ -196,7 +186,7 @@ class Simulation:
             deletion_cost=_integer(pod.annotations.get(POD_DELETION_COST, "0")),
             revision=pod.labels.get("controller-revision-hash", ""),
             ordinal=_ordinal(pod),
-            devices=device_table(self.cluster).by_pod.get(pod.uid, ()) if pod.spec.resource_claims else (),
+            devices=device_table(self.cluster).by_pod.get(pod.uid, ()),
         )
         self._live[index] = live
         self._own(live)
@@ -206,7 +196,7 @@ class Simulation:
             if live.is_terminating:
                 self.terminating.append(live)
             elif live.is_ready:
-                if index in self._maturing_at_first():
+                if index in self.cluster.remember(_maturing_at_first):
                     self.let_mature(live)
             else:
                 # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.
@@ -214,7 +204,7 @@ class Simulation:
                 if not live.never_ready:
                     self.starting.append(live)
         elif not live.is_terminating:
-            live.is_gated = bool(pod.spec.scheduling_gates) or bool(self._missing(shape))
+            self._gate(live)
             live.claims_made = len(pod.claim_names)
             self._make_claims(live)
             nominated = self.cluster.node_index.get(pod.nominated_node_name, NOWHERE)
@@ -222,21 +212,6 @@ class Simulation:
                 self.scheduler.nominate(live, nominated)
             self._waiting.take_up(live, index)
         return live
-
-    def _maturing_at_first(self) -> frozenset[int]:
-        """Indices of pods whose owner's status says that they aren't available yet: the last ones that got Ready."""
-
-        def find() -> frozenset[int]:
-            snapshot, found = self.snapshot, set[int]()
-            owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
-            for owner in owners:
-                count = owner.ready_replicas - owner.available_replicas
-                if owner.min_ready_seconds and count > 0:
-                    own = [i for i in pods_by_owner(self.cluster).get(owner.uid, ()) if snapshot.pods[i].is_ready]
-                    found.update(sorted(own, key=lambda i: -(snapshot.pods[i].ready_at or 0.0))[:count])
-            return frozenset(found)
-
-        return self.cluster.remember("maturing", find)
 
     def let_mature(self, pod: LivePod) -> None:
         """A Ready pod isn't available before ``minReadySeconds`` are over."""
@@ -265,38 +240,24 @@ class Simulation:
 
     def budgets(self, namespace: str) -> list[Budget]:
         """A namespace's disruption budgets as the disruption controller would have them now."""
-        by_namespace = self.cluster.remember("budgets", lambda: _by_namespace(self.snapshot.pod_disruption_budgets))
+        by_namespace = self.cluster.remember(_budgets)
         return [
-            Budget(namespace=namespace, selector=b.selector, allowed=self._disruptions_allowed(namespace, b.selector, b.min_available, b.max_unavailable))
-            for b in by_namespace.get(namespace, ())
-        ]  # fmt: skip
+            Budget(namespace=namespace, selector=one.selector, allowed=self.budget_status(one).allowed)
+            for one in by_namespace.get(namespace, ())
+        ]
 
-    def _disruptions_allowed(
-        self, namespace: str, selector: LabelSelector | None, low: int | str | None, high: int | str | None
-    ) -> int:
-        """Source: kubernetes `pkg/controller/disruption/disruption.go` `getExpectedPodCount`, `countHealthyPods`."""
-        covered = [p for p in self.pods_in(namespace) if labels_match(selector, p.shape.labels)]
-        healthy = sum(1 for p in covered if p.is_ready and not p.is_terminating)
-        if high is not None or isinstance(low, str):
-            owners = {p.owner for p in covered}
-            expected = sum(self._scale_of(owner, covered) for owner in owners)
-        else:
-            expected = len(covered)
-        if high is not None:
-            desired = expected - scaled_value(high, expected, round_up=True)
-        else:
-            desired = scaled_value(low, expected, round_up=True)
-        return max(0, healthy - max(0, desired)) if expected > 0 else 0
-
-    def _scale_of(self, owner: str, covered: list[LivePod]) -> int:
-        controller = self.controllers.get(owner)
-        if controller is not None and controller.replicas is not None:
-            return controller.replicas
-        return sum(1 for p in covered if p.owner == owner and not p.is_terminating)
+    def budget_status(self, budget: PodDisruptionBudget) -> BudgetStatus:
+        """What the disruption controller would write of `budget` now."""
+        pods = [
+            Covered(pod.owner, pod.is_ready and not pod.is_terminating)
+            for pod in self.pods_in(budget.namespace)
+            if covers(budget, pod.namespace, pod.shape.labels)
+        ]
+        return status(budget, pods, self.scales)
 
     def pods_in(self, namespace: str) -> list[LivePod]:
         """All pods of a namespace that aren't gone, terminating ones included."""
-        by_namespace = self.cluster.remember("pods-by-namespace", lambda: _standing(self.snapshot.pods))
+        by_namespace = self.cluster.remember(_standing)
         for index in by_namespace.get(namespace, ()):
             if index not in self._live:
                 self.live(index)
@@ -360,6 +321,7 @@ class Simulation:
             return None
         self.refusals.pop(owner, None)
         self.admission.charge(namespace, shape.spec)
+        self._spend(_POD_UNITS)
         self._made += 1
         pod = LivePod(
             shape=shape,
@@ -373,7 +335,7 @@ class Simulation:
             ordinal=ordinal,
             revision=revision,
         )
-        pod.is_gated = bool(shape.spec.scheduling_gates) or bool(self._missing(shape))
+        self._gate(pod)
         pod.never_ready = self.never_ready(pod)
         self._make_claims(pod)
         self._own(pod)
@@ -407,7 +369,7 @@ class Simulation:
             self.admission.charge_object(pod.namespace, counted)
             pod.claims_made += 1
         if self.claim_refusals.pop(pod.number, None):
-            pod.is_gated = bool(pod.shape.spec.scheduling_gates) or bool(self._missing(pod.shape))
+            self._gate(pod)
             if not pod.is_gated:
                 self._waiting.let_in(pod)
 
@@ -427,13 +389,7 @@ class Simulation:
         references = pod.shape.spec.resource_claims
         if not references:
             return []
-        templates = self.cluster.remember(
-            "claim-usage",
-            lambda: {
-                (one.namespace, one.name): claim_usage(self.snapshot, one.spec)
-                for one in self.snapshot.resource_claim_templates
-            },
-        )
+        templates = self.cluster.remember(_claim_usages)
         wanted = ((pod.namespace, one.resource_claim_template_name or "") for one in references)
         return [templates[key] for key in wanted if key in templates]
 
@@ -447,8 +403,16 @@ class Simulation:
             known = self._shapes[key] = (shape, labels, spec, selector)  # the objects are kept, so their ids are
         return known[0]
 
+    def _gate(self, pod: LivePod) -> None:
+        """Pods that kube-scheduler never tries (`PreEnqueue` of SchedulingGates and DynamicResources)."""
+        spec = pod.shape.spec
+        is_others = spec.scheduler_name != DEFAULT_SCHEDULER
+        pod.is_gated = bool(spec.scheduling_gates) or is_others or bool(self._missing(pod.shape))
+        if spec.scheduling_gates:
+            pod.words = GATED
+
     def _missing(self, shape: Shape) -> str:
-        return device_demand(self.cluster, shape.namespace, shape.spec).missing if shape.spec.resource_claims else ""
+        return shape.devices.missing
 
     def delete(self, pod: LivePod) -> None:
         """Delete a pod: one that was never bound is gone at once, a bound one terminates until the next tick."""
@@ -477,8 +441,8 @@ class Simulation:
         if pod.is_bound and not pod.is_lost:
             self._waiting.happened(Event(pod.shape, is_removal=True))
             self.state.remove(pod.shape, pod.node, is_terminating=True)
-            if pod.devices:
-                self.state.hold_devices(pod.devices, release=True)
+            if pod.devices or pod.shape.uses_devices:
+                self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
             self._on_node.get(pod.node, {}).pop(pod.number, None)
 
     # ── the scheduler's turn ────────────────────────────────────────────────────────────────────────────────────────
@@ -517,11 +481,15 @@ class Simulation:
         return did_something
 
     def _try(self, pod: LivePod) -> bool:
+        self._spend(_ATTEMPT_UNITS + len(pod.shape.candidates) // 20)
         attempt = self._waiting.attempt(pod)
         if attempt.node != NOWHERE:
             self._bind(pod, attempt.node)
             return True
         self._waiting.refuse(pod, attempt)
+        if attempt.deallocates and self.state.devices.deallocate_unused(pod.shape.devices, pod.uid):
+            self._waiting.changed()
+            self._waiting.happened(Event(pod.shape, is_removal=False, frees_claim=True))
         if attempt.nominated != NOWHERE:
             return self._preempt(pod, attempt.nominated, attempt.victims)
         if attempt.gives_up and pod.nominated != NOWHERE:
@@ -538,6 +506,7 @@ class Simulation:
 
     def _bind(self, pod: LivePod, node: int) -> None:
         self._waiting.changed()
+        self._note_attached(pod, node)
         self.scheduler.bind(pod, node)
         self._waiting.happened(Event(pod.shape, is_removal=False))
         pod.started_at = self.now
@@ -546,6 +515,16 @@ class Simulation:
         self._on_node.setdefault(node, {})[pod.number] = pod
         if not pod.never_ready:
             self.starting.append(pod)
+
+    def _note_attached(self, pod: LivePod, node: int) -> None:
+        """kube-scheduler lets a pod go where a ReadWriteOnce volume can't follow, since another node has it attached:
+        such a pod waits in ContainerCreating as long as the other one runs (attach-detach controller, `Multi-Attach`)."""
+        for claim in pod.shape.storage.single_node:
+            for other in self.pods_in(pod.namespace):
+                elsewhere = other.is_bound and other.node != node and not other.is_terminating
+                if elsewhere and claim in other.shape.storage.single_node:
+                    self.attached_twice.append((claim[1], other, pod))
+                    break
 
     def _preempt(self, pod: LivePod, node: int, victims: Iterable[LivePod]) -> bool:
         was = pod.nominated
@@ -567,6 +546,10 @@ class Simulation:
                 self.controllers.setdefault(controller.key, controller)
         return did_something
 
+    def _spend(self, units: int) -> None:
+        self.work += units
+        self.budget.spend(units)
+
     # ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def round(self) -> bool:
         """About the time of one request; whether anything was done.
@@ -576,6 +559,7 @@ class Simulation:
         others wrote in earlier rounds: that is how pods of several rollouts come to be made in turns.
         """
         self.clock_ms += _ROUND_MS
+        self._spend(_ROUND_UNITS + sum(len(self.pods.get(key, ())) for key in self.controllers) // 4)
         busy = self.schedule()
         done: set[str] = set()
         while waiting := [c for key, c in self.controllers.items() if key not in done]:
@@ -666,33 +650,64 @@ class Simulation:
     def held(self) -> dict[str, int]:
         """Extended resources held by bound pods of the whole cluster, terminating ones included."""
         held = self.state.held
-        return {name: int(held[row]) for name, row in self._extended_rows()}
-
-    def _extended_rows(self) -> list[tuple[str, int]]:
-        return self.cluster.remember(
-            "extended-rows", lambda: [(n, row) for n, row in self.cluster.row.items() if is_extended_resource(n)]
-        )
+        return {name: int(held[row]) for name, row in self.cluster.remember(_extended_rows)}
 
     def extended(self, shape: Shape) -> list[tuple[str, int]]:
-        def ask() -> list[tuple[str, int]]:
-            names = self.cluster.resources
-            return [(names[row], amount) for row, amount in shape.asks if is_extended_resource(names[row])]
-
-        return self.cluster.remember(("extended", id(shape)), ask)
+        """The extended resources that one such pod asks for."""
+        return self.cluster.remember(_extended, shape)
 
 
-def _by_namespace(budgets: Iterable[PodDisruptionBudget]) -> dict[str, list[PodDisruptionBudget]]:
+def _unfinished(cluster: Cluster) -> list[int]:
+    """Indices of the bound pods that start or terminate."""
+    pods = cluster.snapshot.pods
+    return [i for group in cluster.groups for i in group.pods if group.is_terminating or is_starting(pods[i])]
+
+
+def _maturing_at_first(cluster: Cluster) -> frozenset[int]:
+    """Indices of pods whose owner's status says that they aren't available yet: the last ones that got Ready."""
+    snapshot, found = cluster.snapshot, set[int]()
+    owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
+    for owner in owners:
+        count = owner.ready_replicas - owner.available_replicas
+        if owner.min_ready_seconds and count > 0:
+            own = [i for i in pods_by_owner(cluster).get(owner.uid, ()) if snapshot.pods[i].is_ready]
+            found.update(sorted(own, key=lambda i: -(snapshot.pods[i].ready_at or 0.0))[:count])
+    return frozenset(found)
+
+
+def _shape_of(cluster: Cluster, namespace: str, labels: Same[Labels], spec: Same[PodSpec]) -> Shape:
+    """The shape of a pod of the snapshot, found again without comparing specs."""
+    return compile_shape(cluster, namespace, labels.value, spec.value)
+
+
+def _claim_usages(cluster: Cluster) -> dict[tuple[str, str], dict[str, int]]:
+    """Claim template → what a claim made from it counts against quotas."""
+    snapshot = cluster.snapshot
+    return {(one.namespace, one.name): claim_usage(snapshot, one.spec) for one in snapshot.resource_claim_templates}
+
+
+def _extended_rows(cluster: Cluster) -> list[tuple[str, int]]:
+    return [(name, row) for name, row in cluster.row.items() if is_extended_resource(name)]
+
+
+def _extended(cluster: Cluster, shape: Shape) -> list[tuple[str, int]]:
+    names = cluster.resources
+    return [(names[row], amount) for row, amount in shape.asks if is_extended_resource(names[row])]
+
+
+def _budgets(cluster: Cluster) -> dict[str, list[PodDisruptionBudget]]:
+    """Namespace → its disruption budgets."""
     found: dict[str, list[PodDisruptionBudget]] = {}
-    for budget in budgets:
+    for budget in cluster.snapshot.pod_disruption_budgets:
         found.setdefault(budget.namespace, []).append(budget)
     return found
 
 
-def _standing(pods: Iterable[Pod]) -> dict[str, list[int]]:
+def _standing(cluster: Cluster) -> dict[str, list[int]]:
     """Namespace → indices of its pods that aren't Succeeded or Failed."""
     found: dict[str, list[int]] = {}
-    for index, pod in enumerate(pods):
-        if pod.phase not in ("Succeeded", "Failed"):
+    for index, pod in enumerate(cluster.snapshot.pods):
+        if not pod.is_terminal:
             found.setdefault(pod.namespace, []).append(index)
     return found
 

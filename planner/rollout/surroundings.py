@@ -15,9 +15,9 @@ import numpy as np
 
 from planner.kubernetes.records import Pod, PodSpec, Workload
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
-from planner.rollout.controllers.deployment import sets_by_owner
-from planner.rollout.ownership import pods_by_owner
+from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.devices import device_demand
 from planner.scheduling.shape import Term
 from planner.scheduling.state import carried_terms
 from planner.vocabulary import POD_DELETION_COST
@@ -37,15 +37,16 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
     """Equal for workloads whose rollouts are alike; None for one that is like no other."""
     spec = workload.template.spec
     terms = spec.pod_affinity + spec.pod_anti_affinity
-    if workload.claim_templates or spec.resource_claims or any(v.claim_name or v.disk_id for v in spec.volumes):
+    if workload.claim_templates or not device_demand(cluster, workload.namespace, spec).is_empty:
+        return None
+    if any(v.claim_name or v.claim_template or v.disk_id for v in spec.volumes):
         return None
     if any(term.namespaces or term.namespace_selector is not None for term in terms):
         return None
     sets = sets_by_owner(cluster).get(workload.uid, [])
-    owned = [i for uid in (workload.uid, *(one.uid for one in sets)) for i in pods_by_owner(cluster).get(uid, ())]
-    if any(not cluster.snapshot.pods[i].node_name for i in owned):
+    if any(not cluster.snapshot.pods[i].node_name for i in pods_of(cluster, workload)):
         return None
-    seen = cluster.remember("surroundings", lambda: _look(cluster))
+    seen = cluster.remember(_look)
     return (
         workload.kind, workload.name, workload.replicas, workload.selector, workload.strategy, id(spec),
         workload.template.labels, workload.min_ready_seconds, workload.is_paused, workload.pod_management_policy,
@@ -55,21 +56,18 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
             for one in sets
         ),
         seen.spaces.get(workload.namespace),
-        frozenset(t for t in _wide_terms(cluster) if t.matches(cluster, workload.namespace, workload.template.labels)),
+        frozenset(t for t in cluster.remember(_wide_terms) if t.matches(cluster, workload.namespace, workload.template.labels)),
     )  # fmt: skip
 
 
 def _wide_terms(cluster: Cluster) -> frozenset[Term]:
     """The terms that pods impose on others beyond one namespace; those of one are among what is in it."""
-    return cluster.remember(
-        "wide-terms",
-        lambda: frozenset(
-            term
-            for group in cluster.groups
-            for terms in carried_terms(group.namespace, group.labels, group.spec)
-            for term in terms
-            if term.namespace_selector is not None or term.namespaces != {group.namespace}
-        ),
+    return frozenset(
+        term
+        for group in cluster.groups
+        for terms in carried_terms(group.namespace, group.labels, group.spec)
+        for term in terms
+        if term.namespace_selector is not None or term.namespaces != {group.namespace}
     )
 
 

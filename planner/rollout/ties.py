@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from planner.rollout.answers import Ties
+from planner.rollout.budget import TOO_LARGE
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
@@ -19,7 +21,7 @@ from planner.scheduling.shape import Shape, Static
 from planner.words import Text
 
 _FEWEST_RUNS = 5
-_WORK = 30_000_000  # what all samples together may cost, in `Run.work`: about two seconds
+_WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.rollout.budget`): about a second
 
 
 def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
@@ -34,7 +36,7 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
 def _is_exchangeable(run: Run, revision: Revision) -> bool:
     simulation = run.simulation
     shape = run.new_shapes.get(revision.after.key)
-    if not revision.after.traits.part or shape is None or not shape.is_simple or simulation.state.anti:
+    if not revision.after.traits.surges_freely or shape is None or not shape.is_simple or simulation.state.anti:
         return False
     if any(not _same_size(shape, pod) for pod in run.touched):
         return False
@@ -70,13 +72,14 @@ def sample(
 
     Without proof `runs` placements are tried; the run shown is the first with the commonest verdict.
     """
-    if is_proven(first, revisions):
+    if not first.is_cut and is_proven(first, revisions):
         word = "completes" if first.completed else "is stuck"
         return first, Ties(proven=True, runs=0, completed_runs=0, sentence=Text(f"{word} in every placement (proven)"))
-    runs = min(runs, max(_FEWEST_RUNS, _WORK // first.work))
-    tried = [first] + [
-        simulate(cluster, revisions, seed=seed + i, never_ready=never_ready) for i in range(1, max(1, runs))
-    ]
+    if first.is_cut:
+        return first, Ties(proven=False, runs=1, completed_runs=0, sentence=Text(f"not known: {TOO_LARGE}"))
+    runs = min(runs, max(_FEWEST_RUNS, _WORK_UNITS // max(1, first.work)))
+    more = (simulate(cluster, revisions, seed=seed + i, never_ready=never_ready) for i in range(1, max(1, runs)))
+    tried = [first, *takewhile(lambda run: not run.is_cut, more)]
     completed = sum(r.completed for r in tried)
     outcomes = Counter((r.completed, r.ticks) for r in tried)
     majority = completed * 2 >= len(tried)

@@ -8,22 +8,22 @@ from functools import cache
 
 import numpy as np
 
-from planner.inventory.inference import untold_revision
+from planner.kubernetes import commands
+from planner.kubernetes.kinds import PARTS, POD, kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.pod_templates import Gang
-from planner.kubernetes.records import Presence
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.rollout.admission import Refusal, unknown_rules
+from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
+from planner.rollout.budget import TOO_LARGE
 from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.queue import Waiter
 from planner.rollout.run import Revision, Run
-from planner.scheduling.cluster import BoolArray
-from planner.scheduling.devices import device_demand
+from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
-from planner.scheduling.pod import LivePod
+from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import PODS, is_extended_resource
 from planner.words import NO_WORDS, Text, count, listing, plural, roughly
@@ -33,12 +33,15 @@ _REFUSALS = {
     Fails.RESOURCES: Reason.INSUFFICIENT_RESOURCE,
     Fails.EXCLUSIVE_CLAIM: Reason.VOLUME,
     Fails.DISK: Reason.VOLUME,
+    Fails.VOLUME_LIMIT: Reason.VOLUME,
     Fails.SPREAD_LABEL: Reason.TOPOLOGY_SPREAD,
     Fails.SPREAD: Reason.TOPOLOGY_SPREAD,
     Fails.AFFINITY: Reason.POD_AFFINITY,
     Fails.ANTI_AFFINITY: Reason.POD_AFFINITY,
     Fails.EXISTING_ANTI_AFFINITY: Reason.POD_AFFINITY,
     Fails.DEVICES: Reason.DEVICE,
+    Fails.CLAIM_ELSEWHERE: Reason.DEVICE,
+    Fails.DEVICE_ERROR: Reason.DEVICE,
 }
 
 
@@ -58,10 +61,14 @@ def _asks(shape: Shape, only: tuple[str, ...] = ()) -> str:
     return ", ".join(f"{roughly(amounts[n], n)} {n}" for n in names if n in amounts) or "nothing"
 
 
+def _pools(cluster: Cluster) -> list[str]:
+    return [node_pool(node) for node in cluster.nodes]
+
+
 def _where(run: Run, nodes: BoolArray) -> str:
     """The matching nodes as people name them: by pool where all nodes of the pools match, else by number."""
     cluster = run.simulation.cluster
-    pool_of = cluster.remember("pools", lambda: [node_pool(node) for node in cluster.nodes])
+    pool_of = cluster.remember(_pools)
     pools = sorted({pool_of[i] for i in np.flatnonzero(nodes).tolist()})
     if pools and all(pools) and len(pools) <= 3:
         return f"a node of pool {listing(pools)}"
@@ -75,8 +82,8 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
         pod = one.pod
         if pod is not None and (pod.is_gone or pod.is_bound):
             continue
-        workload = keys.get(one.owner, one.owner if not one.owner.startswith("ReplicaSet/") else "")
-        owner = one.owner.split("/", 1)[0] + "/" + one.owner.rsplit("/", 1)[-1] if one.owner else f"Pod/{one.name}"
+        workload = keys.get(one.owner, one.owner if kind_in(one.owner) not in PARTS else "")
+        owner = one.owner.split("/", 1)[0] + "/" + one.owner.rsplit("/", 1)[-1] if one.owner else POD.key("", one.name)
         message = pod.message if pod is not None else str(one.words)
         groups[(one.namespace, owner, workload, message, pod is not None and pod.is_new)] += one.count
     return tuple(
@@ -94,6 +101,9 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
 
 def explain(run: Run, revision: Revision) -> Explanation:
     """Why `revision`'s rollout did not complete in `run`."""
+    if run.is_cut:
+        sentence = Text(f"not known: {TOO_LARGE} ({count(run.ticks, 'step')} of it were played)")
+        return Explanation(reason=Reason.UNKNOWN, sentence=sentence)
     why = _why(run, revision)
     more = placed_words(run, revision)
     return replace(why, sentence=Text(f"{why.sentence}; {more}")) if more else why
@@ -126,7 +136,7 @@ def _why(run: Run, revision: Revision) -> Explanation:
             reason=Reason.PAUSED,
             sentence=Text(
                 "stuck: the Deployment is paused, so the controller rolls nothing out. "
-                f"Resume it with kubectl rollout resume deployment/{revision.after.name}"
+                f"Resume it with {commands.kubectl('rollout resume', revision.after.key)}"
             ),
         )
     if revision.after.strategy.kind == "OnDelete" and revision.has_new_template:
@@ -222,7 +232,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     if refused is not None:
         return _refused(run, revision, refused)
     if pod.is_gated:
-        return _gated(run, pod)
+        return _gated(pod)
     if shape.blocked:
         return Explanation(
             reason=Reason.VOLUME,
@@ -234,8 +244,8 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     if not static.any():
         return _no_node(shape, message)
     matching = static.copy()
-    if shape.storage.codes is not None:
-        matching &= shape.storage.codes == 0
+    if shape.storage.codes is not None or shape.storage.late:
+        matching &= state.volumes.codes(shape.storage) == 0
         if not matching.any():
             return Explanation(
                 reason=Reason.VOLUME,
@@ -271,8 +281,8 @@ class _Context:
     message: Text
 
 
-def _gated(run: Run, pod: LivePod) -> Explanation:
-    missing = device_demand(run.simulation.cluster, pod.namespace, pod.shape.spec).missing
+def _gated(pod: LivePod) -> Explanation:
+    missing = pod.shape.devices.missing
     if missing:
         return Explanation(
             reason=Reason.MISSING_OBJECT,
@@ -280,7 +290,15 @@ def _gated(run: Run, pod: LivePod) -> Explanation:
                 f"stuck: the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}"
             ),
         )
-    gates = ", ".join(pod.shape.spec.scheduling_gates)
+    spec = pod.shape.spec
+    if spec.scheduler_name != DEFAULT_SCHEDULER:
+        return Explanation(
+            reason=Reason.OTHER_SCHEDULER,
+            sentence=Text(
+                f'stuck for kube-scheduler: the new pod asks for the scheduler "{spec.scheduler_name}", so it is never tried'
+            ),
+        )
+    gates = ", ".join(spec.scheduling_gates)
     return Explanation(
         reason=Reason.SCHEDULING_GATE,
         sentence=Text(f"stuck: the new pod is never tried while its scheduling gates ({gates}) are there"),
@@ -309,13 +327,13 @@ def _no_node(shape: Shape, message: str) -> Explanation:
 def _fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
     """Whether the pod would fit somewhere if `pods` were gone."""
     state = run.simulation.state
-    for pod in pods:
-        state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        state.hold_devices(pod.devices, release=True)
-    fits = bool(feasible(state, shape).any())
-    for pod in pods:
-        state.add(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        state.hold_devices(pod.devices)
+    with state.devices.tried():
+        for pod in pods:
+            state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
+            state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
+        fits = bool(feasible(state, shape).any())
+        for pod in pods:
+            state.add(pod.shape, pod.node, is_terminating=pod.is_terminating)
     return fits
 
 
@@ -386,7 +404,7 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
 def workload_of(run: Run, one: Waiter) -> str:
     """The key of the workload waiting pods belong to; a bare pod is its own."""
     above = workloads_by_owner(run.simulation.cluster).get(one.owner)
-    return above or one.owner or f"Pod/{one.namespace}/{one.name}"
+    return above or one.owner or POD.key(one.namespace, one.name)
 
 
 def _rivals(c: _Context) -> str:
@@ -462,31 +480,3 @@ def _room(c: _Context) -> str:
     if small:
         return f"even empty, the largest of them has only {listing(small)}"
     return f"no more than {listing(full)} is free on any one of them"
-
-
-def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
-    """What the snapshot lacks for a sure answer on this workload."""
-    cluster = run.simulation.cluster
-    snapshot = cluster.snapshot
-    found = []
-    needed = ["Node", "Pod"]
-    if revision.after.kind == "Deployment" and revision.before is not None:
-        needed.append("ReplicaSet")
-    lacking = (Presence.ABSENT, Presence.REFUSED)
-    missing = [f"{kind}s" for kind in needed if snapshot.presence.get(kind) in lacking]
-    if missing:
-        found.append(f"the snapshot doesn't hold {listing(missing)}")
-    if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
-        found.append(untold)
-    found += unknown_rules(cluster, revision.after)
-    demand = device_demand(cluster, revision.after.namespace, revision.after.template.spec)
-    if demand.unknown:
-        found.append(demand.unknown)
-    if any(v.kind == "persistentVolumeClaim" for v in revision.after.template.spec.volumes) or (
-        revision.after.claim_templates
-    ):
-        for kind in ("PersistentVolumeClaim", "PersistentVolume"):
-            if snapshot.presence.get(kind) is not Presence.PRESENT:
-                found.append(f"the pods use volumes, and the snapshot doesn't hold {kind}s")
-                break
-    return tuple(found)

@@ -9,6 +9,8 @@ from typing import Protocol
 from planner.scheduling.shape import Shape
 
 NOWHERE = -1
+DEFAULT_SCHEDULER = "default-scheduler"
+GATED = "Scheduling is blocked due to non-empty scheduling gates"  # the API server's words
 
 
 class Words:
@@ -70,7 +72,7 @@ class LivePod:
     ordinal: int = -1  # StatefulSet
     revision: str = ""
     devices: tuple[int, ...] = ()
-    is_gated: bool = False  # never tried: scheduling gates, or a claim that isn't there
+    is_gated: bool = False  # never tried: scheduling gates, another scheduler's, or a claim that isn't there
     is_maturing: bool = False  # Ready, and not yet for its workload's minReadySeconds
     claims_made: int = 0  # ResourceClaims made for it from templates
     is_lost: bool = False  # bound to a node that isn't there (any more)

@@ -16,10 +16,9 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.kubernetes.budgets import spares
 from planner.kubernetes.records import LabelSelector
-from planner.kubernetes.selectors import is_empty, labels_match
-from planner.scheduling.cluster import PODS_ROW, BoolArray
-from planner.scheduling.devices import choose, device_table
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.filters import (
     Fails,
     could_preempt,
@@ -32,7 +31,7 @@ from planner.scheduling.filters import (
 )
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scores import total_scores
-from planner.scheduling.shape import alike
+from planner.scheduling.shape import Alike, Shape, alike
 from planner.scheduling.state import State
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -57,6 +56,8 @@ class Attempt:
     victims: tuple[LivePod, ...] = ()
     words: str | Words = ""
     refused_by: frozenset[int] = frozenset()  # filters that refused the pod somewhere
+    deallocates: bool = False  # a claim allocated where the pod can't go is given up
+    is_error: bool = False  # no refusal but an error: tried again and again
     gives_up: bool = False  # preemption was tried and helps nowhere: a nomination is cleared
     counts_for_alike: bool = False  # whoever is `alike` is refused too
 
@@ -135,13 +136,19 @@ class Scheduler:
         self.attempts += 1
         shape = pod.shape
         if shape.blocked:
-            message = f"0/{self.state.cluster.node_count} nodes are available: {shape.blocked}."
-            return Attempt(words=self._with_post_filter(message, pod, self._all_not_helpful()))
+            return Attempt(words=self._blocked(pod))
         nodes = self._feasible(pod)
+        if shape.uses_devices and self.state.devices.error:
+            return Attempt(
+                words=f'running "DynamicResources" filter plugin: {self.state.devices.error}',
+                refused_by=frozenset((Fails.DEVICE_ERROR,)),
+                is_error=True,
+            )
         if pod.nominated != NOWHERE and pod.nominated in nodes:
             return Attempt(node=pod.nominated)
         if len(nodes) == 0:
-            return self._post_filter(pod)
+            attempt = self._post_filter(pod)
+            return replace(attempt, deallocates=True) if self._deallocates(pod) else attempt
         if len(nodes) == 1:
             return Attempt(node=int(nodes[0]))
         seen = view(self.state, shape)
@@ -154,10 +161,9 @@ class Scheduler:
         pod.node = node
         if pod.nominated != NOWHERE:
             self.clear_nomination(pod)
-        demand = view(self.state, pod.shape).demand
-        if demand.counts:
-            pod.devices = choose(device_table(self.state.cluster), self.state.free_devices(), demand, node) or ()
-            self.state.hold_devices(pod.devices)
+        if pod.shape.uses_devices:
+            pod.devices = self.state.devices.take(pod.shape.devices, node, pod.uid)
+        self.state.volumes.bind(pod.shape.storage, node)
         self.state.add(pod.shape, node)
 
     def nominate(self, pod: LivePod, node: int) -> None:
@@ -203,17 +209,33 @@ class Scheduler:
             for rival in rivals:
                 self.state.remove(rival.shape, node, is_terminating=False)
 
-    # ── when nothing fits ───────────────────────────────────────────────────────────────────────────────────────────
-    def _all_not_helpful(self) -> str:
+    def _blocked(self, pod: LivePod) -> str:
+        """The words where a plugin refuses the pod before any node is looked at (PreFilter)."""
         count = self.state.cluster.node_count
-        return histogram(count, Counter({NOT_HELPFUL: count}))
+        message = f"0/{count} nodes are available: {pod.shape.blocked}."
+        if pod.shape.storage.blocked:
+            # DynamicResources comes later and hasn't looked at the pod: its PostFilter finds no state of its own, which
+            # is an error, and preemption isn't tried.
+            return f"{message} not found"
+        preemption = f"preemption: {histogram(count, Counter({NOT_HELPFUL: count}))}"
+        return f"{message} no new claims to deallocate, {preemption}"
 
+    # ── when nothing fits ───────────────────────────────────────────────────────────────────────────────────────────
     def _with_post_filter(self, message: str, pod: LivePod, preemption: str) -> str:
         """DynamicResources' PostFilter speaks first, then DefaultPreemption's, if it failed."""
-        devices = "still not schedulable" if pod.shape.spec.resource_claims else "no new claims to deallocate"
+        devices = "still not schedulable" if pod.shape.uses_devices else "no new claims to deallocate"
+        if self._deallocates(pod):
+            devices = "deallocation of ResourceClaim completed"
         if not pod.shape.may_preempt:
             preemption = "not eligible due to preemptionPolicy=Never."
         return f"{message} {devices}, preemption: {preemption}"
+
+    def _deallocates(self, pod: LivePod) -> bool:
+        """Whether DynamicResources' PostFilter has a claim to give up that is allocated where the pod can't go."""
+        if not pod.shape.uses_devices or Fails.CLAIM_ELSEWHERE not in fails(self.state, pod.shape):
+            return False
+        with self.state.devices.tried():
+            return self.state.devices.deallocate_unused(pod.shape.devices, pod.uid)
 
     def _post_filter(self, pod: LivePod) -> Attempt:
         shape = pod.shape
@@ -227,7 +249,7 @@ class Scheduler:
         """A plain shape that fits nowhere, and nobody's going would help: put into words only if somebody reads them."""
         return Attempt(
             words=self.words_at(pod, self.state.position, self.rivals()),
-            refused_by=self.state.cluster.remember(("refusing", id(pod.shape)), lambda: refusing(pod.shape)),
+            refused_by=self.state.cluster.remember(_refusing, pod.shape),
             gives_up=pod.shape.may_preempt,
             counts_for_alike=True,
         )
@@ -322,17 +344,17 @@ class Scheduler:
         """What a dry run on the node comes to; of a node as the cluster has it, worked out once for all that are alike."""
         as_it_was = not self.is_thorough and node not in self.state.touched and pod.shape.is_plain
         as_it_was = as_it_was and not any(rival.nominated == node for rival in self.nominations)
-        key = ("candidate", id(alike(self.state.cluster, pod.shape)), node) if as_it_was else None
-        known = self.state.cluster.cache.get(key) if key is not None else None
-        if isinstance(known, _Candidate):
-            return known, Counter()
+        cluster = self.state.cluster
+        known = cluster.remember(_candidates, alike(cluster, pod.shape)) if as_it_was else {}
+        if node in known:
+            return known[node], Counter()
         with self.state.tried_out():
             victims, violations, status = self._select_victims(pod, node, budgets)
         if not victims:
             return None, status
         found = _Candidate(node, violations, _rank(victims))
-        if key is not None and not any(budgets(p.namespace) for p in self.pods_on(node) if p.priority < pod.priority):
-            self.state.cluster.cache[key] = found
+        if as_it_was and not any(budgets(p.namespace) for p in self.pods_on(node) if p.priority < pod.priority):
+            known[node] = found
         return found, status
 
     def _rule_out(self, pod: LivePod, nodes: NDArray[np.intp], statuses: Counter[str]) -> NDArray[np.intp]:
@@ -423,11 +445,9 @@ class Scheduler:
 
     def _lift(self, pod: LivePod) -> None:
         self.state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        self.state.hold_devices(pod.devices, release=True)
 
     def _put_back(self, pod: LivePod) -> None:
         self.state.add(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        self.state.hold_devices(pod.devices)
 
     def _fits_on(self, pod: LivePod, node: int) -> bool:
         return node in self._feasible(pod)
@@ -462,9 +482,18 @@ def _split_by_budget(
     others: list[LivePod] = []
     for pod in pods:
         breaks = False
-        for budget in budgets(pod.namespace) if pod.shape.labels else ():
-            if not is_empty(budget.selector) and labels_match(budget.selector, pod.shape.labels):
+        for budget in budgets(pod.namespace):
+            if spares(budget.selector, pod.shape.labels):
                 allowed[budget] = allowed.get(budget, budget.allowed) - 1
                 breaks = breaks or allowed[budget] < 0
         (violating if breaks else others).append(pod)
     return violating, others
+
+
+def _candidates(_: Cluster, _kind: Alike) -> dict[int, _Candidate]:
+    """Node as the cluster has it → what a dry run of such a pod came to, filled in as they are asked for."""
+    return {}
+
+
+def _refusing(_: Cluster, shape: Shape) -> frozenset[int]:
+    return refusing(shape)

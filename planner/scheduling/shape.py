@@ -6,7 +6,7 @@ Pods of one template are one shape. Sources: kubernetes `pkg/scheduler/framework
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import partial
 from hashlib import blake2b
@@ -14,14 +14,17 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.kubernetes.priorities import class_of
 from planner.kubernetes.records import (
     HostPort,
     Labels,
     LabelSelector,
     Node,
+    NodeAffinity,
     PodAffinityTerm,
     PodSpec,
     Requirement,
+    Toleration,
     TopologySpreadConstraint,
 )
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
@@ -35,6 +38,7 @@ from planner.kubernetes.selectors import (
     tolerates_taints,
 )
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
+from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.storage import StorageDemand, storage_demand
 from planner.vocabulary import CPU, HOSTNAME, MEMORY, ZONE
 
@@ -131,6 +135,8 @@ class Shape:
     soft_spread: tuple[Spread, ...]
     has_own_spread: bool
     storage: StorageDemand
+    devices: Demand
+    delegated: dict[int, BoolArray]  # rows that devices stand for → on which nodes
     blocked: str
 
     @property
@@ -138,11 +144,15 @@ class Shape:
         return bool(self.affinity or self.anti_affinity or self.liked)
 
     @property
+    def uses_devices(self) -> bool:
+        return not self.devices.is_empty
+
+    @property
     def is_simple(self) -> bool:
         """Whether nodes can be judged one by one: only static filters and resources decide."""
         return not (
-            self.host_ports or self.affinity or self.anti_affinity or self.hard_spread or self.spec.resource_claims
-            or self.storage.exclusive_claims or self.storage.disks
+            self.host_ports or self.affinity or self.anti_affinity or self.hard_spread or self.uses_devices
+            or self.storage.is_in_motion
         )  # fmt: skip
 
     @property
@@ -165,18 +175,31 @@ class Alike:
 def alike(cluster: Cluster, shape: Shape) -> Alike:
     """One object for all shapes that ask for the same amounts of the same nodes with the same priority."""
 
-    def compare() -> Alike:
-        nodes = blake2b(shape.static.tobytes(), digest_size=16).digest()
-        key = ("alike", nodes, shape.asks, shape.absent, shape.priority, shape.may_preempt)
-        return cluster.remember(key, measure)
+    return cluster.remember(_alike, shape)
 
-    def measure() -> Alike:
-        large = np.full(len(shape.candidates), not shape.absent)
-        for row, amount in shape.asks:
-            large &= cluster.allocatable[row, shape.candidates] >= amount
-        return Alike(shape, large)
 
-    return cluster.remember(("alike", id(shape)), compare)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    nodes: bytes  # digest of the static filters' answers
+    asks: tuple[tuple[int, int], ...]
+    absent: tuple[str, ...]
+    priority: int
+    may_preempt: bool
+    shape: Shape = field(compare=False)
+
+
+def _alike(cluster: Cluster, shape: Shape) -> Alike:
+    nodes = blake2b(shape.static.tobytes(), digest_size=16).digest()
+    asked = _Asked(nodes, shape.asks, shape.absent, shape.priority, shape.may_preempt, shape)
+    return cluster.remember(_measured, asked)
+
+
+def _measured(cluster: Cluster, asked: _Asked) -> Alike:
+    shape = asked.shape
+    large = np.full(len(shape.candidates), not shape.absent)
+    for row, amount in shape.asks:
+        large &= cluster.allocatable[row, shape.candidates] >= amount
+    return Alike(shape, large)
 
 
 def _merge_keys(selector: LabelSelector | None, labels: Labels, match: tuple[str, ...], mismatch: tuple[str, ...] = ()) -> LabelSelector | None:  # fmt: skip
@@ -250,13 +273,20 @@ def _affine_nodes(cluster: Cluster, spec: PodSpec) -> BoolArray:
     return cluster.by_node(lambda n: int(ask(n.labels, n.name)), _node_label_keys(spec)).astype(np.bool_)
 
 
+def _affine(cluster: Cluster, selector: Labels, affinity: NodeAffinity) -> BoolArray:
+    return _affine_nodes(cluster, PodSpec(node_selector=selector, node_affinity=affinity))
+
+
 def _static(cluster: Cluster, spec: PodSpec) -> NDArray[np.uint8]:
     """The static filters, worked out once for all that ask for the same nodes; don't change it."""
-    key = ("static", spec.node_name, spec.node_selector, spec.node_affinity, spec.tolerations)
-    return cluster.remember(key, lambda: _judge(cluster, spec))
+    return cluster.remember(_judge, spec.node_name, spec.node_selector, spec.node_affinity, spec.tolerations)
 
 
-def _judge(cluster: Cluster, spec: PodSpec) -> NDArray[np.uint8]:
+def _judge(
+    cluster: Cluster, node_name: str, selector: Labels, affinity: NodeAffinity, tolerations: tuple[Toleration, ...]
+) -> NDArray[np.uint8]:
+    spec = PodSpec(node_name=node_name, node_selector=selector, node_affinity=affinity, tolerations=tolerations)
+
     def judge(node: Node) -> int:
         if not tolerates_cordon(spec, node):
             return Static.CORDONED
@@ -292,11 +322,12 @@ def _preferred(cluster: Cluster, spec: PodSpec) -> IntArray | None:
 
 
 def _disliked(cluster: Cluster, spec: PodSpec) -> IntArray | None:
-    counts = cluster.remember(
-        ("disliked", spec.tolerations),
-        lambda: cluster.by_node(lambda n: intolerable_preferences(spec.tolerations, n.taints), ()),
-    )
+    counts = cluster.remember(_dislikes, spec.tolerations)
     return counts if counts.any() else None
+
+
+def _dislikes(cluster: Cluster, tolerations: tuple[Toleration, ...]) -> IntArray:
+    return cluster.by_node(lambda node: intolerable_preferences(tolerations, node.taints), ())
 
 
 _MIN_IMAGE_BYTES, _MAX_IMAGE_BYTES = 23 * 1024 * 1024, 1000 * 1024 * 1024
@@ -312,7 +343,7 @@ def _image_score(cluster: Cluster, spec: PodSpec) -> IntArray | None:
     Source: plugins/imagelocality `sumImageScores`, `calculatePriority`.
     """
     containers = spec.init_containers + spec.containers
-    known = cluster.remember("image-nodes", lambda: _image_nodes(cluster))
+    known = cluster.remember(_image_nodes)
     spread = {c.image: known.get(c.image, 0) for c in containers}
     if not any(spread.values()):
         return None
@@ -336,7 +367,7 @@ def _soft_spread(
         return _compile_spread(cluster, soft, spec, labels)
     if default_selector is None:
         return ()
-    affine = cluster.remember(("affine", spec.node_selector, spec.node_affinity), lambda: _affine_nodes(cluster, spec))
+    affine = cluster.remember(_affine, spec.node_selector, spec.node_affinity)
     return tuple(
         Spread(
             max_skew=max_skew,
@@ -365,12 +396,11 @@ def compile_shape(
     default_selector : LabelSelector or None
         Selector of the owning ReplicaSet or StatefulSet, for the default spreading of pods without constraints.
     """
-    key = (namespace, labels, spec, default_selector)
-    return cluster.remember(key, lambda: _compile(cluster, namespace, labels, spec, default_selector))
+    return cluster.remember(_compile, namespace, labels, spec, default_selector)
 
 
 def _may_preempt(cluster: Cluster, spec: PodSpec) -> bool:
-    known = cluster.priorities.get(spec.priority_class_name)
+    known = class_of(spec, cluster.priorities)
     return (spec.preemption_policy or (known.preemption_policy if known else "PreemptLowerPriority")) != "Never"
 
 
@@ -381,6 +411,8 @@ def _compile(
     known = [(cluster.row[name], amount) for name, amount in requests.items() if name in cluster.row]
     scored, balanced = scored_requests(spec), (requests.get(CPU, 0), requests.get(MEMORY, 0))
     storage = storage_demand(cluster, namespace, spec)
+    devices = device_demand(cluster, namespace, spec)
+    by_devices = {name for name, _, _ in devices.delegated}
     required = [c for c in spec.topology_spread if c.when_unsatisfiable != "ScheduleAnyway"]
     compile_one = partial(compile_term, namespace=namespace, labels=labels)
     static = _static(cluster, spec)
@@ -394,7 +426,7 @@ def _compile(
         priority=cluster.priority_of(spec),
         may_preempt=_may_preempt(cluster, spec),
         asks=tuple(known),
-        absent=tuple(sorted(name for name in requests if name not in cluster.row)),
+        absent=tuple(sorted(name for name in requests if name not in cluster.row and name not in by_devices)),
         candidates=np.flatnonzero(passes),
         scored=scored,
         scored_column=np.array(scored, dtype=np.int64)[:, None],
@@ -413,5 +445,7 @@ def _compile(
         soft_spread=_soft_spread(cluster, spec, labels, default_selector),
         has_own_spread=bool(spec.topology_spread),
         storage=storage,
-        blocked=storage.blocked,
+        devices=devices,
+        delegated={cluster.row[name]: nodes for name, nodes, _ in devices.delegated if name in cluster.row},
+        blocked=storage.blocked or devices.blocked,
     )

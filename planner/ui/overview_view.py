@@ -8,23 +8,24 @@ import streamlit as st
 
 from planner import words
 from planner.figures import gpu_bars
-from planner.questions.overview import ClusterOverview, WorkloadOverview
+from planner.questions.overview import ClusterOverview, WorkloadOverview, by_trouble, supplies_of
 from planner.rollout.answers import Verdict
-from planner.ui import charts, rollout_inputs, tables, verdict
-from planner.vocabulary import NVIDIA_GPU
+from planner.ui import charts, tables, verdict
 
+_RESOURCES = 4  # accelerators with a figure of their own; the chart has all
 _SHOWN = 6  # workloads in trouble that are told one by one; the table has all
 
 
 def trouble(overview: ClusterOverview) -> list[WorkloadOverview]:
     """Workloads that could not be rolled out now, those with most at stake first."""
-    lines = rollout_inputs.by_trouble(overview.workloads)
+    lines = by_trouble(overview.workloads)
     return [line for line in lines if line.verdict is not Verdict.COMPLETES]
 
 
 def story(overview: ClusterOverview) -> None:
     """What could not be rolled out now, in one box."""
     troubled, total = trouble(overview), len(overview.workloads)
+    stuck = [line for line in troubled if line.verdict is not Verdict.UNKNOWN]
     if not total:
         st.info("No workload in this snapshot.", title="? Nothing to roll out", icon=":material/help:")
     elif not troubled:
@@ -32,22 +33,32 @@ def story(overview: ClusterOverview) -> None:
             words.literal(overview.sentence), title=f"✓ All {words.count(total, 'workload')} could be rolled out now",
             icon=":material/check_circle:",
         )  # fmt: skip
-    else:
-        st.error(
-            f"**{words.literal(troubled[0].workload)}**: "
-            f"{words.literal(verdict.why(troubled[0].verdict, troubled[0].sentence))}", icon=":material/block:",
-            title=f"✗ {len(troubled):,} of {words.count(total, 'workload')} could not be rolled out now",
+    elif not stuck:
+        st.warning(
+            words.literal(overview.sentence), icon=":material/help:",
+            title=f"? Of {len(troubled):,} of {words.count(total, 'workload')} it isn't known whether they could be rolled out",
         )  # fmt: skip
+    else:
+        first = stuck[0]
+        st.error(
+            f"**{words.literal(first.workload)}**: {words.literal(verdict.why(first.verdict, first.sentence))}",
+            icon=":material/block:",
+            title=f"✗ {len(stuck):,} of {words.count(total, 'workload')} could not be rolled out now",
+        )
 
 
-def figures(overview: ClusterOverview, findings: str) -> None:
+def figures(overview: ClusterOverview, findings: words.Text) -> None:
     """The key figures."""
-    gpus, free = sum(line.allocatable for line in overview.gpus), sum(line.free for line in overview.gpus)
+    supplies = supplies_of(overview.gpus)
     counts = Counter(line.verdict for line in overview.workloads)
     with st.grid(min_column_width=150):
         st.metric("Could be rolled out", f"{counts[Verdict.COMPLETES]:,} of {len(overview.workloads):,}", border=True)
-        st.metric("GPUs free", f"{free:,} of {gpus:,}" if gpus else "no GPUs", border=True)
-        st.metric("GPUs waited for", f"{sum(line.pending for line in overview.gpus):,}", border=True)
+        for one in supplies[:_RESOURCES]:
+            beyond = f"overcommitted by {one.overcommitted:,}" if one.overcommitted else None
+            st.metric(f"{one.noun} free", f"{one.free:,} of {one.allocatable:,}", beyond, "off", border=True)
+            st.metric(f"{one.noun} waited for", f"{one.pending:,}", border=True)
+        if not supplies:
+            st.metric("GPUs free", "no GPUs", border=True)
         st.metric("Pods waiting", f"{overview.pending_pods:,} of {overview.pod_count:,}", border=True)
         st.metric("Nodes", f"{overview.node_count:,}", border=True)
     st.caption(
@@ -75,11 +86,13 @@ def gpus(overview: ClusterOverview) -> None:
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
     rows = [
         {
-            "model": (line.model or "unknown") if line.resource == NVIDIA_GPU else f"{line.model} {line.resource}",
+            "model": line.model or "unknown",
+            "resource": line.resource,
             "nodes": line.node_count,
             "there are": line.allocatable,
             "held": line.requested,
             "free": line.free,
+            "overcommitted by": line.overcommitted or None,
             "waited for": line.pending,
         }
         for line in overview.gpus
@@ -100,6 +113,6 @@ def table(overview: ClusterOverview) -> None:
             "node pools": ", ".join(line.node_pools),
             "why": line.sentence,
         }
-        for line in rollout_inputs.by_trouble(overview.workloads)
+        for line in by_trouble(overview.workloads)
     ]
     tables.show(rows, alt=f"Every workload's own rollout. {overview.sentence}", empty="No workload in this snapshot.")

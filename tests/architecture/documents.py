@@ -1,4 +1,4 @@
-"""What documents say by themselves: the command line's help, and the output of examples. ``make docs`` writes it anew.
+"""What documents say by themselves: the command line's help, JSON Schemas, the output of examples. ``make docs`` writes it.
 
 An example is a block marked ``console``: lines that begin with ``$ headroom``, each followed by what it prints. A
 ``| head -N`` is understood; a line after it that is only ``…`` says that more follows.
@@ -17,15 +17,30 @@ import click
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom, main
+from planner.exit_status import MEANING, ExitStatus
+from planner.inventory import account, wire
+from planner.inventory.fields import FIELDS, Standing
+from tests.architecture import schemas
 from tests.architecture.tree import ROOT, project_files
 
 COMMAND_LINE = Path("docs/command-line.md")
+ROLLOUT = Path("docs/rollout.md")
 HEAD = """\
 # The command line
 
-Made from what `--help` says, by `make docs`. Exit status: 0 yes, 2 stuck, 3 needs growth, 1 bad input or usage.
+Made from what `--help` says, by `make docs`. Every command ends with one of these:
+
+{statuses}
+
+Of several workloads the gravest counts: 2 before 4 before 3 before 0. A list (`overview`, `restarts`, `findings`, …)
+ends with 0 unless an input that it hangs on is missing or was refused (4), or `--fail-on` names something that is in it.
+
+Every command prints `--output text|json|yaml|csv|markdown` (`table` is the same as `text`). JSON and YAML are a versioned
+document, `headroom.<question>/v1`, whose JSON Schema is in [schemas](schemas). CSV and Markdown are rows: `--rows` says
+of what, and `--rows facts` is the whole answer as metric, labels, value, unit.
 """
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EMPTY_GROUP = '""'
 _MORE = "…"
 
 
@@ -45,13 +60,46 @@ def with_outputs(text: str) -> str:
 
 def command_line() -> str:
     """docs/command-line.md: the help of `headroom`, of each command and of its subcommands."""
-    parts = [HEAD, _section([])]
+    statuses = "".join(f"| {status.value} | {MEANING[status]} |\n" for status in ExitStatus)
+    parts = [HEAD.format(statuses=f"| status | meaning |\n| ---: | --- |\n{statuses}".rstrip()), _section([])]
     for name in COMMANDS:
         parts.append(_section([name]))
         command = headroom.get_command(click.Context(headroom), name)
         if isinstance(command, click.Group):
             parts += [_section([name, below]) for below in command.commands]
     return "\n".join(parts)
+
+
+def with_reading(text: str) -> str:
+    """The README with kubectl's line and the ClusterRole as `wire.READ` has them."""
+    text = re.sub(r"kubectl get nodes,.*?cluster\.json\.gz", lambda _: account.SNAPSHOT_COMMAND, text, flags=re.DOTALL)
+    text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{account.DEVICE_KINDS}`", text)
+    groups: dict[str, list[str]] = {}
+    for kind in wire.READ.values():
+        groups.setdefault(kind.group, []).append(kind.resource)
+    rules = "".join(
+        f"  - apiGroups: [{group or EMPTY_GROUP}]\n    resources: [{', '.join(resources)}]\n    verbs: [list]\n"
+        for group, resources in groups.items()
+    )
+    return re.sub(
+        r"(?<=^rules:\n).*?(?=^  - apiGroups: [^\n]*--live-logs)", rules, text, flags=re.DOTALL | re.MULTILINE
+    )
+
+
+def with_fields(text: str) -> str:
+    """docs/rollout.md with its section "What is modelled" as `planner.inventory.fields` has it."""
+    lines = []
+    for name, fields in FIELDS.items():
+        groups: dict[tuple[Standing, str], list[str]] = {}
+        for field, (standing, why) in sorted(fields.items()):
+            groups.setdefault((standing, why), []).append(f"`{field}`")
+        cells: dict[Standing, list[str]] = {standing: [] for standing in Standing}
+        for (standing, why), names in groups.items():
+            cells[standing].append(", ".join(names) + (f": {why}" if why else ""))
+        lines.append(f"| {name} | " + " | ".join("; ".join(cells[standing]) for standing in Standing) + " |")
+    head = ["", "| type | modelled | cannot matter | verdict becomes unknown |", "| --- | --- | --- | --- |"]
+    table = "\n".join([*head, *lines, ""])
+    return re.sub(r"(?<=<!-- fields -->\n).*?(?=\n<!-- end of fields -->)", lambda _: table, text, flags=re.DOTALL)
 
 
 def _section(path: list[str]) -> str:
@@ -79,7 +127,16 @@ def _printed(arguments: list[str]) -> str:
 
 
 if __name__ == "__main__":
+    for path in (ROOT / schemas.FOLDER).glob("*.json"):
+        path.unlink()
+    for path, text in schemas.schemas().items():
+        (ROOT / path).parent.mkdir(exist_ok=True)
+        (ROOT / path).write_text(text, encoding="utf-8")
     (ROOT / COMMAND_LINE).write_text(command_line(), encoding="utf-8")
+    rollout = ROOT / ROLLOUT
+    rollout.write_text(with_fields(rollout.read_text(encoding="utf-8")), encoding="utf-8")
+    readme = ROOT / "README.md"
+    readme.write_text(with_reading(readme.read_text(encoding="utf-8")), encoding="utf-8")
     for document in documents_with_examples():
         before = (ROOT / document).read_text(encoding="utf-8")
         (ROOT / document).write_text(with_outputs(before), encoding="utf-8")

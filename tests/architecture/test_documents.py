@@ -13,8 +13,9 @@ import yaml
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom
+from planner.inventory import account
 from planner.sources.kubernetes_api import PATHS
-from tests.architecture import documents
+from tests.architecture import documents, schemas
 from tests.architecture.tree import ROOT, project_files, python_files
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -25,10 +26,22 @@ def test_command_line_document_is_what_help_says() -> None:
     assert (ROOT / documents.COMMAND_LINE).read_text(encoding="utf-8") == documents.command_line(), "run `make docs`"
 
 
+def test_schemas_are_those_of_the_records() -> None:
+    written = {
+        path: (ROOT / path).read_text(encoding="utf-8") for path in project_files() if path.parent == schemas.FOLDER
+    }
+    assert written == schemas.schemas(), "run `make docs`; a field taken away or renamed needs another version"
+
+
 @pytest.mark.parametrize("path", documents.documents_with_examples(), ids=str)
 def test_examples_print_what_the_document_says(path: Path) -> None:
     written = (ROOT / path).read_text(encoding="utf-8")
     assert written == documents.with_outputs(written), "run `make docs`, and read what changed"
+
+
+def test_kinds_in_the_readme_are_those_that_are_read() -> None:
+    assert documents.with_reading(README) == README, "run `make docs`"
+    assert account.SNAPSHOT_COMMAND in README
 
 
 def test_rights_in_the_readme_are_those_that_are_used() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -14,9 +15,11 @@ from planner.inventory.records.selectors import (
     read_tolerations,
 )
 from planner.inventory.records.shared import Shared, amount, annotations_of, given, metadata_of, read_owner, seconds_of
+from planner.inventory.records.storage import read_claim_template
 from planner.inventory.start import read_start, start_of, written_start
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
+from planner.kubernetes.requests import at_once
 from planner.vocabulary import CPU, MEMORY
 
 DEFAULT_GRACE_SECONDS = 30
@@ -206,7 +209,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         host_users=spec.host_users is not False,
         os=(spec.os.name or "") if spec.os else "",
         security=_security(shared, spec.security_context),
-        volumes=tuple(_volume(one) for one in spec.volumes or ()),
+        volumes=tuple(_volume(shared, one) for one in spec.volumes or ()),
         resource_claims=tuple(_pod_claim(one) for one in spec.resource_claims or ()),
         scheduler_name=shared.text(spec.scheduler_name) or "default-scheduler",
         scheduling_gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
@@ -215,7 +218,22 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         termination_grace_period_seconds=given(spec.termination_grace_period_seconds, DEFAULT_GRACE_SECONDS),
         active_deadline_seconds=spec.active_deadline_seconds,
         has_readiness_gates=bool(spec.readiness_gates),
+        service_account_name="" if spec.service_account_name == "default" else shared.text(spec.service_account_name),
+        unmodelled=tuple(_unmodelled(spec)),
     )
+
+
+def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
+    """Fields that make a verdict unknown (`planner.inventory.fields`), apart from serviceAccountName, which only does so
+    where nobody uses the account yet."""
+    if spec.os is not None and spec.os.name != "linux":
+        yield "os"
+    if spec.readiness_gates:
+        yield "readinessGates"
+    if spec.scheduling_group is not None:
+        yield "schedulingGroup"
+    if any(one.restart_policy_rules for one in (*(spec.containers or ()), *(spec.init_containers or ()))):
+        yield "restartPolicyRules"
 
 
 def _container(shared: Shared, container: wire.Container, host_network: bool) -> model.Container:
@@ -326,34 +344,18 @@ def _pod_level(
     everyone = (*containers, *init_containers)
     for name in sorted({name for one in everyone for name in one.limits if name.startswith("hugepages-")}):
         if name not in requests and name not in limits:
-            limits[name] = effective_container_requests(containers, init_containers, name)
+            limits[name] = _asked(containers, init_containers, name)
     if limits:
         for name in (CPU, MEMORY):
             if name not in requests and any(name in one.requests for one in everyone):
-                requests[name] = effective_container_requests(containers, init_containers, name)
+                requests[name] = _asked(containers, init_containers, name)
         for name, limit in limits.items():
             requests.setdefault(name, limit)
     return FrozenMap(requests), FrozenMap(limits) if limits else None
 
 
-def effective_container_requests(
-    containers: tuple[model.Container, ...], init_containers: tuple[model.Container, ...], resource: str
-) -> int:
-    """What the containers of a pod need of `resource` at the same time, at most.
-
-    Source: component-helpers `resource/helpers.go` `AggregateContainerRequests`: sidecars add to everything after
-    them; an ordinary init container counts with the sidecars started before it.
-    """
-    sidecars = highest = 0
-    for container in init_containers:
-        amount: int = container.requests.get(resource, 0)
-        if container.restart_policy == "Always":
-            sidecars += amount
-            highest = max(highest, sidecars)
-        else:
-            highest = max(highest, sidecars + amount)
-    together: int = sidecars + sum(container.requests.get(resource, 0) for container in containers)
-    return max(highest, together)
+def _asked(containers: tuple[model.Container, ...], init_containers: tuple[model.Container, ...], resource: str) -> int:
+    return at_once(containers, init_containers, lambda one: one.requests.get(resource, 0))
 
 
 def _pod_affinity(shared: Shared, affinity: wire.PodAffinity | None) -> tuple[model.PodAffinityTerm, ...]:
@@ -404,7 +406,7 @@ def _node_affinity(affinity: wire.NodeAffinity | None) -> model.NodeAffinity:
     )
 
 
-def _volume(volume: wire.Volume) -> model.Volume:
+def _volume(shared: Shared, volume: wire.Volume) -> model.Volume:
     claim, ephemeral, empty = volume.persistent_volume_claim, volume.ephemeral, volume.empty_dir
     if claim is not None:
         return model.Volume(
@@ -414,9 +416,10 @@ def _volume(volume: wire.Volume) -> model.Volume:
             read_only=bool(claim.read_only),
         )
     if ephemeral is not None:
-        template = ephemeral.volume_claim_template
-        storage_class = template.spec.storage_class_name if template and template.spec else None
-        return model.Volume(name=volume.name, kind="ephemeral", storage_class_name=storage_class)
+        template = ephemeral.volume_claim_template or wire.ClaimTemplate()
+        return model.Volume(
+            name=volume.name, kind="ephemeral", claim_template=read_claim_template(shared, template.spec)
+        )
     if empty is not None:
         size = empty.size_limit
         return model.Volume(

@@ -1,0 +1,74 @@
+"""How much work a question may cost, and whether somebody still wants its answer.
+
+Work is counted, not timed, so that the same question has the same answer on every machine; a unit is about a
+microsecond of one core. What a question may cost is generous, and stated: about two minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from planner.errors import HeadroomError, NotKnownError
+
+QUESTION_UNITS = 120_000_000
+TOO_LARGE = "too large to play through"
+_GLANCE_UNITS = 20_000  # between two looks whether the answer is still wanted
+
+
+class TooLargeError(NotKnownError):
+    """A question costs more work than it may."""
+
+
+class UnwantedError(HeadroomError):
+    """Nobody waits for the answer any more."""
+
+
+@dataclass(slots=True, eq=False)
+class Budget:
+    """What is `left` of a question's work; `is_wanted` is asked now and then."""
+
+    left: int = QUESTION_UNITS
+    is_wanted: Callable[[], bool] | None = None
+    _unseen: int = 0
+
+    def spend(self, units: int) -> None:
+        """Count work that is about to be done.
+
+        Raises
+        ------
+        TooLargeError
+            When the question may cost no more.
+        UnwantedError
+            When nobody waits for the answer any more.
+        """
+        self.left -= units
+        if self.left < 0:
+            raise TooLargeError(f"the question is {TOO_LARGE}", mend="Ask for fewer replicas, or a smaller cluster")
+        self._unseen += units
+        if self.is_wanted is not None and self._unseen >= _GLANCE_UNITS:
+            self._unseen = 0
+            if not self.is_wanted():
+                raise UnwantedError("nobody waits for this answer any more")
+
+
+_current: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+def current() -> Budget:
+    """The budget of the question being answered; a new one where none is."""
+    return _current.get() or Budget()
+
+
+@contextmanager
+def allowed(is_wanted: Callable[[], bool] | None = None, *, units: int = QUESTION_UNITS) -> Iterator[Budget]:
+    """What is asked within may cost so much together, and stops when `is_wanted` says no."""
+    outer = _current.get()
+    budget = Budget(units, is_wanted or (outer.is_wanted if outer else None))
+    token = _current.set(budget)
+    try:
+        yield budget
+    finally:
+        _current.reset(token)

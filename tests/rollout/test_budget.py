@@ -1,0 +1,72 @@
+"""Whatever is asked ends: a question may cost so much work, and stops when nobody wants its answer any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from planner.inventory.change import WorkloadChange
+from planner.questions.overview import overview
+from planner.questions.prepared import Scenario
+from planner.questions.rollout import rollout, strategy_grid
+from planner.rollout.answers import Reason, Verdict
+from planner.rollout.budget import TooLargeError, UnwantedError, allowed, current
+from planner.rollout.run import simulate
+from planner.scheduling.cluster import Cluster
+from planner.sources import demo
+from tests.rollout.rollouts import revision
+
+KEY = "Deployment/prod/ml-worker"
+
+
+def _asked(**change: int) -> Scenario:
+    return Scenario(changes=(WorkloadChange(workload=KEY, **change),))  # type: ignore[arg-type]
+
+
+def test_what_is_too_large_is_not_known_instead_of_stuck() -> None:
+    snapshot = demo.read()
+    with allowed(units=3_000):
+        run = simulate(Cluster(snapshot), [revision(snapshot, KEY)])
+    assert run.is_cut
+    assert not run.completed
+    assert run.verdict(KEY) is Verdict.UNKNOWN
+
+
+def test_an_answer_that_could_not_be_played_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.questions.rollout.allowed", lambda is_wanted: allowed(is_wanted, units=3_000))
+    result = rollout(demo.read(), _asked())
+    assert (result.verdict, result.reason) == (Verdict.UNKNOWN, Reason.UNKNOWN)
+    assert "not known: too large to play through" in str(result.sentence)
+    assert result.remedies == ()
+    grid = strategy_grid(demo.read(), _asked(max_surge=1), KEY)
+    assert Verdict.STUCK not in {cell.verdict for row in grid.cells for cell in row}
+
+
+def test_the_next_bit_of_work_is_refused() -> None:
+    with allowed(units=10), pytest.raises(TooLargeError, match="too large to play through"):
+        current().spend(11)
+
+
+def test_ten_thousand_replicas_pass() -> None:
+    result = rollout(demo.read(), _asked(replicas=10_000))
+    assert result.verdict is Verdict.STUCK
+    assert result.reason is not Reason.UNKNOWN
+
+
+def test_nobody_waits_for_the_answer() -> None:
+    def glances() -> Iterator[bool]:
+        yield True
+        while True:
+            yield False
+
+    seen = glances()
+    for ask in (
+        lambda: rollout(demo.read(), _asked(replicas=500), is_wanted=lambda: next(seen)),
+        lambda: strategy_grid(demo.read(), _asked(replicas=200), KEY, is_wanted=lambda: False),
+    ):
+        with pytest.raises(UnwantedError):
+            ask()
+    with allowed(lambda: False), pytest.raises(UnwantedError):
+        current().spend(1_000_000)
+    assert overview(demo.read(), is_wanted=lambda: True).workloads
