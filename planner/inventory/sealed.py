@@ -19,6 +19,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from planner.inventory import wire
+from planner.inventory.fields import FIELDS
 
 Object = dict[str, Any]
 _key = bytes(32)
@@ -142,12 +143,21 @@ def _hidden(value: Any, type_: type[msgspec.Struct] | None) -> Any:
     fields = _kept(type_) if type_ is not None else {}
     found = {}
     for key, one in value.items():
-        if (key in fields and fields[key] is None) or key in _APART or key == "serviceAccount":
+        if (key in fields and fields[key] is None) or key in _APART or _is_dropped(key, type_):
             continue
         part = _hidden(one, fields.get(key))
         if part is not None and not (isinstance(part, str) and _is_default(key, part, value)):
             found[key] = part
     return found or None
+
+
+def _is_dropped(key: str, type_: type[msgspec.Struct] | None) -> bool:
+    """Whether the API server drops the field: it doesn't know it, or it repeats another (`serviceAccount`)."""
+    known = FIELDS.get(_API_TYPES.get(type_, "")) if type_ else None
+    return key == "serviceAccount" or (known is not None and key not in known and key not in _APART.values())
+
+
+_API_TYPES: dict[type[msgspec.Struct], str] = {wire.PodSpec: "PodSpec", wire.Container: "Container"}
 
 
 def _is_default(key: str, digest: str, beside: Object) -> bool:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import msgspec
 
 from planner import quantity
 from planner.inventory import wire
-from planner.inventory.records.pods import effective_container_requests, read_pod_spec
+from planner.inventory.records.pods import read_pod_spec
 from planner.inventory.records.shared import Shared
-from planner.kubernetes.records import PodSpec
+from planner.kubernetes.records import EMPTY, Amounts, Container, PodSpec
+from planner.kubernetes.requests import at_once
 
 _SOURCES = tuple(one.name for one in msgspec.structs.fields(wire.Volume) if one.name != "name")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -153,11 +155,18 @@ def _spread(constraints: Iterable[wire.TopologySpreadConstraint]) -> Iterator[st
         yield f"topologySpreadConstraints: {name} is there twice"
 
 
+def _request(container: Container, resource: str) -> int:
+    amount: int = container.requests.get(resource, 0)
+    return amount
+
+
 def _pod_level(spec: PodSpec) -> Iterator[str]:
     """`validatePodResourceConsistency`: requests of all containers together, limits of each."""
-    requests, limits = spec.pod_requests or {}, spec.pod_limits or {}
+    requests: Amounts = spec.pod_requests or EMPTY
+    limits: Amounts = spec.pod_limits or EMPTY
     for name, amount in requests.items():
-        together = effective_container_requests(spec.containers, spec.init_containers, name)
+        asked = partial(_request, resource=name)
+        together = at_once(spec.containers, spec.init_containers, asked)
         if together > amount:
             yield (
                 f"resources.requests: {name} {quantity.format_amount(amount, name)} is less than the containers' "
