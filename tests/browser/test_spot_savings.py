@@ -53,9 +53,10 @@ def test_download_carries_the_assumptions(visit: Callable[..., Visitor]) -> None
         visitor.page.get_by_role("button", name="Download JSON").click()
     document = json.loads(waiting.value.path().read_text(encoding="utf-8"))
     assert document["format"] == "headroom.savings/v1"
-    given = {row["name"]: row["value"] for row in document["assumptions"] if row["source"] == "given"}
+    detail = document["result"]["detail"]
+    given = {row["name"]: row["value"] for row in detail["assumptions"] if row["source"] == "given"}
     assert given["job_minutes"] == 5
-    assert document["suitability"]["fitness"] == "needs_changes"
+    assert detail["suitability"]["fitness"] == "needs_changes"
 
 
 def test_narrow_window(visit: Callable[..., Visitor]) -> None:
