@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from planner.capacity.pod_shapes import PodShape
 from planner.kubernetes.nodes import node_pool, zone
-from planner.kubernetes.records import Amounts, Container, PodSpec
+from planner.kubernetes.records import Amounts, Container, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.admission import quota_covers, usage
 from planner.rollout.simulation import Simulation
@@ -429,12 +429,20 @@ def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
     return f", in {', '.join(named[:3])}{more}"
 
 
+def _by_namespace(quotas: Iterable[ResourceQuota]) -> dict[str, list[ResourceQuota]]:
+    found: dict[str, list[ResourceQuota]] = {}
+    for quota in quotas:
+        found.setdefault(quota.namespace, []).append(quota)
+    return found
+
+
 def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
     """The quotas of the shape's namespace beside what the nodes would take: they refuse pods before any scheduling."""
     limit: int | None = None
     name = ""
-    for quota in cluster.snapshot.resource_quotas:
-        if quota.namespace != asked.namespace or not quota.used:
+    quotas = cluster.remember("quotas", lambda: _by_namespace(cluster.snapshot.resource_quotas))
+    for quota in quotas.get(asked.namespace, ()):
+        if not quota.used:
             continue
         if not quota_covers(quota, asked.spec, asked.spec.priority_class_name):
             continue

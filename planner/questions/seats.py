@@ -33,9 +33,12 @@ class NodeSeats:
     zone: str
     model: str
     is_cordoned: bool
-    seats: tuple[Seat, ...]
+    seats: tuple[Seat, ...]  # at most 256 of them
     free: Amounts  # what is left of every resource
     could_take: tuple[str, ...]  # keys of workloads whose next pod fits here now
+
+
+_MOST_SEATS = 256  # of one node: no node has so many GPUs, and nobody could look at more
 
 
 def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
@@ -52,7 +55,11 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
             for n in np.flatnonzero(feasible(state, shape)).tolist():
                 takers.setdefault(n, []).append(workload.key)
     held: dict[int, list[Seat]] = {}
+    gpu_rows = [row for name, row in cluster.row.items() if is_gpu_resource(name)]
+    has_gpus = cluster.requested[gpu_rows].sum(axis=0) > 0
     for group in cluster.groups:
+        if not has_gpus[group.nodes].any():
+            continue
         count = sum(a for name, a in pod_requests(group.spec).items() if is_gpu_resource(name))
         if count:
             for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
@@ -60,13 +67,14 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
                 seat = Seat(
                     holder=keys[pod.uid], pod=f"{pod.namespace}/{pod.name}", is_terminating=group.is_terminating
                 )
-                held.setdefault(n, []).extend([seat] * count)
+                held.setdefault(n, []).extend([seat] * min(count, _MOST_SEATS))
     rows = []
     for n, node in enumerate(cluster.nodes):
         total = gpu_count(node)
         if not total and n not in held:
             continue
-        taken = sorted(held.get(n, []), key=lambda s: (s.holder, s.pod))
+        taken = sorted(held.get(n, []), key=lambda s: (s.holder, s.pod))[:_MOST_SEATS]
+        left = min(total, _MOST_SEATS) - len(taken)
         free = {name: int(state.free[row, n]) for name, row in cluster.row.items() if cluster.allocatable[row, n]}
         rows.append(
             NodeSeats(
@@ -75,7 +83,7 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
                 zone=zone(node),
                 model=gpu_model(node),
                 is_cordoned=node.is_cordoned,
-                seats=tuple(taken) + tuple(Seat(holder="", pod="") for _ in range(total - len(taken))),
+                seats=tuple(taken) + (Seat(holder="", pod=""),) * max(0, left),
                 free=FrozenMap(free),
                 could_take=tuple(takers.get(n, ())),
             )

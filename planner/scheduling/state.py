@@ -201,7 +201,7 @@ class State:
             by_node = np.zeros(self.cluster.node_count, dtype=np.int64)
             for owner, labels, is_terminating, nodes in self.cluster.label_groups(namespace):
                 if not (skips_terminating and is_terminating) and matches(owner, labels):
-                    by_node += np.bincount(nodes, minlength=self.cluster.node_count)
+                    np.add.at(by_node, nodes, 1)
             return by_node
 
         return self.cluster.remember(("count", key), scan)
