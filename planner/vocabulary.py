@@ -12,7 +12,6 @@ EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 NVIDIA_GPU: Final = "nvidia.com/gpu"
 NVIDIA_GPU_SHARED: Final = "nvidia.com/gpu.shared"
 NVIDIA_MIG_PREFIX: Final = "nvidia.com/mig-"
-GPU_RESOURCES: Final = (NVIDIA_GPU, "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe", "google.com/tpu")
 
 # Node labels: Kubernetes
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -47,9 +46,6 @@ AKS_ACCELERATOR: Final = "kubernetes.azure.com/accelerator"
 NVIDIA_GPU_PRODUCT: Final = "nvidia.com/gpu.product"
 NVIDIA_GPU_COUNT: Final = "nvidia.com/gpu.count"  # physical, by GPU feature discovery
 NVIDIA_GPU_REPLICAS: Final = "nvidia.com/gpu.replicas"
-
-NODE_POOL_LABELS: Final = (GKE_NODE_POOL, KARPENTER_NODE_POOL, EKS_NODE_GROUP, AKS_AGENT_POOL)
-ACCELERATOR_LABELS: Final = (GKE_ACCELERATOR, NVIDIA_GPU_PRODUCT, KARPENTER_GPU_NAME, AKS_ACCELERATOR)
 
 # Annotations the snapshot may keep; everything else is dropped at the door.
 REVISION: Final = "deployment.kubernetes.io/revision"
@@ -90,8 +86,3 @@ def is_extended_resource(name: str) -> bool:
         return False
     domain = name.split("/", 1)[0]
     return not (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
-
-
-def is_gpu_resource(name: str) -> bool:
-    """Whether `name` counts GPUs or slices of them."""
-    return name in GPU_RESOURCES or name == NVIDIA_GPU_SHARED or name.startswith(NVIDIA_MIG_PREFIX)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.capacity.pod_shapes import PodShape
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import node_pool, zone
 from planner.kubernetes.records import Amounts, Container, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
@@ -26,7 +27,7 @@ from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape
 from planner.scheduling.state import State
-from planner.vocabulary import HOSTNAME, PODS, is_gpu_resource
+from planner.vocabulary import HOSTNAME, PODS
 from planner.words import Text, count
 
 MOST_PLACED = 2_000  # pods placed one by one; beyond that the number is "at least"

@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings
-from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, provisioning_model, zone
+from planner.kubernetes.nodes import gpu_count, gpu_model, machine_type, node_pool, pool_label, provisioning_model, zone
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, Taint
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import (
     AKS_AGENT_POOL,
     EKS_NODE_GROUP,
     GKE_NODE_POOL,
-    INSTANCE_TYPE,
     KARPENTER_NODE_POOL,
-    NODE_POOL_LABELS,
 )
 
 _KINDS = {
@@ -121,7 +119,7 @@ def pool_key(node: Node) -> str:
     name = node_pool(node)
     if name:
         return name
-    machine = node.labels.get(INSTANCE_TYPE, "")
+    machine = machine_type(node)
     model = gpu_model(node) or (f"{gpu_count(node)} GPUs" if gpu_count(node) else "")
     return " ".join(filter(None, (machine, model))) or "no pool"
 
@@ -192,15 +190,15 @@ def _described(name: str, nodes: list[Node], stated: Sequence[PoolLimits]) -> No
     ranked = sorted(stated, key=lambda one: _TRUST.index(one.source))
     told = next(iter(ranked), None)
     cloud = next((one for one in ranked if one.source is not LimitSource.TYPED), None)
-    label = next((key for node in nodes[:1] for key in NODE_POOL_LABELS if key in node.labels), "")
+    label = pool_label(nodes[0]) if nodes else ""
     zones = Counter(zone(node) for node in nodes)
     for one in cloud.zones if cloud else ():
         zones.setdefault(one, 0)
-    machines = sorted({node.labels.get(INSTANCE_TYPE, "") for node in nodes} - {""})
+    machines = sorted({machine_type(node) for node in nodes} - {""})
     models = sorted({gpu_model(node) for node in nodes} - {""})
     return NodePool(
         name=name,
-        kind=_KINDS.get(label, UNLABELLED if nodes else "no nodes yet"),
+        kind=_KINDS.get(label, "node pool" if label else UNLABELLED if nodes else "no nodes yet"),
         nodes=tuple(node.name for node in nodes),
         machine_types=tuple(machines) or _told(cloud.machine_type if cloud else ""),
         accelerator=", ".join(models) or (cloud.accelerator if cloud else ""),

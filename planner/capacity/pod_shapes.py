@@ -7,6 +7,7 @@ from enum import StrEnum
 from statistics import median
 
 from planner.errors import InputError
+from planner.kubernetes.accelerators import Unit, accelerator, unit
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -21,7 +22,7 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import parse
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import CPU, GPU_RESOURCES, MEMORY, NODE_POOL_LABELS, NVIDIA_GPU, is_extended_resource
+from planner.vocabulary import CPU, GKE_NODE_POOL, MEMORY, NVIDIA_GPU, is_extended_resource
 from planner.words import roughly
 
 STANDARD_GPUS = (1, 2, 4, 8)
@@ -78,7 +79,7 @@ def workload_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
 
 def gpu_resource(cluster: Cluster) -> str:
     """The resource that counts whole GPUs here: the commonest on nodes, ``nvidia.com/gpu`` where there are none."""
-    held = {name: int(cluster.allocatable[cluster.row[name]].sum()) for name in GPU_RESOURCES if name in cluster.row}
+    held = {name: int(cluster.allocatable[row].sum()) for name, row in cluster.row.items() if unit(name) is Unit.DEVICE}
     return max(held, key=lambda name: held[name], default=NVIDIA_GPU)
 
 
@@ -158,7 +159,7 @@ def shape_of(
         spec=PodSpec(
             containers=(Container(name="main", requests=FrozenMap(asked), limits=FrozenMap(asked)),),
             tolerations=tolerations,
-            node_selector=FrozenMap({NODE_POOL_LABELS[0]: node_pool}) if node_pool else EMPTY,
+            node_selector=FrozenMap({GKE_NODE_POOL: node_pool}) if node_pool else EMPTY,
         ),
     )
 
@@ -168,7 +169,8 @@ def shape_name(requests: dict[str, int] | Amounts) -> str:
     order = sorted(requests, key=lambda name: (not is_extended_resource(name), name != CPU, name))
     words = []
     for name in order:
-        noun = "GPU" if name in GPU_RESOURCES else name
+        row = accelerator(name)
+        noun = row.noun if row is not None and row.unit is Unit.DEVICE else name
         words.append(f"{roughly(requests[name], name)} {noun}")
     return ", ".join(words) or "a pod that asks for nothing"
 

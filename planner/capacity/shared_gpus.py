@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import gpu_model, physical_gpus
 from planner.kubernetes.records import Node
 from planner.scheduling.cluster import Cluster
@@ -19,7 +20,6 @@ from planner.vocabulary import (
     NVIDIA_GPU_REPLICAS,
     NVIDIA_GPU_SHARED,
     NVIDIA_MIG_PREFIX,
-    is_gpu_resource,
 )
 
 _PRODUCTS = ("productName", "model", "type")  # device attributes that name a device, by driver
@@ -54,7 +54,7 @@ class GpuSupply:
 
     @property
     def free(self) -> int:
-        return self.offered - self.requested
+        return max(0, self.offered - self.requested)
 
 
 def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:

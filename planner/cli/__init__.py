@@ -45,13 +45,19 @@ class _Commands(click.Group):
 @click.option("--unpacked-limit", metavar="SIZE", envvar="HEADROOM_UNPACKED_LIMIT",
               help="The most of files and archives that is read and unpacked, such as 8Gi; else 4Gi. At most twice as "
               "much memory is needed.")  # fmt: skip
-def headroom(unpacked_limit: str | None) -> None:
+@click.option("--accelerators", metavar="FILE", envvar="HEADROOM_ACCELERATORS",
+              help="Your own accelerator resources and node labels, YAML or JSON; they stand before the built-in ones.")  # fmt: skip
+def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:  # noqa: ARG001 - read with the cluster
     """Capacity planning for GPU clusters: told before you apply.
 
     CLUSTER is a file, a folder or an archive (the output of kubectl get … -A -o json or yaml or of kubectl cluster-info
     dump, a must-gather, a support bundle; gzip, tar, zip), several of them joined by commas, "-" for standard input,
     "demo" for the embedded demo, or "context:NAME" for a live cluster.
     """
+    if accelerators:
+        from planner.sources import accelerators as source
+
+        source.use(accelerators)
 
 
 def main(argv: list[str] | None = None) -> None:

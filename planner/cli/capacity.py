@@ -14,6 +14,7 @@ from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.questions import capacity as plan_capacity
 from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
 from planner.questions.documents import capacity_document, fit_rows
+from planner.questions.overview import supplies_of
 from planner.sources import gcloud, node_pools
 from planner.tables import Row, Rows, as_csv, as_text
 from planner.words import roughly
@@ -160,11 +161,10 @@ def _print_changed(answer: WhatIfAnswer) -> None:
 
 
 def _beside(answer: WhatIfAnswer) -> list[tuple[str, int, int]]:
-    def gpus(one: CapacityAnswer, name: str) -> int:
-        return sum(getattr(line, name) for line in one.gpus)
-
+    before, after = ({one.noun: one for one in supplies_of(side.gpus)} for side in (answer.before, answer.after))
     rows = [
-        (f"GPUs {name}", gpus(answer.before, name), gpus(answer.after, name))
+        (f"{noun} {name}", getattr(before.get(noun), name, 0), getattr(after.get(noun), name, 0))
+        for noun in {**before, **after}
         for name in ("allocatable", "free", "pending")
     ]
     rows.append(("pods waiting", answer.waiting_before, answer.waiting_after))

@@ -13,9 +13,11 @@ from planner.drift.model import (
     Cell,
     Row,
 )
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Container, Probe, Workload
 from planner.restarts.population import image_repository
-from planner.vocabulary import CPU, MEMORY, NODE_POOL_LABELS, is_gpu_resource
+from planner.vocabulary import CPU, MEMORY
 from planner.words import measured_bytes, ratio, written
 
 _WORKLOAD_ASPECTS = (
@@ -160,5 +162,5 @@ def _node_pools(member: Member) -> list[str]:
     for pod in member.pods:
         node = member.nodes.get(pod.node_name)
         if node is not None:
-            pools.add(next((node.labels[key] for key in NODE_POOL_LABELS if key in node.labels), node.name))
+            pools.add(node_pool(node) or node.name)
     return sorted(pools)

@@ -7,28 +7,36 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import bars, palette
+from planner.kubernetes.accelerators import Unit, unit
 from planner.questions.overview import GpuModelLine
 
 
 def figure(lines: Sequence[GpuModelLine]) -> go.Figure:
     """One bar a model; what pods wait for is drawn beyond the bar's end, hatched."""
 
-    def part(name: str, colour: str, values: Sequence[int], *, is_hatched: bool = False) -> bars.Part:
-        texts = [f"{value:,} {name}" if value else "" for value in values]
-        return bars.Part(name=name, colour=colour, lengths=values, texts=texts, is_hatched=is_hatched)
+    def part(called: str, colour: str, values: Sequence[int], *, is_hatched: bool = False) -> bars.Part:
+        texts = [f"{value:,} {called}" if value else "" for value in values]
+        return bars.Part(name=called, colour=colour, lengths=values, texts=texts, is_hatched=is_hatched)
 
     parts = [
         part("held", palette.BLUE, [line.requested for line in lines]),
         part("free", palette.GREY, [line.free for line in lines]),
         part("waited for", palette.ORANGE, [line.pending for line in lines], is_hatched=True),
     ]
-    return bars.figure([line.model or line.resource for line in lines], parts, axis="GPUs", hover="%{x:,}", row_px=44)
+    return bars.figure([name(line) for line in lines], parts, axis="GPUs", hover="%{x:,}", row_px=44)
+
+
+def name(line: GpuModelLine) -> str:
+    """The model; with the resource where that counts parts of it, or is all that is known."""
+    if not line.model:
+        return line.resource
+    return line.model if unit(line.resource) is Unit.DEVICE else f"{line.model} {line.resource}"
 
 
 def alt(lines: Sequence[GpuModelLine]) -> str:
     """The bars in words."""
     said = "; ".join(
-        f"{line.model or line.resource}: {line.requested} of {line.allocatable} held, {line.free} free"
+        f"{name(line)}: {line.requested} of {line.allocatable} held, {line.free} free"
         + (f", {line.pending} waited for" if line.pending else "")
         for line in lines
     )

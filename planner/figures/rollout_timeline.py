@@ -7,8 +7,8 @@ from plotly.subplots import make_subplots
 
 from planner.figures import palette
 from planner.figures.labels import plain
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.rollout.answers import PodState, TimelineRow, WorkloadRollout
-from planner.vocabulary import is_gpu_resource
 from planner.words import duration
 
 _TAIL = 0.06  # how far the first and the last state are drawn beyond their moments, as a share of the whole

@@ -10,15 +10,20 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from planner import words
 from planner.inventory.records.pods import effective_container_requests
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
-from planner.kubernetes.owners import workload_key
+from planner.kubernetes.owners import workload_key, workload_keys
 from planner.kubernetes.records import Finding, Node, Pod, PodSpec, Presence, Severity, Snapshot, Workload
+from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.vocabulary import PODS, is_extended_resource
-from planner.words import duration, plural
+from planner.words import duration, listing, plural, short_name
 
 T = TypeVar("T")
+_MODELLED = frozenset(kind.name for kind in (NODE, POD, *PARTS, *WORKLOADS))
 AGED_SECONDS = 3600.0
 STALE_SECONDS = 86_400.0
 CLOCKS_MAY_DIFFER_SECONDS = 300.0
@@ -100,6 +105,33 @@ def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
             text = f"no {kind} in the input: {what}"
             mend = f"Add {_plural(kind)} to the kinds given to kubectl get"
             yield Finding(severity=severity, code="kind-absent", object="", what=text, mend=mend)
+
+
+def unmodelled_owners(snapshot: Snapshot) -> Iterator[Finding]:
+    """Pods of kinds whose rollout isn't modelled: they are counted where they run, and nothing else is said of them."""
+    keys = workload_keys(snapshot)
+    pods: dict[str, list[Pod]] = defaultdict(list)
+    for pod in snapshot.pods:
+        if not pod.is_terminal and keys[pod.uid].partition("/")[0] not in _MODELLED:
+            pods[keys[pod.uid].partition("/")[0]].append(pod)
+    for kind, some in sorted(pods.items()):
+        owners = sorted({keys[pod.uid] for pod in some})
+        held = alike_requests(some)
+        what = (
+            f"{words.count(len(owners), kind)} not modelled ({listing([short_name(one) for one in owners])}): "
+            f"{plural(len(owners), 'its', 'their')} {words.count(len(some), 'pod')} {plural(len(some), 'holds', 'hold')} "
+            f"{held or 'no accelerator'}"
+        )
+        mend = "Its pods are counted in; to ask whether more of them find nodes, give the object to rollout -f"
+        yield Finding(severity=Severity.INFO, code="kind-not-modelled", object="", what=what, mend=mend)
+
+
+def alike_requests(pods: Iterable[Pod]) -> str:
+    """``2 nvidia.com/gpu``: what pods ask for of accelerators, each resource by itself; "" when nothing."""
+    held: Counter[str] = Counter()
+    for pod in pods:
+        held.update({name: amount for name, amount in pod_requests(pod.spec).items() if is_gpu_resource(name)})
+    return listing([f"{amount:,} {name}" for name, amount in sorted(held.items())], most=len(held))
 
 
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -351,6 +383,7 @@ def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:
 
 CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (
     missing_kinds,
+    unmodelled_owners,
     unknown_resources,
     no_room_to_surge,
     unschedulable_pods,

@@ -132,7 +132,7 @@ class Tables:
 
     Attributes
     ----------
-    pool, zone, machine_type : labels that say so
+    pool, zone, region, machine_type : labels that say so
     model : labels with the accelerator's name
     count : labels with the number of physical devices in the machine
     spot : labels and their values (lower case) of nodes that the cloud may take away
@@ -149,9 +149,8 @@ class Tables:
         "compute.coreweave.com/node-pool", "worker.gardener.cloud/pool", "magnum.openstack.org/nodegroup",
         "nodepool", "node-pool", "nodegroup", "node-group",
     )  # fmt: skip
-    zone: tuple[str, ...] = (
-        ZONE, "failure-domain.beta.kubernetes.io/zone", REGION, "failure-domain.beta.kubernetes.io/region",
-    )  # fmt: skip
+    zone: tuple[str, ...] = (ZONE, "failure-domain.beta.kubernetes.io/zone", "ibm-cloud.kubernetes.io/zone")
+    region: tuple[str, ...] = (REGION, "failure-domain.beta.kubernetes.io/region", "ibm-cloud.kubernetes.io/region")
     machine_type: tuple[str, ...] = (
         INSTANCE_TYPE, "beta.kubernetes.io/instance-type", "ibm-cloud.kubernetes.io/machine-type",
     )  # fmt: skip
@@ -219,6 +218,11 @@ def unit(resource: str) -> Unit | None:
     return None if row is None else Unit.SHARE if resource.endswith(".shared") else row.unit
 
 
+def is_gpu_resource(resource: str) -> bool:
+    """Whether pods hold a number of `resource`: devices, slices or shares of accelerators of any kind."""
+    return unit(resource) in COUNTED
+
+
 def alike(amounts: Mapping[str, int]) -> int:
     """How many there are, of what may be added: devices, else slices, else shares. The same devices under a second name
     count once."""
@@ -272,6 +276,7 @@ class _OwnResource(msgspec.Struct, forbid_unknown_fields=True):
 class _OwnLabels(msgspec.Struct, forbid_unknown_fields=True):
     pool: list[str] = []
     zone: list[str] = []
+    region: list[str] = []
     machine_type: list[str] = []
     model: list[str] = []
     count: list[str] = []
@@ -290,7 +295,7 @@ def extended(values: Any, where: str, given: Tables | None = None) -> Tables:
     ----------
     values
         The content of the file: ``{"resources": [{"resource", "vendor", "unit", "noun", "same_as"}], "labels":
-        {"pool": […], "zone", "machine_type", "model", "count", "spot": {label: [values]}}}``.
+        {"pool": […], "zone", "region", "machine_type", "model", "count", "spot": {label: [values]}}}``.
 
     Raises
     ------
@@ -314,6 +319,7 @@ def extended(values: Any, where: str, given: Tables | None = None) -> Tables:
         accelerators=(*(Accelerator(**msgspec.structs.asdict(row)) for row in own.resources), *before.accelerators),
         pool=(*labels.pool, *before.pool),
         zone=(*labels.zone, *before.zone),
+        region=(*labels.region, *before.region),
         machine_type=(*labels.machine_type, *before.machine_type),
         model=(*labels.model, *before.model),
         count=(*labels.count, *before.count),

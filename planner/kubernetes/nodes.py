@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from planner.kubernetes.accelerators import (
+    Unit,
+    alike,
+    is_gpu_resource,
+    model_named,
+    model_of_machine,
+    tables,
+    unit,
+)
 from planner.kubernetes.records import Node
 from planner.vocabulary import (
-    ACCELERATOR_LABELS,
-    AKS_SCALE_SET_PRIORITY,
-    EKS_CAPACITY_TYPE,
-    GKE_ACCELERATOR_COUNT,
     GKE_FLEX_START,
     GKE_GPU_PARTITION_SIZE,
     GKE_MAX_SHARED_CLIENTS,
@@ -15,23 +20,31 @@ from planner.vocabulary import (
     GKE_PREEMPTIBLE,
     GKE_PROVISIONING,
     GKE_SPOT,
-    KARPENTER_CAPACITY_TYPE,
-    NODE_POOL_LABELS,
     NVIDIA_GPU,
     NVIDIA_GPU_COUNT,
+    NVIDIA_GPU_PRODUCT,
     NVIDIA_GPU_REPLICAS,
-    NVIDIA_MIG_PREFIX,
-    REGION,
-    ZONE,
-    is_gpu_resource,
 )
 
 NO_POOL = ""
+_ROLE = "node-role.kubernetes.io/"
+
+
+def pool_label(node: Node) -> str:
+    """The label that names the node's pool, "" where none does."""
+    return next((label for label in tables().pool if node.labels.get(label)), "")
 
 
 def node_pool(node: Node) -> str:
-    """The node pool (GKE), node group (EKS), NodePool (Karpenter) or agent pool (AKS); "" where no label says."""
-    return next((node.labels[label] for label in NODE_POOL_LABELS if label in node.labels), NO_POOL)
+    """The pool's name: node pool (GKE), node group (EKS), NodePool (Karpenter), agent pool (AKS) and what others call it.
+
+    Where no label says, the roles of an OpenShift or kOps node stand for it; "" where it has none.
+    """
+    label = pool_label(node)
+    if label:
+        return str(node.labels[label])
+    roles = sorted(key.removeprefix(_ROLE) for key in node.labels if key.startswith(_ROLE))
+    return ", ".join(roles) or NO_POOL
 
 
 def is_gke(node: Node) -> bool:
@@ -40,18 +53,33 @@ def is_gke(node: Node) -> bool:
 
 
 def gpu_model(node: Node) -> str:
-    """The accelerator's name as labelled, such as ``nvidia-tesla-t4``; "" where no label says."""
-    return next((node.labels[label] for label in ACCELERATOR_LABELS if label in node.labels), "")
+    """The accelerator's name as labelled, such as ``nvidia-tesla-t4``, else as the machine type tells; "" else."""
+    stated = (model_named(node.labels[label]) for label in tables().model if label in node.labels)
+    return next((name for name in stated if name), "") or model_of_machine(machine_type(node))
+
+
+def machine_type(node: Node) -> str:
+    """The machine type as labelled, else ""."""
+    return _first(node, tables().machine_type)
 
 
 def zone(node: Node) -> str:
     """The zone, else the region, else ""."""
-    return str(node.labels.get(ZONE) or node.labels.get(REGION, ""))
+    return _first(node, tables().zone) or _first(node, tables().region)
+
+
+def region(node: Node) -> str:
+    """The region as labelled, else the zone without its last part (``asia-northeast3-b``), else ""."""
+    return _first(node, tables().region) or _first(node, tables().zone).rpartition("-")[0]
+
+
+def _first(node: Node, labels: tuple[str, ...]) -> str:
+    return next((str(node.labels[label]) for label in labels if node.labels.get(label)), "")
 
 
 def gpu_count(node: Node) -> int:
-    """Allocatable GPUs and GPU slices of every kind."""
-    return sum(amount for name, amount in node.allocatable.items() if is_gpu_resource(name))
+    """Allocatable devices, where there are none slices, where there are none shares: nothing is added that isn't alike."""
+    return alike(node.allocatable)
 
 
 def provisioning_model(node: Node) -> str:
@@ -67,8 +95,11 @@ def provisioning_model(node: Node) -> str:
         return "preemptible"
     if labels.get(GKE_SPOT) == "true" or stated == "spot":
         return "spot"
-    others = (EKS_CAPACITY_TYPE, KARPENTER_CAPACITY_TYPE, AKS_SCALE_SET_PRIORITY)
-    return "spot" if any(labels.get(label, "").lower() == "spot" for label in others) else "on-demand"
+    return (
+        "spot"
+        if any(labels[key].lower() in spot for key, spot in tables().spot.items() if key in labels)
+        else "on-demand"
+    )
 
 
 def physical_gpus(node: Node) -> int | None:
@@ -77,17 +108,19 @@ def physical_gpus(node: Node) -> int | None:
     The capacity counts shares: time-sharing and MPS multiply it, MIG replaces it by slices. The number is GKE's
     ``gke-accelerator-count`` or what NVIDIA's feature discovery counts (``nvidia.com/gpu.count``).
     """
-    for label in (GKE_ACCELERATOR_COUNT, NVIDIA_GPU_COUNT):
-        stated = node.labels.get(label, "")
-        if stated.isdecimal():
+    labels = node.labels
+    is_cut = GKE_GPU_PARTITION_SIZE in labels or "-MIG-" in labels.get(NVIDIA_GPU_PRODUCT, "")
+    for label in tables().count:
+        stated = labels.get(label, "")
+        if stated.isdecimal() and not (is_cut and label == NVIDIA_GPU_COUNT):  # MIG "single": it counts the slices
             return int(stated)
     amounts = {name: amount for name, amount in node.capacity.items() if amount and is_gpu_resource(name)}
     if not amounts:
         return 0
-    if GKE_GPU_PARTITION_SIZE in node.labels or any(name.startswith(NVIDIA_MIG_PREFIX) for name in amounts):
+    if is_cut or any(unit(name) is Unit.SLICE for name in amounts):
         return None
-    shares = node.labels.get(GKE_MAX_SHARED_CLIENTS) or node.labels.get(NVIDIA_GPU_REPLICAS) or "1"
-    count = amounts.get(NVIDIA_GPU, sum(amounts.values()))
+    shares = labels.get(GKE_MAX_SHARED_CLIENTS) or labels.get(NVIDIA_GPU_REPLICAS) or "1"
+    count = amounts.get(NVIDIA_GPU) or alike(amounts)
     if not shares.isdecimal() or int(shares) < 1 or count % int(shares):
         return None
     return int(count // int(shares))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from planner import vocabulary
 from planner.inventory.cadvisor import NodeMemoryStats
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.qos import (
@@ -240,7 +241,7 @@ def _node_report(
     return NodeReport(
         name=node.name,
         node_pool=node_pool(node),
-        has_gpus=any(vocabulary.is_gpu_resource(name) and amount for name, amount in node.capacity.items()),
+        has_gpus=any(is_gpu_resource(name) and amount for name, amount in node.capacity.items()),
         memory=memory,
         lines=lines,
         request_bytes=sum(pod_request(pod.spec) for pod in pods),

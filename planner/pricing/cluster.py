@@ -17,10 +17,11 @@ from statistics import median
 from typing import Final
 
 from planner import words
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Amounts, Node
 from planner.pricing.model import Component, NodePrice, PartKind, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.node import price_node
-from planner.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, is_gpu_resource
+from planner.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
 from planner.words import Text
 
 # USD per vCPU over USD per GiB, where the family's own are not in the book (GPU families): N1's and the median of the

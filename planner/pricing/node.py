@@ -8,22 +8,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.kubernetes.nodes import physical_gpus, provisioning_model
+from planner.kubernetes import nodes
 from planner.kubernetes.records import Node
 from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
 from planner.pricing.model import NodePrice, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.strategy_cost import SpareTerms
 from planner.vocabulary import (
-    ACCELERATOR_LABELS,
     AKS_AGENT_POOL,
     CPU,
     EKS_NODE_GROUP,
     GKE_ACCELERATOR_COUNT,
     INSTANCE_TYPE,
     MEMORY,
-    NODE_POOL_LABELS,
     REGION,
-    ZONE,
 )
 from planner.words import Text
 
@@ -44,18 +41,17 @@ def read_provisioning(node: Node) -> Provisioning:
 
     A commitment or a reservation is an agreement of the billing account, not of the node: no label tells it.
     """
-    return Provisioning(provisioning_model(node))
+    return Provisioning(nodes.provisioning_model(node))
 
 
 def read_region(node: Node) -> str:
     """The region label, or the zone label without its last part (``asia-northeast3-b``); "" where neither is set."""
-    region = node.labels.get(REGION, "")
-    return str(region or node.labels.get(ZONE, "").rpartition("-")[0])
+    return nodes.region(node)
 
 
 def read_node_pool(node: Node) -> str:
     """The node pool's name by the first pool label set (GKE, Karpenter, EKS, AKS), "" where there is none."""
-    return next((node.labels[label] for label in NODE_POOL_LABELS if label in node.labels), "")
+    return nodes.node_pool(node)
 
 
 def count_physical_gpus(node: Node) -> int | None:
@@ -63,7 +59,7 @@ def count_physical_gpus(node: Node) -> int | None:
 
     The capacity counts shares: time-sharing and MPS multiply it, MIG replaces it by slices.
     """
-    return physical_gpus(node)
+    return nodes.physical_gpus(node)
 
 
 def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = None) -> NodePrice:
@@ -86,7 +82,7 @@ def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = 
 
 
 def _price(book: PriceBook, node: Node, provisioning: Provisioning) -> Price:
-    machine_type = node.labels.get(INSTANCE_TYPE, "")
+    machine_type = nodes.machine_type(node)
     region = read_region(node)
 
     def refuse(reason: PriceReason, why: str) -> Price:
@@ -118,7 +114,7 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning) -> Price:
     mismatch = _mismatch(book, node, machine_type, region)
     if mismatch:
         return refuse(PriceReason.CAPACITY_MISMATCH, mismatch)
-    model = next((node.labels[label] for label in ACCELERATOR_LABELS if label in node.labels), "")
+    model = nodes.gpu_model(node)
     count = count_physical_gpus(node)
     if count is None and machine_type.startswith(("n1-", "custom-")):
         return refuse(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from planner.capacity.changes import Change, text_of
 from planner.capacity.fragmentation import Fragments, fragments
 from planner.capacity.headroom import Fit, fit, fits
@@ -17,11 +19,11 @@ from planner.kubernetes.records import Amounts, Finding, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
-from planner.questions.overview import GpuModelLine, WorkloadOverview
+from planner.questions.overview import GpuModelLine, WorkloadOverview, free_words, supplies_of
 from planner.rollout.answers import Verdict
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
-from planner.words import count, plural
+from planner.words import count
 
 _SHOWN_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
@@ -30,7 +32,8 @@ _SHOWN_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 class ResourceLine:
     """One resource of the whole cluster. Requests are those of bound pods; what waiting pods ask for stands apart.
 
-    ``requested + free == allocatable``; `free_cordoned` is the part of it on nodes that take no new pods.
+    ``requested + free == allocatable + overcommitted``: what is free on one node doesn't help another, on which pods ask
+    for more than there is. `free_cordoned` is the part of it on nodes that take no new pods.
     """
 
     resource: str
@@ -39,6 +42,7 @@ class ResourceLine:
     free: int
     free_cordoned: int
     pending: int
+    overcommitted: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +218,8 @@ def _resources(cluster: Cluster) -> tuple[ResourceLine, ...]:
     for index in cluster.waiting:
         for name, amount in (*pod_requests(cluster.snapshot.pods[index].spec).items(), (PODS, 1)):
             pending[name] = pending.get(name, 0) + amount
-    free = cluster.allocatable - cluster.requested
+    rest = cluster.allocatable - cluster.requested
+    free, over = np.maximum(rest, 0), np.maximum(-rest, 0)
     cordoned = [i for i, node in enumerate(cluster.nodes) if node.is_cordoned]
     lines = [
         ResourceLine(
@@ -224,6 +229,7 @@ def _resources(cluster: Cluster) -> tuple[ResourceLine, ...]:
             free=int(free[row].sum()),
             free_cordoned=int(free[row, cordoned].sum()),
             pending=pending.get(name, 0),
+            overcommitted=int(over[row].sum()),
         )
         for name, row in cluster.row.items()
     ]
@@ -252,12 +258,12 @@ def _findings(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[Finding
 
 def _sentence(gpus: tuple[GpuModelLine, ...], standard: tuple[Fit, ...], broken: Fragments) -> str:
     """``2,221 of 6,212 GPUs are free; room for 1,310 more pods of 1 GPU, and for none of 8``."""
-    total, free = sum(line.allocatable for line in gpus), sum(line.free for line in gpus)
-    if not total:
+    supplies = supplies_of(gpus)
+    if not supplies:
         return "the cluster has no GPUs"
     fitting = [f"{one.count:,} more pods of {_gpus(one, broken)} GPU" for one in standard if one.count]
     none = " or ".join(str(_gpus(one, broken)) for one in standard if not one.count)
-    words = f"{free:,} of {total:,} GPUs {plural(free, 'is', 'are')} free"
+    words = free_words(supplies)
     if fitting:
         return f"{words}: room for {' or '.join(fitting)}" + (f", and for none of {none}" if none else "")
     return f"{words}; not one more pod of 1 GPU with its usual CPU and memory fits"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, unit
 from planner.kubernetes.nodes import gpu_model, node_pool
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
@@ -22,8 +23,7 @@ from planner.rollout.surroundings import surroundings
 from planner.rollout.verdict import explain, unknowns
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, alike, compile_shape
-from planner.vocabulary import is_gpu_resource
-from planner.words import Text, count
+from planner.words import Text, count, listing, plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +50,9 @@ class GpuModelLine:
     node_count: int
     allocatable: int
     requested: int
-    free: int
+    free: int  # on each node what isn't held there
     pending: int  # asked for by pods that wait
+    overcommitted: int = 0  # held beyond what the nodes have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,29 +184,73 @@ def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
             if is_gpu_resource(name):
                 model = _wanted_model(cluster, i)
                 waiting[f"{model}\0{name}"] = waiting.get(f"{model}\0{name}", 0) + amount
-    lines: dict[tuple[str, str], list[int]] = {}
+    lines: dict[tuple[str, str], list[int]] = {}  # nodes, allocatable, requested, free
     for n, node in enumerate(cluster.nodes):
         for name in node.allocatable:
             row = cluster.row[name]
             total = int(cluster.allocatable[row, n])
             if is_gpu_resource(name) and total:
-                line = lines.setdefault((gpu_model(node), name), [0, 0, 0])
-                line[0] += 1
-                line[1] += total
-                line[2] += int(cluster.requested[row, n])
+                held = int(cluster.requested[row, n])
+                line = lines.setdefault((gpu_model(node), name), [0, 0, 0, 0])
+                line[:] = line[0] + 1, line[1] + total, line[2] + held, line[3] + max(0, total - held)
     keys = sorted({*lines, *((k.split("\0")[0], k.split("\0")[1]) for k in waiting)})
-    return tuple(
-        GpuModelLine(
-            model=model,
-            resource=name,
-            node_count=lines.get((model, name), [0, 0, 0])[0],
-            allocatable=lines.get((model, name), [0, 0, 0])[1],
-            requested=lines.get((model, name), [0, 0, 0])[2],
-            free=lines.get((model, name), [0, 0, 0])[1] - lines.get((model, name), [0, 0, 0])[2],
-            pending=waiting.get(f"{model}\0{name}", 0),
-        )
-        for model, name in keys
+    found = []
+    for model, name in keys:
+        nodes, total, held, free = lines.get((model, name), [0, 0, 0, 0])
+        found.append(
+            GpuModelLine(
+                model=model, resource=name, node_count=nodes, allocatable=total, requested=held, free=free,
+                pending=waiting.get(f"{model}\0{name}", 0), overcommitted=held + free - total,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supply:
+    """One resource over all models. `noun` in the plural: ``GPUs`` where it is the only one of whole devices."""
+
+    resource: str
+    noun: str
+    allocatable: int
+    free: int
+    overcommitted: int
+    pending: int
+
+
+def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
+    """What there is by resource, devices first: devices, slices and shares are never added, nor is one vendor's to
+    another's."""
+    rank = {unit: place for place, unit in enumerate(COUNTED)}
+    names = {line.resource: rank[unit(line.resource) or Unit.DEVICE] for line in lines if line.allocatable}
+    order = sorted(
+        names, key=lambda name: (names[name], -sum(one.allocatable for one in lines if one.resource == name))
     )
+    whole = [name for name in order if not names[name]]
+    found = []
+    for name in order:
+        some = [line for line in lines if line.resource == name]
+        row = accelerator(name)
+        is_only = [name] == whole and row is not None
+        found.append(
+            Supply(
+                resource=name,
+                noun=f"{row.noun}s" if is_only and row is not None else name,
+                allocatable=sum(line.allocatable for line in some),
+                free=sum(line.free for line in some),
+                overcommitted=sum(line.overcommitted for line in some),
+                pending=sum(line.pending for line in some),
+            )
+        )
+    return tuple(found)
+
+
+def free_words(supplies: Sequence[Supply]) -> str:
+    """``2,221 of 6,212 GPUs are free``; each resource by itself, and what is asked for beyond what there is."""
+    parts = [f"{one.free:,} of {one.allocatable:,} {one.noun}" for one in supplies]
+    beyond = [f"{one.noun} are overcommitted by {one.overcommitted:,}" for one in supplies if one.overcommitted]
+    verb = plural(supplies[0].free, "is", "are") if len(supplies) == 1 else "are"
+    return "; ".join([f"{listing(parts, most=len(parts))} {verb} free", *beyond])
 
 
 def _wanted_model(cluster: Cluster, pod_index: int) -> str:

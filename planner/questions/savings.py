@@ -9,6 +9,7 @@ from math import ceil
 from typing import Any
 
 from planner.errors import InputError
+from planner.kubernetes.nodes import machine_type
 from planner.kubernetes.records import FrozenMap, Node, Pod, PodDisruptionBudget, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match, node_affinity_matches, tolerates_taints
@@ -21,7 +22,7 @@ from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
 from planner.spot.suitability import Suitability, check_workload, guess_work, pods_of
 from planner.spot.windows import window_of
-from planner.vocabulary import CPU, INSTANCE_TYPE, MEMORY, ZONE
+from planner.vocabulary import CPU, MEMORY, ZONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +160,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         work_source=why,
         capacity=Capacity.PREEMPTIBLE if bought is Provisioning.PREEMPTIBLE else Capacity.SPOT,
         node_pool=read_node_pool(node),
-        machine_type=node.labels.get(INSTANCE_TYPE, ""),
+        machine_type=machine_type(node),
         bought_as=bought.value,
         as_of=as_of,
         problem=problem,

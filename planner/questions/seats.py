@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, zone
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
@@ -14,7 +15,6 @@ from planner.questions.prepared import compiled
 from planner.scheduling.filters import feasible
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
-from planner.vocabulary import is_gpu_resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from math import ceil
 from typing import Any, Final
 
 from planner.capacity.growth import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, GROWING_REASONS
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot, Strategy, Workload
@@ -38,7 +39,7 @@ from planner.rollout.grid import play_cell, rolling
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.spot.assumptions import Setting
-from planner.vocabulary import HOURS_PER_MONTH, is_gpu_resource
+from planner.vocabulary import HOURS_PER_MONTH
 from planner.words import count, listing, usd
 
 _MOST_OTHER_NODES: Final = 8  # tried at most for pods of others that wait for the same nodes

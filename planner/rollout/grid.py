@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
@@ -14,7 +15,6 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at, seconds_of
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import is_gpu_resource
 from planner.words import Text
 
 FULL_UP_TO = 20  # replicas up to which every number is a column, where cells are counted; above, FEW of them

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import yaml
 
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.nodes import gpu_count, node_pool
 from planner.kubernetes.records import FrozenMap, Node, Strategy, Workload
@@ -27,7 +28,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static
-from planner.vocabulary import is_extended_resource, is_gpu_resource
+from planner.vocabulary import is_extended_resource
 from planner.words import Text, plural
 
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room

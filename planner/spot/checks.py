@@ -11,6 +11,8 @@ from typing import Any, Final
 import yaml
 
 from planner import vocabulary
+from planner.kubernetes.accelerators import alike, tables
+from planner.kubernetes.nodes import machine_type
 from planner.kubernetes.records import CommandForm, Container, Node, Pod, PodDisruptionBudget, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
 from planner.spot import programs
@@ -21,7 +23,6 @@ from planner.words import duration
 
 SYSTEM_PRIORITY: Final = 2_000_000_000  # kubernetes pkg/apis/scheduling/types.go SystemCriticalPriority
 _LONG_START_SECONDS: Final = 300.0  # longer than a node takes to arrive: the pod, not the node, is what one waits for
-_POOL_LABELS: Final = frozenset(vocabulary.NODE_POOL_LABELS)
 _LOCAL_VOLUMES: Final = ("hostPath", "local")
 
 
@@ -99,7 +100,7 @@ class Case:
         return tuple(
             node
             for node in self.spot_nodes
-            if all(node.labels.get(key) == value for key, value in wanted.items() if key not in _POOL_LABELS)
+            if all(node.labels.get(key) == value for key, value in wanted.items() if key not in tables().pool)
         )
 
     def patched(self, spec: Mapping[str, Any]) -> str:
@@ -462,11 +463,11 @@ def _check_placement(case: Case) -> CheckResult:
     if case.runs_on_spot:
         return CheckResult(check=Check.PLACEMENT, status=Status.OK, evidence="Its pods run on spot nodes already.")
     selector, taint = _spot_selector(case.window.provider, case.capacity)
-    pinned = [f"{key}={value}" for key, value in spec.node_selector.items() if key in _POOL_LABELS]
+    pinned = [f"{key}={value}" for key, value in spec.node_selector.items() if key in tables().pool]
     wanted: dict[str, Any] = {}
     missing: list[str] = []
     if selector and spec.node_selector.get(selector[0]) != selector[1]:
-        unpin = {key: None for key in spec.node_selector if key in _POOL_LABELS}
+        unpin = {key: None for key in spec.node_selector if key in tables().pool}
         wanted["nodeSelector"] = {selector[0]: selector[1], **unpin}
         missing.append(f"the selector {selector[0]}={selector[1]}")
     if taint and not tolerates_taints(spec.tolerations, (taint,)):
@@ -499,14 +500,12 @@ def _new_pool(case: Case) -> str:
     if case.fitting_spot_nodes or case.window.provider is not Provider.GKE or not case.nodes:
         return ""
     labels = case.nodes[0].labels
-    gpus = next(
-        (case.nodes[0].capacity[name] for name in vocabulary.GPU_RESOURCES if case.nodes[0].capacity.get(name)), 0
-    )
+    gpus = alike(case.nodes[0].capacity)
     accelerator = labels.get(vocabulary.GKE_ACCELERATOR, "")
     words = [
         f"gcloud container node-pools create {labels.get(vocabulary.GKE_NODE_POOL, 'pool')}-spot --cluster CLUSTER",
         "--spot" if case.capacity is Capacity.SPOT else "--preemptible",
-        f"--machine-type {labels.get(vocabulary.INSTANCE_TYPE, 'TYPE')}",
+        f"--machine-type {machine_type(case.nodes[0]) or 'TYPE'}",
         *([f"--accelerator type={accelerator},count={gpus}"] if accelerator and gpus else []),
         "--enable-autoscaling --min-nodes 0 --max-nodes N",
     ]

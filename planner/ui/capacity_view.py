@@ -16,6 +16,7 @@ from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.records import Snapshot
 from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
 from planner.questions.documents import capacity_document, fit_rows
+from planner.questions.overview import supplies_of
 from planner.ui import charts, downloads, findings, link, tables, verdict
 from planner.vocabulary import CPU, MEMORY
 
@@ -301,7 +302,7 @@ def _figures(one: CapacityAnswer, completing: int | None, waiting: int, changed:
         base = _values(changed.before, changed.completing_before, changed.waiting_before)
     with st.grid(min_column_width=150):
         for name, value in values.items():
-            delta = value - base[name] if base else None
+            delta = value - base.get(name, 0) if base else None
             good: Literal["inverse", "normal"] = "inverse" if name == "Pods waiting" else "normal"
             st.metric(name, f"{value:,}", delta=delta, delta_color=good, border=True, height="stretch")
 
@@ -309,8 +310,7 @@ def _figures(one: CapacityAnswer, completing: int | None, waiting: int, changed:
 def _values(one: CapacityAnswer, completing: int | None, waiting: int) -> dict[str, int]:
     values = {
         "Nodes": sum(line.pool.node_count for line in one.pools),
-        "GPUs": sum(line.allocatable for line in one.gpus),
-        "GPUs free": sum(line.free for line in one.gpus),
+        **{f"{s.noun}{what}": n for s in supplies_of(one.gpus) for what, n in (("", s.allocatable), (" free", s.free))},
         "Pods waiting": waiting,
     }
     return values if completing is None else values | {"Rollouts that complete": completing}

@@ -8,11 +8,11 @@ import streamlit as st
 
 from planner import words
 from planner.figures import gpu_bars
-from planner.questions.overview import ClusterOverview, WorkloadOverview
+from planner.questions.overview import ClusterOverview, WorkloadOverview, supplies_of
 from planner.rollout.answers import Verdict
 from planner.ui import charts, rollout_inputs, tables, verdict
-from planner.vocabulary import NVIDIA_GPU
 
+_RESOURCES = 4  # accelerators with a figure of their own; the chart has all
 _SHOWN = 6  # workloads in trouble that are told one by one; the table has all
 
 
@@ -42,12 +42,16 @@ def story(overview: ClusterOverview) -> None:
 
 def figures(overview: ClusterOverview, findings: str) -> None:
     """The key figures."""
-    gpus, free = sum(line.allocatable for line in overview.gpus), sum(line.free for line in overview.gpus)
+    supplies = supplies_of(overview.gpus)
     counts = Counter(line.verdict for line in overview.workloads)
     with st.grid(min_column_width=150):
         st.metric("Could be rolled out", f"{counts[Verdict.COMPLETES]:,} of {len(overview.workloads):,}", border=True)
-        st.metric("GPUs free", f"{free:,} of {gpus:,}" if gpus else "no GPUs", border=True)
-        st.metric("GPUs waited for", f"{sum(line.pending for line in overview.gpus):,}", border=True)
+        for one in supplies[:_RESOURCES]:
+            beyond = f"overcommitted by {one.overcommitted:,}" if one.overcommitted else None
+            st.metric(f"{one.noun} free", f"{one.free:,} of {one.allocatable:,}", beyond, "off", border=True)
+            st.metric(f"{one.noun} waited for", f"{one.pending:,}", border=True)
+        if not supplies:
+            st.metric("GPUs free", "no GPUs", border=True)
         st.metric("Pods waiting", f"{overview.pending_pods:,} of {overview.pod_count:,}", border=True)
         st.metric("Nodes", f"{overview.node_count:,}", border=True)
     st.caption(
@@ -75,11 +79,13 @@ def gpus(overview: ClusterOverview) -> None:
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
     rows = [
         {
-            "model": (line.model or "unknown") if line.resource == NVIDIA_GPU else f"{line.model} {line.resource}",
+            "model": line.model or "unknown",
+            "resource": line.resource,
             "nodes": line.node_count,
             "there are": line.allocatable,
             "held": line.requested,
             "free": line.free,
+            "overcommitted by": line.overcommitted or None,
             "waited for": line.pending,
         }
         for line in overview.gpus

@@ -12,6 +12,7 @@ import streamlit as st
 from planner import quantity
 from planner.errors import ChangeError, HeadroomError
 from planner.inventory.change import WorkloadChange
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
@@ -19,7 +20,7 @@ from planner.questions.overview import WorkloadOverview
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import Verdict
 from planner.ui import link
-from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU, is_gpu_resource
+from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU
 
 T = TypeVar("T")
 

@@ -8,6 +8,7 @@ import streamlit as st
 
 from planner import words
 from planner.figures import rollout_timeline
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import Snapshot
 from planner.questions.documents import rollout_document
 from planner.questions.prepared import Scenario
@@ -15,7 +16,6 @@ from planner.questions.strategy_costs import StrategyCosts
 from planner.questions.usable_devices import UsableDevices
 from planner.rollout.answers import PodState, Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.ui import charts, findings, link, rollout_inputs, tables, verdict
-from planner.vocabulary import is_gpu_resource
 
 
 def answer(result: RolloutResult) -> None:

@@ -10,10 +10,10 @@ import streamlit as st
 from planner import words
 from planner.figures import node_seats, pool_seats
 from planner.inventory.checks import requested
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import Snapshot, Workload
 from planner.questions.seats import NodeSeats
 from planner.ui import charts, link, tables
-from planner.vocabulary import is_gpu_resource
 
 _ALL = "all"
 _NAMED = 12  # nodes named in a line before "and n more"

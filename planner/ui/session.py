@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from planner.kubernetes.records import Snapshot
-from planner.sources import demo
+from planner.sources import accelerators, demo
 from planner.ui import link
 
 CHOICE: Final = "cluster"  # the widget's key and the URL's parameter
@@ -31,8 +31,16 @@ def _name(given: Snapshot) -> str:
     return f"{given.source} (given)" if given.source in _EMBEDDED else given.source
 
 
+@st.cache_resource(show_spinner=False)
+def _own_accelerators() -> bool:
+    """The tables that HEADROOM_ACCELERATORS names, read once for all sessions."""
+    accelerators.use()
+    return True
+
+
 def choose() -> None:
     """The choice between the embedded clusters and the user's own; a link to the latter works in this session only."""
+    _own_accelerators()
     if _NEXT in st.session_state:
         st.session_state[CHOICE] = st.session_state.pop(_NEXT)
     given = _given()

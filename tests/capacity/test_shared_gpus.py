@@ -44,7 +44,7 @@ def test_mps_on_gke() -> None:
 def test_shared_replicas_of_the_device_plugin() -> None:
     labels = {"nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.count": "2", "nvidia.com/gpu.product": "Tesla-T4-SHARED"}
     (one,) = supply(node("n0", extra={"nvidia.com/gpu.shared": "8"}, labels=labels))
-    assert (one.model, one.resource) == ("Tesla-T4-SHARED", "nvidia.com/gpu.shared")
+    assert (one.model, one.resource) == ("Tesla-T4", "nvidia.com/gpu.shared")
     assert numbers(one) == (Sharing.TIME_SHARING, 2, 8, 0, 8)
 
 

@@ -330,3 +330,28 @@ def test_what_a_pod_asks_for() -> None:
     assert checks.requested(spec, "nvidia.com/gpu") == 1
     level = read(pod(resources={"requests": {"cpu": "9"}})).pods[0].spec
     assert checks.requested(level, "cpu") == 9000
+
+
+# ── kinds that aren't modelled ───────────────────────────────────────────────────────────────────────────────────────
+def test_pods_of_kinds_that_are_not_modelled_are_named_with_what_they_hold() -> None:
+    def owned(name: str, kind: str, owner: str) -> Object:
+        one = pod(name, "gpu-0", containers=[gpu_container(2)])
+        one["metadata"]["ownerReferences"] = [{"kind": kind, "name": owner, "uid": owner, "controller": True}]
+        return one
+
+    snapshot = kubectl.read_items(
+        [
+            gpu_node(gpus=8),
+            owned("w-0", "PyTorchJob", "train"),
+            owned("w-1", "PyTorchJob", "train"),
+            owned("r-0", "RayCluster", "ray"),
+            owned("kubelet", "Node", "gpu-0"),
+            owned("s-0", "StatefulSet", "s"),
+            pod("bare", "gpu-0"),
+        ]
+    )
+    found = [finding.what for finding in checks.unmodelled_owners(snapshot)]
+    assert found == [
+        "1 PyTorchJob not modelled (prod/train): its 2 pods hold 4 nvidia.com/gpu",
+        "1 RayCluster not modelled (prod/ray): its 1 pod holds 2 nvidia.com/gpu",
+    ]

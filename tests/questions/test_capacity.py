@@ -13,6 +13,8 @@ from planner.rollout.answers import Verdict
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, kubectl
 from tests.builders.objects import deployment, node, pod_spec, snapshot
+from tests.inventory import objects
+from tests.inventory.objects import gpu_container, gpu_node
 from tests.reference.random_clusters import random_case
 
 
@@ -80,3 +82,28 @@ def test_openbs_sentence_is_the_honest_measure() -> None:
     assert answer.sentence == (
         "2,221 of 6,212 GPUs are free: room for 1,310 more pods of 1 GPU or 459 more pods of 2 GPU, and for none of 4 or 8"
     )
+
+
+# ── unlike things are not added ──────────────────────────────────────────────────────────────────────────────────────
+def test_the_headline_keeps_devices_slices_and_shares_apart() -> None:
+    kinds = {"nvidia.com/gpu": 4, "nvidia.com/mig-1g.5gb": 7, "amd.com/gpu": 2}
+    nodes = [objects.node(f"n-{i}") for i in range(3)]
+    for one, (name, count) in zip(nodes, kinds.items(), strict=True):
+        one["status"]["allocatable"] = one["status"]["capacity"] = one["status"]["allocatable"] | {name: str(count)}
+    answer = plan_capacity.capacity(
+        kubectl.read_items([*nodes, objects.pod("p", "n-0", containers=[gpu_container(1)])])
+    )
+    assert str(answer.sentence).startswith(
+        "3 of 4 nvidia.com/gpu, 2 of 2 amd.com/gpu and 7 of 7 nvidia.com/mig-1g.5gb are free"
+    )
+
+
+def test_more_asked_for_than_there_is_is_said_and_nothing_is_less_than_free() -> None:
+    held = [objects.pod(f"p-{i}", "gpu-0", containers=[gpu_container(1)]) for i in range(3)]
+    answer = plan_capacity.capacity(kubectl.read_items([gpu_node("gpu-0", 1), gpu_node("gpu-1", 2), *held]))
+    [line] = answer.gpus
+    assert (line.requested, line.free, line.overcommitted) == (3, 2, 2)
+    assert str(answer.sentence).startswith("2 of 3 GPUs are free; GPUs are overcommitted by 2")
+    assert all(one.free >= 0 for one in answer.resources)
+    assert all(one.requested + one.free == one.allocatable + one.overcommitted for one in answer.resources)
+    assert all(one.free >= 0 for one in answer.supply)
