@@ -6,8 +6,8 @@ st.title("Drift")
 snapshot = session.cluster()
 others = drift_inputs.other_clusters()
 answer = st.container()
-rule = drift_inputs.rule(drift_view.environments(snapshot, others))
-report = drift_view.compared(snapshot, rule, usage_inputs.history(snapshot), others)
+settings = drift_inputs.settings(drift_view.environments(snapshot, others))
+report = drift_view.compared(snapshot, settings, usage_inputs.history(snapshot), others)
 with answer:
     drift_view.headline(report)
     drift_view.services(report)
@@ -20,4 +20,4 @@ if report.services:
 
 drift_inputs.upload()
 usage_inputs.ask(snapshot)
-drift_view.download(report, (snapshot, *others))
+drift_view.download(report, settings, (snapshot, *others))

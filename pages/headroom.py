@@ -1,15 +1,15 @@
 import streamlit as st
 
-from planner.questions import capacity as plan_capacity
+from planner.questions import capacity as capacity_question
 from planner.questions import seats as seats_question
 from planner.ui import cache, capacity_inputs, capacity_view, seats_view, session
 
 st.title("Headroom")
 snapshot = session.cluster()
 said = st.container()
-limits = capacity_inputs.limits(snapshot)
-answer = cache.answer(plan_capacity.capacity, snapshot, limits)
-nodes = cache.answer(seats_question.seats, snapshot)
+settings, given = capacity_inputs.settings(snapshot), capacity_inputs.given(snapshot)
+answer = cache.ask(capacity_question.QUESTION, snapshot, settings, given)
+nodes = cache.ask(seats_question.QUESTION, snapshot, seats_question.SeatsSettings()).nodes
 with said:
     capacity_view.sentence(answer)
     seats_view.figures(nodes, snapshot)
@@ -19,8 +19,8 @@ st.caption("By requests of bound pods, not by use. Hatched: how far the pool may
 capacity_view.pools(answer)
 
 st.subheader("What fits")
-shape = capacity_view.shape_text()
-typed = [cache.answer(plan_capacity.shape, snapshot, shape)] if shape else []
+shape = capacity_inputs.shape()
+typed = [cache.answer(capacity_question.shape, snapshot, shape)] if shape else []
 for found in typed:
     capacity_view.one_shape(found)
 capacity_view.what_fits(answer)
@@ -38,4 +38,4 @@ seats_view.next_pods(nodes, snapshot)
 
 st.subheader("All resources")
 capacity_view.resources(answer)
-capacity_view.download(answer, snapshot, typed)
+capacity_view.download(snapshot, settings, answer, typed)

@@ -17,7 +17,7 @@ with what:
 
 st.subheader("Findings")
 found = findings.of(snapshot)
-st.caption(findings.summary(found))
-findings.show(found, at_most=40)
+st.caption(found.sentence)
+findings.show(found.findings, at_most=40)
 with st.expander("As a table", icon=":material/table:"):
-    findings.table(found)
+    findings.table(found.findings)

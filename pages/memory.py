@@ -2,12 +2,14 @@ import streamlit as st
 
 from planner.figures import memory_classes, memory_eviction, memory_nodes
 from planner.questions import memory as plan_memory
+from planner.questions.question import Given
 from planner.ui import cache, charts, memory_inputs, memory_view, session
 
 st.title("Memory")
 snapshot = session.cluster()
 kubelet = memory_inputs.kubelet(snapshot)
-plan = cache.answer(plan_memory.memory, snapshot, kubelet.settings, kubelet.stats)
+settings = plan_memory.MemorySettings(kubelet=kubelet.settings)
+plan = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=kubelet.stats))
 memory_view.stop_without_nodes(plan.cluster)
 memory_view.headline(plan)
 
@@ -36,4 +38,4 @@ memory_view.what_if(cache.answer(question, snapshot, kubelet.settings, asked.cha
 
 st.subheader("Classes")
 charts.show(memory_classes.figure(plan.cluster), key="classes", alt=memory_classes.alt(plan.cluster))
-memory_view.download(snapshot, plan)
+memory_view.download(snapshot, kubelet.settings, plan)

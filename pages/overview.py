@@ -1,15 +1,15 @@
 import streamlit as st
 
-from planner.questions import overview as overview_question
+from planner.questions.overview import QUESTION, OverviewSettings
 from planner.ui import cache, costs_view, findings, overview_view, session
 
 st.title("Overview")
 snapshot = session.cluster()
-overview = cache.answer(overview_question.overview, snapshot)
+overview = cache.ask(QUESTION, snapshot, OverviewSettings())
 found = findings.of(snapshot)
 
 overview_view.story(overview)
-overview_view.figures(overview, findings.summary(found))
+overview_view.figures(overview, found.sentence)
 
 troubled, gpus = st.columns(2, gap="large")
 with troubled:
@@ -20,7 +20,7 @@ with gpus:
     st.subheader("GPUs by model")
     overview_view.gpus(overview)
     st.subheader("Findings")
-    findings.show(found, at_most=5)
+    findings.show(found.findings, at_most=5)
     st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
 
 st.subheader("What it costs")

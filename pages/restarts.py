@@ -1,12 +1,13 @@
 import streamlit as st
 
-from planner.questions import restarts as plan_restarts
+from planner.questions.question import Given
+from planner.questions.restarts import QUESTION, RestartsSettings
 from planner.ui import cache, restarts_inputs, restarts_view, session, usage_inputs
 
 st.title("Restarts")
 cluster = session.cluster()
 snapshot = restarts_inputs.with_uploaded_logs(cluster)
-plan = cache.answer(plan_restarts.restarts, snapshot, usage_inputs.history(cluster))
+plan = cache.ask(QUESTION, snapshot, RestartsSettings(), Given(usages=usage_inputs.history(cluster)))
 restarts_view.headline(plan.report)
 
 if plan.report.loops:

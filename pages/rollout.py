@@ -12,10 +12,11 @@ answer = st.container()
 picture, knobs = st.columns([7, 3], gap="large")
 
 with knobs, st.container(border=True), errors.shown(answer):
-    scenario = rollout_inputs.scenario(snapshot, key, also)
-    pools, arrival_seconds = capacity_inputs.growth(snapshot)
+    settings = rollout_inputs.settings(snapshot, key, also)
+given = capacity_inputs.given(snapshot)
 with errors.shown(answer):
-    result = cache.answer(rollout_question.rollout, snapshot, scenario, pools, arrival_seconds)
+    result = cache.ask(rollout_question.QUESTION, snapshot, settings, given)
+scenario = rollout_question.scenario_of(snapshot, settings)
 with answer:
     rollout_view.answer(result)
 
@@ -38,7 +39,7 @@ if rollout_view.has_grid(rollout):
     grid = cache.answer(rollout_question.strategy_grid, snapshot, scenario, rollout.workload)
     cells = st.container()
     rollout_view.under_grid(grid)
-    costs = spares.show(snapshot, scenario, grid, pools, arrival_seconds)
+    costs = spares.show(snapshot, settings, grid, given)
     with cells:
         drawn, said = strategy_grid.figure(grid, costs), strategy_grid.alt(grid, costs)
         charts.pick(drawn, key="grid", alt=said, on_pick=rollout_view.adopt_cell)
@@ -50,6 +51,6 @@ rollout_view.steps(rollout)
 rollout_view.pending(result)
 downloads.show(
     "rollout",
-    document=lambda: rollout_view.document(result, scenario, snapshot, costs),
-    rows=lambda: rollout_view.timeline_rows(rollout),
+    document=lambda: spares.document(snapshot, settings, result, costs),
+    rows=lambda: rollout_question.timeline_rows([rollout]),
 )

@@ -30,6 +30,10 @@ class InputError(HeadroomError):
     """A file, a document or a value given by the user can't be read."""
 
 
+class NotKnownError(InputError):
+    """What was given is right, and lacks what the answer hangs on."""
+
+
 class QuantityError(InputError, ValueError):
     """A resource quantity the API server would refuse."""
 

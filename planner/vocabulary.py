@@ -69,6 +69,11 @@ KEPT_ANNOTATIONS: Final = frozenset(
     }
 )
 
+# Namespaces that belong to the cluster, not to its users
+SYSTEM_NAMESPACES: Final = frozenset(
+    {"kube-system", "kube-public", "kube-node-lease", "gke-managed-system", "gmp-system"}
+)
+
 # Taints set by Kubernetes itself
 TAINT_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 TAINT_NOT_READY: Final = "node.kubernetes.io/not-ready"

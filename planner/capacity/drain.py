@@ -1,8 +1,8 @@
 """Emptying nodes as ``kubectl drain --ignore-daemonsets`` does: cordon, then evictions that disruption budgets may refuse.
 
 Evictions are asked for in the order of namespace and name, and again each tick while anything moves; controllers make
-new pods meanwhile. Sources: kubernetes `pkg/registry/core/pod/storage/eviction.go`,
-`pkg/controller/disruption/disruption.go`, `staging/src/k8s.io/kubectl/pkg/drain`.
+new pods meanwhile. What a budget allows is `planner.kubernetes.budgets`. Source: kubernetes
+`staging/src/k8s.io/kubectl/pkg/drain`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planner.errors import ChangeError
+from planner.kubernetes.budgets import BudgetStatus, covers, goes_uncounted, refusal
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Finding, Node, PodDisruptionBudget, Severity, Snapshot, Taint
-from planner.kubernetes.selectors import is_empty, labels_match
-from planner.kubernetes.shares import scaled_value
 from planner.rollout.controllers.job import JobController
 from planner.rollout.controllers.registry import replacing
 from planner.rollout.simulation import Controller, Simulation
@@ -27,16 +26,15 @@ from planner.vocabulary import TAINT_UNSCHEDULABLE
 from planner.words import Text, count, plural
 
 _MOST_TICKS = 20_000  # beyond any drain: a pod a tick of the largest cluster Kubernetes supports
+_UNWRITTEN = BudgetStatus(healthy=0, desired=0, expected=0, allowed=0)
 
 
 @dataclass(slots=True)
 class _Budget:
-    """A PodDisruptionBudget's status in motion."""
+    """A PodDisruptionBudget and its status in motion."""
 
     spec: PodDisruptionBudget
-    allowed: int = 0
-    healthy: int = 0
-    desired: int = 0
+    status: BudgetStatus = _UNWRITTEN
 
 
 @dataclass(slots=True, eq=False)
@@ -129,11 +127,10 @@ def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainRun:
     simulation.tick_number = 0
     simulation.replacement = lambda pod: drain_controller(simulation, pod)
     budgets = _budgets_about(simulation, drained)
-    scales = _scales(simulation.snapshot)
     evicted: list[LivePod] = []
     while True:
         simulation.settle()
-        _look(simulation, budgets, scales)
+        _look(simulation, budgets)
         for pod in _on(simulation, drained):
             if not _refusal(budgets, pod)[1]:
                 _evict(simulation, budgets, pod)
@@ -142,7 +139,7 @@ def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainRun:
         if not simulation.is_moving or simulation.tick_number >= _MOST_TICKS:
             break
         simulation.tick()
-    _look(simulation, budgets, scales)
+    _look(simulation, budgets)
     return DrainRun(
         simulation=simulation,
         evicted=len(evicted),
@@ -172,81 +169,30 @@ def _budgets_about(simulation: Simulation, nodes: set[int]) -> list[_Budget]:
     return [budget for budget in budgets if any(_matching([budget], pod) for pod in pods)]
 
 
-_Scales = dict[str, tuple[str, int]]  # owner's key → (the controller whose scale counts, its scale)
-
-
-def _scales(snapshot: Snapshot) -> _Scales:
-    """What the disruption controller's finders give: a Deployment's replicas for the pods of its ReplicaSets."""
-    found = {w.key: (w.key, w.replicas) for w in snapshot.workloads if w.traits.has_replicas}
-    for one in snapshot.replica_sets:
-        above = one.owner.key(one.namespace) if one.owner else ""
-        found[one.key] = found.get(above, (one.key, one.replicas))
-    return found
-
-
-def _look(simulation: Simulation, budgets: list[_Budget], scales: _Scales) -> None:
-    """The disruption controller's turn: `updatePdbStatus`; `failSafe` where a pod's controller has no scale."""
+def _look(simulation: Simulation, budgets: list[_Budget]) -> None:
+    """The disruption controller's turn; where it fails, what it wrote before stays but for the evictions it allows."""
     for budget in budgets:
-        covered = [
-            pod for pod in simulation.pods_in(budget.spec.namespace)
-            if labels_match(budget.spec.selector, pod.shape.labels)
-        ]  # fmt: skip
-        budget.healthy = sum(1 for pod in covered if pod.is_ready and not pod.is_terminating)
-        desired, expected = _desired(budget.spec, covered, scales)
-        budget.desired = budget.desired if desired is None else desired
-        is_met = desired is not None and expected > 0
-        budget.allowed = max(0, budget.healthy - budget.desired) if is_met else 0
-
-
-def _desired(spec: PodDisruptionBudget, covered: list[LivePod], scales: _Scales) -> tuple[int | None, int]:
-    """(desired healthy, expected): `getExpectedPodCount`; None where the scale of a pod's controller isn't known."""
-    if spec.max_unavailable is None and isinstance(spec.min_available, int):
-        return spec.min_available, len(covered)
-    owners = {pod.owner for pod in covered if pod.owner}
-    if any(owner not in scales for owner in owners):
-        return None, 0
-    expected = sum(dict(scales[owner] for owner in owners).values())
-    if spec.max_unavailable is not None:
-        return max(0, expected - scaled_value(spec.max_unavailable, expected, round_up=True)), expected
-    return scaled_value(spec.min_available, expected, round_up=True), expected
+        now = simulation.budget_status(budget.spec)
+        budget.status = replace(budget.status, healthy=now.healthy, allowed=0) if now.unscaled else now
 
 
 def _matching(budgets: list[_Budget], pod: LivePod) -> list[_Budget]:
-    return [
-        budget
-        for budget in budgets
-        if budget.spec.namespace == pod.namespace
-        and not is_empty(budget.spec.selector)
-        and labels_match(budget.spec.selector, pod.shape.labels)
-    ]
+    return [budget for budget in budgets if covers(budget.spec, pod.namespace, pod.shape.labels)]
 
 
 def _refusal(budgets: list[_Budget], pod: LivePod) -> tuple[str, str]:
-    """(budget, why) when the API server refuses to evict `pod`, else ("", "")."""
+    """(budget, why) when the API server refuses to evict `pod`, else ("", ""); canIgnorePDB: a Pending pod goes."""
     if not pod.is_running:
-        return "", ""  # canIgnorePDB: its phase is Pending
-    found = _matching(budgets, pod)
-    if len(found) > 1:
-        return found[0].spec.name, "the pod has more than one PodDisruptionBudget, which eviction does not support"
-    for budget in found:
-        if not pod.is_ready and (_always(budget) or budget.healthy >= budget.desired > 0):
-            continue
-        if budget.allowed < 1:
-            needs = f"the disruption budget {budget.spec.name} needs {budget.desired} healthy pods"
-            return budget.spec.name, f"{needs} and has {budget.healthy} currently"
-    return "", ""
-
-
-def _always(budget: _Budget) -> bool:
-    return budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow"
+        return "", ""
+    return refusal([(one.spec, one.status) for one in _matching(budgets, pod)], is_ready=pod.is_ready)
 
 
 def _evict(simulation: Simulation, budgets: list[_Budget], pod: LivePod) -> None:
     """Delete the pod; a healthy one takes one of its budget's disruptions at once."""
     if pod.is_running:
-        for budget in _matching(budgets, pod):
-            if pod.is_ready or not (_always(budget) or budget.healthy >= budget.desired > 0):
-                budget.allowed -= 1
+        for one in _matching(budgets, pod):
+            if not goes_uncounted(one.spec, one.status, is_ready=pod.is_ready):
+                one.status = replace(one.status, allowed=one.status.allowed - 1)
     simulation.delete(pod)
     controller = simulation.replacement(pod)
     if controller is not None:

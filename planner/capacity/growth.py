@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from planner.capacity.node_pools import NodePool, held_by
 from planner.inventory.pool_limits import LimitSource
-from planner.kubernetes.nodes import zone
+from planner.kubernetes.nodes import arrival_seconds, zone
 from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.answers import Reason
@@ -21,12 +21,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape, Static
 from planner.words import Text, count
-
-# From the first pod that finds no node to a node that takes it. With GPUs 4 to 6 minutes were told (VM and driver;
-# kubernetes/autoscaler#3464, 2020), without 2 to 3 (GKE; kubernetes/test-infra#18607, 2020). Both can be set.
-GPU_NODE_ARRIVAL_SECONDS = 300.0
-NODE_ARRIVAL_SECONDS = 150.0
-ARRIVAL_SOURCE = "kubernetes/autoscaler#3464 with GPUs, kubernetes/test-infra#18607 without"
 
 # Reasons an autoscaler reacts to: the pod waits, and would be placed on an empty node.
 GROWING_REASONS = frozenset(
@@ -115,7 +109,7 @@ def grow(
         if not pool.nodes or not _takes(cluster, waiting, pool):
             continue
         room = pool.room(held_by(cluster, pool)[0])
-        seconds = arrival_seconds if arrival_seconds is not None else _arrival(pool)
+        seconds = arrival_seconds if arrival_seconds is not None else arrival_of(pool)
         within = needed if room is None else min(needed, room)
         grown = _fewest(cluster, revisions, pool, within, seed)
         if grown is not None:
@@ -143,8 +137,9 @@ def _takes(cluster: Cluster, waiting: Shape, pool: NodePool) -> bool:
     return any(all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items()) for node in matching)
 
 
-def _arrival(pool: NodePool) -> float:
-    return GPU_NODE_ARRIVAL_SECONDS if pool.gpus_a_node else NODE_ARRIVAL_SECONDS
+def arrival_of(pool: NodePool) -> float:
+    """Seconds until a new node of the pool takes pods."""
+    return arrival_seconds(has_gpus=bool(pool.gpus_a_node))
 
 
 def _fewest(

@@ -198,19 +198,20 @@ def _likeness(state: State, asked: PodShape, spec: PodSpec) -> object:
 def _terms_about(state: State, asked: PodShape) -> tuple[Term, ...]:
     """Anti-affinity terms of pods that are there and speak of such pods."""
     cluster = state.cluster
-
-    def by_namespace() -> tuple[dict[str, list[Term]], list[Term]]:
-        named: dict[str, list[Term]] = {}
-        selected = [t for t in state.anti if t.namespace_selector is not None]
-        for term in state.anti:
-            if term.namespace_selector is None:
-                for namespace in term.namespaces:
-                    named.setdefault(namespace, []).append(term)
-        return named, selected
-
-    named, selected = cluster.remember("anti-by-namespace", by_namespace)
+    named, selected = cluster.remember(_anti_by_namespace)
     candidates = named.get(asked.namespace, []) + selected
     return tuple(t for t in candidates if t.matches(cluster, asked.namespace, asked.labels))
+
+
+def _anti_by_namespace(cluster: Cluster) -> tuple[dict[str, list[Term]], list[Term]]:
+    """The anti-affinity terms of pods that are there by the namespace they speak of, and those that select theirs."""
+    named: dict[str, list[Term]] = {}
+    terms = State(cluster).anti
+    for term in terms:
+        if term.namespace_selector is None:
+            for namespace in term.namespaces:
+                named.setdefault(namespace, []).append(term)
+    return named, [term for term in terms if term.namespace_selector is not None]
 
 
 # ── counting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -383,7 +384,7 @@ def _obstacles(shape: Shape, placed: _Placed) -> tuple[Obstacle, ...]:
 
 
 def _by_place(cluster: Cluster, counts: IntArray) -> tuple[tuple[str, str, int], ...]:
-    codes, places = cluster.remember("places", lambda: _places(cluster))
+    codes, places = cluster.remember(_places)
     sums = np.bincount(codes, weights=counts, minlength=len(places)).astype(np.int64) if len(codes) else counts
     found = [(*places[i], int(sums[i])) for i in np.flatnonzero(sums).tolist()]
     return tuple(sorted(found, key=lambda place: (-place[2], place[0], place[1])))
@@ -430,9 +431,10 @@ def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
     return f", in {', '.join(named[:3])}{more}"
 
 
-def _by_namespace(quotas: Iterable[ResourceQuota]) -> dict[str, list[ResourceQuota]]:
+def _quotas(cluster: Cluster) -> dict[str, list[ResourceQuota]]:
+    """The quotas by namespace."""
     found: dict[str, list[ResourceQuota]] = {}
-    for quota in quotas:
+    for quota in cluster.snapshot.resource_quotas:
         found.setdefault(quota.namespace, []).append(quota)
     return found
 
@@ -441,8 +443,7 @@ def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
     """The quotas of the shape's namespace beside what the nodes would take: they refuse pods before any scheduling."""
     limit: int | None = None
     name = ""
-    quotas = cluster.remember("quotas", lambda: _by_namespace(cluster.snapshot.resource_quotas))
-    for quota in quotas.get(asked.namespace, ()):
+    for quota in cluster.remember(_quotas).get(asked.namespace, ()):
         if not quota.used:
             continue
         if not quota_covers(quota, asked.spec, asked.spec.priority_class_name):

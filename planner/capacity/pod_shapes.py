@@ -100,24 +100,24 @@ def usual_share(cluster: Cluster) -> tuple[int, int, str]:
 
 def asking_pods(cluster: Cluster, resource: str) -> tuple[tuple[PodShape, int], ...]:
     """The pods that ask for `resource`, bound or waiting: each kind with the number of its pods."""
+    return cluster.remember(_asking_pods, resource)
 
-    def find() -> tuple[tuple[PodShape, int], ...]:
-        pods = cluster.snapshot.pods
-        counts: dict[tuple[str, int, int], list[int]] = {}  # namespace, ids of labels and spec → first pod, how many
-        for index in (*(i for group in cluster.groups for i in group.pods), *cluster.waiting):
-            pod = pods[index]
-            key = (pod.namespace, id(pod.labels), id(pod.spec))
-            known = counts.get(key)
-            if known is not None:
-                known[1] += 1
-            elif any(resource in c.requests for c in (*pod.spec.containers, *pod.spec.init_containers)) or (
-                pod.spec.pod_requests is not None and resource in pod.spec.pod_requests
-            ):
-                counts[key] = [index, 1]
-        found = ((_shape_of_pod(pods[index]), count) for index, count in counts.values())
-        return tuple((shape, count) for shape, count in found if shape.requests.get(resource))
 
-    return cluster.remember(("asking", resource), find)
+def _asking_pods(cluster: Cluster, resource: str) -> tuple[tuple[PodShape, int], ...]:
+    pods = cluster.snapshot.pods
+    counts: dict[tuple[str, int, int], list[int]] = {}  # namespace, ids of labels and spec → first pod, how many
+    for index in (*(i for group in cluster.groups for i in group.pods), *cluster.waiting):
+        pod = pods[index]
+        key = (pod.namespace, id(pod.labels), id(pod.spec))
+        known = counts.get(key)
+        if known is not None:
+            known[1] += 1
+        elif any(resource in c.requests for c in (*pod.spec.containers, *pod.spec.init_containers)) or (
+            pod.spec.pod_requests is not None and resource in pod.spec.pod_requests
+        ):
+            counts[key] = [index, 1]
+    found = ((_shape_of_pod(pods[index]), count) for index, count in counts.values())
+    return tuple((shape, count) for shape, count in found if shape.requests.get(resource))
 
 
 def _shape_of_pod(pod: Pod) -> PodShape:

@@ -1,6 +1,6 @@
 """The ``headroom`` command: one module of this package a subcommand, imported only when it is asked for.
 
-Exit status: 0 yes (completes, nothing wrong), 2 stuck, 3 needs growth, 1 bad input or usage.
+Every command ends with a status of `planner.exit_status`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,33 @@ from importlib import import_module
 
 import click
 
-from planner.errors import HeadroomError
+from planner.errors import HeadroomError, NotKnownError
+from planner.exit_status import MEANING, ExitStatus
 
-# subcommand → (module in this package, one line for --help); the module's `command` is the click command
-COMMANDS: dict[str, tuple[str, str]] = {
-    "rollout": ("rollout", "Will this rollout finish? Exits 0 (completes), 2 (stuck), 3 (needs growth)."),
-    "capacity": ("capacity", "What is left, what still fits and where, what is stranded, and what a change would do."),
-    "savings": ("savings", "Is a workload fit for spot, and what would it really save?"),
-    "prices": ("prices", "Show prices of machines and GPUs, or read today's from the Billing Catalog."),
-    "memory": ("memory", "Who is evicted and killed first, what lands in the cgroups, what a change would do."),
-    "restarts": ("restarts", "What restarts or doesn't start, why, what is noise, and what would help."),
-    "drift": ("drift", "The same service in several namespaces or clusters, side by side."),
+# section of --help → subcommand → (module in this package, one line); the module's `command` is the click command
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Decide": {
+        "rollout": ("rollout", "Will this rollout finish? Why not, and what would help?"),
+        "overview": ("overview", "Every workload's own rollout, were it changed now; GPUs by model."),
+    },
+    "Capacity": {
+        "capacity": ("capacity", "What is left, what still fits and where, what is stranded."),
+        "seats": ("seats", "Each GPU of each node: who holds it, and whose next pod would fit."),
+        "what-if": ("what_if", "The same answers after nodes are added, drained, lost, upgraded or tainted."),
+    },
+    "Cost": {
+        "costs": ("costs", "What the cluster costs a month, by pool, and what of it is idle."),
+        "savings": ("savings", "Is a workload fit for spot, and what would it really save?"),
+        "prices": ("prices", "Show prices of machines and GPUs, or read today's from the Billing Catalog."),
+    },
+    "Health": {
+        "memory": ("memory", "Who is evicted and killed first, what lands in the cgroups, what a change would do."),
+        "restarts": ("restarts", "What restarts or doesn't start, why, what is noise, and what would help."),
+        "drift": ("drift", "The same service in several namespaces or clusters, side by side."),
+        "findings": ("findings", "What is worth a person's attention, from every room that looks for it."),
+    },
 }
+COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
 
 
 class _Commands(click.Group):
@@ -36,8 +51,14 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+        widest = max(map(len, COMMANDS))
+        for section, commands in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name.ljust(widest), line) for name, (_, line) in commands.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Exit status"):
+            formatter.write_dl([(str(status.value), MEANING[status]) for status in ExitStatus])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -61,17 +82,17 @@ def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:  # n
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run the command line; every known error is one sentence on standard error and exit status 1."""
+    """Run the command line; every known error is one sentence on standard error and a status that tells its kind."""
     try:
         status = headroom.main(args=argv, prog_name="headroom", standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        sys.exit(1)
-    except click.Abort:
-        sys.exit(1)
+        sys.exit(ExitStatus.BAD_INPUT)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(ExitStatus.INTERRUPTED)
     except HeadroomError as error:
         click.echo(f"headroom: {error}", err=True)
-        sys.exit(1)
+        sys.exit(ExitStatus.NOT_KNOWN if isinstance(error, NotKnownError) else ExitStatus.BAD_INPUT)
     except BrokenPipeError:
-        sys.exit(0)
-    sys.exit(status if isinstance(status, int) else 0)
+        sys.exit(ExitStatus.ANSWERED)
+    sys.exit(status if isinstance(status, int) else ExitStatus.ANSWERED)

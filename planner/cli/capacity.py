@@ -1,96 +1,52 @@
-"""``headroom capacity``: what is left, what still fits, what is stranded, and what a change would do."""
+"""``headroom capacity``: what is left, what still fits, what is stranded."""
 
 from __future__ import annotations
 
-import json
 from textwrap import indent
+from typing import Any
 
 import click
 
-from planner.capacity.changes import FORMS, parse_changes
 from planner.capacity.headroom import Fit
+from planner.cli import options, output
 from planner.cli.cluster import read_cluster
-from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
-from planner.questions import capacity as plan_capacity
-from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
-from planner.questions.documents import capacity_document, fit_rows
-from planner.questions.overview import supplies_of
-from planner.sources import gcloud, node_pools
-from planner.tables import Row, Rows, as_csv, as_text
+from planner.cli.given import pool_limits, pool_options
+from planner.questions.capacity import QUESTION, CapacityAnswer, CapacitySettings, answer
+from planner.questions.question import Given
+from planner.tables import Row, Rows, as_text
 from planner.words import roughly
-
-_CHANGES = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
 
 
 @click.command("capacity")
 @click.argument("cluster")
-@click.option("--shape", "shapes", multiple=True, metavar="TEXT", help="gpu=2,cpu=8,memory=64Gi; pool=NAME and tolerate=all may be added; repeatable.")  # fmt: skip
-@click.option(
-    "--what-if", "changes", multiple=True, metavar="TEXT", help=f"A change to look beyond; repeatable: {_CHANGES}."
-)
-@click.option(
-    "--node-pools", "pool_files", multiple=True, metavar="FILE",
-    help="How far node pools may grow: gcloud container node-pools list --format=json, Karpenter NodePools, or the "
-    "cluster-autoscaler-status ConfigMap; repeatable.",
-)  # fmt: skip
-@click.option(
-    "--gke", metavar="CLUSTER", help="The same live: projects/P/locations/L/clusters/C (needs headroom-planner[gke])."
-)
-@click.option("--limits", default="", metavar="TEXT", help="Limits by hand: gpu-t4=8,web=2-12.")
-@click.option(
-    "--output",
-    "-o",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="How to print.",
-)
+@options.asked(CapacitySettings)
+@pool_options
+@output.printing(QUESTION)
 def command(
-    cluster: str,
-    shapes: tuple[str, ...],
-    changes: tuple[str, ...],
-    pool_files: tuple[str, ...],
-    gke: str | None,
-    limits: str,
-    output: str,
+    cluster: str, pool_files: tuple[str, ...], gke: str | None, rows: str, output_format: str, **asked: Any
 ) -> int:
     """What is left of the cluster, and what still fits.
 
-    Counts are those of the real scheduler's rules: pods of a shape are placed until the first doesn't fit. With
-    --what-if the changed cluster stands beside today's; exit status 2 where a change doesn't get through, else 0.
+    Counts are those of the real scheduler's rules: pods of a shape are placed until the first doesn't fit.
     """
-    snapshot = read_cluster(cluster)
-    known: tuple[PoolLimits, ...] = tuple(one for name in pool_files for one in node_pools.read(name))
-    known += gcloud.read_live(gke) if gke else ()
-    known += parse_typed_limits(limits)
-    answer = plan_capacity.capacity(snapshot, known)
-    typed = [plan_capacity.shape(snapshot, text) for text in shapes]
-    changed = None
-    if changes:
-        asked = parse_changes(";".join(changes))
-        changed = plan_capacity.what_if(snapshot, asked, known, shapes[0] if shapes else "")
-    if output == "json":
-        document = capacity_document(
-            answer, shapes=typed, changed=changed, digest=snapshot.digest, source=snapshot.source
-        )
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
-    elif output == "csv":
-        click.echo(as_csv(fit_rows([*typed, *answer.standard, *answer.workloads])), nl=False)
-    else:
-        _print(answer, typed, shapes)
-        if changed:
-            _print_changed(changed)
+    snapshot, settings = read_cluster(cluster), options.read(CapacitySettings, asked)
+    found = answer(snapshot, settings, Given(limits=pool_limits(snapshot, pool_files, gke)))
+
+    def text() -> None:
+        _print(found, settings.shapes)
         click.echo(f"\nfrom {snapshot.source}")
-    return 2 if changed and not all(step.is_done for step in changed.steps) else 0
+
+    output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
+    return QUESTION.exit_status(snapshot, found)
 
 
 def _table(rows: Rows) -> None:
     click.echo(indent(as_text(rows), "  "), nl=False)
 
 
-def _print(answer: CapacityAnswer, typed: list[Fit], texts: tuple[str, ...]) -> None:
+def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
     click.echo(answer.sentence)
-    for text, one in zip(texts, typed, strict=True):
+    for text, one in zip(texts, answer.shapes, strict=True):
         click.echo(f"\n{text}: {one.sentence}")
         if one.message:
             click.echo(f"  kube-scheduler: {one.message}")
@@ -145,29 +101,3 @@ def _fit_row(one: Fit) -> Row:
     if one.quota_limit is not None and one.quota_limit < one.count:
         stops += f"; quota {one.quota} lets in {one.quota_limit}"
     return {"shape": one.shape, "more": number, "then": stops}
-
-
-def _print_changed(answer: WhatIfAnswer) -> None:
-    click.echo(f"\nwhat if {answer.changes}\n{answer.sentence}")
-    for step in answer.steps:
-        click.echo(f"  {'✓' if step.is_done else '✗'} {step.sentence}")
-        for held in step.drain.held_back[:10] if step.drain else ():
-            click.echo(f"      {held.pod} on {held.node}: {held.why}")
-        for one in step.drain.unplaced[:10] if step.drain else ():
-            click.echo(f"      {one.count} of {one.workload} wait ({one.before} did before): {one.message}")
-    _table([{"": name, "today": before, "then": after} for name, before, after in _beside(answer)])
-    for change in answer.verdicts:
-        click.echo(f"  {change.workload}: {change.before.value} → {change.after.value}: {change.sentence}")
-
-
-def _beside(answer: WhatIfAnswer) -> list[tuple[str, int, int]]:
-    before, after = ({one.noun: one for one in supplies_of(side.gpus)} for side in (answer.before, answer.after))
-    rows = [
-        (f"{noun} {name}", getattr(before.get(noun), name, 0), getattr(after.get(noun), name, 0))
-        for noun in {**before, **after}
-        for name in ("allocatable", "free", "pending")
-    ]
-    rows.append(("pods waiting", answer.waiting_before, answer.waiting_after))
-    if answer.completing_before is not None and answer.completing_after is not None:
-        rows.append(("rollouts that complete", answer.completing_before, answer.completing_after))
-    return rows + [(f"more of {one.shape}", one.before, one.after) for one in answer.fits if one.before != one.after]

@@ -2,149 +2,81 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
+from planner.cli import options, output
 from planner.cli.cluster import read_cluster
-from planner.cli.rollout import EXIT_STATUS
-from planner.errors import InputError
 from planner.inventory import cadvisor
-from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.records import Snapshot
-from planner.memory import rows
-from planner.memory.kubelet import (
-    DEFAULT_HARD,
-    DEFAULT_THROTTLING_FACTOR,
-    KubeletSettings,
-    ReservationPolicy,
-    SwapBehavior,
-    parse_threshold,
+from planner.memory.nodes import NodeReport
+from planner.questions.memory import (
+    QUESTION,
+    WHAT_IF,
+    MemoryPlan,
+    MemorySettings,
+    MemoryWhatIf,
+    MemoryWhatIfSettings,
+    answer,
+    answer_what_if,
 )
-from planner.memory.nodes import ClusterMemory, NodeReport
-from planner.memory.what_if import Difference, MemoryChange
-from planner.quantity import parse
-from planner.questions import memory as plan_memory
-from planner.questions.memory import MemoryPlan, MemoryWhatIf
+from planner.questions.question import FACTS, Given
 from planner.sources import kubectl
-from planner.tables import Row, Rows, as_csv, as_text
-from planner.vocabulary import MEMORY
+from planner.tables import Rows, as_text
 from planner.words import measured_bytes
 
 _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
-_WHAT = ("nodes", "pods", "containers")
 
 
 @click.command("memory")
 @click.argument("cluster")
-@click.option("--node", metavar="N", help="One node: its order of eviction and its containers' cgroup values.")
-@click.option("--workload", "-w", metavar="W", help="What-if: kind/namespace/name of the workload to change.")
-@click.option("--container", metavar="C", help="What-if: the container; not needed where there is only one.")
-@click.option("--request", metavar="Q", help='What-if: its memory request, such as 2Gi; "0" takes it away.')
-@click.option("--limit", metavar="Q", help='What-if: its memory limit; "0" takes it away.')
-@click.option("--equal-cpu", is_flag=True, help="What-if: make its CPU limit equal its CPU request.")
-@click.option("--memory-qos", is_flag=True, help="The kubelets have the MemoryQoS feature on.")
-@click.option(
-    "--reservation",
-    type=click.Choice([str(one) for one in ReservationPolicy]),
-    default=str(ReservationPolicy.NONE),
-    show_default=True,
-    help="Their memoryReservationPolicy.",
-)
-@click.option(
-    "--throttling-factor",
-    type=float,
-    default=DEFAULT_THROTTLING_FACTOR,
-    show_default=True,
-    help="Their memoryThrottlingFactor.",
-)
-@click.option(
-    "--swap-behavior",
-    type=click.Choice([str(one) for one in SwapBehavior]),
-    default=str(SwapBehavior.NO_SWAP),
-    show_default=True,
-    help="Their memorySwap.swapBehavior.",
-)
-@click.option("--swap", default="0", show_default=True, metavar="Q", help="Swap of each node, such as 8Gi.")
-@click.option(
-    "--hard", default=str(DEFAULT_HARD), show_default=True, help='evictionHard memory.available; "0%" is none.'
-)
-@click.option("--soft", default="0%", show_default=True, help="evictionSoft memory.available.")
+@options.asked(MemorySettings, MemoryWhatIfSettings)
 @click.option(
     "--pod-metrics", type=_FILE, help="PodMetrics as kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods gives."
 )
 @click.option(
     "--kubelet-metrics", type=_FILE, multiple=True, help="A kubelet's metrics/cadvisor, one file a node; repeatable."
 )
-@click.option(
-    "--rows", "what", type=click.Choice(_WHAT), default="nodes", show_default=True, help="What CSV rows stand for."
-)
-@click.option(
-    "--output",
-    "-o",
-    type=click.Choice(["table", "json", "csv"]),
-    default="table",
-    show_default=True,
-    help="How to print.",
-)
+@output.printing(QUESTION)
 def command(
     cluster: str,
-    node: str | None,
-    workload: str | None,
-    container: str | None,
-    request: str | None,
-    limit: str | None,
-    equal_cpu: bool,
-    memory_qos: bool,
-    reservation: str,
-    throttling_factor: float,
-    swap_behavior: str,
-    swap: str,
-    hard: str,
-    soft: str,
     pod_metrics: Path | None,
     kubelet_metrics: tuple[Path, ...],
-    what: str,
-    output: str,
+    fail_on: tuple[str, ...],
+    rows: str,
+    output_format: str,
+    **asked: Any,
 ) -> int:
     """Who is evicted and OOM-killed first, and what lands in every container's cgroup.
 
     With --workload it says what another request or limit would change, and whether the rollout of it completes: exit
-    status 0 (completes), 2 (stuck), 3 (needs growth).
+    status 0 (completes), 2 (stuck), 3 (needs growth), 4 (not known).
     """
     snapshot = _with_metrics(read_cluster(cluster), pod_metrics)
-    stats = tuple(cadvisor.parse(path.read_text(encoding="utf-8", errors="replace")) for path in kubelet_metrics)
-    settings = KubeletSettings(
-        memory_qos=memory_qos,
-        reservation_policy=ReservationPolicy(reservation),
-        throttling_factor=throttling_factor,
-        swap_behavior=SwapBehavior(swap_behavior),
-        swap_bytes=parse(swap, MEMORY),
-        hard=parse_threshold(hard),
-        soft=parse_threshold(soft),
+    given = Given(
+        stats=tuple(cadvisor.parse(path.read_text(encoding="utf-8", errors="replace")) for path in kubelet_metrics)
     )
-    if workload is not None:
-        change = MemoryChange(
-            workload=workload,
-            container=container or _only_container(snapshot, workload),
-            request_bytes=None if request is None else parse(request, MEMORY),
-            limit_bytes=None if limit is None else parse(limit, MEMORY),
-            equal_cpu=equal_cpu,
-        )
-        return _what_if(snapshot, settings, change, stats, output)
-    answer = plan_memory.memory(snapshot, settings, stats)
-    shown = _nodes(answer.cluster, node)
-    if output == "json":
-        document = rows.document(answer.cluster, answer.findings, shown, digest=snapshot.digest, source=snapshot.source)
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
-    elif output == "csv":
-        click.echo(as_csv(_rows(answer.cluster, shown, what)), nl=False)
-    else:
-        _print(answer, shown if node else ())
-    return 0
+    if asked["workload"]:
+        change = options.read(MemoryWhatIfSettings, asked)
+        changed = answer_what_if(snapshot, change, given)
+        table = rows if rows == FACTS else ""
+        output.show(output_format, WHAT_IF, snapshot, change, changed, text=lambda: _print_changed(changed), rows=table)
+        return WHAT_IF.exit_status(snapshot, changed)
+    settings = options.read(MemorySettings, asked)
+    found = answer(snapshot, settings, given)
+
+    def text() -> None:
+        if settings.node:
+            click.echo(found.cluster.sentence)
+            _print_node(found.cluster.nodes[0])
+        else:
+            _print(found)
+
+    output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
+    return QUESTION.exit_status(snapshot, found, fail_on)
 
 
 def _with_metrics(snapshot: Snapshot, path: Path | None) -> Snapshot:
@@ -154,39 +86,8 @@ def _with_metrics(snapshot: Snapshot, path: Path | None) -> Snapshot:
     return replace(snapshot, pod_metrics=read.pod_metrics, digest=f"{snapshot.digest}+{read.digest}")
 
 
-def _only_container(snapshot: Snapshot, workload: str) -> str:
-    found = snapshot.workload(workload)
-    names = [one.name for one in found.template.spec.containers] if found else []
-    if len(names) != 1:
-        raise InputError(
-            f"{workload} has {len(names)} containers" if found else f"there is no {workload}",
-            where="--container",
-            mend=f"Name one of {', '.join(names)}" if names else "Write the workload as kind/namespace/name",
-        )
-    return names[0]
-
-
-def _nodes(cluster: ClusterMemory, name: str | None) -> Sequence[NodeReport]:
-    found = [one for one in cluster.nodes if name in (None, one.name)]
-    if name is not None and not found:
-        raise InputError(f'there is no node "{name}"', where="--node", mend="Leave --node out to see all of them")
-    return found
-
-
-def _rows(cluster: ClusterMemory, nodes: Sequence[NodeReport], what: str) -> Rows:
-    if what == "pods":
-        return rows.pod_rows(nodes)
-    if what == "containers":
-        return rows.container_rows(nodes)
-    names = {node.name for node in nodes}
-    return [row for row in rows.node_rows(cluster) if row["node"] in names]
-
-
-def _print(answer: MemoryPlan, nodes: Sequence[NodeReport]) -> None:
+def _print(answer: MemoryPlan) -> None:
     click.echo(answer.cluster.sentence)
-    if nodes:
-        _print_node(nodes[0])
-        return
     _table(
         [
             {
@@ -243,62 +144,22 @@ def _table(rows: Rows) -> None:
     click.echo(as_text(rows, unknown="unknown"), nl=False)
 
 
-def _what_if(
-    snapshot: Snapshot,
-    settings: KubeletSettings,
-    change: MemoryChange,
-    stats: tuple[NodeMemoryStats, ...],
-    output: str,
-) -> int:
-    answer = plan_memory.memory_what_if(snapshot, settings, change, settings, stats)
-    lines = [_difference_row(one) for one in answer.differences]
-    if output == "csv":
-        click.echo(as_csv(lines), nl=False)
-    elif output == "json":
-        click.echo(json.dumps(_what_if_document(snapshot, answer, lines), indent=2, ensure_ascii=False))
-    else:
-        click.echo(answer.sentence)
-        _table(
-            [
-                {
-                    "OBJECT": one.object,
-                    "CONTAINER": one.container,
-                    "VALUE": one.field,
-                    "NOW": one.before_text,
-                    "THEN": one.after_text,
-                }
-                for one in answer.differences
-            ]
-        )
-        if answer.command:
-            click.echo(answer.command)
-    return EXIT_STATUS[answer.rollout.verdict] if answer.rollout else 0
-
-
-def _what_if_document(snapshot: Snapshot, answer: MemoryWhatIf, lines: Rows) -> Row:
-    return {
-        "format": "headroom.memory-what-if/v1",
-        "cluster": {"source": snapshot.source, "digest": snapshot.digest},
-        "sentence": answer.sentence,
-        "differences": lines,
-        "other_pods_that_move": answer.moved_pods,
-        "risks_that_go": [one.code for one in answer.cured],
-        "risks_that_come": [one.code for one in answer.caused],
-        "rollout": {"verdict": answer.rollout.verdict.value, "sentence": str(answer.rollout.sentence)}
-        if answer.rollout
-        else None,
-        "command": answer.command,
-    }
-
-
-def _difference_row(one: Difference) -> Row:
-    return {
-        "object": one.object,
-        "container": one.container or None,
-        "value": one.field,
-        "now": one.before,
-        "then": one.after,
-    }
+def _print_changed(answer: MemoryWhatIf) -> None:
+    click.echo(answer.sentence)
+    _table(
+        [
+            {
+                "OBJECT": one.object,
+                "CONTAINER": one.container,
+                "VALUE": one.field,
+                "NOW": one.before_text,
+                "THEN": one.after_text,
+            }
+            for one in answer.differences
+        ]
+    )
+    if answer.command:
+        click.echo(answer.command)
 
 
 def _bytes(amount: int | None) -> str | None:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import click
 
+from planner.cli.given import FILE, price_book, price_options
+from planner.cli.output import output_option, write_document, write_rows
 from planner.errors import InputError
 from planner.pricing.book import age_warning, format_units
 from planner.pricing.listing import WAYS, PriceLine, list_prices
-from planner.pricing.model import PriceBook, PricingCategory, Provisioning
+from planner.pricing.model import PriceBook, Provisioning
 from planner.pricing.refresh import Refresh, apply_refresh, check_coverage, compare_catalogue
 from planner.sources import gcp_billing
 from planner.sources.prices import REFRESH_SOURCE, embedded_book, load_book, refreshed_file, write_refreshed
-from planner.tables import as_csv, as_text
+from planner.tables import as_text
 
 _SHOWN_DISAGREEMENTS = 20
-_FILE = click.Path(path_type=Path, dir_okay=False)
+PRICES_FORMAT = "headroom.prices/v1"
 
 
 @click.group(name="prices", context_settings={"help_option_names": ["-h", "--help"]})
@@ -32,30 +33,26 @@ def command() -> None:
 @click.option("--machine-type", default="", metavar="T", help="Such as g2-standard-12, or custom-8-32768.")
 @click.option("--gpu", default="", metavar="G", help="Such as T4 or nvidia-tesla-t4; attached to an N1 machine type.")
 @click.option("--gpu-count", default=1, show_default=True, type=click.IntRange(1, 16), help="GPUs attached.")
-@click.option(
-    "--prices", "own", multiple=True, type=_FILE, metavar="FILE", help="A CSV of your own prices; repeatable."
-)
-@click.option("--discount", "discounts", multiple=True, metavar="CATEGORY=SHARE",
-              help="Negotiated discount: Standard, Dynamic, Committed or Other, such as Standard=0.15; repeatable.")  # fmt: skip
-@click.option("--refreshed", type=_FILE, metavar="FILE", help="A file written by refresh, instead of the usual one.")
-@click.option("--output", "-o", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@price_options
+@click.option("--refreshed", type=FILE, metavar="FILE", help="A file written by refresh, instead of the usual one.")
+@output_option
 def show(
     region_id: str,
     machine_type: str,
     gpu: str,
     gpu_count: int,
-    own: tuple[Path, ...],
+    own_prices: tuple[Path, ...],
     discounts: tuple[str, ...],
     refreshed: Path | None,
-    output: str,
+    output_format: str,
 ) -> None:
     """Show prices; with nothing named, of one GPU of each model in each region that was read."""
-    book = load_book(own, refreshed=refreshed).with_discounts(read_discounts(discounts))
+    book = price_book(own_prices, discounts, refreshed)
     lines = list_prices(book, region_id=region_id, machine_type=machine_type, gpu=gpu, gpu_count=gpu_count)
-    if output == "json":
-        click.echo(json.dumps(_document(book, lines), indent=2, ensure_ascii=False))
-    elif output == "csv":
-        click.echo(as_csv([_row(line) for line in lines]), nl=False)
+    if output_format in ("json", "yaml"):
+        write_document(output_format, _document(book, lines))
+    elif output_format in ("csv", "markdown"):
+        write_rows(output_format, [_row(line) for line in lines])
     else:
         _print_table(book, lines)
     warning = age_warning(book.as_of, time.time())
@@ -66,7 +63,7 @@ def show(
 @command.command()
 @click.option("--api-key", default="", envvar="HEADROOM_BILLING_API_KEY", show_envvar=True, metavar="KEY",
               help="Any API key of a project with the Cloud Billing API; else your Google credentials are used.")  # fmt: skip
-@click.option("--out", type=_FILE, metavar="FILE", help="Where to write; a file in your cache folder otherwise.")
+@click.option("--out", type=FILE, metavar="FILE", help="Where to write; a file in your cache folder otherwise.")
 @click.option("--endpoint", default="", metavar="URL", help="Another server that speaks the Billing Catalog's API.")
 def refresh(api_key: str, out: Path | None, endpoint: str) -> None:
     """Read today's list prices from the Cloud Billing Catalog into a CSV file, checked against those known."""
@@ -98,26 +95,6 @@ def _known_prices(path: Path, *, is_named: bool) -> PriceBook:
         return embedded_book()
 
 
-def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:
-    """``Standard=0.15`` … as categories and shares; "15%" is understood too."""
-    found: dict[PricingCategory, float] = {}
-    for text in texts:
-        name, _, share = text.partition("=")
-        category = next((item for item in PricingCategory if item.lower() == name.strip().lower()), None)
-        try:
-            value = float(share.strip().removesuffix("%")) / (100 if share.strip().endswith("%") else 1)
-        except ValueError:
-            value = -1.0
-        if category is None or value < 0:
-            raise InputError(
-                f'"{text}" is not a discount',
-                where="--discount",
-                mend=f"Write it like Standard=0.15; categories are {', '.join(PricingCategory)}",
-            )
-        found[category] = value
-    return found
-
-
 # ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _row(line: PriceLine) -> dict[str, Any]:
     prices = {f"{way.value.replace('-', '_')}_usd_per_hour": line.prices[way.value].usd_per_hour for way in WAYS}
@@ -141,7 +118,7 @@ def _row(line: PriceLine) -> dict[str, Any]:
 
 def _document(book: PriceBook, lines: tuple[PriceLine, ...]) -> dict[str, Any]:
     return {
-        "apiVersion": "headroom.prices/v1",
+        "format": PRICES_FORMAT,
         "as_of": book.as_of,
         "source": book.source,
         "billing_currency": book.billing_currency,

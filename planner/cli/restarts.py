@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
+from planner.cli import options, output
 from planner.cli.cluster import read_cluster
-from planner.cli.usage_options import prometheus_options, usage_over_time
+from planner.cli.given import prometheus_options, usage_over_time
 from planner.errors import InputError
 from planner.kubernetes.records import PodLog, Snapshot
-from planner.questions import restarts as plan_restarts
-from planner.questions.documents import restarts_document
-from planner.questions.restarts import Cure, RestartPlan
+from planner.questions.question import Given
+from planner.questions.restarts import QUESTION, Cure, RestartPlan, RestartsSettings, answer
 from planner.restarts.model import LineVerdict, Loop
-from planner.restarts.rows import line_rows, loop_rows
 from planner.restarts.wanted import wanted_logs
 from planner.sources import pod_logs
 from planner.sources.cluster import CONTEXT_PREFIX
-from planner.tables import as_csv, as_text
+from planner.tables import as_text
 from planner.words import count, duration, short_name
 
 
@@ -34,11 +33,9 @@ from planner.words import count, duration, short_name
 @click.option(
     "--live-logs", is_flag=True, help="With context:NAME: read the logs of troubled containers and their peers."
 )
+@options.asked(RestartsSettings)
 @prometheus_options
-@click.option("--rows", "what", type=click.Choice(["loops", "lines"]), default="loops", show_default=True,
-              help="What CSV rows stand for.")  # fmt: skip
-@click.option("--output", "-o", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
-              help="How to print.")  # fmt: skip
+@output.printing(QUESTION)
 def command(
     cluster: str,
     log_folders: tuple[Path, ...],
@@ -46,24 +43,22 @@ def command(
     prometheus_url: str,
     prometheus_token_file: Path | None,
     days: int,
-    what: str,
-    output: str,
+    fail_on: tuple[str, ...],
+    rows: str,
+    output_format: str,
+    **asked: Any,
 ) -> int:
     """What restarts or fails to start, since when, how often and why: evidence, noise apart, and what would help.
 
-    Log lines are shown with times, numbers, addresses and secrets taken out. Exits 0 when the question could be
-    answered, 1 on bad input.
+    Log lines are shown with times, numbers, addresses and secrets taken out. Exits 0 when the question is answered, 4
+    when the pods are missing from the snapshot; --fail-on looping exits 5 when something is.
     """
     snapshot = _with_logs(read_cluster(cluster), cluster, log_folders, live=live_logs)
-    found = plan_restarts.restarts(snapshot, usage_over_time(snapshot, prometheus_url, prometheus_token_file, days))
-    if output == "json":
-        document = restarts_document(found, digest=snapshot.digest, source=snapshot.source)
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
-    elif output == "csv":
-        click.echo(as_csv(loop_rows(found.report) if what == "loops" else line_rows(found.report.loops)), nl=False)
-    else:
-        _print(found, snapshot)
-    return 0
+    settings = options.read(RestartsSettings, asked)
+    usages = usage_over_time(snapshot, prometheus_url, prometheus_token_file, days)
+    found = answer(snapshot, settings, Given(usages=usages))
+    output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found, snapshot), rows=rows)
+    return QUESTION.exit_status(snapshot, found, fail_on)
 
 
 def _with_logs(snapshot: Snapshot, cluster: str, folders: tuple[Path, ...], *, live: bool) -> Snapshot:

@@ -2,154 +2,87 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from planner.capacity.node_pools import pools
+from planner.cli import options, output
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.prices import read_discounts
+from planner.cli.given import pool_limits, pool_options, price_book, price_options
+from planner.cli.overview import answer_overview
 from planner.errors import ChangeError, InputError
-from planner.inventory.change import WorkloadChange
-from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
-from planner.questions import overview as overview_question
-from planner.questions import prepared as prepared_question
 from planner.questions import rollout as rollout_question
-from planner.questions import strategy_costs as plan_strategy_cost
-from planner.questions.documents import rollout_document
-from planner.questions.prepared import Scenario
-from planner.questions.strategy_costs import StrategyCosts, StrategyPrice
-from planner.rollout.answers import RolloutResult, Verdict
-from planner.sources import node_pools
-from planner.sources.prices import load_book
+from planner.questions import strategy_costs as costs_question
+from planner.questions.question import Given, document
+from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
+from planner.questions.strategy_costs import SpareSettings, StrategyCosts, StrategyCostSettings, StrategyPrice
+from planner.rollout.answers import RolloutResult
 from planner.tables import as_text
 from planner.words import duration, usd
-
-EXIT_STATUS = {Verdict.COMPLETES: 0, Verdict.STUCK: 2, Verdict.NEEDS_GROWTH: 3, Verdict.UNKNOWN: 2}
-
-
-def _number_or_share(text: str | None) -> int | str | None:
-    return int(text) if text is not None and text.isdigit() else text
 
 
 @click.command("rollout")
 @click.argument("cluster")
-@click.option("--workload", "-w", "workloads", multiple=True, help="kind/namespace/name; several roll out together.")
+@options.asked(RolloutSettings)
+@click.option("--patch", "patch_file", metavar="FILE",
+              help='Strategic merge patch, JSON or YAML: a file, "-", or the JSON itself as for kubectl patch -p.')  # fmt: skip
 @click.option(
-    "--patch",
-    "patch_file",
-    help='Strategic merge patch, JSON or YAML: a file, "-", or the JSON itself as for kubectl patch -p.',
+    "--filename", "-f", "manifest_files", multiple=True, metavar="FILE", help="Manifest as for kubectl apply -f."
 )
-@click.option("--filename", "-f", "manifest_files", multiple=True, help="Manifest as for kubectl apply -f.")
-@click.option("--replicas", type=click.IntRange(min=0), help="Replicas after the change.")
-@click.option("--max-surge", help='Number or share, such as 1 or "25%".')
-@click.option("--max-unavailable", help='Number or share, such as 1 or "25%".')
-@click.option("--recreate", is_flag=True, help="Strategy Recreate.")
-@click.option("--never-ready", is_flag=True, help="Suppose that the new pods start and never become Ready.")
-@click.option("--startup-seconds", type=click.FloatRange(min=0), help="From scheduled to Ready; else learnt.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Breaks the scheduler's ties.")
-@click.option("--runs", type=click.IntRange(1, 1000), default=50, show_default=True, help="Placements tried at most.")
-@click.option(
-    "--node-pools", "pool_files", multiple=True, metavar="FILE",
-    help="How far node pools may grow: gcloud container node-pools list --format=json, Karpenter NodePools, or the "
-    "cluster-autoscaler-status ConfigMap; repeatable.",
-)  # fmt: skip
-@click.option("--limits", default="", metavar="TEXT", help="Limits by hand: gpu-t4=8,web=2-12.")
-@click.option(
-    "--node-arrival-seconds",
-    type=click.FloatRange(min=0),
-    help="Until a new node takes pods; else 300 with GPUs, 150 without.",
-)
+@click.option("--recreate", is_flag=True, help="The same as --strategy Recreate.")
+@pool_options
 @click.option("--costs", "with_costs", is_flag=True,
               help="What each strategy's spare GPUs cost a month, against the Ready pods it gives up.")  # fmt: skip
-@click.option("--rollouts-per-month", type=click.FloatRange(0, 10_000), help="For --costs; else 20.")
-@click.option("--scale-down-seconds", type=click.FloatRange(min=0),
-              help="For --costs: until the autoscaler takes a node back; else 600.")  # fmt: skip
-@click.option("--prices", "own", multiple=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="For --costs: a CSV of your own prices; repeatable.")  # fmt: skip
-@click.option("--discount", "discounts", multiple=True, metavar="CATEGORY=SHARE",
-              help="For --costs: negotiated discount, such as Standard=0.15; repeatable.")  # fmt: skip
-@click.option(
-    "--output",
-    "-o",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Words, or a versioned document (headroom.rollout/v1).",
-)
+@options.asked(SpareSettings)
+@price_options
+@output.printing(QUESTION)
 def command(
     cluster: str,
-    workloads: tuple[str, ...],
     patch_file: str | None,
     manifest_files: tuple[str, ...],
-    replicas: int | None,
-    max_surge: str | None,
-    max_unavailable: str | None,
     recreate: bool,
-    never_ready: bool,
-    startup_seconds: float | None,
-    seed: int,
-    runs: int,
     pool_files: tuple[str, ...],
-    limits: str,
-    node_arrival_seconds: float | None,
+    gke: str | None,
     with_costs: bool,
-    rollouts_per_month: float | None,
-    scale_down_seconds: float | None,
-    own: tuple[Path, ...],
+    own_prices: tuple[Path, ...],
     discounts: tuple[str, ...],
-    output: str,
+    rows: str,
+    output_format: str,
+    **asked: Any,
 ) -> int:
     """Will this rollout finish?
 
-    Prints the verdict and exits 0 (completes), 2 (stuck), 3 (needs growth) or 1 (bad input). Without --workload or
-    --filename it lists every workload's own rollout.
+    Prints the verdict and exits 0 (completes), 2 (stuck), 3 (needs growth) or 4 (not known). Without --workload or
+    --filename it lists every workload's own rollout, as headroom overview does.
     """
     one_reader_of_stdin(cluster, *manifest_files, patch_file or "")
     snapshot = read_cluster(cluster)
-    if not workloads and not manifest_files:
-        _list(snapshot)
-        return 0
-    changes = tuple(
-        WorkloadChange(
-            workload=workload,
-            patch=_patch(patch_file) if patch_file else "",
-            replicas=replicas,
-            strategy_kind="Recreate" if recreate else None,
-            max_surge=_number_or_share(max_surge),
-            max_unavailable=_number_or_share(max_unavailable),
-            never_ready=never_ready,
-            startup_seconds=startup_seconds,
-        )
-        for workload in workloads
+    if not asked["workload"] and not manifest_files:
+        return answer_overview(snapshot, "", output_format, ())
+    more: dict[str, Any] = {"patch": _patch(patch_file)} if patch_file else {}
+    more |= {"manifest": "\n---\n".join(_read(name) for name in manifest_files)}
+    more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
+    settings = options.read(RolloutSettings, asked, **more)
+    given = Given(
+        limits=pool_limits(snapshot, pool_files, gke), book=price_book(own_prices, discounts) if with_costs else None
     )
-    manifest = "\n---\n".join(_read(name) for name in manifest_files)
-    scenario = Scenario(changes=changes, manifest=manifest, seed=seed, runs=runs)
-    known = tuple(one for name in pool_files for one in node_pools.read(name)) + parse_typed_limits(limits)
-    growing = pools(prepared_question.compiled(snapshot), known) if known else ()
-    result = rollout_question.rollout(snapshot, scenario, growing, node_arrival_seconds)
-    costs = None
+    result = rollout_question.answer(snapshot, settings, given)
+    costs, also = None, []
     if with_costs:
-        asked = {
-            "rollouts_per_month": rollouts_per_month,
-            "scale_down_seconds": scale_down_seconds,
-            "node_start_seconds": node_arrival_seconds,
-        }
-        book = load_book(own).with_discounts(read_discounts(discounts))
-        costs = plan_strategy_cost.costs_of(snapshot, scenario, result.workloads[0].workload, book, asked)
-    if output == "json":
-        document = rollout_document(
-            result, scenario=scenario, digest=snapshot.digest, source=snapshot.source, costs=costs
-        )
-        click.echo(json.dumps(document, indent=2))
-    else:
+        priced = StrategyCostSettings(rollout=settings, spares=options.read(SpareSettings, asked))
+        costs = costs_question.answer(snapshot, priced, given)
+        also = [document(costs_question.QUESTION, snapshot, priced, costs)]
+
+    def text() -> None:
         _print(result, snapshot)
         if costs is not None:
             _print_costs(costs)
-    return EXIT_STATUS[result.verdict]
+
+    output.show(output_format, QUESTION, snapshot, settings, result, text=text, rows=rows, also=also)
+    return QUESTION.exit_status(snapshot, result)
 
 
 def _patch(given: str) -> str:
@@ -164,13 +97,6 @@ def _read(name: str) -> str:
         raise InputError(f"can't be read: {error.strerror}", where=name, mend="Check the path") from None
     except UnicodeDecodeError:
         raise ChangeError("isn't text", where=name, mend="Give JSON or YAML in UTF-8") from None
-
-
-def _list(snapshot: Snapshot) -> None:
-    overview = overview_question.overview(snapshot)
-    click.echo(overview.sentence)
-    for line in overview.workloads:
-        click.echo(f"{line.verdict.value:<12} {line.workload}  {line.sentence}")
 
 
 def _print(result: RolloutResult, snapshot: Snapshot) -> None:

@@ -11,17 +11,17 @@ from planner.drift.model import (
     APP,
     APP_COMPONENT,
     APP_NAME,
-    SYSTEM_NAMESPACES,
     MatchBy,
     Rule,
 )
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Container, Node, Pod, Snapshot, Workload
-from planner.memory.pod_names import pod_name_pattern
+from planner.memory.pod_names import usages_by_workload
 from planner.restarts import restarts
 from planner.restarts.model import Loop
 from planner.restarts.population import image_repository
+from planner.vocabulary import SYSTEM_NAMESPACES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +93,7 @@ def members_of(
     for index, (snapshot, cluster) in enumerate(zip(snapshots, clusters, strict=True)):
         history = usages[index] if index < len(usages) else None
         measured = tuple(usage_now(snapshot) if history is None else history)
-        by_pod: defaultdict[tuple[str, str], list[Usage]] = defaultdict(list)
-        for usage in measured:
-            by_pod[usage.namespace, usage.pod].append(usage)
+        used = usages_by_workload(snapshot, measured)
         loops: defaultdict[str, list[Loop]] = defaultdict(list)
         for loop in restarts(snapshot, history).loops:
             loops[loop.workload].append(loop)
@@ -119,29 +117,11 @@ def members_of(
                     workload=workload,
                     pods=mine,
                     nodes=nodes,
-                    usages=_usages_of(workload, mine, by_pod, measured if history is not None else ()),
+                    usages=tuple(used.get(workload.key, ())),
                     loops=tuple(loops.get(workload.key, ())),
                 )
             )
     return found
-
-
-def _usages_of(
-    workload: Workload,
-    pods: Sequence[Pod],
-    by_pod: Mapping[tuple[str, str], Sequence[Usage]],
-    history: Sequence[Usage],
-) -> tuple[Usage, ...]:
-    """Use of the workload's pods; of a history also the pods that have gone since, known by their names."""
-    names = {pod.name for pod in pods}
-    current = [usage for pod in pods for usage in by_pod.get((pod.namespace, pod.name), ())]
-    pattern = pod_name_pattern(workload)
-    gone = [
-        usage
-        for usage in history
-        if usage.namespace == workload.namespace and usage.pod not in names and pattern.fullmatch(usage.pod)
-    ]
-    return (*current, *gone)
 
 
 def environment_names(snapshots: Sequence[Snapshot]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from planner.errors import InputError
 from planner.memory.suggestion import Suggestion
+from planner.settings import setting
 from planner.words import Text
 
 APP_NAME = "app.kubernetes.io/name"
@@ -17,7 +18,6 @@ ENVIRONMENT_WORDS = (
     "sandbox", "prod", "production", "prd", "live", "canary",
 )  # fmt: skip
 PRODUCTION_WORDS = ("production", "prod", "prd", "live")
-SYSTEM_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease", "gke-managed-system", "gmp-system"})
 
 
 class MatchBy(StrEnum):
@@ -31,26 +31,9 @@ class MatchBy(StrEnum):
     LABEL = "label"  # the label given in `Rule.label`
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """How services are recognised. Checked where it is made, hashable so that answers can be cached by it.
-
-    `environment_words` are taken off names at the ends (``api-dev``, ``dev_api``); `same_as` says by hand which
-    names mean one service: pairs (name, service).
-    """
-
-    match_by: MatchBy = MatchBy.AUTO
-    label: str = ""
-    environment_words: tuple[str, ...] = ENVIRONMENT_WORDS
-    same_as: tuple[tuple[str, str], ...] = ()
-    reference: str = ""  # the environment others are compared with; empty: the most production-like one
-    with_system: bool = False  # kube-system and the like too
-
-    def __post_init__(self) -> None:
-        if self.match_by is MatchBy.LABEL and not self.label:
-            raise InputError("no label is named", mend="Name the label that says which service a workload is")
-        if any("" in pair for pair in self.same_as):
-            raise InputError("an empty name can't mean a service", mend="Write pairs like backend=api")
+def parse_words(text: str) -> tuple[str, ...]:
+    """``"dev, prod"`` → words."""
+    return tuple(word for word in (part.strip() for part in text.replace(" ", ",").split(",")) if word)
 
 
 def parse_same_as(text: str) -> tuple[tuple[str, str], ...]:
@@ -68,6 +51,42 @@ def parse_same_as(text: str) -> tuple[tuple[str, str], ...]:
             raise InputError(f'"{part[:60]}" is not a pair', where="same service", mend="Write it like backend=api")
         pairs.append((name, service))
     return tuple(pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """How services are recognised. Checked where it is made, hashable so that answers can be cached by it.
+
+    `environment_words` are taken off names at the ends (``api-dev``, ``dev_api``); `same_as` says by hand which
+    names mean one service: pairs (name, service).
+    """
+
+    match_by: MatchBy = setting(
+        MatchBy.AUTO, name="match", label="Recognised by",
+        help="What says which service a workload is. auto: app.kubernetes.io/name, else app, else its name.",
+    )  # fmt: skip
+    label: str = setting("", form="L", help="The label to match by, where that is chosen: team.example/service.")
+    environment_words: tuple[str, ...] = setting(
+        ENVIRONMENT_WORDS, label="Words that say where something runs", form="W,W", parse=parse_words,
+        help="Taken off the ends of names: api-dev and api-prod are both api.",
+    )  # fmt: skip
+    same_as: tuple[tuple[str, str], ...] = setting(
+        (), name="same", label="The same by hand", form="A=B,C=D", parse=parse_same_as,
+        help="Names that mean a service, for what no rule can know: backend=api.",
+    )  # fmt: skip
+    reference: str = setting(
+        "",
+        label="Compared with",
+        form="E",
+        help="The environment others are compared with; else the most production-like.",
+    )
+    with_system: bool = setting(False, name="system", label="kube-system too", help="kube-system and the like too.")
+
+    def __post_init__(self) -> None:
+        if self.match_by is MatchBy.LABEL and not self.label:
+            raise InputError("no label is named", mend="Name the label that says which service a workload is")
+        if any("" in pair for pair in self.same_as):
+            raise InputError("an empty name can't mean a service", mend="Write pairs like backend=api")
 
 
 class Aspect(StrEnum):

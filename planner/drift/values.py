@@ -14,6 +14,7 @@ from planner.drift.model import (
     Row,
 )
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Container, Probe, Workload
 from planner.restarts.population import image_repository
@@ -146,8 +147,10 @@ def probe_text(probe: Probe | None) -> str:
 
 def _strategy_text(workload: Workload) -> str:
     strategy = workload.strategy
-    if workload.kind == "Job" or strategy.kind != "RollingUpdate":
-        return "none" if workload.kind == "Job" else strategy.kind
+    if not workload.traits.rolls_out:
+        return "none"
+    if strategy.kind != ROLLING_UPDATE:
+        return strategy.kind
     parts = [
         f"{name} {value}"
         for name, value in (("surge", strategy.max_surge), ("unavailable", strategy.max_unavailable))

@@ -20,8 +20,9 @@ from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import values_of
 from planner.inventory.parse import DAMAGE, damage_in_words
 from planner.inventory.records.shared import Shared
-from planner.inventory.records.workloads import DEFAULT_STRATEGIES, read_workload
+from planner.inventory.records.workloads import read_workload
 from planner.inventory.sealed import fields_of, seal
+from planner.kubernetes.kinds import ROLLING_UPDATE, kind_called
 from planner.kubernetes.patches import merge
 from planner.kubernetes.records import (
     EMPTY,
@@ -37,12 +38,6 @@ from planner.kubernetes.records import (
 from planner.vocabulary import is_extended_resource
 
 Object = dict[str, Any]
-_STRATEGY_FIELD = {"Deployment": "strategy", "StatefulSet": "updateStrategy", "DaemonSet": "updateStrategy"}
-_STRATEGY_KINDS = {
-    "Deployment": ("RollingUpdate", "Recreate"),
-    "StatefulSet": ("RollingUpdate", "OnDelete"),
-    "DaemonSet": ("RollingUpdate", "OnDelete"),
-}
 _TEMPLATE = "spec.template"
 
 
@@ -129,22 +124,22 @@ def document_of(workload: Workload) -> Object:
         "template": json.loads(workload.template.manifest),
         "minReadySeconds": workload.min_ready_seconds,
     }
-    kind = workload.kind
-    if kind != "Job":
+    traits = workload.traits
+    if traits.rolls_out:
         spec |= {"revisionHistoryLimit": workload.revision_history_limit}
-        spec[_STRATEGY_FIELD[kind]] = _strategy_document(workload.strategy)
-    if kind in ("Deployment", "StatefulSet"):
+        spec[traits.strategy_field] = _strategy_document(workload.strategy)
+    if traits.has_replicas:
         spec["replicas"] = workload.replicas
-    if kind == "Deployment":
+    if traits.can_pause:
         spec |= {"progressDeadlineSeconds": workload.progress_deadline_seconds, "paused": workload.is_paused}
-    if kind == "StatefulSet":
+    if traits.has_ordinals:
         spec |= {
             "podManagementPolicy": workload.pod_management_policy,
             "serviceName": workload.service_name,
             "ordinals": {"start": workload.start_ordinal},
             "volumeClaimTemplates": [{"metadata": {"name": name}} for name in workload.claim_templates],
         }
-    if kind == "Job":
+    if traits.is_batch:
         spec |= {
             "parallelism": workload.replicas,
             "completions": workload.completions,
@@ -158,7 +153,11 @@ def document_of(workload: Workload) -> Object:
         "labels": dict(workload.labels),
         "annotations": dict(workload.annotations),
     }
-    return {"kind": kind, "metadata": metadata, "spec": {key: one for key, one in spec.items() if one is not None}}
+    return {
+        "kind": workload.kind,
+        "metadata": metadata,
+        "spec": {key: one for key, one in spec.items() if one is not None},
+    }
 
 
 def read_changed(before: Workload, document: Object) -> Workload:
@@ -199,7 +198,9 @@ def read_workload_document(kind: str, document: Object, where: str) -> Workload:
     """A workload out of plain values; errors name `where`."""
     try:
         decoded = msgspec.convert(document, wire.Workload)
-        return read_workload(Shared(), decoded, (document.get("spec") or {}).get("template") or {}, kind=kind)
+        return read_workload(
+            Shared(), decoded, (document.get("spec") or {}).get("template") or {}, kind=kind_called(kind)
+        )
     except DAMAGE as error:
         raise ChangeError(damage_in_words(error), where=where, mend=getattr(error, "mend", "")) from None
 
@@ -266,9 +267,9 @@ def _patched(workload: Workload, text: str) -> tuple[Workload, list[str]]:
     spec = document.get("spec")
     if not isinstance(spec, dict) or not isinstance(spec.get("template"), dict):
         raise ChangeError("it takes the pod template away", where=where, mend="Give the changed fields only")
-    strategy = spec.get(_STRATEGY_FIELD.get(workload.kind, "")) or {}
-    is_rolling = not isinstance(strategy, dict) or strategy.get("type") in (None, "RollingUpdate")
-    if not is_rolling and strategy.get("rollingUpdate") and workload.kind != "DaemonSet":
+    strategy = spec.get(workload.traits.strategy_field) or {}
+    is_rolling = not isinstance(strategy, dict) or strategy.get("type") in (None, ROLLING_UPDATE)
+    if not is_rolling and strategy.get("rollingUpdate") and not workload.traits.is_per_node:
         raise ChangeError(
             f"strategy type {strategy['type']} may not come with rollingUpdate, which the workload has",
             where=where,
@@ -312,9 +313,9 @@ def _without_lost_commands(patch: Any) -> Any:
 def _scaled(workload: Workload, replicas: int | None) -> Workload:
     if replicas is None:
         return workload
-    if workload.kind == "DaemonSet":
+    if workload.traits.is_per_node:
         mend = "Change its node selector to run it on fewer or more nodes"
-        raise ChangeError("a DaemonSet has no replicas", where=workload.key, mend=mend)
+        raise ChangeError(f"a {workload.kind} has no replicas", where=workload.key, mend=mend)
     return replace(workload, replicas=replicas)
 
 
@@ -324,24 +325,23 @@ def _strategy(workload: Workload, change: WorkloadChange) -> Strategy:
     given = {"max_surge": change.max_surge, "max_unavailable": change.max_unavailable}
     if change.strategy_kind is None and change.max_surge is None and change.max_unavailable is None:
         return strategy
-    allowed = _STRATEGY_KINDS.get(kind)
-    if allowed is None:
+    traits = workload.traits
+    if not traits.rolls_out:
         raise ChangeError(f"a {kind} has no update strategy", where=workload.key)
     if change.strategy_kind is not None and change.strategy_kind != strategy.kind:
-        if change.strategy_kind not in allowed:
-            mend = f"A {kind} knows {' and '.join(allowed)}"
+        if change.strategy_kind not in traits.strategies:
+            mend = f"A {kind} knows {' and '.join(traits.strategies)}"
             raise ChangeError(f'the strategy "{change.strategy_kind}" doesn\'t exist', where=workload.key, mend=mend)
-        surge, unavailable = DEFAULT_STRATEGIES[kind]
-        is_rolling = change.strategy_kind == "RollingUpdate"
+        is_rolling = change.strategy_kind == ROLLING_UPDATE
         strategy = Strategy(
             kind=change.strategy_kind,
-            max_surge=surge if is_rolling else None,
-            max_unavailable=unavailable if is_rolling else None,
+            max_surge=traits.default_surge if is_rolling else None,
+            max_unavailable=traits.default_unavailable if is_rolling else None,
         )
     for name, value in given.items():
         if value is None:
             continue
-        if strategy.kind != "RollingUpdate" or (name == "max_surge" and kind == "StatefulSet"):
+        if strategy.kind != ROLLING_UPDATE or (name == "max_surge" and not traits.can_surge):
             what = f"{name} has no meaning for a {kind} with {strategy.kind}"
             raise ChangeError(what, where=workload.key, mend="Leave it out, or choose RollingUpdate")
     return replace(

@@ -6,15 +6,14 @@ Source: kubernetes 1.36 `pkg/apis/apps/validation`, `pkg/apis/batch/validation`,
 
 from __future__ import annotations
 
-import re
-
 from planner.errors import ChangeError
+from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Container, Strategy, Workload
 from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.shares import share_parts
 from planner.quantity import format_amount
 from planner.vocabulary import is_extended_resource
 
-_PERCENT = re.compile(r"(\d+)%\Z", re.ASCII)
 _MOST_REPLICAS = 2**31 - 1
 
 
@@ -33,13 +32,13 @@ def check_workload(before: Workload | None, after: Workload) -> None:
 def _check_unchanged(before: Workload, after: Workload) -> None:
     """Selectors never change; most of a StatefulSet and a Job's template don't either."""
     fixed: list[tuple[str, object, object]] = [("spec.selector", before.selector, after.selector)]
-    if before.kind == "StatefulSet":
+    if before.traits.has_ordinals:
         fixed += [
             ("spec.serviceName", before.service_name, after.service_name),
             ("spec.podManagementPolicy", before.pod_management_policy, after.pod_management_policy),
             ("spec.volumeClaimTemplates", before.claim_templates, after.claim_templates),
         ]
-    if before.kind == "Job":
+    if before.traits.is_batch:
         fixed += [("spec.completions", before.completions, after.completions)]
         if not before.is_paused:
             fixed += [("spec.template", before.template.spec, after.template.spec)]
@@ -50,10 +49,10 @@ def _check_unchanged(before: Workload, after: Workload) -> None:
 
 
 def _check_strategy(strategy: Strategy, where: str) -> None:
-    if strategy.kind != "RollingUpdate":
+    if strategy.kind != ROLLING_UPDATE:
         return
     values = [("maxSurge", strategy.max_surge), ("maxUnavailable", strategy.max_unavailable)]
-    sizes = {name: _size(value, name, where) for name, value in values if value is not None}
+    sizes = {name: share_parts(v, name=name, where=where)[0] for name, v in values if v is not None}
     if len(sizes) == 2 and not any(sizes.values()):
         raise ChangeError("maxSurge and maxUnavailable are both 0", where=where, mend="Give one of them at least 1")
     unavailable = strategy.max_unavailable
@@ -61,20 +60,10 @@ def _check_strategy(strategy: Strategy, where: str) -> None:
         raise ChangeError(f"maxUnavailable is {unavailable}", where=where, mend="Give 100% or less")
 
 
-def _size(value: int | str, name: str, where: str) -> int:
-    """The number in front of the percent sign, or the number itself."""
-    if isinstance(value, int) and value >= 0:
-        return value
-    match = _PERCENT.match(value) if isinstance(value, str) else None
-    if match is None:
-        raise ChangeError(f'{name} is "{value}"', where=where, mend='Give a number such as 1, or a share such as "25%"')
-    return int(match[1])
-
-
 def _check_template(before: Workload | None, after: Workload) -> None:
     """Labels, restart policy, and the containers that are new or changed."""
     spec = after.template.spec
-    if after.kind != "Job":
+    if not after.traits.is_batch:
         if not labels_match(after.selector, after.template.labels):
             mend = "Give the template the labels that the selector asks for"
             raise ChangeError("the selector doesn't select its own pod template", where=after.key, mend=mend)

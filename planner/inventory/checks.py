@@ -11,14 +11,17 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from planner import words
-from planner.inventory.records.pods import effective_container_requests
+from planner.errors import ChangeError
+from planner.kubernetes import budgets, commands
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS
+from planner.kubernetes.kinds import DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
-from planner.kubernetes.owners import workload_key, workload_keys
-from planner.kubernetes.records import Finding, Node, Pod, PodSpec, Presence, Severity, Snapshot, Workload
+from planner.kubernetes.owners import owners_of, workload_key, workload_keys
+from planner.kubernetes.priorities import class_called
+from planner.kubernetes.records import Amounts, Finding, Node, Pod, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.shares import rolling_limits
 from planner.vocabulary import PODS, is_extended_resource
 from planner.words import duration, listing, plural, short_name
 
@@ -29,7 +32,6 @@ STALE_SECONDS = 86_400.0
 CLOCKS_MAY_DIFFER_SECONDS = 300.0
 STUCK_TERMINATING_SECONDS = 600.0
 _NAMED = 3  # names spelt out in a finding about many
-_SYSTEM_PRIORITY_PREFIX = "system-"  # built in: they exist whether listed or not
 
 
 def check(snapshot: Snapshot) -> tuple[Finding, ...]:
@@ -57,10 +59,10 @@ def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
 
 # ── what the input lacks ─────────────────────────────────────────────────────────────────────────────────────────────
 _NEEDED = {
-    "Node": (Severity.ERROR, "without nodes nothing can be placed"),
-    "Pod": (Severity.ERROR, "without pods every node looks empty"),
-    "Deployment": (Severity.WARNING, "rollouts of Deployments can't be answered"),
-    "ReplicaSet": (Severity.WARNING, "which pods are of the current revision is taken from names and labels"),
+    NODE.name: (Severity.ERROR, "without nodes nothing can be placed"),
+    POD.name: (Severity.ERROR, "without pods every node looks empty"),
+    DEPLOYMENT.name: (Severity.WARNING, f"rollouts of {DEPLOYMENT.name}s can't be answered"),
+    REPLICA_SET.name: (Severity.WARNING, "which pods are of the current revision is taken from names and labels"),
     "PriorityClass": (Severity.INFO, "priorities of new pods are taken from running ones, preemption may be missed"),
     "ResourceQuota": (Severity.INFO, "if namespaces have quotas, pods they would refuse are counted as created"),
     "PodDisruptionBudget": (Severity.INFO, "if there are budgets, drains and preemption are judged without them"),
@@ -182,12 +184,12 @@ def pods_on_unknown_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     if not snapshot.nodes:
         return
     nodes = {node.name for node in snapshot.nodes}
-    lost = [pod for pod in snapshot.pods if pod.node_name and pod.node_name not in nodes and not pod.is_terminal]
+    lost = [pod for pod in snapshot.pods if pod.holds_room and pod.node_name not in nodes]
     for name, pods in _by(lost, lambda pod: pod.node_name).items():
         what = f"{_pods(pods)} {plural(len(pods), 'is', 'are')} bound to this node, which isn't in the input: what they hold is counted nowhere"
         mend = "List nodes and pods at the same moment; if the node is gone, delete its pods"
         yield Finding(
-            severity=Severity.WARNING, code="pod-on-unknown-node", object=f"Node/{name}", what=what, mend=mend
+            severity=Severity.WARNING, code="pod-on-unknown-node", object=NODE.key("", name), what=what, mend=mend
         )
 
 
@@ -197,24 +199,23 @@ def pods_stuck_terminating(snapshot: Snapshot) -> Iterator[Finding]:
         pod
         for pod in snapshot.pods
         if pod.deleted_at is not None
-        and pod.node_name
-        and not pod.is_terminal
+        and pod.holds_room
         and snapshot.taken_at - pod.deleted_at > STUCK_TERMINATING_SECONDS
     ]
     for name, pods in _by(stuck, lambda pod: pod.node_name).items():
         what = f"{_pods(pods)} on this node should be gone by now, and {plural(len(pods), 'holds', 'hold')} what they asked for"
         mend = "Look at the node (kubelet down, finalizers); a deleted node's pods go with kubectl delete --force"
         code = "pod-stuck-terminating"
-        yield Finding(severity=Severity.WARNING, code=code, object=f"Node/{name}", what=what, mend=mend)
+        yield Finding(severity=Severity.WARNING, code=code, object=NODE.key("", name), what=what, mend=mend)
 
 
 def unschedulable_pods(snapshot: Snapshot) -> Iterator[Finding]:
     """Pods that wait already, by workload, in the scheduler's words."""
-    replica_sets = {(one.namespace, one.name): one for one in snapshot.replica_sets}
+    owners = owners_of(snapshot)
     waiting = [
         pod for pod in snapshot.pods if pod.unschedulable_message and not pod.node_name and pod.deleted_at is None
     ]
-    for key, pods in _by(waiting, lambda pod: workload_key(pod, replica_sets)).items():
+    for key, pods in _by(waiting, lambda pod: workload_key(pod, owners)).items():
         message = Counter(pod.unschedulable_message for pod in pods).most_common(1)[0][0].rstrip(".")
         what = f"{_pods(pods)} can't be scheduled now: {message}"
         yield Finding(severity=Severity.WARNING, code="pod-unschedulable", object=key, what=what)
@@ -227,14 +228,14 @@ def unknown_resources(snapshot: Snapshot) -> Iterator[Finding]:
         return
     offered = {name for node in snapshot.nodes for name, amount in node.allocatable.items() if amount}
     offered |= {one.extended_resource_name for one in snapshot.device_classes if one.extended_resource_name}
-    asking = [(one.key, one.template.spec) for one in snapshot.workloads if one.replicas or one.kind == "DaemonSet"]
+    asking = [(one.key, one.template.spec) for one in snapshot.workloads if one.replicas or one.traits.is_per_node]
     asking += [
-        (f"Pod/{pod.namespace}/{pod.name}", pod.spec)
+        (POD.key(pod.namespace, pod.name), pod.spec)
         for pod in snapshot.pods
         if pod.owner is None and not pod.is_terminal
     ]
     for key, spec in asking:
-        for resource in sorted(_asked_resources(spec) - offered):
+        for resource in sorted(pod_requests(spec).keys() - offered):
             if is_extended_resource(resource) or resource.startswith("hugepages-"):
                 what = f"asks for {resource}, which no node has"
                 mend = "Check the name, the device plugin, and that the pool with it isn't scaled to zero"
@@ -251,9 +252,9 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
     held = _held_by_node(snapshot)
     open_nodes = [node for node in snapshot.nodes if not node.is_cordoned]
     for workload in snapshot.workloads:
-        if workload.kind != "Deployment" or workload.replicas == 0 or _may_be_unavailable(workload):
+        if not workload.traits.surges_freely or workload.replicas == 0 or _may_be_unavailable(workload):
             continue
-        asked = {name: requested(workload.template.spec, name) for name in _asked_resources(workload.template.spec)}
+        asked = pod_requests(workload.template.spec)
         if not any(amount and is_extended_resource(name) for name, amount in asked.items()):
             continue
         selector = workload.template.spec.node_selector
@@ -296,9 +297,9 @@ def unobserved_changes(snapshot: Snapshot) -> Iterator[Finding]:
 def paused_workloads(snapshot: Snapshot) -> Iterator[Finding]:
     """Deployments whose rollouts are paused: a change starts nothing."""
     for workload in snapshot.workloads:
-        if workload.is_paused and workload.kind == "Deployment":
+        if workload.is_paused and workload.traits.can_pause:
             what = "is paused: a change of its template starts no rollout"
-            mend = f"kubectl rollout resume deployment/{workload.name} --namespace {workload.namespace}"
+            mend = commands.kubectl("rollout resume", workload.key)
             code = "deployment-paused"
             yield Finding(severity=Severity.INFO, code=code, object=workload.key, what=what, mend=mend)
 
@@ -307,7 +308,7 @@ def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
     """Workloads whose selector selects the pods of another one: their controllers work against each other."""
     by_label: dict[tuple[str, str, str], list[Workload]] = defaultdict(list)
     by_namespace: dict[str, list[Workload]] = defaultdict(list)
-    selecting = [one for one in snapshot.workloads if one.kind != "Job"]
+    selecting = [one for one in snapshot.workloads if not one.traits.is_batch]
     for workload in selecting:
         by_namespace[workload.namespace].append(workload)
         for key, value in workload.template.labels.items():
@@ -334,10 +335,10 @@ def missing_priority_classes(snapshot: Snapshot) -> Iterator[Finding]:
     """Workloads that name a priority class which doesn't exist: the API server refuses their pods."""
     if snapshot.presence.get("PriorityClass") is not Presence.PRESENT:
         return
-    known = {one.name for one in snapshot.priority_classes}
+    known = {one.name: one for one in snapshot.priority_classes}
     for workload in snapshot.workloads:
         name = workload.template.spec.priority_class_name
-        if name and name not in known and not name.startswith(_SYSTEM_PRIORITY_PREFIX):
+        if name and class_called(name, known) is None:
             what = f'its pods ask for the priority class "{name}", which doesn\'t exist: new pods are refused'
             mend = "Create the PriorityClass, or name another one"
             code = "priority-class-missing"
@@ -362,23 +363,31 @@ def missing_claims(snapshot: Snapshot) -> Iterator[Finding]:
 # ── budgets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:
     """PodDisruptionBudgets that never let a pod go, however healthy all are, and those that select nothing."""
-    pods: dict[str, list[Pod]] = defaultdict(list)
-    for pod in snapshot.pods:
-        if not pod.is_terminal:
-            pods[pod.namespace].append(pod)
+    known = budgets.scales(snapshot)
     for budget in snapshot.pod_disruption_budgets:
         name = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
-        selected = sum(labels_match(budget.selector, pod.labels) for pod in pods.get(budget.namespace, ()))
-        least, most = budget.min_available, budget.max_unavailable
-        if not selected:
+        best = budgets.status_at_best(budget, snapshot, known)
+        if not best.healthy:
             what = "selects no pod: it protects nothing"
             mend = "Compare its selector with the labels of the pods it is meant for"
             yield Finding(severity=Severity.INFO, code="budget-selects-nothing", object=name, what=what, mend=mend)
-        elif most in (0, "0%") or least == "100%" or (isinstance(least, int) and least >= selected):
-            rule = f"maxUnavailable {most}" if least is None else f"minAvailable {least}"
-            what = f"never lets any of its {selected} pods go ({rule}): drains and node upgrades wait for ever"
+        elif best.is_known and not best.allowed:
+            number = "its pod" if best.healthy == 1 else f"any of its {best.healthy} pods"
+            why = budgets.why_never(budget, best)
+            what = f"never lets {number} go ({why}): drains and node upgrades wait for ever"
             mend = "Allow one: maxUnavailable 1, with at least two replicas"
             yield Finding(severity=Severity.WARNING, code="budget-blocks-always", object=name, what=what, mend=mend)
+
+
+def overlapping_budgets(snapshot: Snapshot) -> Iterator[Finding]:
+    """Pods that several budgets cover: the Eviction API refuses them all."""
+    pods = ((pod.namespace, pod.labels) for pod in snapshot.pods if not pod.is_terminal)
+    for names, count in budgets.overlaps(snapshot.pod_disruption_budgets, pods).items():
+        first, *others = (f"PodDisruptionBudget/{name}" for name in names)
+        covered = "a pod" if count == 1 else f"{count:,} pods"
+        what = f"covers {covered} together with {_some(others)}: {budgets.MORE_THAN_ONE}, so drains wait for ever"
+        mend = "Leave one budget for each pod: narrow a selector, or delete the others"
+        yield Finding(severity=Severity.WARNING, code="budgets-overlap", object=first, what=what, mend=mend)
 
 
 CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (
@@ -399,34 +408,21 @@ CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (
     unlabelled_gpu_nodes,
     idle_gpu_nodes,
     blocking_budgets,
+    overlapping_budgets,
 )
 
 
 # ── what pods ask for ────────────────────────────────────────────────────────────────────────────────────────────────
-def requested(spec: PodSpec, resource: str) -> int:
-    """What a pod asks of a node: pod-level request where given, else its containers', and the overhead."""
-    if spec.pod_requests is not None and resource in spec.pod_requests:
-        asked = spec.pod_requests[resource]
-    else:
-        asked = effective_container_requests(spec.containers, spec.init_containers, resource)
-    return asked + int(spec.overhead.get(resource, 0))
-
-
-def _asked_resources(spec: PodSpec) -> set[str]:
-    names = {name for one in (*spec.containers, *spec.init_containers) for name in one.requests}
-    return names | set(spec.pod_requests or ())
-
-
 def _held_by_node(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     """Node name → resource → what its bound pods ask for; their number as ``pods``."""
     held: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    asked: dict[int, dict[str, int]] = {}  # by the spec's identity: one object a template, and costly to hash
+    asked: dict[int, Amounts] = {}  # by the spec's identity: one object a template, and costly to hash
     for pod in snapshot.pods:
-        if not pod.node_name or pod.is_terminal:
+        if not pod.holds_room:
             continue
         spec = id(pod.spec)
         if spec not in asked:
-            asked[spec] = {name: requested(pod.spec, name) for name in _asked_resources(pod.spec)}
+            asked[spec] = pod_requests(pod.spec)
         total = held[pod.node_name]
         total[PODS] += 1
         for name, amount in asked[spec].items():
@@ -434,26 +430,18 @@ def _held_by_node(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     return held
 
 
-def _has_room(node: Node, held: dict[str, int], asked: dict[str, int]) -> bool:
+def _has_room(node: Node, held: dict[str, int], asked: Amounts) -> bool:
     if held.get(PODS, 0) >= node.allocatable.get(PODS, 0):
         return False
     return all(node.allocatable.get(name, 0) - held.get(name, 0) >= amount for name, amount in asked.items() if amount)
 
 
 def _may_be_unavailable(workload: Workload) -> bool:
-    """Whether a rollout may take old pods away first; the controller never lets surge and unavailable both be 0."""
-    strategy = workload.strategy
-    if strategy.kind != "RollingUpdate":
+    """Whether a rollout may take old pods away first, or can't be told: a share that can't be read is a fault of its own."""
+    try:
+        return rolling_limits(workload)[1] > 0
+    except ChangeError:
         return True
-    return _floor(strategy.max_unavailable, workload.replicas) > 0 or strategy.max_surge in (0, "0%", None)
-
-
-def _floor(value: int | str | None, total: int) -> int:
-    """A number, or a percentage of `total` rounded down; 0 for what can't be read."""
-    if isinstance(value, int):
-        return value
-    digits = (value or "").removesuffix("%")
-    return int(digits) * total // 100 if digits.isascii() and digits.isdigit() else 0
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -482,7 +470,7 @@ def _pods(pods: list[Pod]) -> str:
 
 
 def _about_nodes(nodes: list[Node], pool: str, code: str, what: str, mend: str) -> Finding:
-    name = f"Node/{nodes[0].name}" if len(nodes) == 1 else f"node pool {pool}" if pool else ""
+    name = NODE.key("", nodes[0].name) if len(nodes) == 1 else f"node pool {pool}" if pool else ""
     return Finding(severity=Severity.WARNING, code=code, object=name, what=what, mend=mend)
 
 

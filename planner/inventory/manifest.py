@@ -27,7 +27,8 @@ from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
-from planner.inventory.records.workloads import WORKLOAD_KINDS, read_template
+from planner.inventory.records.workloads import read_template
+from planner.kubernetes.kinds import WORKLOADS
 from planner.kubernetes.pod_templates import (
     Placed,
     PlacedSet,
@@ -66,6 +67,7 @@ _FIELDS = {
     "ResourceClaim": "resource_claims",
     "ResourceClaimTemplate": "resource_claim_templates",
 }
+_WORKLOADS = {kind.name for kind in WORKLOADS}
 _KEPT_AS_THEY_ARE = frozenset({"Namespace", "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
 
 
@@ -131,7 +133,7 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
     for number, one in enumerate(objects, start=1):
         kind = _kind(one, number)
         row = templated(str(one.get("kind")), str(one.get("apiVersion") or ""))
-        if row is not None and not (kind in WORKLOAD_KINDS and _is_there(kind, one, snapshot)):
+        if row is not None and not (kind in _WORKLOADS and _is_there(kind, one, snapshot)):
             found = _placed(row, one, number, snapshot)
             if found is None:
                 findings.append(_without_pods(one, number))
@@ -140,7 +142,7 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
                 raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {found.workload.key}")
             placed[found.workload.key] = found
             findings.append(_placement_only(found))
-        elif kind in WORKLOAD_KINDS:
+        elif kind in _WORKLOADS:
             applied, notes = _applied(kind, one, number, snapshot)
             if applied.after.key in workloads:
                 raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {applied.after.key}")
@@ -168,7 +170,7 @@ def _kind(one: Object, number: int) -> str:
         kind, api_version = kind_of(one, Part())
     except InputError as error:
         raise ChangeError(error.what, where=f"{MANIFEST}, document {number}", mend="Give kind and apiVersion") from None
-    return kind if is_known(kind, api_version) or kind not in (*WORKLOAD_KINDS, *_FIELDS) else f"{kind} ({api_version})"
+    return kind if is_known(kind, api_version) or kind not in (*_WORKLOADS, *_FIELDS) else f"{kind} ({api_version})"
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────

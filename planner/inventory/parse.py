@@ -23,6 +23,7 @@ from planner.inventory.records import devices, nodes, observations, pods, policy
 from planner.inventory.records.shared import Shared
 from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
@@ -33,12 +34,12 @@ DAMAGE = (msgspec.MsgspecError, InputError, RecursionError, ValueError, Overflow
 
 _HEAD = re.compile(rb'\{\s*"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"')
 _CLUSTER_KINDS = frozenset(
-    {"Node", "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "DeviceClass", "ResourceSlice"}
+    {NODE.name, "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "DeviceClass", "ResourceSlice"}
 )
 _READERS: dict[str, Read] = {
-    "Node": nodes.read_node,
+    NODE.name: nodes.read_node,
     "Namespace": nodes.read_namespace,
-    "Pod": pods.read_pod,
+    POD.name: pods.read_pod,
     "PodDisruptionBudget": policy.read_pod_disruption_budget,
     "PriorityClass": policy.read_priority_class,
     "ResourceQuota": policy.read_resource_quota,
@@ -54,8 +55,8 @@ _READERS: dict[str, Read] = {
     "PodMetrics": observations.read_pod_metrics,
 }
 _TEMPLATED: dict[str, Callable[[Shared, Any, dict[str, Any]], Any]] = {
-    **{kind: partial(workloads.read_workload, kind=kind) for kind in workloads.WORKLOAD_KINDS},
-    "ReplicaSet": workloads.read_replica_set,
+    **{kind.name: partial(workloads.read_workload, kind=kind) for kind in WORKLOADS},
+    REPLICA_SET.name: workloads.read_replica_set,
 }
 """Kinds with a pod template, which their readers get undecoded as well."""
 
@@ -261,11 +262,11 @@ class Reader:
             taken_at=self._shared.newest if taken_at is None else taken_at,
             source=source,
             digest=blake2b(b"".join(sorted(self._digests)), digest_size=16).hexdigest(),
-            nodes=tuple(sorted(found["Node"], key=lambda node: str(node.name))),
+            nodes=tuple(sorted(found[NODE.name], key=lambda node: str(node.name))),
             namespaces=tuple(found["Namespace"]),
-            pods=tuple(found["Pod"]),
-            workloads=tuple(one for kind in workloads.WORKLOAD_KINDS for one in found[kind]),
-            replica_sets=tuple(found["ReplicaSet"]),
+            pods=tuple(found[POD.name]),
+            workloads=tuple(one for kind in WORKLOADS for one in found[kind.name]),
+            replica_sets=tuple(found[REPLICA_SET.name]),
             pod_disruption_budgets=tuple(found["PodDisruptionBudget"]),
             priority_classes=tuple(found["PriorityClass"]),
             resource_quotas=tuple(found["ResourceQuota"]),

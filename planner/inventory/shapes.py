@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from planner.inventory import wire
+from planner.kubernetes.kinds import DEPLOYMENT
 
 Fields = Mapping[str, Any]
 
@@ -76,7 +77,7 @@ def _is_replica_set(one: Fields, spec: Fields, status: Fields) -> bool:
         return False
     owners = _fields(one, "metadata").get("ownerReferences")
     of_deployment = isinstance(owners, list) and any(
-        isinstance(o, dict) and o.get("kind") == "Deployment" for o in owners
+        isinstance(o, dict) and o.get("kind") == DEPLOYMENT.name for o in owners
     )
     return of_deployment or (
         "fullyLabeledReplicas" in status and _fields(spec, "selector").get("matchLabels") is not None

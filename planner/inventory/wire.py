@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import field
 
+from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
 from planner.vocabulary import KEPT_ANNOTATIONS
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
@@ -889,14 +890,10 @@ class PodMetrics(Object):
 
 
 KINDS: dict[str, type[Object]] = {
-    "Node": Node,
+    NODE.name: Node,
     "Namespace": Namespace,
-    "Pod": Pod,
-    "Deployment": Workload,
-    "ReplicaSet": Workload,
-    "StatefulSet": Workload,
-    "DaemonSet": Workload,
-    "Job": Workload,
+    POD.name: Pod,
+    **{kind.name: Workload for kind in (*PARTS, *WORKLOADS)},
     "PodDisruptionBudget": PodDisruptionBudget,
     "PriorityClass": PriorityClass,
     "ResourceQuota": ResourceQuota,
@@ -914,11 +911,7 @@ KINDS: dict[str, type[Object]] = {
 """The kinds the planner reads; others are counted and named."""
 
 API_GROUPS: dict[str, str] = {
-    "Deployment": "apps",
-    "ReplicaSet": "apps",
-    "StatefulSet": "apps",
-    "DaemonSet": "apps",
-    "Job": "batch",
+    **{kind.name: kind.group for kind in (*PARTS, *WORKLOADS)},
     "PodDisruptionBudget": "policy",
     "PriorityClass": "scheduling.k8s.io",
     "StorageClass": "storage.k8s.io",
@@ -931,7 +924,7 @@ API_GROUPS: dict[str, str] = {
 """kind → API group; kinds not named here are in the core group (Event also in events.k8s.io)."""
 
 OLD_API_GROUP = "extensions"
-OLD_KINDS = frozenset({"Deployment", "ReplicaSet", "DaemonSet"})
+OLD_KINDS = frozenset(kind.name for kind in (DEPLOYMENT, REPLICA_SET, DAEMON_SET))
 """Kinds that were in `OLD_API_GROUP` before Kubernetes 1.16, with the fields they have in apps/v1."""
 
 

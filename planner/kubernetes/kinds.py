@@ -111,9 +111,14 @@ class Kind:
         """Whether its RollingUpdate has a maxSurge."""
         return self.default_surge is not None
 
+    @property
+    def surges_freely(self) -> bool:
+        """Whether the pods of its maxSurge go to any node, beside the old ones."""
+        return self.can_surge and self.has_replicas
+
     def key(self, namespace: str, name: str) -> str:
-        """``Deployment/prod/ml-worker``: what such an object is called everywhere."""
-        return f"{self.name}/{namespace}/{name}"
+        """``Deployment/prod/ml-worker``, ``Node/gpu-0``: what such an object is called everywhere."""
+        return f"{self.name}/{namespace}/{name}" if namespace else f"{self.name}/{name}"
 
 
 POD: Final = Kind(name="Pod", resource="pods")

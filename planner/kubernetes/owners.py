@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from planner import vocabulary
-from planner.kubernetes.records import Pod, ReplicaSet, Snapshot
+from collections.abc import Mapping
+
+from planner.kubernetes.kinds import PARTS, POD, WORKLOADS, kind_called, kind_in
+from planner.kubernetes.records import Owner, Pod, Snapshot
+
+Owners = Mapping[str, Owner | None]
+"""Key of what makes pods (``ReplicaSet/prod/api-5d8f7``) → its own owner, None for what has none."""
+
+_LONGEST_CHAIN = len(PARTS) + len(WORKLOADS)  # one of each kind; damaged owners may own each other
+
+
+def owners_of(snapshot: Snapshot) -> Owners:
+    """The owners of the snapshot's ReplicaSets and workloads."""
+    return {one.key: one.owner for makers in (snapshot.replica_sets, snapshot.workloads) for one in makers}
 
 
 def workload_keys(snapshot: Snapshot) -> dict[str, str]:
@@ -11,26 +23,33 @@ def workload_keys(snapshot: Snapshot) -> dict[str, str]:
 
     A ReplicaSet is followed to its Deployment; a pod without an owner is its own workload (``Pod/dev/notebook``).
     """
-    replica_sets = {(one.namespace, one.name): one for one in snapshot.replica_sets}
-    return {pod.uid: workload_key(pod, replica_sets) for pod in snapshot.pods}
+    owners = owners_of(snapshot)
+    return {pod.uid: workload_key(pod, owners) for pod in snapshot.pods}
 
 
-def workload_key(pod: Pod, replica_sets: dict[tuple[str, str], ReplicaSet]) -> str:
-    """The key of `pod`'s workload; `replica_sets` are those of the snapshot by (namespace, name).
+def workload_key(pod: Pod, owners: Owners) -> str:
+    """The key of `pod`'s workload.
 
-    Where the ReplicaSet wasn't listed, its Deployment's name is the ReplicaSet's without the pod template hash: that is
-    how the Deployment controller names it (kubernetes `pkg/controller/deployment/sync.go` `getNewReplicaSet`).
+    Where what made it wasn't listed, its maker's name is its own without the pod template hash: that is how the
+    Deployment controller names ReplicaSets (kubernetes `pkg/controller/deployment/sync.go` `getNewReplicaSet`).
     """
-    owner = pod.owner
-    if owner is None:
-        return f"Pod/{pod.namespace}/{pod.name}"
-    if owner.kind != "ReplicaSet":
-        return f"{owner.kind}/{pod.namespace}/{owner.name}"
-    replica_set = replica_sets.get((pod.namespace, owner.name))
-    if replica_set is not None:
-        above = replica_set.owner
-        return f"{above.kind}/{pod.namespace}/{above.name}" if above else f"ReplicaSet/{pod.namespace}/{owner.name}"
-    template_hash = pod.labels.get(vocabulary.POD_TEMPLATE_HASH, "")
-    if template_hash and owner.name.endswith(f"-{template_hash}"):
-        return f"Deployment/{pod.namespace}/{owner.name.removesuffix(f'-{template_hash}')}"
-    return f"ReplicaSet/{pod.namespace}/{owner.name}"
+    if pod.owner is None:
+        return POD.key(pod.namespace, pod.name)
+    key = pod.owner.key(pod.namespace)
+    if key not in owners:
+        for maker in WORKLOADS:
+            ending = f"-{pod.labels.get(maker.part_hash_label, '')}"
+            if maker.part == pod.owner.kind and len(ending) > 1 and pod.owner.name.endswith(ending):
+                return maker.key(pod.namespace, pod.owner.name.removesuffix(ending))
+    return topmost(key, owners)
+
+
+def topmost(key: str, owners: Owners) -> str:
+    """The key of what a person would name, for what makes pods: a part is its owner's, whatever that is, and a workload
+    is another workload's where the table says that one makes its pods through such."""
+    for _ in range(_LONGEST_CHAIN):
+        kind, owner = kind_in(key), owners.get(key)
+        if owner is None or not (kind in PARTS or kind_called(owner.kind).part == kind.name):
+            break
+        key = owner.key(key.split("/", 2)[1])
+    return key

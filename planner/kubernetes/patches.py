@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import yaml
+
 from planner.errors import ChangeError
 
 MERGE_KEYS: dict[str, str] = {
@@ -126,3 +128,15 @@ def _without_nulls(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_nulls(one) for one in value]
     return value
+
+
+def container_patch(container: str, resources: Object, *, is_init: bool = False) -> Object:
+    """The patch of a workload that gives one container of its pods other `resources`."""
+    entry = {"name": container, "resources": resources}
+    return {"spec": {"template": {"spec": {"initContainers" if is_init else "containers": [entry]}}}}
+
+
+def as_yaml(document: Object) -> str:
+    """A document as YAML, in the order it was written."""
+    text: str = yaml.safe_dump(document, sort_keys=False, default_flow_style=False, width=120)
+    return text

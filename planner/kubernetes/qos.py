@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
+from planner.kubernetes.kinds import NODE
+from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, SYSTEM_NODE_CRITICAL
 from planner.kubernetes.records import EMPTY, Amounts, Container, Pod, PodSpec
+from planner.kubernetes.requests import at_once
 from planner.vocabulary import CPU, MEMORY
 
-HIGHEST_USER_PRIORITY: Final = 1_000_000_000
-SYSTEM_CRITICAL_PRIORITY: Final = 2 * HIGHEST_USER_PRIORITY
-SYSTEM_NODE_CRITICAL: Final = "system-node-critical"
 _COUNTED: Final = (CPU, MEMORY)  # what a QoS class is made of
 
 
@@ -51,7 +51,7 @@ def pod_qos_class(pod: Pod) -> QosClass:
 
 def is_static(pod: Pod) -> bool:
     """Whether the kubelet runs the pod from a file: its mirror in the API is owned by the node."""
-    return pod.owner is not None and pod.owner.kind == "Node"
+    return pod.owner is not None and pod.owner.kind == NODE.name
 
 
 def is_critical(pod: Pod) -> bool:
@@ -64,14 +64,9 @@ def is_node_critical(pod: Pod) -> bool:
     return is_critical(pod) and pod.spec.priority_class_name == SYSTEM_NODE_CRITICAL
 
 
-def is_sidecar(container: Container) -> bool:
-    """Whether an init container keeps running beside the others."""
-    return container.restart_policy == "Always"
-
-
 def running_containers(spec: PodSpec) -> Iterator[Container]:
     """The containers of a pod that has started: the sidecars, then the others."""
-    yield from (one for one in spec.init_containers if is_sidecar(one))
+    yield from spec.sidecars
     yield from spec.containers
 
 
@@ -87,31 +82,12 @@ def memory_at_pod(amounts: Amounts | None) -> int:
 
 def container_request(spec: PodSpec) -> int:
     """Bytes of memory the containers request together: the sum, or an init container's peak if that is more."""
-    return _together(spec, [one.requests.get(MEMORY, 0) for one in (*spec.containers, *spec.init_containers)])
+    return at_once(spec.containers, spec.init_containers, lambda one: one.requests.get(MEMORY, 0))
 
 
 def container_limit(spec: PodSpec) -> int:
     """Bytes of memory the containers' limits add up to, in the same way; a missing limit counts as 0."""
-    return _together(spec, [one.limits.get(MEMORY, 0) for one in (*spec.containers, *spec.init_containers)])
-
-
-def _together(spec: PodSpec, amounts: list[int]) -> int:
-    """`amounts`: one per container, then one per init container. Sidecars run on beside what starts after them."""
-    total, sidecars, peak = sum(amounts[: len(spec.containers)]), 0, 0
-    for init, amount in zip(spec.init_containers, amounts[len(spec.containers) :], strict=True):
-        if is_sidecar(init):
-            total, sidecars = total + amount, sidecars + amount
-            peak = max(peak, sidecars)
-        else:
-            peak = max(peak, sidecars + amount)
-    return max(total, peak)
-
-
-def pod_request(spec: PodSpec) -> int:
-    """Bytes of memory the pod requests, overhead included; its cgroup and the scheduler go by it."""
-    requests: Amounts = spec.pod_requests or EMPTY
-    overhead: int = spec.overhead.get(MEMORY, 0)
-    return (requests[MEMORY] if MEMORY in requests else container_request(spec)) + overhead
+    return at_once(spec.containers, spec.init_containers, lambda one: one.limits.get(MEMORY, 0))
 
 
 def ranked_request(spec: PodSpec) -> int:
@@ -144,7 +120,7 @@ def _all_limited(spec: PodSpec) -> bool:
     sidecars = 0
     for init in spec.init_containers:
         limit = init.limits.get(MEMORY, 0)
-        sidecars += limit if is_sidecar(init) else 0
+        sidecars += limit if init.is_sidecar else 0
         if not (limit or sidecars):
             return False
     return True

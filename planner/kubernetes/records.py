@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
+from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import REPLICA_SET, Kind, kind_called
 from planner.vocabulary import POD_TEMPLATE_HASH
 
 V = TypeVar("V")
+D = TypeVar("D")
 
 
 class FrozenMap(Mapping[str, V], Generic[V]):
@@ -31,7 +33,13 @@ class FrozenMap(Mapping[str, V], Generic[V]):
     def __getitem__(self, key: str) -> V:
         return self._items[key]
 
-    def get(self, key: str, default: Any = None) -> Any:
+    @overload
+    def get(self, key: str, /) -> V | None: ...
+    @overload
+    def get(self, key: str, /, default: V) -> V: ...
+    @overload
+    def get(self, key: str, /, default: D) -> V | D: ...
+    def get(self, key: str, /, default: V | D | None = None) -> V | D | None:
         return self._items.get(key, default)
 
     def __iter__(self) -> Iterator[str]:
@@ -213,6 +221,11 @@ class Container:
     security: SecurityContext = NO_SECURITY_CONTEXT
     handler_hosts: tuple[str, ...] = ()  # other hosts that its probes and lifecycle hooks ask
 
+    @property
+    def is_sidecar(self) -> bool:
+        """Whether it, an init container, keeps running beside the others."""
+        return self.restart_policy == "Always"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
@@ -271,6 +284,10 @@ class PodSpec:
     termination_grace_period_seconds: int = 30
     active_deadline_seconds: int | None = None
     has_readiness_gates: bool = False
+
+    @property
+    def sidecars(self) -> tuple[Container, ...]:
+        return tuple(one for one in self.init_containers if one.is_sidecar)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,6 +355,11 @@ class Pod:
     def is_terminal(self) -> bool:
         """Succeeded or Failed: it holds no resources any more."""
         return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def holds_room(self) -> bool:
+        """Bound and not finished: what it asks for is taken on its node."""
+        return bool(self.node_name) and not self.is_terminal
 
 
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -754,6 +776,7 @@ class Snapshot:
     presence: FrozenMap[Presence] = EMPTY  # kind → present | absent | refused, for every kind the planner knows
     reading: Reading = Reading()  # where everything that was given went
     problems: tuple[Finding, ...] = field(default=())  # what reading found damaged or odd
+    derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     @property
     def other_kinds(self) -> FrozenMap[int]:

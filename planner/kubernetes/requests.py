@@ -6,51 +6,31 @@ Source: component-helpers `resource/helpers.go` (`PodRequests`, `AggregateContai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 
-from planner.kubernetes.records import Amounts, Container, FrozenMap, HostPort, PodSpec
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.records import EMPTY, Amounts, Container, FrozenMap, HostPort, PodSpec
 from planner.vocabulary import CPU, MEMORY
 
 DEFAULT_MILLICPU_REQUEST = 100
 DEFAULT_MEMORY_REQUEST_BYTES = 200 * 1024 * 1024
 
 
-def _add(total: dict[str, int], amounts: Mapping[str, int]) -> None:
-    for name, amount in amounts.items():
-        total[name] = total.get(name, 0) + amount
+def at_once(
+    containers: Iterable[Container], init_containers: Iterable[Container], amount: Callable[[Container], int]
+) -> int:
+    """What a pod's containers need of something at the same time, at most; `amount` says it of one.
 
-
-def _raise_to(total: dict[str, int], amounts: Mapping[str, int]) -> None:
-    for name, amount in amounts.items():
-        if amount > total.get(name, 0):
-            total[name] = amount
-
-
-def _container_requests(container: Container, defaults: Mapping[str, int]) -> Mapping[str, int]:
-    if not defaults:
-        return container.requests
-    return {**defaults, **container.requests}
-
-
-def _aggregate(spec: PodSpec, defaults: Mapping[str, int]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for container in spec.containers:
-        _add(total, _container_requests(container, defaults))
-    sidecars: dict[str, int] = {}
-    highest: dict[str, int] = {}
-    for container in spec.init_containers:
-        asked = _container_requests(container, defaults)
-        if container.restart_policy == "Always":
-            _add(total, asked)
-            _add(sidecars, asked)
-            step: Mapping[str, int] = dict(sidecars)
+    Sidecars add to everything that starts after them; an ordinary init container runs with the sidecars before it.
+    """
+    sidecars = highest = 0
+    for container in init_containers:
+        if container.is_sidecar:
+            sidecars += amount(container)
+            highest = max(highest, sidecars)
         else:
-            summed = dict(sidecars)
-            _add(summed, asked)
-            step = summed
-        _raise_to(highest, step)
-    _raise_to(total, highest)
-    return total
+            highest = max(highest, sidecars + amount(container))
+    return max(highest, sidecars + sum(amount(one) for one in containers))
 
 
 def pod_requests(spec: PodSpec) -> Amounts:
@@ -61,23 +41,33 @@ def pod_requests(spec: PodSpec) -> Amounts:
     FrozenMap[int]
         Resource name → millicores, bytes or devices; without zero entries.
     """
-    total = _aggregate(spec, {})
-    if spec.pod_requests is not None:
-        total.update(spec.pod_requests)
-    _add(total, spec.overhead)
-    return FrozenMap({name: amount for name, amount in total.items() if amount})
+    holders = [one.requests for one in (*spec.containers, *spec.init_containers)]
+    names = dict.fromkeys(name for one in (*holders, spec.pod_requests or EMPTY, spec.overhead) for name in one)
+    found = {name: pod_request(spec, name) for name in names}
+    return FrozenMap({name: amount for name, amount in found.items() if amount})
+
+
+def pod_request(spec: PodSpec, resource: str, default: int = 0) -> int:
+    """A pod's request of one resource; `default` stands for a container that says nothing."""
+    if spec.pod_requests is not None and resource in spec.pod_requests:
+        asked: int = spec.pod_requests[resource]
+    else:
+        asked = at_once(spec.containers, spec.init_containers, lambda one: one.requests.get(resource, default))
+    overhead: int = spec.overhead.get(resource, 0)
+    return asked + overhead
+
+
+def requested_gpus(spec: PodSpec) -> int:
+    """GPUs and GPU slices of every kind that a pod asks for."""
+    return sum(amount for name, amount in pod_requests(spec).items() if is_gpu_resource(name))
 
 
 def scored_requests(spec: PodSpec) -> tuple[int, int]:
     """(millicores, bytes) as LeastAllocated counts them: containers without a request count 100m and 200Mi."""
-    defaults = {CPU: DEFAULT_MILLICPU_REQUEST, MEMORY: DEFAULT_MEMORY_REQUEST_BYTES}
-    if spec.pod_requests is not None:
-        defaults = {name: amount for name, amount in defaults.items() if name not in spec.pod_requests}
-    total = _aggregate(spec, defaults)
-    if spec.pod_requests is not None:
-        total.update(spec.pod_requests)
-    _add(total, spec.overhead)
-    return total.get(CPU, 0), total.get(MEMORY, 0)
+    return (
+        pod_request(spec, CPU, DEFAULT_MILLICPU_REQUEST),
+        pod_request(spec, MEMORY, DEFAULT_MEMORY_REQUEST_BYTES),
+    )
 
 
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
@@ -85,8 +75,7 @@ def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
 
     Source: kubernetes `pkg/scheduler/util/utils.go` `GetHostPorts`.
     """
-    sidecars = tuple(c for c in spec.init_containers if c.restart_policy == "Always")
-    return tuple(port for container in sidecars + spec.containers for port in container.host_ports)
+    return tuple(port for container in spec.sidecars + spec.containers for port in container.host_ports)
 
 
 def sum_requests(specs: Iterable[tuple[PodSpec, int]]) -> Amounts:

@@ -13,7 +13,41 @@ from planner.errors import ChangeError
 from planner.kubernetes.kinds import RECREATE
 from planner.kubernetes.records import Workload
 
-_PERCENT = re.compile(r"(\d+)%\Z", re.ASCII)
+_SHARE = re.compile(r"(\d{1,9})(%?)\Z", re.ASCII)
+_MEND = 'Give a number such as 1, or a share such as "25%"'
+
+
+def parse_share(text: str, *, where: str = "") -> int | str:
+    """``1`` or ``25%`` as somebody types it.
+
+    Raises
+    ------
+    ChangeError
+        For anything else; `where` says in which field it stands.
+    """
+    match = _SHARE.match(text.strip())
+    if match is None:
+        raise ChangeError(f'"{text[:40]}" is neither a number nor a percentage', where=where, mend=_MEND)
+    return f"{int(match[1])}%" if match[2] else int(match[1])
+
+
+def share_parts(value: int | str, *, name: str = "", where: str = "") -> tuple[int, bool]:
+    """(number, whether it is a percentage) of a value as the API holds it: 1 or "25%", and not "1".
+
+    `name` is what the value says, `where` the object it stands in.
+
+    Raises
+    ------
+    ChangeError
+        When it is neither, or negative.
+    """
+    if isinstance(value, int) and value >= 0:
+        return value, False
+    match = _SHARE.match(value) if isinstance(value, str) else None
+    if match is None or not match[2]:
+        said = f'{name} is "{str(value)[:40]}"' if name else f'"{str(value)[:40]}" is neither a number nor a percentage'
+        raise ChangeError(said, where=where, mend=_MEND)
+    return int(match[1]), True
 
 
 def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
@@ -26,14 +60,10 @@ def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
     """
     if value is None:
         return 0
-    if isinstance(value, int):
-        if value < 0:
-            raise ChangeError(f"{value} is negative", mend='Give a number such as 1, or a share such as "25%"')
-        return value
-    match = _PERCENT.match(value)
-    if match is None:
-        raise ChangeError(f'"{value}" is neither a number nor a percentage', mend='Write it like 1 or "25%"')
-    product = int(match[1]) * total
+    number, is_percent = share_parts(value)
+    if not is_percent:
+        return number
+    product = number * total
     return -(-product // 100) if round_up else product // 100
 
 

@@ -22,13 +22,12 @@ from planner.kubernetes.qos import (
     has_pod_level,
     is_critical,
     is_node_critical,
-    is_sidecar,
     memory_at_pod,
     pod_limit,
     pod_qos_class,
-    pod_request,
 )
 from planner.kubernetes.records import Container, Pod, PodSpec
+from planner.kubernetes.requests import pod_request
 from planner.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
 from planner.vocabulary import MEMORY
 
@@ -130,7 +129,7 @@ def oom_score_adj(pod: Pod, container: Container, capacity_bytes: int) -> int:
     spec = pod.spec
     extra = _unallocated_share(spec)
     request = container.requests.get(MEMORY, 0)
-    if is_sidecar(container) and any(one.name == container.name for one in spec.init_containers):
+    if container.is_sidecar and any(one.name == container.name for one in spec.init_containers):
         # a sidecar must not go before the containers it serves
         request = max(request, min(one.requests.get(MEMORY, 0) for one in spec.containers))
     per_mille = 1000 * (request + extra) // capacity_bytes if capacity_bytes > 0 else 0
@@ -149,7 +148,7 @@ def _unallocated_share(spec: PodSpec) -> int:
 def pod_cgroup(pod: Pod, settings: KubeletSettings) -> GroupCgroup:
     """What the pod's own cgroup gets: all its containers together, overhead included."""
     klass = pod_qos_class(pod)
-    request = pod_request(pod.spec)
+    request = pod_request(pod.spec, MEMORY)
     is_reserved = settings.reservation_policy is ReservationPolicy.TIERED and request > 0
     return GroupCgroup(
         memory_max=None if klass is QosClass.BEST_EFFORT else pod_limit(pod.spec),
@@ -168,7 +167,7 @@ def class_cgroups(pods: Iterable[Pod], settings: KubeletSettings) -> dict[QosCla
     requests = dict.fromkeys(QosClass, 0)
     if settings.reservation_policy is ReservationPolicy.TIERED:
         for pod in pods:
-            requests[pod_qos_class(pod)] += pod_request(pod.spec)
+            requests[pod_qos_class(pod)] += pod_request(pod.spec, MEMORY)
     burstable = requests[QosClass.BURSTABLE]
     return {
         QosClass.GUARANTEED: GroupCgroup(memory_min=requests[QosClass.GUARANTEED] + burstable),

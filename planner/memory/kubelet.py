@@ -18,6 +18,7 @@ from planner import vocabulary
 from planner.errors import InputError, QuantityError
 from planner.kubernetes.records import Node
 from planner.quantity import format_amount, parse
+from planner.settings import setting
 
 _PERCENT = re.compile(r"\d+(\.\d+)?%\Z", re.ASCII)
 
@@ -108,6 +109,10 @@ GKE_DEFAULTS: Final = ThresholdDefaults(
 THRESHOLD_DEFAULTS: Final = (KUBELET_DEFAULTS, GKE_DEFAULTS)
 
 
+def _memory(text: str) -> int:
+    return parse(text, vocabulary.MEMORY)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubeletSettings:
     """The kubelet's configuration, the same for every node asked about. The defaults are Kubernetes' own.
@@ -115,13 +120,34 @@ class KubeletSettings:
     `swap_bytes` is the swap of each node (a snapshot doesn't say). `hard` is None when memory has no hard threshold.
     """
 
-    memory_qos: bool = False  # feature gate, alpha and off by default
-    reservation_policy: ReservationPolicy = ReservationPolicy.NONE
-    throttling_factor: float = DEFAULT_THROTTLING_FACTOR
-    swap_behavior: SwapBehavior = SwapBehavior.NO_SWAP
-    swap_bytes: int = 0
-    hard: Threshold | None = DEFAULT_HARD
-    soft: Threshold | None = None
+    memory_qos: bool = setting(
+        False,
+        label="MemoryQoS feature",
+        help="The kubelets have the MemoryQoS feature on: alpha, off by default (KEP-2570).",
+    )
+    reservation_policy: ReservationPolicy = setting(
+        ReservationPolicy.NONE, name="reservation", label="memoryReservationPolicy",
+        help="Their memoryReservationPolicy: memory.min and memory.low from requests.",
+    )  # fmt: skip
+    throttling_factor: float = setting(
+        DEFAULT_THROTTLING_FACTOR, label="Memory throttling factor", least=0.01, most=1,
+        help="Their memoryThrottlingFactor.",
+    )  # fmt: skip
+    swap_behavior: SwapBehavior = setting(
+        SwapBehavior.NO_SWAP, label="Swap",
+        help="Their memorySwap.swapBehavior: swap for Burstable containers, in proportion to their request (KEP-2400).",
+    )  # fmt: skip
+    swap_bytes: int = setting(
+        0, name="swap", label="Swap of each node", form="Q", parse=_memory, help="Swap of each node, such as 8Gi."
+    )
+    hard: Threshold | None = setting(
+        DEFAULT_HARD, label="Hard: memory.available <", form="Q", parse=parse_threshold,
+        help='evictionHard memory.available: "100Mi" or "5%"; "0%" is none.',
+    )  # fmt: skip
+    soft: Threshold | None = setting(
+        None, label="Soft: memory.available <", form="Q", parse=parse_threshold,
+        help='evictionSoft memory.available: "500Mi" or "10%"; "0%" is none.',
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if not 0 < self.throttling_factor <= 1:

@@ -21,11 +21,11 @@ from planner.kubernetes.qos import (
     is_critical,
     pod_limit,
     pod_qos_class,
-    pod_request,
     ranked_request,
     running_containers,
 )
 from planner.kubernetes.records import Node, Pod, Snapshot
+from planner.kubernetes.requests import pod_request
 from planner.memory.cgroup import ContainerCgroup, GroupCgroup, class_cgroups, container_cgroup, pod_cgroup
 from planner.memory.eviction import EvictionLines, PodUsage, eviction_lines, eviction_order
 from planner.memory.kubelet import KubeletSettings, NodeMemory, node_memory
@@ -178,7 +178,7 @@ def cluster_memory(
     workloads = workload_keys(snapshot)
     bound: dict[str, list[Pod]] = {node.name: [] for node in snapshot.nodes}
     for pod in snapshot.pods:
-        if pod.node_name in bound and not pod.is_terminal:
+        if pod.holds_room and pod.node_name in bound:
             bound[pod.node_name].append(pod)
     nodes = tuple(
         sorted(
@@ -244,7 +244,7 @@ def _node_report(
         has_gpus=any(is_gpu_resource(name) and amount for name, amount in node.capacity.items()),
         memory=memory,
         lines=lines,
-        request_bytes=sum(pod_request(pod.spec) for pod in pods),
+        request_bytes=sum(pod_request(pod.spec, vocabulary.MEMORY) for pod in pods),
         limit_bytes=sum(pod.limit_bytes or 0 for pod in ranked),
         unlimited_pods=sum(pod.limit_bytes is None for pod in ranked),
         working_set_bytes=used,

@@ -6,23 +6,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from planner.kubernetes.records import Workload
-
-# the letters and digits of names Kubernetes makes up: apimachinery `pkg/util/rand/rand.go`
-_MADE_UP = "[bcdfghjklmnpqrstvwxz2456789]"
+from planner.inventory.usage import Usage
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Snapshot, Workload
 
 
 def pod_name_pattern(workload: Workload) -> re.Pattern[str]:
     """What the names of `workload`'s pods look like. Source: apimachinery `pkg/util/rand` (SafeEncodeString), the
     Deployment controller's template hash (up to 10 letters), the StatefulSet controller's ordinals."""
-    name = re.escape(workload.name)
-    match workload.kind:
-        case "Deployment":
-            return re.compile(rf"{name}-{_MADE_UP}{{1,10}}-{_MADE_UP}{{5}}")
-        case "StatefulSet":
-            return re.compile(rf"{name}-\d+")
-        case _:
-            return re.compile(rf"{name}(?:-\d+)?-{_MADE_UP}{{5}}")
+    return re.compile(re.escape(workload.name) + workload.traits.pod_suffix)
 
 
 class Makers:
@@ -37,3 +29,19 @@ class Makers:
         """The workload, the one with the longest name where several fit (``api`` and ``api-worker``); None: nobody."""
         fitting: Sequence[Workload] = [one for pattern, one in self._patterns[namespace] if pattern.fullmatch(pod)]
         return max(fitting, key=lambda one: len(one.name), default=None)
+
+
+def usages_by_workload(snapshot: Snapshot, usages: Iterable[Usage]) -> dict[str, list[Usage]]:
+    """Workload key → what its pods were seen to use; pods of a history that have gone since are known by their names."""
+    keys = workload_keys(snapshot)
+    places = {(pod.namespace, pod.name): keys[pod.uid] for pod in snapshot.pods}
+    makers = Makers(snapshot.workloads)
+    found: defaultdict[str, list[Usage]] = defaultdict(list)
+    for usage in usages:
+        key = places.get((usage.namespace, usage.pod))
+        if key is None:
+            maker = makers.of(usage.namespace, usage.pod)
+            key = maker.key if maker else ""
+        if key:
+            found[key].append(usage)
+    return found

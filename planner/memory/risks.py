@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from planner.kubernetes.qos import HIGHEST_USER_PRIORITY, QosClass
+from planner.kubernetes.kinds import NODE
+from planner.kubernetes.priorities import HIGHEST_USER_PRIORITY
+from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.memory.kubelet import KubeletSettings, SwapBehavior
 from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory, cluster_memory
@@ -178,7 +180,7 @@ def _nodes_near_eviction(nodes: Iterable[NodeReport]) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.WARNING,
             code="memory-node-near-eviction",
-            object=f"Node/{node.name}",
+            object=NODE.key("", node.name),
             what=str(node.sentence).removesuffix("."),
             mend="Raise the requests of pods that use more than they ask for, so that fewer are placed there",
         )

@@ -1,12 +1,9 @@
-"""The memory answer as rows of named values, for tables, CSV and JSON. Amounts are bytes; None: not set, or unknown."""
+"""The memory answer as rows of named values, for tables and CSV. Amounts are bytes; None: not set, or unknown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable
 
-from planner.kubernetes.records import Finding
-from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.tables import Row
 
@@ -85,60 +82,3 @@ def container_rows(nodes: Iterable[NodeReport]) -> list[Row]:
         for pod in node.pods
         for one in pod.containers
     ]
-
-
-MEMORY_FORMAT: Final = "headroom.memory/v1"
-
-
-def document(
-    cluster: ClusterMemory,
-    findings: Iterable[Finding],
-    nodes: Sequence[NodeReport] | None = None,
-    *,
-    digest: str,
-    source: str,
-) -> dict[str, object]:
-    """The whole answer, or that of some `nodes`, as a versioned document."""
-    shown = cluster.nodes if nodes is None else nodes
-    names = {node.name for node in shown}
-    return {
-        "format": MEMORY_FORMAT,
-        "cluster": {"source": source, "digest": digest},
-        "sentence": str(cluster.sentence),
-        "settings": _settings(cluster.settings),
-        "classes": [
-            {
-                "qos_class": str(line.qos),
-                "pods": line.pod_count,
-                "request_bytes": line.request_bytes,
-                "working_set_bytes": line.working_set_bytes,
-                "pods_over_request": line.over_request_count,
-            }
-            for line in cluster.classes
-        ],
-        "findings": [
-            {
-                "severity": str(one.severity),
-                "code": one.code,
-                "object": one.object,
-                "what": one.what,
-                "mend": one.mend,
-            }
-            for one in findings
-        ],
-        "nodes": [row for row in node_rows(cluster) if row["node"] in names],
-        "pods": pod_rows(shown),
-        "containers": container_rows(shown),
-    }
-
-
-def _settings(settings: KubeletSettings) -> Row:
-    return {
-        "memory_qos": settings.memory_qos,
-        "memory_reservation_policy": str(settings.reservation_policy),
-        "memory_throttling_factor": settings.throttling_factor,
-        "swap_behavior": str(settings.swap_behavior),
-        "swap_bytes": settings.swap_bytes,
-        "hard_threshold": str(settings.hard) if settings.hard else None,
-        "soft_threshold": str(settings.soft) if settings.soft else None,
-    }

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.inventory.usage import Usage
+from planner.kubernetes.patches import Object, container_patch
 from planner.kubernetes.records import Container
 from planner.quantity import format_amount
 from planner.vocabulary import CPU, MEMORY
@@ -74,6 +75,17 @@ class Suggestion:
             parts.append(f"CPU request {format_amount(self.cpu_request_millicores, CPU)}")
         return ", ".join(parts)
 
+    @property
+    def patch(self) -> Object:
+        """The values as a strategic merge patch of the workload."""
+        requests = {MEMORY: format_amount(self.memory_request_bytes, MEMORY)}
+        if self.cpu_request_millicores is not None:
+            requests[CPU] = format_amount(self.cpu_request_millicores, CPU)
+        resources: Object = {"requests": requests}
+        if self.memory_limit_bytes is not None:
+            resources["limits"] = {MEMORY: format_amount(self.memory_limit_bytes, MEMORY)}
+        return container_patch(self.container, resources)
+
 
 def is_starved(limit_bytes: int | None, seen_bytes: int | None) -> bool:
     """Whether a working set of `seen_bytes` is so near `limit_bytes` that the limit shapes it."""
@@ -86,7 +98,6 @@ def suggest(
     peers: Sequence[Usage] = (),
     *,
     was_oom_killed: bool = False,
-    with_cpu: bool = True,
 ) -> Suggestion | None:
     """Values for `container`, or None where nothing was measured and nothing is known.
 
@@ -98,8 +109,6 @@ def suggest(
         Of the same program in pods that work; used where the container is starved or was OOM-killed.
     was_oom_killed : bool
         Whether the kernel killed it at its own limit.
-    with_cpu : bool
-        Whether a CPU request is wanted as well.
     """
     limit = container.limits.get(MEMORY)
     own_peak = max((usage.working_set_bytes for usage in own), default=None)
@@ -125,7 +134,7 @@ def suggest(
         container=container.name,
         memory_request_bytes=today if keeps else request,
         memory_limit_bytes=None if limit is None else max(today if keeps else request, limit),
-        cpu_request_millicores=_cpu_request(container, own, peers, raise_only=is_one_moment) if with_cpu else None,
+        cpu_request_millicores=_cpu_request(container, own, peers, raise_only=is_one_moment),
         seen_bytes=seen,
         basis=basis,
         is_one_moment=is_one_moment,

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from planner.errors import ChangeError
+from planner.kubernetes.kinds import NODE
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.patches import Object, container_patch
 from planner.kubernetes.records import Amounts, Container, FrozenMap, Pod, PodSpec, Snapshot
 from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory
 from planner.quantity import format_amount
@@ -144,7 +146,7 @@ def _changed_spec(spec: PodSpec, change: MemoryChange) -> PodSpec:
     return replace(spec, containers=each(spec.containers), init_containers=each(spec.init_containers))
 
 
-def patch(container: Container, change: MemoryChange, *, is_init: bool = False) -> dict[str, object]:
+def patch(container: Container, change: MemoryChange, *, is_init: bool = False) -> Object:
     """The change as a strategic merge patch of a workload; a value of None takes the field away.
 
     Amounts are written as people do (``2Gi``, ``100m``) where that says exactly the same.
@@ -154,8 +156,8 @@ def patch(container: Container, change: MemoryChange, *, is_init: bool = False) 
         "requests": _patched(container.requests, after.requests),
         "limits": _patched(container.limits, after.limits),
     }
-    entry = {"name": container.name, "resources": {name: values for name, values in resources.items() if values}}
-    return {"spec": {"template": {"spec": {"initContainers" if is_init else "containers": [entry]}}}}
+    given = {name: values for name, values in resources.items() if values}
+    return container_patch(container.name, given, is_init=is_init)
 
 
 def _patched(before: Amounts, after: Amounts) -> dict[str, str | None]:
@@ -182,7 +184,7 @@ def _of_node(before: NodeReport, after: NodeReport) -> Iterator[Difference]:
         ("not requested yet", _unrequested(before), _unrequested(after)),
     ):
         if was != now:
-            yield Difference(object=f"Node/{before.name}", container="", field=name, before=was, after=now)
+            yield Difference(object=NODE.key("", before.name), container="", field=name, before=was, after=now)
 
 
 def _unrequested(node: NodeReport) -> int:

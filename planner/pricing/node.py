@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.kubernetes import nodes
+from planner.kubernetes.nodes import gpu_model, node_pool, physical_gpus, provisioning_model
 from planner.kubernetes.records import Node
 from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
 from planner.pricing.model import NodePrice, Price, PriceBook, PriceReason, Provisioning
@@ -36,32 +37,6 @@ _CLOUDS: Final = {
 }
 
 
-def read_provisioning(node: Node) -> Provisioning:
-    """How a node was bought, by its labels; on demand where none says otherwise.
-
-    A commitment or a reservation is an agreement of the billing account, not of the node: no label tells it.
-    """
-    return Provisioning(nodes.provisioning_model(node))
-
-
-def read_region(node: Node) -> str:
-    """The region label, or the zone label without its last part (``asia-northeast3-b``); "" where neither is set."""
-    return nodes.region(node)
-
-
-def read_node_pool(node: Node) -> str:
-    """The node pool's name by the first pool label set (GKE, Karpenter, EKS, AKS), "" where there is none."""
-    return nodes.node_pool(node)
-
-
-def count_physical_gpus(node: Node) -> int | None:
-    """Physical GPUs of a node, 0 without any; None where they are shared or split and no label tells their number.
-
-    The capacity counts shares: time-sharing and MPS multiply it, MIG replaces it by slices.
-    """
-    return nodes.physical_gpus(node)
-
-
 def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = None) -> NodePrice:
     """What a node costs an hour.
 
@@ -77,13 +52,13 @@ def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = 
         the user gave own prices), whose labels don't tell enough, or whose capacity contradicts their label. Boot
         disks, network, the cluster's management fee and attached local SSD (no label tells how much) are not in it.
     """
-    bought = provisioning or read_provisioning(node)
-    return NodePrice(node=node.name, node_pool=read_node_pool(node), price=_price(book, node, bought))
+    bought = provisioning or Provisioning(provisioning_model(node))
+    return NodePrice(node=node.name, node_pool=node_pool(node), price=_price(book, node, bought))
 
 
 def _price(book: PriceBook, node: Node, provisioning: Provisioning) -> Price:
     machine_type = nodes.machine_type(node)
-    region = read_region(node)
+    region = nodes.region(node)
 
     def refuse(reason: PriceReason, why: str) -> Price:
         return Price(
@@ -114,8 +89,8 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning) -> Price:
     mismatch = _mismatch(book, node, machine_type, region)
     if mismatch:
         return refuse(PriceReason.CAPACITY_MISMATCH, mismatch)
-    model = nodes.gpu_model(node)
-    count = count_physical_gpus(node)
+    model = gpu_model(node)
+    count = physical_gpus(node)
     if count is None and machine_type.startswith(("n1-", "custom-")):
         return refuse(
             PriceReason.UNKNOWN_GPU_COUNT,
@@ -162,7 +137,7 @@ def spare_terms(book: PriceBook, node: Node) -> SpareTerms:
     A spare GPU needs a node: its price is its share of the whole node. The GPU's own price is `gpu_hour_price`.
     """
     demand, spot = (price_node(book, node, bought).price for bought in (Provisioning.ON_DEMAND, Provisioning.SPOT))
-    gpus = count_physical_gpus(node) or round(demand.gpu_count)
+    gpus = physical_gpus(node) or round(demand.gpu_count)
     return SpareTerms(
         on_demand_usd_per_gpu_hour=demand.usd_per_hour / gpus if gpus and demand.usd_per_hour is not None else None,
         spot_usd_per_gpu_hour=spot.usd_per_hour / gpus if gpus and spot.usd_per_hour is not None else None,

@@ -12,6 +12,7 @@ from typing import Final
 
 from planner import words
 from planner.errors import InputError
+from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS
 from planner.vocabulary import HOURS_PER_MONTH
 from planner.words import Text
 
@@ -19,8 +20,6 @@ from planner.words import Text
 MINIMUM_BILLED_SECONDS: Final = 60.0
 # cluster-autoscaler removes a node that has been unneeded for 10 minutes (--scale-down-unneeded-time, its FAQ, 2026).
 SCALE_DOWN_SECONDS: Final = 600.0
-# A GKE node with a GPU driver takes 2 to 5 minutes to arrive: assumed, nobody published a measurement.
-NODE_START_SECONDS: Final = 240.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +45,7 @@ class SpareTerms:
     gpus_per_node: int
     gpu_model: str = ""
     rollouts_per_month: float = 20.0
-    node_start_seconds: float = NODE_START_SECONDS
+    node_start_seconds: float = GPU_NODE_ARRIVAL_SECONDS
     scale_down_seconds: float = SCALE_DOWN_SECONDS
     minimum_billed_seconds: float = MINIMUM_BILLED_SECONDS
 

@@ -1,1 +1,52 @@
-"""The front hall: one module a question, from a snapshot and settings to a frozen answer."""
+"""The front hall: one module a question, and what they stand on.
+
+=================  ================================================================================================
+module             question
+=================  ================================================================================================
+`rollout`          Will these changes finish? Why not, and what would help?
+`overview`         What could not be rolled out now? GPUs by model.
+`seats`            Who holds which GPU, and whose next pod would fit?
+`capacity`         What is left, what still fits and where, what is stranded?
+`what_if`          The same answers, after nodes are added, drained, lost, upgraded or tainted.
+`costs`            What does the cluster cost a month, and what of it is idle?
+`savings`          Is a workload fit for spot, and what would it really save?
+`strategy_costs`   What does each rollout strategy's spare GPUs cost?
+`memory`           Who is evicted and killed first? What would another request or limit change?
+`restarts`         What restarts or doesn't start, why, and what would help?
+`drift`            What differs between environments, and what does that explain?
+`findings`         What is worth a person's attention?
+=================  ================================================================================================
+
+Each has a record of settings (declared once, `planner.settings`), ``answer(snapshot, settings, given)``, facts, tables,
+and a `QUESTION` that holds them together (`question`). `pool_settings` are settings that several share, `prepared`
+works a scenario out against a snapshot, `placement` says what pods of any template do to the others, `usable_devices`
+which devices a rollout's new pods could ever use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+INDEX = {
+    "rollout": "rollout.QUESTION",
+    "overview": "overview.QUESTION",
+    "seats": "seats.QUESTION",
+    "capacity": "capacity.QUESTION",
+    "what_if": "what_if.QUESTION",
+    "costs": "costs.QUESTION",
+    "savings": "savings.QUESTION",
+    "strategy_costs": "strategy_costs.QUESTION",
+    "memory": "memory.QUESTION",
+    "memory_what_if": "memory.WHAT_IF",
+    "restarts": "restarts.QUESTION",
+    "drift": "drift.QUESTION",
+    "findings": "findings.QUESTION",
+}
+"""Name → where the `Question` stands. A module is loaded when its question is asked."""
+
+
+def question_called(name: str) -> Any:
+    """The `planner.questions.question.Question` of that name."""
+    module, _, attribute = INDEX[name].partition(".")
+    return getattr(import_module(f"planner.questions.{module}"), attribute)

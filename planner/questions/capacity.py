@@ -1,31 +1,44 @@
-"""The one entry to the core for capacity: what there is, what is left, what still fits, and what changes would do."""
+"""What there is, what is left, and what still fits."""
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
-from planner.capacity.changes import Change, text_of
 from planner.capacity.fragmentation import Fragments, fragments
 from planner.capacity.headroom import Fit, fit, fits
 from planner.capacity.node_pools import NodePool, held_by, pools, unmatched
 from planner.capacity.pod_shapes import parse_shape, standard_shapes, usual_share, workload_shapes
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
-from planner.capacity.what_if import Step, apply
 from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Amounts, Finding, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
-from planner.questions.overview import GpuModelLine, WorkloadOverview, free_words, supplies_of
-from planner.rollout.answers import Verdict
+from planner.questions.overview import GpuModelLine, free_words, supplies_of
+from planner.questions.pool_settings import PoolSettings
+from planner.questions.question import NOTHING, Fact, Given, Question, fact, unit_of
 from planner.scheduling.cluster import Cluster
+from planner.settings import setting, settings_within
+from planner.tables import Row
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
-from planner.words import count
 
 _SHOWN_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacitySettings:
+    shapes: tuple[str, ...] = setting(
+        (),
+        name="shape",
+        form="TEXT",
+        help="A pod shape to fit: gpu=2,cpu=8,memory=64Gi; pool=NAME and tolerate=all may be added.",
+    )
+    pools: PoolSettings = settings_within(PoolSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,42 +82,7 @@ class CapacityAnswer:
     workloads: tuple[Fit, ...]
     fragments: Fragments
     findings: tuple[Finding, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictChange:
-    """A workload whose own rollout would go otherwise."""
-
-    workload: str
-    before: Verdict
-    after: Verdict
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitChange:
-    """How many more pods of a shape fit, today and then."""
-
-    shape: str
-    before: int
-    after: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIfAnswer:
-    """The same answers for the changed cluster, beside today's."""
-
-    sentence: str
-    changes: str
-    steps: tuple[Step, ...]
-    before: CapacityAnswer
-    after: CapacityAnswer
-    fits: tuple[FitChange, ...]
-    verdicts: tuple[VerdictChange, ...]
-    completing_before: int | None  # None where rollouts were not played
-    completing_after: int | None
-    waiting_before: int
-    waiting_after: int
+    shapes: tuple[Fit, ...] = ()  # those asked for, in their order
 
 
 def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> CapacityAnswer:
@@ -138,78 +116,6 @@ def shape(snapshot: Snapshot, text: str) -> Fit:
     """
     cluster = prepared_question.compiled(snapshot)
     return fit(cluster, parse_shape(text, cluster))
-
-
-def what_if(
-    snapshot: Snapshot,
-    changes: tuple[Change, ...],
-    limits: tuple[PoolLimits, ...] = (),
-    shape_text: str = "",
-    with_rollouts: bool = True,
-) -> WhatIfAnswer:
-    """The cluster after `changes`, answered like today's.
-
-    Parameters
-    ----------
-    with_rollouts : bool
-        Whether every workload's own rollout is played on both clusters too: seconds, on one of thousands of nodes.
-
-    Raises
-    ------
-    HeadroomError
-        When a change doesn't apply to the snapshot, or the shape can't be read.
-    """
-    made = apply(prepared_question.compiled(snapshot), changes, limits)
-    then = replace(made.snapshot, digest=_digest(snapshot, changes))
-    today = prepared_question.compiled(snapshot)
-    before = today.remember(("capacity", limits), lambda: capacity(snapshot, limits))
-    after = capacity(then, limits)
-    shapes = _fit_changes(before, after, fits(prepared_question.compiled(then), standard_shapes(today)))
-    if shape_text:
-        typed = shape(snapshot, shape_text)
-        shapes = (FitChange(shape=typed.shape, before=typed.count, after=shape(then, shape_text).count), *shapes)
-    now: tuple[WorkloadOverview, ...] = ()
-    later: tuple[WorkloadOverview, ...] = ()
-    if with_rollouts:
-        now = today.remember("overview", lambda: overview_question.overview(snapshot)).workloads
-        later = overview_question.overview(then).workloads
-    verdicts = {line.workload: line for line in now}
-    changed = tuple(
-        VerdictChange(
-            workload=line.workload, before=verdicts[line.workload].verdict, after=line.verdict, sentence=line.sentence
-        )
-        for line in later
-        if line.workload in verdicts and verdicts[line.workload].verdict is not line.verdict
-    )
-    completing = [sum(one.verdict is Verdict.COMPLETES for one in lines) for lines in (now, later)]
-    answer = WhatIfAnswer(
-        sentence="",
-        changes=text_of(changes),
-        steps=made.steps,
-        before=before,
-        after=after,
-        fits=shapes,
-        verdicts=changed,
-        completing_before=completing[0] if with_rollouts else None,
-        completing_after=completing[1] if with_rollouts else None,
-        waiting_before=len(today.waiting),
-        waiting_after=len(prepared_question.compiled(then).waiting),
-    )
-    return replace(answer, sentence=_what_if_sentence(answer))
-
-
-def _digest(snapshot: Snapshot, changes: tuple[Change, ...]) -> str:
-    return hashlib.blake2b(f"{snapshot.digest}\n{text_of(changes)}".encode(), digest_size=16).hexdigest()
-
-
-def _fit_changes(before: CapacityAnswer, after: CapacityAnswer, standard: tuple[Fit, ...]) -> tuple[FitChange, ...]:
-    """Standard shapes are those of today's mix on both sides; workloads by name."""
-    then = {one.shape: one.count for one in (*standard, *after.workloads)}
-    return tuple(
-        FitChange(shape=one.shape, before=one.count, after=then[one.shape])
-        for one in (*before.standard, *before.workloads)
-        if one.shape in then
-    )
 
 
 # ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -273,16 +179,100 @@ def _gpus(one: Fit, broken: Fragments) -> int:
     return int(one.requests.get(broken.resource, 0))
 
 
-def _what_if_sentence(answer: WhatIfAnswer) -> str:
-    """What the changes come to, the troubles first."""
-    failed = [step for step in answer.steps if not step.is_done]
-    if not answer.steps:
-        return "nothing is changed"
-    parts = [str(step.sentence) for step in (failed or answer.steps[:1])]
-    worse = sum(one.after is not Verdict.COMPLETES for one in answer.verdicts)
-    better = len(answer.verdicts) - worse
-    if worse:
-        parts.append(f"{count(worse, 'rollout that completes', 'rollouts that complete')} today would not")
-    if better:
-        parts.append(f"{count(better, 'rollout that is', 'rollouts that are')} stuck today would complete")
-    return "; ".join(parts)
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def answer(snapshot: Snapshot, settings: CapacitySettings, given: Given = NOTHING) -> CapacityAnswer:
+    """`capacity`, with the shapes that were asked for.
+
+    Raises
+    ------
+    InputError
+        When a text isn't a shape.
+    """
+    typed = tuple(shape(snapshot, text) for text in settings.shapes)
+    return replace(capacity(snapshot, settings.pools.known(given)), shapes=typed)
+
+
+def facts(answer: CapacityAnswer) -> Iterator[Fact]:
+    """Each resource, each pool, how many more of each shape fit, and what of the free GPUs no pod of a size can use."""
+    for line in answer.resources:
+        unit = unit_of(line.resource)
+        for name in ("allocatable", "requested", "free", "free_cordoned", "pending"):
+            yield fact(f"resource_{name}", getattr(line, name), unit, resource=line.resource)
+    for place in answer.pools:
+        yield fact("pool_nodes", place.pool.node_count, "nodes", node_pool=place.pool.name)
+        yield fact("pool_room", place.room, "nodes", node_pool=place.pool.name)
+        for name, amount in place.allocatable.items():
+            labels = {"node_pool": place.pool.name, "resource": name}
+            yield fact("pool_allocatable", amount, unit_of(name), **labels)
+            yield fact("pool_requested", place.requested.get(name, 0), unit_of(name), **labels)
+    for one in (*answer.shapes, *answer.standard, *answer.workloads):
+        yield fact("fits", one.count, "pods", shape=one.shape)
+    for size in answer.fragments.sizes[1:]:
+        yield fact("gpus_stranded", size.stranded, unit_of(answer.fragments.resource), pods_of=size.gpus)
+
+
+def fit_rows(answer: CapacityAnswer) -> list[Row]:
+    """How many more of each shape fit, one a line."""
+    return rows_of([*answer.shapes, *answer.standard, *answer.workloads])
+
+
+def rows_of(fits: Sequence[Fit]) -> list[Row]:
+    """The same, of any shapes."""
+    return [
+        {
+            "shape": one.shape,
+            **{f"asks {name}": one.requests.get(name) for name in sorted({n for f in fits for n in f.requests})},
+            "fits": one.count,
+            "at_least": one.is_at_least,
+            "quota_lets_in": one.quota_limit,
+            "stops": "; ".join(map(str, one.obstacles)),
+            "where": "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),
+        }
+        for one in fits
+    ]
+
+
+def resource_rows(answer: CapacityAnswer) -> list[Row]:
+    """One row a resource, in millicores, bytes or devices."""
+    return [
+        {
+            "resource": line.resource,
+            "unit": unit_of(line.resource),
+            "allocatable": line.allocatable,
+            "requested": line.requested,
+            "free": line.free,
+            "free_cordoned": line.free_cordoned,
+            "pending": line.pending,
+        }
+        for line in answer.resources
+    ]
+
+
+def pool_rows(answer: CapacityAnswer) -> list[Row]:
+    """One row a node pool; `may_grow_by` is empty where nobody says."""
+    resource = answer.fragments.resource
+    return [
+        {
+            "node_pool": line.pool.name,
+            "nodes": line.pool.node_count,
+            "machine_types": ", ".join(line.pool.machine_types),
+            "gpu_model": line.pool.accelerator,
+            "gpus": line.allocatable.get(resource, 0),
+            "gpus_free": line.allocatable.get(resource, 0) - line.requested.get(resource, 0),
+            "bought": ", ".join(line.pool.provisioning),
+            "limits": line.pool.limit_text,
+            "may_grow_by": line.room,
+        }
+        for line in answer.pools
+    ]
+
+
+QUESTION: Final = Question(
+    name="capacity",
+    settings=CapacitySettings,
+    result=CapacityAnswer,
+    answer=answer,
+    facts=facts,
+    tables={"fits": fit_rows, "resources": resource_rows, "pools": pool_rows},
+    hangs_on=(NODE.name, POD.name),
+)

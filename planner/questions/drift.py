@@ -1,17 +1,29 @@
-"""Drift joined with the scheduler: what giving one environment the suggested values would do there."""
+"""The same service in several environments, side by side; and what giving one the suggested values would do there."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
 
-from planner.drift.model import EnvironmentSuggestion
-from planner.errors import HeadroomError
-from planner.inventory.change import WorkloadChange
+from planner.drift.model import DriftReport, EnvironmentSuggestion, Rule
+from planner.drift.rows import flat_rows, suggestion_rows
+from planner.drift.services import drift
+from planner.errors import InputError
+from planner.exit_status import ExitStatus
 from planner.kubernetes.records import Snapshot
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
-from planner.questions.restarts import patch_yaml
+from planner.questions.patched import put
+from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
+from planner.settings import setting, settings_within
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftSettings:
+    """How services are recognised, and which are looked at (none named: all)."""
+
+    services: tuple[str, ...] = setting((), name="service", short="-s", form="S", help="Only this service.")
+    rule: Rule = settings_within(Rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,16 +32,79 @@ class SuggestedRollout:
 
     suggestion: EnvironmentSuggestion
     patch_yaml: str
+    command: str
     rollout: RolloutResult | None
     note: str = ""
 
 
 def adopt(snapshot: Snapshot, suggestion: EnvironmentSuggestion) -> SuggestedRollout:
     """What rolling `suggestion` out in its own cluster (`snapshot`) would do."""
-    patch = patch_yaml(suggestion.suggestion)
-    change = WorkloadChange(workload=suggestion.workload, patch=patch)
-    try:
-        result = rollout_question.rollout(snapshot, Scenario(changes=(change,), with_remedies=False))
-    except HeadroomError as error:
-        return SuggestedRollout(suggestion=suggestion, patch_yaml=patch, rollout=None, note=str(error))
-    return SuggestedRollout(suggestion=suggestion, patch_yaml=patch, rollout=result)
+    found = put(snapshot, suggestion.workload, suggestion.suggestion.patch)
+    return SuggestedRollout(
+        suggestion=suggestion,
+        patch_yaml=found.patch_yaml,
+        command=found.command,
+        rollout=found.rollout,
+        note=found.note,
+    )
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def answer(snapshot: Snapshot, settings: DriftSettings, given: Given = NOTHING) -> DriftReport:
+    """`drift` of the snapshot and those it was given to be compared with.
+
+    Raises
+    ------
+    InputError
+        When a service or the reference isn't there.
+    """
+    report = drift((snapshot, *given.others), settings.rule, (given.usages,))
+    known = {service.service for service in report.services}
+    for name in settings.services:
+        if name not in known:
+            there = ", ".join(sorted(known)) or "none"
+            raise InputError(
+                f'no service "{name}" runs in several environments', where="service", mend=f"There are: {there}"
+            )
+    if not settings.services:
+        return report
+    return replace(report, services=tuple(one for one in report.services if one.service in settings.services))
+
+
+def facts(answer: DriftReport) -> Iterator[Fact]:
+    """What differs, what of it explains trouble, and each environment's restarts."""
+    yield fact("services", len(answer.services), "services")
+    yield fact("workloads_in_one_environment", answer.unmatched, "workloads")
+    for service in answer.services:
+        differing = sum(row.differs for row in service.differences)
+        yield fact("service_differences", differing, "values", service=service.service)
+        yield fact("service_explanations", len(service.explanations), "explanations", service=service.service)
+        for environment, restarts in zip(service.environments, service.restarts, strict=True):
+            yield fact("restarts", restarts, "restarts", service=service.service, environment=environment)
+
+
+DIFFERS: Final = "differs"
+EXPLAINS: Final = "explains"  # a difference explains trouble
+
+
+def _states(answer: DriftReport) -> Iterator[str]:
+    if any(service.differences for service in answer.services):
+        yield DIFFERS
+    if any(service.explanations for service in answer.services):
+        yield EXPLAINS
+
+
+QUESTION: Final = Question(
+    name="drift",
+    settings=DriftSettings,
+    result=DriftReport,
+    answer=answer,
+    facts=facts,
+    tables={
+        "differences": flat_rows,
+        "all": lambda answer: flat_rows(answer, everything=True),
+        "suggestions": lambda answer: suggestion_rows(answer.services),
+    },
+    states={DIFFERS: ExitStatus.REFUSED, EXPLAINS: ExitStatus.REFUSED},
+    states_of=_states,
+)

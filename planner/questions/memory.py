@@ -5,21 +5,63 @@ The rooms `memory` and `rollout` don't know each other; here the same change is 
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
 
-from planner.errors import ChangeError
+from planner.errors import ChangeError, InputError
+from planner.exit_status import ExitStatus
 from planner.inventory.cadvisor import NodeMemoryStats
-from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Container, Finding, Snapshot, Workload
+from planner.kubernetes.kinds import NODE, POD, kind_in
+from planner.kubernetes.records import Container, Finding, Severity, Snapshot, Workload
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, cluster_memory
 from planner.memory.risks import risks
+from planner.memory.rows import container_rows, node_rows, pod_rows
 from planner.memory.what_if import Difference, MemoryChange, apply, differences, patch
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
+from planner.quantity import parse
+from planner.questions.patched import Patched, put
+from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
+from planner.settings import setting, settings_within
+from planner.tables import Row
+from planner.vocabulary import MEMORY
 from planner.words import count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySettings:
+    """How the kubelets are set up, and which node is looked at ("": all)."""
+
+    node: str = setting("", form="N", help="One node: its order of eviction and its containers' cgroup values.")
+    kubelet: KubeletSettings = settings_within(KubeletSettings)
+
+
+def _memory(text: str) -> int:
+    return parse(text, MEMORY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryWhatIfSettings:
+    """Another request or limit for one container of a workload."""
+
+    workload: str = setting("", short="-w", form="W", help="What-if: kind/namespace/name of the workload to change.")
+    container: str = setting("", form="C", help="What-if: the container; not needed where there is only one.")
+    request: int | None = setting(
+        None,
+        label="Memory request",
+        form="Q",
+        parse=_memory,
+        help='What-if: its memory request, such as 2Gi; "0" takes it away.',
+    )
+    limit: int | None = setting(
+        None, label="Memory limit", form="Q", parse=_memory, help='What-if: its memory limit; "0" takes it away.'
+    )
+    equal_cpu: bool = setting(
+        False, label="CPU limit = request",
+        help="What-if: make its CPU limit equal its CPU request. With equal memory too, the class is Guaranteed.",
+    )  # fmt: skip
+    kubelet: KubeletSettings = settings_within(KubeletSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +119,9 @@ def memory_what_if(
     every = differences(before, after)
     mine = {pod.key for pod in before.pods if change is None or pod.workload.lower() == change.workload.lower()}
     moved = {one.object for one in every if one.object not in mine and one.field == "eviction rank"}
-    command, rollout = _rolled_out(snapshot, change) if change else ("", None)
-    shown = tuple(one for one in every if one.object in mine or one.object.startswith("Node/"))
+    put_to_engine = _rolled_out(snapshot, change) if change else None
+    rollout = put_to_engine.rollout if put_to_engine else None
+    shown = tuple(one for one in every if one.object in mine or kind_in(one.object) is NODE)
     old, new = ({(one.code, one.object): one for one in risks(cluster)} for cluster in (before, after))
     return MemoryWhatIf(
         sentence=_sentence(shown, len(moved), before, after, rollout),
@@ -89,23 +132,20 @@ def memory_what_if(
         cured=tuple(one for key, one in old.items() if key not in new),
         caused=tuple(one for key, one in new.items() if key not in old),
         rollout=rollout,
-        command=command,
+        command=put_to_engine.command if put_to_engine else "",
     )
 
 
-def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> tuple[str, RolloutResult | None]:
-    """The command, and the engine's answer to it; none for a pod that no workload would make anew.
-
-    One placement is tried: how far ties decide is the Rollout page's question.
-    """
+def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> Patched | None:
+    """The engine's answer to the change; None for a pod that no workload would make anew."""
     workload = snapshot.workload(change.workload)
-    if workload is None or workload.kind == "Job":
-        return "", None
+    if workload is None:
+        return None
     container, is_init = _container(workload, change.container)
-    text = json.dumps(patch(container, change, is_init=is_init))
-    scenario = Scenario(changes=(WorkloadChange(workload=workload.key, patch=text),), with_remedies=False, runs=1)
-    command = f"kubectl -n {workload.namespace} patch {workload.kind.lower()} {workload.name} -p '{text}'"
-    return command, rollout_question.rollout(snapshot, scenario)
+    found = put(snapshot, workload.key, patch(container, change, is_init=is_init))
+    if found.error:
+        raise found.error
+    return found
 
 
 def _container(workload: Workload, name: str) -> tuple[Container, bool]:
@@ -148,3 +188,126 @@ def _sentence(
 def _first(cluster: ClusterMemory) -> str:
     node = cluster.nodes[0] if cluster.nodes else None
     return node.first_to_go.key if node and node.first_to_go else ""
+
+
+# ── the questions ────────────────────────────────────────────────────────────────────────────────────────────────────
+def answer(snapshot: Snapshot, settings: MemorySettings, given: Given = NOTHING) -> MemoryPlan:
+    """`memory`, of one node or of all.
+
+    Raises
+    ------
+    InputError
+        When the node isn't there.
+    """
+    plan = memory(snapshot, settings.kubelet, given.stats)
+    if not settings.node:
+        return plan
+    nodes = tuple(node for node in plan.cluster.nodes if node.name == settings.node)
+    if not nodes:
+        raise InputError(f'there is no node "{settings.node}"', where="node", mend="Name none to see all of them")
+    return replace(plan, cluster=replace(plan.cluster, nodes=nodes))
+
+
+def facts(answer: MemoryPlan) -> Iterator[Fact]:
+    """What each node's pods ask for, use, and may still use before the hard threshold."""
+    for node in answer.cluster.nodes:
+        place = {"node": node.name, "node_pool": node.node_pool}
+        yield fact("memory_allocatable", node.memory.allocatable_bytes, "bytes", **place)
+        yield fact("memory_requested", node.request_bytes, "bytes", **place)
+        yield fact("memory_limits", node.limit_bytes, "bytes", **place)
+        yield fact("pods_without_memory_limit", node.unlimited_pods, "pods", **place)
+        known = node.known_share is not None
+        yield fact("memory_used", node.working_set_bytes if known else None, "bytes", **place)
+        yield fact("memory_until_hard_eviction", node.until_hard_bytes if known else None, "bytes", **place)
+    for line in answer.cluster.classes:
+        yield fact("qos_class_pods", line.pod_count, "pods", qos_class=line.qos)
+        yield fact("qos_class_pods_over_request", line.over_request_count, "pods", qos_class=line.qos)
+    yield fact("memory_risks", len(answer.findings), "findings")
+
+
+QUESTION: Final = Question(
+    name="memory",
+    settings=MemorySettings,
+    result=MemoryPlan,
+    answer=answer,
+    facts=facts,
+    tables={
+        "nodes": lambda answer: node_rows(answer.cluster),
+        "pods": lambda answer: pod_rows(answer.cluster.nodes),
+        "containers": lambda answer: container_rows(answer.cluster.nodes),
+    },
+    states={severity.value: ExitStatus.REFUSED for severity in Severity},
+    states_of=lambda answer: {finding.severity.value for finding in answer.findings},
+    hangs_on=(NODE.name, POD.name),
+)
+
+
+def change_of(snapshot: Snapshot, settings: MemoryWhatIfSettings) -> MemoryChange:
+    """The change that was asked for; a workload's only container needs no name.
+
+    Raises
+    ------
+    InputError
+        When no workload is named, it isn't there, or which container is not clear.
+    """
+    if not settings.workload:
+        raise InputError("no workload is named", where="workload", mend="Write it as kind/namespace/name")
+    return MemoryChange(
+        workload=settings.workload,
+        container=settings.container or _only_container(snapshot, settings.workload),
+        request_bytes=settings.request,
+        limit_bytes=settings.limit,
+        equal_cpu=settings.equal_cpu,
+    )
+
+
+def _only_container(snapshot: Snapshot, key: str) -> str:
+    found = snapshot.workload(key)
+    names = [one.name for one in found.template.spec.containers] if found else []
+    if len(names) != 1:
+        raise InputError(
+            f"{key} has {len(names)} containers" if found else f"there is no {key}",
+            where="container",
+            mend=f"Name one of {', '.join(names)}" if names else "Write the workload as kind/namespace/name",
+        )
+    return names[0]
+
+
+def answer_what_if(snapshot: Snapshot, settings: MemoryWhatIfSettings, given: Given = NOTHING) -> MemoryWhatIf:
+    """`memory_what_if` of one change to a workload, the kubelets staying as they are."""
+    change = change_of(snapshot, settings)
+    return memory_what_if(snapshot, settings.kubelet, change, settings.kubelet, given.stats)
+
+
+def what_if_facts(answer: MemoryWhatIf) -> Iterator[Fact]:
+    """How much changes, which risks go and come, and whether the rollout completes."""
+    yield fact("values_changed", len(answer.differences), "values")
+    yield fact("other_pods_moved", answer.moved_pods, "pods")
+    yield fact("risks_cured", len(answer.cured), "findings")
+    yield fact("risks_caused", len(answer.caused), "findings")
+    yield fact("rollout_verdict", answer.rollout.verdict.value if answer.rollout else None)
+
+
+def difference_rows(answer: MemoryWhatIf) -> list[Row]:
+    """One row a value that changes; empty: not set, or unknown."""
+    return [
+        {
+            "object": one.object,
+            "container": one.container or None,
+            "value": one.field,
+            "now": one.before,
+            "then": one.after,
+        }
+        for one in answer.differences
+    ]
+
+
+WHAT_IF: Final = Question(
+    name="memory_what_if",
+    settings=MemoryWhatIfSettings,
+    result=MemoryWhatIf,
+    answer=answer_what_if,
+    facts=what_if_facts,
+    tables={"differences": difference_rows},
+    status=lambda answer: EXIT[answer.rollout.verdict] if answer.rollout else ExitStatus.ANSWERED,
+)

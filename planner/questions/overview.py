@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, unit
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_model, node_pool
 from planner.kubernetes.records import Snapshot, Workload
-from planner.kubernetes.requests import pod_requests
-from planner.questions.prepared import ROLLING_KINDS, compiled, pods_of
-from planner.rollout.answers import (
-    Reason,
-    Verdict,
-)
+from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.questions.prepared import compiled
+from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
+from planner.rollout.answers import Reason, Verdict
 from planner.rollout.budget import allowed
 from planner.rollout.certain import certain_course
+from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, simulate
 from planner.rollout.surroundings import surroundings
 from planner.rollout.verdict import explain, unknowns
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.shape import Shape, alike, compile_shape
+from planner.scheduling.shape import Alike, alike, compile_shape
+from planner.tables import Row
 from planner.words import Text, count, listing, plural
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverviewSettings:
+    """Nothing is asked: every workload, as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +83,7 @@ def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) ->
     lines = tuple(
         _overview_line(cluster, workload, answers.of(workload))
         for workload in snapshot.workloads
-        if workload.kind in ROLLING_KINDS
+        if workload.traits.rolls_out
     )
     stuck = [line for line in lines if line.verdict is Verdict.STUCK]
     if not lines:
@@ -148,7 +156,7 @@ def own_rollout(cluster: Cluster, workload: Workload) -> _Answer:
             )
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks
-    replicas = len(_nodes(cluster, workload)) if workload.kind == "DaemonSet" else workload.replicas
+    replicas = len(_nodes(cluster, workload)) if workload.traits.is_per_node else workload.replicas
     sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
     return _Answer(verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence))
 
@@ -161,8 +169,8 @@ def _nodes(cluster: Cluster, workload: Workload) -> set[int]:
 def _overview_line(cluster: Cluster, workload: Workload, answer: _Answer) -> WorkloadOverview:
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     nodes = _nodes(cluster, workload)
-    gpus = sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
-    replicas = len(nodes) if workload.kind == "DaemonSet" else workload.replicas
+    gpus = requested_gpus(workload.template.spec)
+    replicas = len(nodes) if workload.traits.is_per_node else workload.replicas
     return WorkloadOverview(
         workload=workload.key,
         verdict=answer.verdict,
@@ -256,11 +264,11 @@ def free_words(supplies: Sequence[Supply]) -> str:
 def _wanted_model(cluster: Cluster, pod_index: int) -> str:
     """The GPU model a waiting pod could go to; "" when it is several or none."""
     pod = cluster.snapshot.pods[pod_index]
-    shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
-    return cluster.remember(("gpu-model", id(alike(cluster, shape))), lambda: _model_for(cluster, shape))
+    return cluster.remember(_model_for, alike(cluster, compile_shape(cluster, pod.namespace, pod.labels, pod.spec)))
 
 
-def _model_for(cluster: Cluster, shape: Shape) -> str:
+def _model_for(cluster: Cluster, kind: Alike) -> str:
+    shape = kind.shape
     rows = [row for row, _ in shape.asks if is_gpu_resource(cluster.resources[row])]
     models = {
         gpu_model(cluster.nodes[n])
@@ -268,3 +276,86 @@ def _model_for(cluster: Cluster, shape: Shape) -> str:
         if any(cluster.allocatable[row, n] for row in rows)
     }
     return models.pop() if len(models) == 1 else ""
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+_TROUBLE: Final = {Verdict.STUCK: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.COMPLETES: 3}
+
+
+def by_trouble(lines: Iterable[WorkloadOverview]) -> list[WorkloadOverview]:
+    """Workloads that can't be rolled out now first; among equals those that run, and those with most GPUs at stake."""
+    return sorted(
+        lines, key=lambda line: (_TROUBLE[line.verdict], not line.ready, -line.gpus, -line.replicas, line.workload)
+    )
+
+
+def answer(snapshot: Snapshot, _settings: OverviewSettings, _given: Given = NOTHING) -> ClusterOverview:
+    """`overview`; nothing but the snapshot goes into it."""
+    return overview(snapshot)
+
+
+def facts(answer: ClusterOverview) -> Iterator[Fact]:
+    """Workloads by verdict, each workload's own rollout, GPUs by model."""
+    yield fact("nodes", answer.node_count, "nodes")
+    yield fact("pods", answer.pod_count, "pods")
+    yield fact("pods_waiting", answer.pending_pods, "pods")
+    verdicts = Counter(line.verdict for line in answer.workloads)
+    for verdict in Verdict:
+        yield fact("workloads", verdicts[verdict], "workloads", verdict=verdict)
+    for line in answer.workloads:
+        yield fact("workload_verdict", line.verdict.value, workload=line.workload)
+        yield fact("workload_reason", line.reason.value, workload=line.workload)
+        yield fact("workload_replicas", line.replicas, "pods", workload=line.workload)
+        yield fact("workload_ready", line.ready, "pods", workload=line.workload)
+        yield fact("workload_gpus", line.gpus, "GPUs", workload=line.workload)
+    for gpu in answer.gpus:
+        unit = unit_of(gpu.resource)
+        for name in ("allocatable", "requested", "free", "pending"):
+            yield fact(f"gpus_{name}", getattr(gpu, name), unit, model=gpu.model, resource=gpu.resource)
+
+
+def workload_rows(answer: ClusterOverview) -> list[Row]:
+    """One row a workload, those in trouble first."""
+    return [
+        {
+            "workload": line.workload,
+            "verdict": line.verdict.value,
+            "reason": line.reason.value,
+            "replicas": line.replicas,
+            "ready": line.ready,
+            "gpus": line.gpus,
+            "gpu_model": line.gpu_model,
+            "node_pools": ", ".join(line.node_pools),
+            "sentence": line.sentence,
+        }
+        for line in by_trouble(answer.workloads)
+    ]
+
+
+def gpu_rows(answer: ClusterOverview) -> list[Row]:
+    """One row a model and resource."""
+    return [
+        {
+            "model": line.model,
+            "resource": line.resource,
+            "nodes": line.node_count,
+            "allocatable": line.allocatable,
+            "requested": line.requested,
+            "free": line.free,
+            "pending": line.pending,
+        }
+        for line in answer.gpus
+    ]
+
+
+QUESTION: Final = Question(
+    name="overview",
+    settings=OverviewSettings,
+    result=ClusterOverview,
+    answer=answer,
+    facts=facts,
+    tables={"workloads": workload_rows, "gpus": gpu_rows},
+    states={verdict.value: status for verdict, status in EXIT.items() if verdict is not Verdict.COMPLETES},
+    states_of=lambda answer: {line.verdict.value for line in answer.workloads},
+    hangs_on=(NODE.name, POD.name),
+)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from threading import Lock
 
 from planner.errors import ChangeError
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.manifest import read_manifest
-from planner.kubernetes.records import Finding, Snapshot, Workload
-from planner.rollout.controllers.deployment import sets_by_owner
-from planner.rollout.ownership import pods_by_owner
+from planner.kubernetes.kinds import ROLLING_TEXT
+from planner.kubernetes.records import Finding, Snapshot
+from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision
 from planner.rollout.timing import PodTimes, learn_pod_times
 from planner.scheduling.cluster import Cluster
@@ -35,23 +34,9 @@ class Scenario:
             raise ChangeError("nothing is changed", mend="Name a workload or give a manifest")
 
 
-ROLLING_KINDS = ("Deployment", "StatefulSet", "DaemonSet")
-_recent: list[tuple[Snapshot, Cluster]] = []
-_KEPT = 4  # compiled clusters kept; a page's user looks at one, a comparison at two
-_lock = Lock()
-
-
 def compiled(snapshot: Snapshot) -> Cluster:
-    """The snapshot compiled for scheduling; the last few are kept, by identity."""
-    with _lock:
-        for known, cluster in _recent:
-            if known is snapshot:
-                return cluster
-    cluster = Cluster(snapshot)
-    with _lock:
-        _recent.insert(0, (snapshot, cluster))
-        del _recent[_KEPT:]
-    return cluster
+    """The snapshot compiled for scheduling, once: kept by the snapshot, and as long as it."""
+    return snapshot.derived.once(Cluster, snapshot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +78,11 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
             raise ChangeError(
                 f"there is no {change.workload} in the snapshot", mend=_similar(snapshot, change.workload)
             )
-        if workload.kind not in ROLLING_KINDS:
+        if not workload.traits.rolls_out:
             raise ChangeError(
                 f"a {workload.kind} does not roll out: its pod template can't be changed",
                 where=workload.key,
-                mend="Pick a Deployment, StatefulSet or DaemonSet",
+                mend=f"Pick a {ROLLING_TEXT}",
             )
         after, has_new_template, notes = apply_change(workload, change)
         findings.extend(notes)
@@ -132,12 +117,3 @@ def _pod_times(cluster: Cluster, revision: Revision, change: WorkloadChange) -> 
     return learn_pod_times(
         revision.after, pods, startup_seconds=change.startup_seconds, termination_seconds=change.termination_seconds
     )
-
-
-def pods_of(cluster: Cluster, workload: Workload) -> list[int]:
-    """Indices of the workload's pods in the snapshot, those of all its ReplicaSets for a Deployment."""
-    owners = pods_by_owner(cluster)
-    uids = [workload.uid]
-    if workload.kind == "Deployment":
-        uids = [r.uid for r in sets_by_owner(cluster).get(workload.uid, ())]
-    return [i for uid in uids for i in owners.get(uid, ())]

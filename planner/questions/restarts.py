@@ -6,26 +6,34 @@ The rooms `memory` and `rollout` don't know each other; here a loop's suggestion
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from planner.errors import HeadroomError
-from planner.inventory.change import WorkloadChange
+from planner.exit_status import ExitStatus
 from planner.inventory.usage import Usage
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.memory.suggestion import Suggestion
-from planner.quantity import format_amount
-from planner.questions import rollout as rollout_question
-from planner.questions.prepared import Scenario
+from planner.questions.patched import put
+from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.restarts import restarts as find_restarts
-from planner.restarts.model import Loop, RestartReport
+from planner.restarts.model import Activity, Loop, RestartReport
+from planner.restarts.rows import line_rows, loop_rows
 from planner.rollout.answers import RolloutResult
-from planner.vocabulary import CPU, MEMORY
+from planner.settings import setting
+from planner.vocabulary import MEMORY
 from planner.words import count, measured_bytes
 
-MOST_CURES = 20  # each is a simulated rollout
-_ROLLED_OUT = frozenset({"Deployment", "StatefulSet", "DaemonSet"})
+MOST_CURES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartsSettings:
+    cures: int = setting(
+        MOST_CURES, least=0, most=1000, help="Cures put to the engine at most: each is a simulated rollout."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,51 +78,32 @@ class RestartPlan:
         )
 
 
-def restarts(snapshot: Snapshot, usages: tuple[Usage, ...] | None = None) -> RestartPlan:
+def restarts(snapshot: Snapshot, usages: tuple[Usage, ...] | None = None, most_cures: int = MOST_CURES) -> RestartPlan:
     """The loops of `snapshot` and, for those that more memory or CPU would help, the cure put to the engine.
 
     `usages` is a history of use (Prometheus) in place of the snapshot's PodMetrics.
     """
     report = find_restarts(snapshot, usages)
-    wanting = [loop for loop in report.loops if loop.suggestion is not None][:MOST_CURES]
+    wanting = [loop for loop in report.loops if loop.suggestion is not None][:most_cures]
     return RestartPlan(
         report=report, cures=tuple(_cure(snapshot, loop, loop.suggestion) for loop in wanting if loop.suggestion)
     )
 
 
 def _cure(snapshot: Snapshot, loop: Loop, suggestion: Suggestion) -> Cure:
-    kind, namespace, name = loop.workload.split("/")
     rooms = _rooms(snapshot, loop, suggestion)
-    patch = patch_yaml(suggestion)
-    rollout, note = _rolled_out(snapshot, loop.workload, patch)
+    found = put(snapshot, loop.workload, suggestion.patch)
     return Cure(
         workload=loop.workload,
         container=loop.container,
         suggestion=suggestion,
-        patch_yaml=patch,
-        command=_command(kind.lower(), namespace, name, patch) if kind in _ROLLED_OUT else "",
+        patch_yaml=found.patch_yaml,
+        command=found.command,
         rooms=rooms,
         room_sentence=_room_sentence(rooms),
-        rollout=rollout,
-        note=note,
+        rollout=found.rollout,
+        note=found.note,
     )
-
-
-def patch_yaml(suggestion: Suggestion) -> str:
-    """The suggestion as a strategic merge patch of a workload."""
-    requests = [f"memory: {format_amount(suggestion.memory_request_bytes, MEMORY)}"]
-    if suggestion.cpu_request_millicores is not None:
-        requests.append(f"cpu: {format_amount(suggestion.cpu_request_millicores, CPU)}")
-    lines = ["spec:", "  template:", "    spec:", "      containers:", f"      - name: {suggestion.container}"]
-    lines += ["        resources:", "          requests:", *(f"            {line}" for line in requests)]
-    if suggestion.memory_limit_bytes is not None:
-        limit = format_amount(suggestion.memory_limit_bytes, MEMORY)
-        lines += ["          limits:", f"            memory: {limit}"]
-    return "\n".join(lines) + "\n"
-
-
-def _command(kind: str, namespace: str, name: str, patch: str) -> str:
-    return f"kubectl --namespace {namespace} patch {kind} {name} --patch-file /dev/stdin <<'EOF'\n{patch}EOF"
 
 
 def _rooms(snapshot: Snapshot, loop: Loop, suggestion: Suggestion) -> tuple[NodeRoom, ...]:
@@ -123,7 +112,7 @@ def _rooms(snapshot: Snapshot, loop: Loop, suggestion: Suggestion) -> tuple[Node
     requested: Counter[str] = Counter()
     more: Counter[str] = Counter()
     for pod in snapshot.pods:
-        if pod.node_name not in allocatable or pod.is_terminal:
+        if not pod.holds_room or pod.node_name not in allocatable:
             continue
         requested[pod.node_name] += pod_requests(pod.spec).get(MEMORY, 0)
         if pod.namespace == loop.namespace and pod.name in loop.pods:
@@ -155,14 +144,38 @@ def _room_sentence(rooms: Sequence[NodeRoom]) -> str:
     )
 
 
-def _rolled_out(snapshot: Snapshot, key: str, patch: str) -> tuple[RolloutResult | None, str]:
-    workload = snapshot.workload(key)
-    if workload is None:
-        return None, "No workload of this snapshot makes this pod anew: change what made it."
-    if workload.kind not in _ROLLED_OUT:
-        return None, f"A {workload.kind} isn't rolled out: its next pods take the new values."
-    change = WorkloadChange(workload=workload.key, patch=patch)
-    try:
-        return rollout_question.rollout(snapshot, Scenario(changes=(change,), with_remedies=False)), ""
-    except HeadroomError as error:
-        return None, f"The rollout can't be worked out: {error.what}."
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def answer(snapshot: Snapshot, settings: RestartsSettings, given: Given = NOTHING) -> RestartPlan:
+    """`restarts`, with the history of use where one was given."""
+    return restarts(snapshot, given.usages, settings.cures)
+
+
+def facts(answer: RestartPlan) -> Iterator[Fact]:
+    """Each loop's cause and restarts, and how many loops there are."""
+    yield fact("restart_loops", len(answer.report.loops), "loops")
+    for loop in answer.report.loops:
+        named = {"workload": loop.workload, "container": loop.container}
+        yield fact("restarts", loop.restarts, "restarts", **named)
+        yield fact("restart_cause", loop.diagnosis.cause.value, **named)
+        yield fact("restart_confidence", loop.diagnosis.confidence.value, **named)
+        yield fact("restart_activity", loop.activity.value, **named)
+        yield fact("restarting_pods", len(loop.pods), "pods", **named)
+        yield fact("seconds_between_restarts", loop.seconds_between, "seconds", **named)
+        suggested = loop.suggestion.memory_request_bytes if loop.suggestion else None
+        yield fact("suggested_memory_request", suggested, "bytes", **named)
+
+
+QUESTION: Final = Question(
+    name="restarts",
+    settings=RestartsSettings,
+    result=RestartPlan,
+    answer=answer,
+    facts=facts,
+    tables={
+        "loops": lambda answer: loop_rows(answer.report),
+        "lines": lambda answer: line_rows(answer.report.loops),
+    },
+    states={activity.value: ExitStatus.REFUSED for activity in Activity},
+    states_of=lambda answer: {loop.activity.value for loop in answer.report.loops},
+    hangs_on=(POD.name,),
+)

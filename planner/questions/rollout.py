@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from typing import Final
 
+from planner.capacity import node_pools
 from planner.capacity.growth import GROWING_REASONS, Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
 from planner.errors import ChangeError
-from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot, Workload
+from planner.exit_status import ExitStatus, gravest
+from planner.inventory.change import WorkloadChange
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes import kinds
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.records import EMPTY, Finding, FrozenMap, Labels, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.shares import parse_share, rolling_limits
+from planner.quantity import parse
 from planner.questions.placement import blocked_by, displaced
+from planner.questions.pool_settings import PoolSettings
 from planner.questions.prepared import Prepared, Scenario, compiled, prepare
+from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.rollout import grid as grids
 from planner.rollout.answers import (
     PodState,
@@ -33,10 +46,153 @@ from planner.rollout.ties import sample
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import explain, pending_pods, placed_words, unknowns
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import is_extended_resource
+from planner.settings import setting, settings_within
+from planner.tables import Row
+from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU, is_extended_resource
 from planner.words import Text, count, duration
 
 _MOST_ROWS = 400  # of a timeline: a chart can't show more
+_MOST_SECONDS: Final = 86_400
+_LABEL = re.compile(r"([\w./-]{1,317})\s*=\s*([\w.-]{0,63})", re.ASCII)  # about what the API server takes
+
+
+def parse_node_selector(text: str) -> Labels:
+    """``disk=ssd, zone=a``; ``none`` is the empty one.
+
+    Raises
+    ------
+    ChangeError
+        For anything else.
+    """
+    if text.lower() == "none":
+        return EMPTY
+    pairs = [_LABEL.fullmatch(part.strip()) for part in text.split(",")]
+    if not all(pairs):
+        raise ChangeError(f'"{text[:60]}" is not a node selector', mend='Write it like "disk=ssd, zone=a"')
+    return FrozenMap({pair[1]: pair[2] for pair in pairs if pair})
+
+
+class StrategyKind(StrEnum):
+    """A workload's strategy, as Kubernetes names it."""
+
+    ROLLING_UPDATE = kinds.ROLLING_UPDATE
+    RECREATE = kinds.RECREATE
+    ON_DELETE = kinds.ON_DELETE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutSettings:
+    """What is changed, and how the rollout is played. Every change goes to each of `workloads`; `also` roll out as
+    they are in the same moment."""
+
+    workloads: tuple[str, ...] = setting(
+        (), name="workload", short="-w", help="kind/namespace/name; several are changed together."
+    )
+    also: tuple[str, ...] = setting(
+        (), label="Rolled out together with",
+        help="Another workload rolled out in the same moment, as it is: they share the free capacity.",
+    )  # fmt: skip
+    manifest: str = setting(
+        "", on_command=False, help="What kubectl apply -f would get: several documents, new workloads too."
+    )
+    patch: str = setting(
+        "", label="Strategic merge patch", on_command=False,
+        help="JSON or YAML, as kubectl patch takes it. Applied first.",
+    )  # fmt: skip
+    strategy: StrategyKind | None = setting(None, help="Another update strategy.")
+    max_surge: int | str | None = setting(
+        None, label="maxSurge", parse=parse_share, form="N",
+        help='Pods above the wanted number: a number or a share, such as 1 or "25%".',
+    )  # fmt: skip
+    max_unavailable: int | str | None = setting(
+        None, label="maxUnavailable", parse=parse_share, form="N",
+        help='Pods that may be missing meanwhile: a number or a share, such as 1 or "25%".',
+    )  # fmt: skip
+    replicas: int | None = setting(None, least=0, most=100_000, help="Replicas after the change.")
+    cpu: int | None = setting(
+        None, label="CPU per pod", parse=partial(parse, resource=CPU), form="Q", help="CPU request per pod: 500m or 2."
+    )
+    memory: int | None = setting(
+        None, label="Memory per pod", parse=partial(parse, resource=MEMORY), form="Q",
+        help="Memory request per pod: 8Gi.",
+    )  # fmt: skip
+    gpu: int | None = setting(
+        None, label="GPUs per pod", parse=partial(parse, resource=NVIDIA_GPU), form="N",
+        help="GPUs per pod, of the resource its pods ask for.",
+    )  # fmt: skip
+    node_selector: Labels | None = setting(
+        None,
+        parse=parse_node_selector,
+        form="A=B,C=D",
+        help='Node selector: key=value, key=value; "none" takes it away.',
+    )
+    scale_only: bool = setting(
+        False, label="Only scale", help="Keep the pod template: no new revision, pods are added or removed."
+    )
+    never_ready: bool = setting(
+        False, label="New pods never become Ready",
+        help="Suppose that the new pods start and never become Ready, as with a broken image or a failing probe.",
+    )  # fmt: skip
+    startup_seconds: float | None = setting(
+        None, label="Start-up, seconds", least=0, most=_MOST_SECONDS,
+        help="From bound to Ready; else learnt from the snapshot where it shows it.",
+    )  # fmt: skip
+    termination_seconds: float | None = setting(
+        None, label="Termination, seconds", least=0, most=_MOST_SECONDS,
+        help="From deletion until the pod is gone and its GPU is free; else its grace period.",
+    )  # fmt: skip
+    seed: int = setting(0, least=0, most=2**31 - 1, help="Breaks the scheduler's ties.")
+    runs: int = setting(50, least=1, most=1000, help="Placements tried at most.")
+    pools: PoolSettings = settings_within(PoolSettings)
+    arrival_seconds: float | None = setting(
+        None, label="Until a new node takes pods, seconds", option="--node-arrival-seconds", least=0, most=_MOST_SECONDS,
+        help="Until a new node takes pods; else 300 with GPUs (kubernetes/autoscaler#3464: 4 to 6 minutes), 150 without "
+        "(kubernetes/test-infra#18607: 2 to 3).",
+    )  # fmt: skip
+
+
+def scenario_of(snapshot: Snapshot, settings: RolloutSettings) -> Scenario:
+    """What the settings change.
+
+    Raises
+    ------
+    ChangeError
+        When they change nothing, or name something that isn't a workload.
+    """
+    changed = tuple(_change(snapshot, settings, key) for key in settings.workloads)
+    return Scenario(
+        changes=(*changed, *(WorkloadChange(workload=key) for key in settings.also)),
+        manifest=settings.manifest,
+        seed=settings.seed,
+        runs=settings.runs,
+    )
+
+
+def gpu_resource_of(workload: Workload | None) -> str:
+    """The GPU resource that the workload's containers ask for; nvidia.com/gpu where they ask for none."""
+    asked = {name for container in workload.template.spec.containers for name in container.requests} if workload else ()
+    return next((name for name in sorted(asked) if is_gpu_resource(name)), NVIDIA_GPU)
+
+
+def _change(snapshot: Snapshot, settings: RolloutSettings, key: str) -> WorkloadChange:
+    workload = snapshot.workload(key)
+    asked = {CPU: settings.cpu, MEMORY: settings.memory, gpu_resource_of(workload): settings.gpu}
+    requests = {name: amount for name, amount in asked.items() if amount is not None}
+    kind = settings.strategy.value if settings.strategy else None
+    return WorkloadChange(
+        workload=key,
+        patch=settings.patch,
+        replicas=settings.replicas,
+        strategy_kind=None if workload is not None and kind == workload.strategy.kind else kind,
+        max_surge=settings.max_surge,
+        max_unavailable=settings.max_unavailable,
+        requests=FrozenMap(requests) if requests else EMPTY,
+        node_selector=settings.node_selector,
+        new_revision=not settings.scale_only,
+        never_ready=settings.never_ready,
+        startup_seconds=settings.startup_seconds,
+        termination_seconds=settings.termination_seconds,
+    )
 
 
 def rollout(
@@ -361,7 +517,7 @@ def strategy_grid(
     """Every maxSurge × maxUnavailable for one Deployment of the scenario."""
     prepared = prepare(snapshot, scenario)
     place = next((i for i, r in enumerate(prepared.revisions) if r.after.key == workload_key), None)
-    if place is None or prepared.revisions[place].after.kind != "Deployment":
+    if place is None or not prepared.revisions[place].after.traits.surges_freely:
         raise ChangeError(
             f"{workload_key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
         )
@@ -373,3 +529,133 @@ def strategy_grid(
             seed=scenario.seed,
             pod_times=prepared.pod_times[place],
         )
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING) -> RolloutResult:
+    """`rollout` of what was asked.
+
+    Raises
+    ------
+    ChangeError
+        When the settings don't apply to the snapshot.
+    """
+    scenario = scenario_of(snapshot, settings)
+    return rollout(snapshot, scenario, growing(snapshot, settings.pools.known(given)), settings.arrival_seconds)
+
+
+def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:
+    """The pools that may grow; () where nobody says how far."""
+    return node_pools.pools(compiled(snapshot), known) if known else ()
+
+
+def facts(answer: RolloutResult) -> Iterator[Fact]:
+    """The verdict, what each workload goes through, what the cluster holds at most, and how many ways out there are."""
+    yield fact("rollout_verdict", answer.verdict.value)
+    yield fact("rollout_seconds", answer.seconds if _ends(answer.verdict) else None, "seconds")
+    yield fact("rollout_ways_out", len(answer.remedies), "ways")
+    yield fact("rollout_pods_waiting", sum(pods.count for pods in answer.pending), "pods")
+    for part in answer.workloads:
+        named = {"workload": part.workload}
+        yield fact("workload_verdict", part.verdict.value, **named)
+        yield fact("workload_reason", part.reason.value, **named)
+        yield fact("workload_replicas", part.replicas, "pods", **named)
+        yield fact("workload_lowest_ready", part.lowest_ready, "pods", **named)
+        yield fact("workload_peak_pods", part.peak_pods, "pods", **named)
+        yield fact("workload_seconds", part.seconds if _ends(part.verdict) else None, "seconds", **named)
+        yield fact("workload_exceeds_deadline", part.exceeds_deadline, **named)
+    for name, amount in answer.capacity.items():
+        yield fact("resource_capacity", amount, unit_of(name), resource=name)
+        yield fact("resource_peak_held", answer.peak_held.get(name, 0), unit_of(name), resource=name)
+
+
+def _ends(verdict: Verdict) -> bool:
+    return verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH)
+
+
+def timeline_rows(rollouts: Iterable[WorkloadRollout]) -> list[Row]:
+    """One row a workload and quiet moment."""
+    shown = list(rollouts)
+    held = sorted({name for rollout in shown for row in rollout.timeline for name in row.held})
+    return [
+        {
+            "workload": rollout.workload,
+            "step": row.tick,
+            "seconds": row.seconds,
+            "event": row.event,
+            **{state.value: row.counts.get(state.value, 0) for state in PodState},
+            "ready": row.ready,
+            **{f"held {name}": row.held.get(name, 0) for name in held},
+        }
+        for rollout in shown
+        for row in rollout.timeline
+    ]
+
+
+def workload_rows(answer: RolloutResult) -> list[Row]:
+    """One row a changed workload."""
+    return [
+        {
+            "workload": part.workload,
+            "verdict": part.verdict.value,
+            "reason": part.reason.value,
+            "replicas": part.replicas,
+            "lowest_ready": part.lowest_ready,
+            "peak_pods": part.peak_pods,
+            "seconds": part.seconds if _ends(part.verdict) else None,
+            "sentence": part.sentence,
+        }
+        for part in answer.workloads
+    ]
+
+
+def remedy_rows(answer: RolloutResult) -> list[Row]:
+    """One row a way out."""
+    return [
+        {
+            "kind": remedy.kind.value,
+            "title": remedy.title,
+            "lowest_ready": remedy.lowest_ready,
+            "replicas": remedy.replicas,
+            "seconds": remedy.seconds,
+            "extra_gpus": remedy.extra_gpus,
+            "extra_nodes": remedy.extra_nodes,
+            "sentence": remedy.sentence,
+            "command": remedy.command,
+        }
+        for remedy in answer.remedies
+    ]
+
+
+def pending_rows(answer: RolloutResult) -> list[Row]:
+    """One row a group of pods left waiting, in the whole cluster."""
+    return [
+        {
+            "namespace": pods.namespace,
+            "owner": pods.owner,
+            "workload": pods.workload,
+            "pods": pods.count,
+            "scheduler_message": pods.message,
+        }
+        for pods in answer.pending
+    ]
+
+
+def _status(answer: RolloutResult) -> ExitStatus:
+    return gravest(EXIT[verdict] for verdict in (answer.verdict, *(part.verdict for part in answer.workloads)))
+
+
+QUESTION: Final = Question(
+    name="rollout",
+    settings=RolloutSettings,
+    result=RolloutResult,
+    answer=answer,
+    facts=facts,
+    tables={
+        "workloads": workload_rows,
+        "timeline": lambda answer: timeline_rows(answer.workloads),
+        "remedies": remedy_rows,
+        "pending": pending_rows,
+    },
+    status=_status,
+)

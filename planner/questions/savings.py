@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
-from planner.errors import InputError
-from planner.kubernetes.nodes import machine_type
-from planner.kubernetes.records import FrozenMap, Node, Pod, PodDisruptionBudget, Snapshot, Workload
+from planner.errors import InputError, NotKnownError
+from planner.kubernetes.budgets import protection
+from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.nodes import (
+    ARRIVAL_SOURCE,
+    arrival_seconds,
+    machine_type,
+    node_pool,
+    physical_gpus,
+    provisioning_model,
+)
+from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
-from planner.kubernetes.selectors import labels_match, node_affinity_matches, tolerates_taints
+from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
+from planner.kubernetes.startup import learn_start
 from planner.pricing.model import Price, PriceBook, Provisioning
-from planner.pricing.node import count_physical_gpus, price_node, read_node_pool, read_provisioning
-from planner.spot.assumptions import SETTINGS, Assumptions, Capacity, Work
-from planner.spot.checks import start_seconds
+from planner.pricing.node import price_node
+from planner.questions.costs import USD_A_MONTH, known_book
+from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.settings import setting, settings_within
+from planner.spot.assumptions import SETTINGS, Assumptions, Capacity, SpotSettings, Work
 from planner.spot.economics import Savings, savings
 from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
-from planner.spot.suitability import Suitability, check_workload, guess_work, pods_of
+from planner.spot.suitability import Fitness, Suitability, check_workload, guess_work, pods_by_workload, pods_of
 from planner.spot.windows import window_of
-from planner.vocabulary import CPU, MEMORY, ZONE
+from planner.tables import Row
+from planner.vocabulary import CPU, MEMORY, SYSTEM_NAMESPACES, ZONE
+from planner.words import Text, count, duration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +79,50 @@ class AssumptionRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SavingsAnswer:
+class Estimate:
+    """What spot would save, and every mix of it."""
+
     savings: Savings
     mix: Mix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavingsSettings:
+    workload: str = setting("", short="-w", help="kind/namespace/name. Without it every workload is listed.")
+    spot: SpotSettings = settings_within(SpotSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavingsLine:
+    """A workload in one line; money is USD a month, None where there is no estimate: `why` says so."""
+
+    workload: str
+    fitness: Fitness
+    nodes: int | None
+    on_demand_usd: float | None
+    p5_usd: float | None
+    saved_usd: float | None  # in the median month
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavingsDetail:
+    """One workload's estimate with all it rests on."""
+
+    derived: Derived
+    assumptions: tuple[AssumptionRow, ...]
+    estimate: Estimate
+    suitability: Suitability
+    assumed: Assumptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavingsAnswer:
+    """Every workload in a line, or one with its detail."""
+
+    sentence: Text
+    lines: tuple[SavingsLine, ...]
+    detail: SavingsDetail | None = None
 
 
 def workloads(snapshot: Snapshot) -> tuple[Workload, ...]:
@@ -75,7 +130,7 @@ def workloads(snapshot: Snapshot) -> tuple[Workload, ...]:
     offered = [
         workload
         for workload in snapshot.workloads
-        if workload.namespace != "kube-system" and workload.kind != "DaemonSet" and not workload.is_finished
+        if workload.namespace not in SYSTEM_NAMESPACES and not workload.traits.is_per_node and not workload.is_finished
     ]
 
     def rank(workload: Workload) -> tuple[bool, int, str]:
@@ -110,10 +165,10 @@ def suitability(
     return check_workload(snapshot, find(snapshot, key), capacity=capacity, job_minutes=job_minutes, pods=pods)
 
 
-def answer(_snapshot: Snapshot, assumptions: Assumptions) -> SavingsAnswer:
-    """What spot would save, and every mix of it. The snapshot went into the assumptions."""
+def estimate(assumptions: Assumptions) -> Estimate:
+    """What spot would save, and every mix of it."""
     months = simulate(assumptions)
-    return SavingsAnswer(savings=savings(assumptions, months), mix=mix(assumptions, months))
+    return Estimate(savings=savings(assumptions, months), mix=mix(assumptions, months))
 
 
 def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] | None = None) -> Derived:
@@ -124,17 +179,19 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
     work, why = guess_work(workload)
     names = {pod.node_name for pod in pods}
     window = window_of([one for one in snapshot.nodes if one.name in names] or snapshot.nodes)
-    start = start_seconds(pods)
+    start = learn_start(pods)
+    limit = 6 if workload.backoff_limit is None else workload.backoff_limit
+    retries = limit if workload.traits.is_batch else None
     values: dict[str, float | None] = {
         "window_seconds": float(window.seconds),
-        "retries": None if workload.kind != "Job" else 6 if workload.backoff_limit is None else workload.backoff_limit,
+        "retries": retries,
     }
     sources = {"window_seconds": f"{window.what}: {window.source}"}
     if start is not None:
-        values["pod_start_seconds"] = round(start, 1)
-        sources["pod_start_seconds"] = f"learnt from its {sum(pod.is_ready for pod in pods)} Ready pods: median"
-    if workload.kind == "Job":
-        sources["retries"] = "the Job's backoffLimit"
+        values["pod_start_seconds"] = round(start.seconds, 1)
+        sources["pod_start_seconds"] = f"learnt from {count(start.pods, 'Ready pod')}: median"
+    if workload.traits.is_batch:
+        sources["retries"] = f"the {workload.kind}'s backoffLimit"
     if node is None:
         return Derived(
             workload=key,
@@ -151,7 +208,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         )
     _add_nodes(values, sources, snapshot, workload, node)
     problem, as_of = _add_prices(values, sources, book, node)
-    bought = read_provisioning(node)
+    bought = Provisioning(provisioning_model(node))
     return Derived(
         workload=key,
         values=FrozenMap(values),
@@ -159,7 +216,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
         work=work,
         work_source=why,
         capacity=Capacity.PREEMPTIBLE if bought is Provisioning.PREEMPTIBLE else Capacity.SPOT,
-        node_pool=read_node_pool(node),
+        node_pool=node_pool(node),
         machine_type=machine_type(node),
         bought_as=bought.value,
         as_of=as_of,
@@ -173,7 +230,9 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
     Raises
     ------
     InputError
-        For values that are impossible, and where neither the price book nor the reader gives a price.
+        For values that are impossible.
+    NotKnownError
+        Where neither the price book nor the reader gives a price.
     """
     known = {field.name for field in fields(Assumptions)}
     given = {name: value for name, value in asked.items() if value is not None}
@@ -183,13 +242,13 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
     chosen: dict[str, Any] = {"work": derived.work, "capacity": derived.capacity} | derived_values | given
     missing = [name for name in ("nodes", "on_demand_usd_per_hour", "spot_usd_per_hour") if chosen.get(name) is None]
     if missing:
-        words = " and ".join(setting.label.lower() for setting in SETTINGS if setting.name in missing)
-        raise InputError(
+        words = " and ".join(one.label.lower() for one in SETTINGS if one.name in missing)
+        raise NotKnownError(
             derived.problem or f"the {words} is not known", where=derived.workload, mend=f"Give the {words} yourself"
         )
-    for setting in SETTINGS:
-        if setting.whole and chosen.get(setting.name) is not None:
-            chosen[setting.name] = int(chosen[setting.name])
+    for one in SETTINGS:
+        if one.whole and chosen.get(one.name) is not None:
+            chosen[one.name] = int(chosen[one.name])
     if "nodes" in given and "needed_nodes" not in given:
         chosen["needed_nodes"] = max(0, chosen["nodes"] - 1)
     return Assumptions(**chosen)
@@ -206,13 +265,13 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
 
     rows = [
         AssumptionRow(
-            name=setting.name,
-            label=setting.label,
-            value=getattr(assumptions, setting.name),
-            unit=setting.unit,
-            source=source(setting.name, setting.source),
+            name=one.name,
+            label=one.label,
+            value=getattr(assumptions, one.name),
+            unit=one.unit,
+            source=source(one.name, one.source),
         )
-        for setting in SETTINGS
+        for one in SETTINGS
     ]
     spoken: tuple[tuple[str, str, str | bool, str], ...] = (
         ("capacity", "Bought in place of on-demand", assumptions.capacity.value, f"bought now: {derived.bought_as}"),
@@ -234,11 +293,11 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
 def _node_of(snapshot: Snapshot, workload: Workload, pods: tuple[Pod, ...]) -> Node | None:
     """A node of the kind the workload runs on, or would."""
     nodes = {node.name: node for node in snapshot.nodes}
-    pools = Counter(read_node_pool(nodes[pod.node_name]) for pod in pods if pod.node_name in nodes)
+    pools = Counter(node_pool(nodes[pod.node_name]) for pod in pods if pod.node_name in nodes)
     if pools:
         pool = pools.most_common(1)[0][0]
         names = {pod.node_name for pod in pods}
-        return next(node for node in snapshot.nodes if node.name in names and read_node_pool(node) == pool)
+        return next(node for node in snapshot.nodes if node.name in names and node_pool(node) == pool)
     spec = workload.template.spec
     asked = pod_requests(spec)
     return next(
@@ -263,37 +322,26 @@ def _add_nodes(
     nodes = max(1, ceil(workload.replicas / per_node))
     values["nodes"] = nodes
     sources["nodes"] = f"{workload.replicas} replicas, {per_node} to a node"
-    gpus = count_physical_gpus(node)
+    gpus = physical_gpus(node)
     values["gpus_per_node"] = gpus or 0
     sources["gpus_per_node"] = f"node {node.name}"
-    pool = read_node_pool(node)
-    zones = {one.labels[ZONE] for one in snapshot.nodes if read_node_pool(one) == pool and ZONE in one.labels}
+    values["node_start_seconds"] = arrival_seconds(has_gpus=gpus != 0)
+    sources["node_start_seconds"] = ARRIVAL_SOURCE
+    pool = node_pool(node)
+    zones = {one.labels[ZONE] for one in snapshot.nodes if node_pool(one) == pool and ZONE in one.labels}
     values["zones"] = min(9, max(1, len(zones)))
     sources["zones"] = f"zones of pool {pool}: {', '.join(sorted(zones))}" if zones else "no zone label"
-    budgets = [
-        budget
-        for budget in snapshot.pod_disruption_budgets
-        if budget.namespace == workload.namespace and labels_match(budget.selector, workload.template.labels)
-    ]
-    pods_needed = max((_needed_pods(budget, workload.replicas) for budget in budgets), default=None)
-    values["needed_nodes"] = max(0, nodes - 1) if pods_needed is None else min(nodes, ceil(pods_needed / per_node))
-    sources["needed_nodes"] = (
-        "one node fewer than in all (no PodDisruptionBudget)"
-        if pods_needed is None
-        else f"PodDisruptionBudget {budgets[0].name}: {pods_needed} of {workload.replicas} pods"
-    )
-
-
-def _needed_pods(budget: PodDisruptionBudget, replicas: int) -> int:
-    """Pods a budget wants up; percentages round up, as the disruption controller has it."""
-
-    def scaled(share: int | str) -> int:
-        text = str(share)
-        return ceil(replicas * int(text[:-1]) / 100) if text.endswith("%") else int(text)
-
-    if budget.min_available is not None:
-        return min(replicas, scaled(budget.min_available))
-    return max(0, replicas - scaled(budget.max_unavailable)) if budget.max_unavailable is not None else 0
+    guarded = protection(snapshot, workload)
+    if guarded.allowed is None:
+        values["needed_nodes"] = max(0, nodes - 1)
+        unknown = "its PodDisruptionBudget counts a scale that the snapshot doesn't hold"
+        why = unknown if guarded.budgets else "no PodDisruptionBudget"
+        sources["needed_nodes"] = f"one node fewer than in all ({why})"
+    else:
+        pods_needed = max(0, workload.replicas - guarded.allowed)
+        values["needed_nodes"] = min(nodes, ceil(pods_needed / per_node))
+        names = ", ".join(budget.name for budget in guarded.budgets)
+        sources["needed_nodes"] = f"PodDisruptionBudget {names}: {pods_needed} of {workload.replicas} pods"
 
 
 def _add_sustained_use(values: dict[str, float | None], sources: dict[str, str], price: Price) -> None:
@@ -335,3 +383,173 @@ def _add_prices(
         if bought is Provisioning.ON_DEMAND:
             _add_sustained_use(values, sources, price)
     return problem, as_of
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+LIST_RUNS: Final = 1000  # simulated months a workload when all are listed
+
+
+def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING) -> SavingsAnswer:
+    """One workload's estimate, or a line for each.
+
+    Raises
+    ------
+    InputError
+        When the workload isn't there, or values are impossible.
+    NotKnownError
+        When nobody gives a price for it.
+    """
+    book, asked = known_book(given), values_of(settings.spot, given)
+    if settings.workload:
+        derived = derive(snapshot, book, find(snapshot, settings.workload).key)
+        detail = _detail(snapshot, derived, asked)
+        line = _line(detail.suitability, derived, detail.assumed, detail.estimate.savings)
+        return SavingsAnswer(sentence=detail.estimate.savings.sentence, lines=(line,), detail=detail)
+    pods_by_key = pods_by_workload(snapshot)
+    lines = []
+    for workload in workloads(snapshot):
+        pods = pods_by_key.get(workload.key, ())
+        derived = derive(snapshot, book, workload.key, pods)
+        fitness = suitability(snapshot, workload.key, derived.capacity, asked.get("job_minutes"), pods)
+        try:
+            assumptions = assume(derived, {"runs": LIST_RUNS} | asked)
+        except InputError as error:
+            lines.append(_no_line(fitness, error))
+        else:
+            lines.append(_line(fitness, derived, assumptions, savings(assumptions, simulate(assumptions))))
+    saving = sum((line.saved_usd or 0) > 0 for line in lines)
+    said = f"{count(saving, 'workload')} of {len(lines)} would save something on spot in the median month"
+    return SavingsAnswer(sentence=Text(said), lines=tuple(lines))
+
+
+def values_of(settings: SpotSettings, given: Given) -> dict[str, Any]:
+    """What was asked, by assumption; observed lives among them."""
+    every = {one.name: getattr(settings, one.name) for one in fields(SpotSettings)} | {"lives": given.lives or None}
+    return {name: value for name, value in every.items() if value is not None}
+
+
+def _detail(snapshot: Snapshot, derived: Derived, asked: Mapping[str, Any]) -> SavingsDetail:
+    assumptions = assume(derived, asked)
+    return SavingsDetail(
+        derived=derived,
+        assumptions=table(derived, asked, assumptions),
+        estimate=estimate(assumptions),
+        suitability=suitability(snapshot, derived.workload, assumptions.capacity, asked.get("job_minutes")),
+        assumed=assumptions,
+    )
+
+
+def detail_of(answer: SavingsAnswer) -> SavingsDetail:
+    """The detail, which an answer for one workload has."""
+    assert answer.detail is not None
+    return answer.detail
+
+
+def _line(fitness: Suitability, derived: Derived, assumptions: Assumptions, saved: Savings) -> SavingsLine:
+    return SavingsLine(
+        workload=derived.workload,
+        fitness=fitness.fitness,
+        nodes=assumptions.nodes,
+        on_demand_usd=saved.on_demand_usd,
+        p5_usd=saved.saved_usd.p5,
+        saved_usd=saved.saved_usd.p50,
+        why=f"bought now: {derived.bought_as}" + (", saves already" if derived.is_on_spot else ""),
+    )
+
+
+def _no_line(fitness: Suitability, error: InputError) -> SavingsLine:
+    return SavingsLine(
+        workload=fitness.workload, fitness=fitness.fitness, nodes=None, on_demand_usd=None, p5_usd=None, saved_usd=None,
+        why=error.what,
+    )  # fmt: skip
+
+
+def facts(answer: SavingsAnswer) -> Iterator[Fact]:
+    """What each workload costs on demand and would save; of one with detail also the risks."""
+    for line in answer.lines:
+        named = {"workload": line.workload}
+        yield fact("spot_fitness", line.fitness.value, **named)
+        yield fact("on_demand_cost", line.on_demand_usd, USD_A_MONTH, **named)
+        yield fact("spot_saving", line.saved_usd, USD_A_MONTH, percentile="50", **named)
+        yield fact("spot_saving", line.p5_usd, USD_A_MONTH, percentile="5", **named)
+    if answer.detail is None:
+        return
+    saved, named = answer.detail.estimate.savings, {"workload": answer.detail.derived.workload}
+    yield fact("spot_interruptions", saved.interruptions.p50, "per month", **named)
+    yield fact("spot_lost_hours", saved.lost_hours.p50, "node-hours/month", **named)
+    yield fact("spot_shortfall_hours", saved.shortfall_hours, "hours/month", **named)
+    yield fact("spot_late_jobs", saved.late_jobs.p50, "per month", **named)
+    yield fact("spot_failed_jobs", saved.failed_jobs.p50, "per month", **named)
+    yield fact("spot_break_even_hazard", saved.break_even.hazard_per_hour, "per VM-hour", **named)
+
+
+def workload_rows(answer: SavingsAnswer) -> list[Row]:
+    """One row a workload, in USD a month."""
+
+    def money(amount: float | None) -> float | None:
+        return None if amount is None else round(amount, 2)
+
+    return [
+        {
+            "workload": line.workload,
+            "fit": line.fitness.value.replace("_", " "),
+            "nodes": line.nodes,
+            "on_demand_usd": money(line.on_demand_usd),
+            "p5_usd": money(line.p5_usd),
+            "saved_usd": money(line.saved_usd),
+            "why": line.why,
+        }
+        for line in answer.lines
+    ]
+
+
+def figure_rows(answer: SavingsAnswer) -> list[Row]:
+    """The numbers with their assumptions, one a line: figures have mean and percentiles, assumptions a value."""
+    if answer.detail is None:
+        return workload_rows(answer)
+    saved, mixed = answer.detail.estimate.savings, answer.detail.estimate.mix
+    money, times = "USD a month", "a month"
+    figures = [("step", step.name, step.usd, money, step.what) for step in saved.steps]
+    figures += [
+        (
+            "mix",
+            f"{one.spot_nodes} spot",
+            one.net_usd,
+            money,
+            f"{duration(one.shortfall_hours * 3_600)} a month with too few nodes",
+        )
+        for one in mixed.points
+    ]
+    figures.append(("result", "saved", saved.saved_usd, money, "on demand less net"))
+    figures += [
+        ("result", name.replace("_", " "), getattr(saved, name), unit, "simulated")
+        for name, unit in (
+            ("interruptions", times),
+            ("lost_hours", "node-hours a month"),
+            ("down_hours", "node-hours a month"),
+            ("late_jobs", times),
+            ("failed_jobs", times),
+        )
+    ]
+    empty: dict[str, object] = dict.fromkeys(("kind", "name", "mean", "p5", "p50", "p95", "value", "unit", "source"))
+    rows: list[Row] = [
+        empty
+        | {"kind": kind, "name": name, "unit": unit, "source": source}
+        | {"mean": band.mean, "p5": band.p5, "p50": band.p50, "p95": band.p95}
+        for kind, name, band, unit, source in figures
+    ]
+    return rows + [
+        empty | {"kind": "assumption", "name": row.name, "value": row.value, "unit": row.unit, "source": row.source}
+        for row in answer.detail.assumptions
+    ]
+
+
+QUESTION: Final = Question(
+    name="savings",
+    settings=SavingsSettings,
+    result=SavingsAnswer,
+    answer=answer,
+    facts=facts,
+    tables={"figures": figure_rows, "workloads": workload_rows},
+    hangs_on=(NODE.name, POD.name),
+)

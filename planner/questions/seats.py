@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, zone
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.prepared import compiled
+from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.scheduling.filters import feasible
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
+from planner.tables import Row
+from planner.words import Text, count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatsSettings:
+    """Nothing is asked: every node with GPUs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +52,14 @@ class NodeSeats:
 _MOST_SEATS = 256  # of one node: no node has so many GPUs, and nobody could look at more
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatsAnswer:
+    """Nodes with GPUs, by pool and name."""
+
+    sentence: Text
+    nodes: tuple[NodeSeats, ...]
+
+
 def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
     """Nodes with GPUs as rows of seats, by pool and name; who holds each, and whose next pod would fit."""
     cluster = compiled(snapshot)
@@ -49,7 +68,7 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
     takers: dict[int, list[str]] = {}
     for workload in snapshot.workloads:
         requests = pod_requests(workload.template.spec)
-        if workload.kind != "DaemonSet" and any(is_gpu_resource(n) for n in requests):
+        if not workload.traits.is_per_node and any(is_gpu_resource(n) for n in requests):
             spec, labels = workload.template.spec, workload.template.labels
             shape = compile_shape(cluster, workload.namespace, labels, spec)
             for n in np.flatnonzero(feasible(state, shape)).tolist():
@@ -58,16 +77,14 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
     gpu_rows = [row for name, row in cluster.row.items() if is_gpu_resource(name)]
     has_gpus = cluster.requested[gpu_rows].sum(axis=0) > 0
     for group in cluster.groups:
-        if not has_gpus[group.nodes].any():
-            continue
-        count = sum(a for name, a in pod_requests(group.spec).items() if is_gpu_resource(name))
-        if count:
+        gpus = requested_gpus(group.spec) if has_gpus[group.nodes].any() else 0
+        if gpus:
             for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
                 pod = snapshot.pods[i]
                 seat = Seat(
                     holder=keys[pod.uid], pod=f"{pod.namespace}/{pod.name}", is_terminating=group.is_terminating
                 )
-                held.setdefault(n, []).extend([seat] * min(count, _MOST_SEATS))
+                held.setdefault(n, []).extend([seat] * min(gpus, _MOST_SEATS))
     rows = []
     for n, node in enumerate(cluster.nodes):
         total = gpu_count(node)
@@ -89,3 +106,71 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
             )
         )
     return tuple(sorted(rows, key=lambda r: (r.node_pool, r.node)))
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def free_seats(node: NodeSeats) -> int:
+    """GPUs of the node that nobody holds."""
+    return sum(not seat.holder for seat in node.seats)
+
+
+def answer(snapshot: Snapshot, _settings: SeatsSettings, _given: Given = NOTHING) -> SeatsAnswer:
+    """`seats`, in a sentence too."""
+    nodes = seats(snapshot)
+    total, free = sum(len(node.seats) for node in nodes), sum(map(free_seats, nodes))
+    hole = max((free_seats(node) for node in nodes if not node.is_cordoned), default=0)
+    said = f"{free:,} of {count(total, 'GPU')} on {count(len(nodes), 'node')} are free; at most {hole} on one node"
+    return SeatsAnswer(sentence=Text(said if total else "no node has GPUs"), nodes=nodes)
+
+
+def facts(answer: SeatsAnswer) -> Iterator[Fact]:
+    """Seats and free seats of each node."""
+    for node in answer.nodes:
+        place = {"node": node.node, "node_pool": node.node_pool, "zone": node.zone, "model": node.model}
+        yield fact("seats", len(node.seats), "GPUs", **place)
+        yield fact("seats_free", free_seats(node), "GPUs", **place)
+        yield fact("node_is_cordoned", node.is_cordoned, **place)
+
+
+def node_rows(answer: SeatsAnswer) -> list[Row]:
+    """One row a node."""
+    return [
+        {
+            "node": node.node,
+            "node_pool": node.node_pool,
+            "zone": node.zone,
+            "model": node.model,
+            "cordoned": node.is_cordoned,
+            "seats": len(node.seats),
+            "free": free_seats(node),
+            "held_by": ", ".join(sorted({seat.holder for seat in node.seats if seat.holder})),
+            "could_take": ", ".join(node.could_take),
+        }
+        for node in answer.nodes
+    ]
+
+
+def seat_rows(answer: SeatsAnswer) -> list[Row]:
+    """One row a GPU."""
+    return [
+        {
+            "node": node.node,
+            "seat": place,
+            "holder": seat.holder or None,
+            "pod": seat.pod or None,
+            "terminating": seat.is_terminating,
+        }
+        for node in answer.nodes
+        for place, seat in enumerate(node.seats)
+    ]
+
+
+QUESTION: Final = Question(
+    name="seats",
+    settings=SeatsSettings,
+    result=SeatsAnswer,
+    answer=answer,
+    facts=facts,
+    tables={"nodes": node_rows, "seats": seat_rows},
+    hangs_on=(NODE.name, POD.name),
+)

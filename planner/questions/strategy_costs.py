@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import ceil
 from typing import Any, Final
 
-from planner.capacity.growth import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, GROWING_REASONS
+from planner.capacity.growth import GROWING_REASONS
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.kinds import POD
+from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot, Strategy, Workload
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, spare_terms
@@ -33,12 +34,16 @@ from planner.pricing.strategy_cost import (
 )
 from planner.questions import prepared as prepared_question
 from planner.questions import rollout as rollout_question
+from planner.questions.costs import USD_A_MONTH, known_book
 from planner.questions.prepared import Scenario
+from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.rollout.answers import GridCell, Reason, Remedy, StrategyGrid, Verdict
 from planner.rollout.grid import play_cell, rolling
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
-from planner.spot.assumptions import Setting
+from planner.settings import setting, settings_of, settings_within
+from planner.tables import Row
 from planner.vocabulary import HOURS_PER_MONTH
 from planner.words import count, listing, usd
 
@@ -46,63 +51,75 @@ _MOST_OTHER_NODES: Final = 8  # tried at most for pods of others that wait for t
 _NAMED: Final = 3
 
 SPARE: Final = "Spare GPUs"
-SETTINGS: Final = (
-    Setting(
-        name="rollouts_per_month",
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpareSettings:
+    """How spare GPUs are bought; what is empty comes from the price book or `assumed`."""
+
+    rollouts_per_month: float | None = setting(
+        None,
         label="Rollouts a month",
-        unit="",
         group=SPARE,
         least=0,
         most=10_000,
-        default=20.0,
+        assumed=20.0,
         help="How often a node is added and given back.",
         source="assumed: one each working day",
-    ),
-    Setting(
-        name="node_start_seconds",
+    )
+    node_start_seconds: float | None = setting(
+        None,
         label="Until a new node takes pods",
         unit="s",
         group=SPARE,
         least=0,
         most=86_400,
-        default=GPU_NODE_ARRIVAL_SECONDS,
+        assumed=GPU_NODE_ARRIVAL_SECONDS,
         help="It is billed from its start.",
         source=ARRIVAL_SOURCE,
-    ),
-    Setting(
-        name="scale_down_seconds",
+    )
+    scale_down_seconds: float | None = setting(
+        None,
         label="Until it is taken back",
         unit="s",
         group=SPARE,
         least=0,
         most=86_400,
-        default=SCALE_DOWN_SECONDS,
+        assumed=SCALE_DOWN_SECONDS,
         help="A node without pods is billed until the autoscaler removes it.",
         source="cluster-autoscaler's --scale-down-unneeded-time",
-    ),
-    Setting(
-        name="on_demand_usd_per_gpu_hour",
+    )
+    on_demand_usd_per_gpu_hour: float | None = setting(
+        None,
         label="GPU on demand",
         unit="USD/h",
         group=SPARE,
         least=0,
         most=1_000,
-        default=None,
         help="One GPU with its share of the node.",
         source="the price book",
-    ),
-    Setting(
-        name="spot_usd_per_gpu_hour",
+    )
+    spot_usd_per_gpu_hour: float | None = setting(
+        None,
         label="GPU on spot",
         unit="USD/h",
         group=SPARE,
         least=0,
         most=1_000,
-        default=None,
         help="One GPU with its share of the node.",
         source="the price book",
-    ),
-)
+    )
+
+
+SETTINGS: Final = settings_of(SpareSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyCostSettings:
+    """A rollout of one Deployment (the first that is named), and how spare GPUs for it are bought."""
+
+    rollout: RolloutSettings = settings_within(RolloutSettings)
+    spares: SpareSettings = settings_within(SpareSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +286,7 @@ def _completes(cell: GridCell) -> bool:
 
 def _gpus(workload: Workload) -> int:
     """GPUs that one pod asks for."""
-    return sum(amount for name, amount in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
+    return requested_gpus(workload.template.spec)
 
 
 def _node_for(cluster: Cluster, workload: Workload) -> Node | None:
@@ -310,7 +327,7 @@ def _waiting_for(cluster: Cluster, node: Node, workload: Workload) -> tuple[str,
         )
 
     waiting = (cluster.snapshot.pods[i] for i in cluster.waiting)
-    names = (keys.get(pod.uid, f"Pod/{pod.namespace}/{pod.name}").partition("/")[2] for pod in waiting if is_one(pod))
+    names = (keys.get(pod.uid, POD.key(pod.namespace, pod.name)).partition("/")[2] for pod in waiting if is_one(pod))
     return tuple(dict.fromkeys(names))
 
 
@@ -322,7 +339,7 @@ def default_terms(snapshot: Snapshot, book: PriceBook, needs: SpareNeeds) -> Spa
         found = SpareTerms(on_demand_usd_per_gpu_hour=None, spot_usd_per_gpu_hour=None, gpus_per_node=0)
     else:
         found = spare_terms(book, node)
-    given: dict[str, Any] = {one.name: one.default for one in SETTINGS if one.default is not None}
+    given: dict[str, Any] = {one.name: one.assumed for one in SETTINGS if one.assumed is not None}
     return replace(found, **given)
 
 
@@ -349,7 +366,7 @@ def price_strategies(
         strategies=strategies,
         terms=terms,
         sources=tuple(
-            (one.name, "given" if one.name in given else one.source if one.default is not None else read)
+            (one.name, "given" if one.name in given else one.source if one.assumed is not None else read)
             for one in SETTINGS
         ),
         node_pool=node_pool(node) if node else "",
@@ -467,6 +484,76 @@ def _headline(strategies: tuple[StrategyPrice, ...], terms: SpareTerms) -> str:
     if spare is None or spare.cost is None:
         return str(none.cost.sentence if none and none.cost else "No strategy completes, and more nodes don't help.")
     return str(compare_strategies(spare.cost, none.cost, terms) if none and none.cost else spare.cost.sentence)
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def answer(snapshot: Snapshot, settings: StrategyCostSettings, given: Given = NOTHING) -> StrategyCosts:
+    """`costs_of` the first workload that the rollout changes.
+
+    Raises
+    ------
+    ChangeError
+        When it is no Deployment.
+    InputError
+        For values that are impossible, and without a price book.
+    """
+    scenario = scenario_of(snapshot, settings.rollout)
+    key = prepared_question.prepare(snapshot, scenario).revisions[0].after.key
+    return costs_of(snapshot, scenario, key, known_book(given), spare_values(settings))
+
+
+def spare_values(settings: StrategyCostSettings) -> dict[str, float | None]:
+    """The values of `SETTINGS`; a new node arrives when the rollout's does, where only that is said."""
+    values = {one.name: getattr(settings.spares, one.name) for one in fields(SpareSettings)}
+    if values[_ARRIVAL] is None:
+        values[_ARRIVAL] = settings.rollout.arrival_seconds
+    return values
+
+
+_ARRIVAL: Final = "node_start_seconds"
+_MONEY: Final = ("kept_on_demand_usd", "kept_on_spot_usd", "added_usd")
+
+
+def facts(answer: StrategyCosts) -> Iterator[Fact]:
+    """What each strategy keeps Ready, takes, and costs; no price where there is none."""
+    for one in answer.strategies:
+        named = {"workload": answer.workload, "strategy": one.name}
+        yield fact("strategy_verdict", one.verdict.value, **named)
+        yield fact("strategy_lowest_ready", one.lowest_ready, "pods", **named)
+        yield fact("strategy_extra_gpus", one.extra_gpus, "GPUs", **named)
+        yield fact("strategy_seconds", one.seconds, "seconds", **named)
+        for name in _MONEY:
+            cost = getattr(one.cost, name) if one.cost else None
+            yield fact("strategy_cost", cost, USD_A_MONTH, how=name.removesuffix("_usd"), **named)
+
+
+def strategy_rows(answer: StrategyCosts) -> list[Row]:
+    """One row a strategy; money is USD a month."""
+    return [
+        {
+            "strategy": one.name,
+            "is_current": one.is_current,
+            "is_worth": one.is_worth,
+            "verdict": one.verdict.value,
+            "reason": one.reason.value,
+            "lowest_ready": one.lowest_ready,
+            "replicas": one.replicas,
+            "extra_gpus": one.extra_gpus,
+            "seconds": one.seconds,
+            **{name: getattr(one.cost, name) if one.cost else None for name in _MONEY},
+        }
+        for one in answer.strategies
+    ]
+
+
+QUESTION: Final = Question(
+    name="strategy_costs",
+    settings=StrategyCostSettings,
+    result=StrategyCosts,
+    answer=answer,
+    facts=facts,
+    tables={"strategies": strategy_rows},
+)
 
 
 # ── a remedy's node ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -57,7 +57,7 @@ def _usable(cluster: Cluster, revision: Revision) -> UsableDevices:
     pods = [
         pod_requests(pod.spec)
         for pod in cluster.snapshot.pods
-        if keys[pod.uid] == workload.key and pod.node_name in there and not pod.is_terminal
+        if keys[pod.uid] == workload.key and pod.holds_room and pod.node_name in there
     ]
     rows = {n: cluster.row[n] for n in pod_requests(spec) if is_extended_resource(n) and n in cluster.row}
     held = {name: int(cluster.requested[row, matching].sum()) for name, row in rows.items()}

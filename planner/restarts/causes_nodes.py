@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner import vocabulary
+from planner.kubernetes.nodes import is_spot
 from planner.restarts.lines import template
 from planner.restarts.model import Cause, Confidence, Diagnosis
 from planner.restarts.question import (
@@ -20,13 +20,6 @@ NODE_GONE_EVENTS = frozenset(
     {"NodeNotReady", "Rebooted", "Shutdown", "RemovingNode", "DeletingNode", "PreemptScheduled", "SpotInterruption",
      "NodeControllerEviction", "TaintManagerEviction"}
 )  # fmt: skip
-SPOT_LABELS = (
-    (vocabulary.GKE_SPOT, "true"),
-    (vocabulary.GKE_PREEMPTIBLE, "true"),
-    (vocabulary.EKS_CAPACITY_TYPE, "SPOT"),
-    (vocabulary.KARPENTER_CAPACITY_TYPE, "spot"),
-    (vocabulary.AKS_SCALE_SET_PRIORITY, "spot"),
-)
 
 
 def node_lost(question: Question) -> Diagnosis | None:
@@ -68,13 +61,13 @@ def node_lost(question: Question) -> Diagnosis | None:
     if is_lost:
         evidence.append(status(f"pod or container: {pod.reason or question.ended_as}"))
     evidence += [event_told(event) for event in rebooted[-1:]]
-    is_spot = node is not None and any(node.labels.get(key) == value for key, value in SPOT_LABELS)
-    if is_spot:
+    was_spot = node is not None and is_spot(node)
+    if was_spot:
         evidence.append(spec(f"node {pod.node_name} is a spot or preemptible node"))
     return Diagnosis(
         cause=Cause.NODE_LOST,
         confidence=Confidence.CERTAIN if is_lost or is_missing else Confidence.LIKELY,
-        what="went down with its node" + (", a spot node" if is_spot else ""),
+        what="went down with its node" + (", a spot node" if was_spot else ""),
         evidence=tuple(evidence),
         cure="Nothing in the pod is wrong. On spot: stop cleanly at SIGTERM, keep work in checkpoints, spread the replicas",
     )

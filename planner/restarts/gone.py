@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Event, Snapshot
 from planner.memory.pod_names import Makers
 from planner.restarts.lines import template
@@ -49,13 +50,13 @@ def gone(snapshot: Snapshot) -> tuple[Loop, ...]:
     makers: Makers | None = None
     for event in snapshot.events:
         cause = _CAUSES.get(event.reason)
-        if cause is None or event.object_kind != "Pod" or (event.namespace, event.object_name) in present:
+        if cause is None or event.object_kind != POD.name or (event.namespace, event.object_name) in present:
             continue
         if event.reason == "TaintManagerEviction" and event.message.startswith("Cancelling"):
             continue  # the taint went away in time
         makers = makers or Makers(snapshot.workloads)
         maker = makers.of(event.namespace, event.object_name)
-        key = maker.key if maker else f"Pod/{event.namespace}/{event.object_name}"
+        key = maker.key if maker else POD.key(event.namespace, event.object_name)
         lost[_Lost(workload=key, namespace=event.namespace, cause=cause)].append(event)
     return tuple(_loop(about, events) for about, events in lost.items())
 

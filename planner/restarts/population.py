@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from planner.inventory.usage import Usage, usage_now
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Container, ContainerState, Event, Node, Pod, PodLog, Snapshot
+from planner.kubernetes.startup import start_seconds
 from planner.restarts import signs as signs_of
 from planner.restarts.lines import Digest, content, digest
 from planner.restarts.model import Peers
@@ -65,10 +67,7 @@ class Case:
     @property
     def startup_seconds(self) -> float | None:
         """From the container's start to the pod's Ready, where the container has run without a break since."""
-        started, ready = self.state.started_at, self.pod.ready_at
-        if not self.works or self.state.restart_count or started is None or ready is None or ready < started:
-            return None
-        return ready - started
+        return start_seconds(self.pod, self.state.started_at) if self.works else None
 
 
 def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Case, ...]:
@@ -123,9 +122,9 @@ def _events(snapshot: Snapshot) -> tuple[dict[tuple[str, str], tuple[Event, ...]
     of_pods: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)
     of_nodes: defaultdict[str, list[Event]] = defaultdict(list)
     for event in snapshot.events:
-        if event.object_kind == "Pod":
+        if event.object_kind == POD.name:
             of_pods[event.namespace, event.object_name].append(event)
-        elif event.object_kind == "Node":
+        elif event.object_kind == NODE.name:
             of_nodes[event.object_name].append(event)
     return {key: tuple(some) for key, some in of_pods.items()}, {key: tuple(some) for key, some in of_nodes.items()}
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
+from planner.memory.pod_names import usages_by_workload
 from planner.memory.suggestion import Suggestion, suggest
 from planner.restarts import noise
 from planner.restarts.causes import diagnose, is_troubled
@@ -42,8 +43,9 @@ def restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> Resta
     population = Population(cases(snapshot, usages))
     diagnosed = _diagnosed(population)
     groups = _groups(diagnosed)
-    measured = _by_container(usage_now(snapshot) if usages is None else usages)
-    loops = [*(_loop(group, population, measured) for group in groups), *gone(snapshot)]
+    measured = usage_now(snapshot) if usages is None else usages
+    used = usages_by_workload(snapshot, measured) if groups else {}
+    loops = [*(_loop(group, population, used) for group in groups), *gone(snapshot)]
     loops.sort(key=lambda loop: (_ORDER.index(loop.activity), -loop.restarts, loop.workload, loop.container))
     return RestartReport(
         loops=tuple(loops),
@@ -87,7 +89,7 @@ def _groups(diagnosed: Iterable[Diagnosed]) -> list[list[Diagnosed]]:
     return groups
 
 
-def _loop(group: list[Diagnosed], population: Population, measured: Measured) -> Loop:
+def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
     group.sort(key=lambda one: one[0].pod.name)
     clearest, diagnosis = max(
         group, key=lambda one: (one[1].cause not in VAGUE, _RANK[one[1].confidence], len(one[1].evidence))
@@ -116,7 +118,7 @@ def _loop(group: list[Diagnosed], population: Population, measured: Measured) ->
         memory_request_bytes=clearest.container.requests.get(MEMORY),
         seen_bytes=seen,
         peers=peers,
-        suggestion=_suggestion(clearest, diagnosis, siblings, population, measured),
+        suggestion=_suggestion(clearest, diagnosis, population, used),
         lines=noise.judge(failing, population),
         has_log=any(case.has_log for case in failing),
         sentence=Text(),
@@ -124,31 +126,18 @@ def _loop(group: list[Diagnosed], population: Population, measured: Measured) ->
     return _with_sentence(loop, clearest.taken_at, len(failing))
 
 
-def _suggestion(
-    case: Case, diagnosis: Diagnosis, siblings: Sequence[Case], population: Population, measured: Measured
-) -> Suggestion | None:
+def _suggestion(case: Case, diagnosis: Diagnosis, population: Population, used: Used) -> Suggestion | None:
     if not (diagnosis.wants_memory or diagnosis.wants_cpu):
         return None
-    of = [measured.get(_place(one)) for one in siblings]
-    of_peers = [measured.get(_place(one)) for one in population.peers(case)]
     return suggest(
         case.container,
-        [usage for usage in of if usage],
-        [usage for usage in of_peers if usage],
+        [usage for usage in used.get(case.workload, ()) if usage.container == case.container.name],
+        [peer.usage for peer in population.peers(case) if peer.usage],
         was_oom_killed=diagnosis.cause is Cause.OOM_OWN_LIMIT,
-        with_cpu=diagnosis.wants_cpu,
     )
 
 
-Measured = Mapping[tuple[str, str, str], Usage]
-
-
-def _by_container(usages: Sequence[Usage]) -> Measured:
-    return {(usage.namespace, usage.pod, usage.container): usage for usage in usages}
-
-
-def _place(case: Case) -> tuple[str, str, str]:
-    return case.pod.namespace, case.pod.name, case.container.name
+Used = Mapping[str, Sequence[Usage]]  # workload key → what its pods were seen to use
 
 
 def _last_end(case: Case) -> float | None:

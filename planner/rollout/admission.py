@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.pod_security import Policy, enforced, violation
+from planner.kubernetes.priorities import class_called
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -59,9 +61,6 @@ class Refusal:
         if self.is_invalid:
             return f'Pod "{self.name}" is invalid: {self.problem}'
         return f'{self.resource} "{self.name}" is forbidden: {self.problem}'
-
-
-_BUILT_IN_PRIORITY = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
 def pod_limits(spec: PodSpec) -> Amounts:
@@ -248,8 +247,7 @@ class Admission:
     def refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
         """Why the API server refuses the pod now; None when it doesn't."""
         wanted = spec.priority_class_name
-        classes = self._classes
-        if wanted and self._classes_known and wanted not in classes and wanted not in _BUILT_IN_PRIORITY:
+        if wanted and self._classes_known and class_called(wanted, self._classes) is None:
             return Refusal(name=name, problem=f"no PriorityClass with name {wanted} was found")
         invalid = "; ".join(_invalid(spec))
         if invalid:
@@ -381,7 +379,7 @@ def _out_of_bounds(limits: LimitRange, spec: PodSpec) -> str:
         if item.kind == "Container":
             for container in spec.containers + spec.init_containers:
                 problems += _check(item, container.requests, container.limits)
-        elif item.kind == "Pod":
+        elif item.kind == POD.name:
             problems += _check(item, pod_requests(spec), pod_limits(spec))
     different = list(dict.fromkeys(problems))
     return different[0] if len(different) == 1 else f"[{', '.join(different)}]" if different else ""

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from planner.errors import HeadroomError
+from planner.errors import HeadroomError, NotKnownError
 
 QUESTION_UNITS = 120_000_000
 TOO_LARGE = "too large to play through"
 _GLANCE_UNITS = 20_000  # between two looks whether the answer is still wanted
 
 
-class TooLargeError(HeadroomError):
+class TooLargeError(NotKnownError):
     """A question costs more work than it may."""
 
 

@@ -17,10 +17,10 @@ from planner.kubernetes.records import FrozenMap, Pod, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.controllers.daemonset import DaemonSetController
-from planner.rollout.controllers.deployment import NEW_HASH, sets_by_owner
-from planner.rollout.ownership import is_starting, pods_by_owner
+from planner.rollout.controllers.deployment import NEW_HASH
+from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
-from planner.scheduling.shape import Shape, alike, compile_shape
+from planner.scheduling.shape import Shape, Term, alike, compile_shape
 from planner.scheduling.state import carried_terms
 from planner.vocabulary import POD_TEMPLATE_HASH
 
@@ -43,7 +43,11 @@ class Course:
 
 def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     """The course of ``kubectl rollout restart`` of `workload`, where it is certain; None where it has to be simulated."""
-    if workload.is_paused or workload.min_ready_seconds or workload.namespace in _namespaces_with_rules(cluster):
+    if (
+        workload.is_paused
+        or workload.min_ready_seconds
+        or workload.namespace in cluster.remember(_namespaces_with_rules)
+    ):
         return None
     if workload.strategy.kind == ON_DELETE or workload.template.spec.scheduling_gates:
         return None
@@ -71,14 +75,12 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
 
 # ── conditions ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _namespaces_with_rules(cluster: Cluster) -> frozenset[str]:
+    """Those whose quotas or limit ranges have a say in new pods."""
     snapshot = cluster.snapshot
-    return cluster.remember(
-        "namespaces-with-rules",
-        lambda: (
-            frozenset(q.namespace for q in snapshot.resource_quotas)
-            | frozenset(r.namespace for r in snapshot.limit_ranges)
-            | frozenset(n.name for n in snapshot.namespaces if enforced(n.labels).level != PRIVILEGED)
-        ),
+    return (
+        frozenset(q.namespace for q in snapshot.resource_quotas)
+        | frozenset(r.namespace for r in snapshot.limit_ranges)
+        | frozenset(n.name for n in snapshot.namespaces if enforced(n.labels).level != PRIVILEGED)
     )
 
 
@@ -117,24 +119,24 @@ def _is_countable(cluster: Cluster, shape: Shape, pods: list[Pod]) -> bool:
 
 def _is_kept_away(cluster: Cluster, shape: Shape) -> bool:
     """Whether some pod's required anti-affinity speaks of the shape's pods: then nodes can't be judged one by one."""
-    terms = cluster.remember(
-        "anti-terms",
-        lambda: {t for g in cluster.groups for t in carried_terms(g.namespace, g.labels, g.spec)[0]},
-    )
-    return any(t.matches(cluster, shape.namespace, shape.labels) for t in terms)
+    return any(t.matches(cluster, shape.namespace, shape.labels) for t in cluster.remember(_anti_terms))
+
+
+def _anti_terms(cluster: Cluster) -> set[Term]:
+    return {t for g in cluster.groups for t in carried_terms(g.namespace, g.labels, g.spec)[0]}
 
 
 def _is_contested(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
     """Whether a pod that waits could take a place given up, one that starts or ends is on the shape's nodes, or one of
     lower priority could be preempted."""
-    if _restless_nodes(cluster)[shape.candidates].any() or _could_be_taken(cluster, shape, places):
+    if cluster.remember(_restless_nodes)[shape.candidates].any() or _could_be_taken(cluster, shape, places):
         return True
     return bool(shape.may_preempt and cluster.requested_below(shape.priority)[PODS_ROW, shape.candidates].any())
 
 
 def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
     """Whether a waiting pod would fit on a node if all of the workload's pods there (at `places`) were gone."""
-    waiting = cluster.remember("waiting-shapes", lambda: _waiting_shapes(cluster))
+    waiting = cluster.remember(_waiting_shapes)
     if not waiting:
         return False
     nodes, counts = np.unique(np.array(places, dtype=np.intp), return_counts=True)
@@ -156,21 +158,17 @@ def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
 def _waiting_shapes(cluster: Cluster) -> list[Shape]:
     pods = (cluster.snapshot.pods[i] for i in cluster.waiting)
     shapes = (compile_shape(cluster, p.namespace, p.labels, p.spec) for p in pods)
-    return list({id(s): s for s in (alike(cluster, s).shape if s.is_plain else s for s in shapes)}.values())
+    return list(dict.fromkeys(alike(cluster, s).shape if s.is_plain else s for s in shapes))
 
 
 def _restless_nodes(cluster: Cluster) -> IntArray:
     """Nodes on which pods are starting or terminating: int64[node], 0 or 1."""
-
-    def find() -> IntArray:
-        restless = np.zeros(cluster.node_count, dtype=np.int64)
-        for group in cluster.groups:
-            for node, i in zip(group.nodes.tolist(), group.pods, strict=True):
-                if group.is_terminating or is_starting(cluster.snapshot.pods[i]):
-                    restless[node] = 1
-        return restless
-
-    return cluster.remember("restless", find)
+    restless = np.zeros(cluster.node_count, dtype=np.int64)
+    for group in cluster.groups:
+        for node, i in zip(group.nodes.tolist(), group.pods, strict=True):
+            if group.is_terminating or is_starting(cluster.snapshot.pods[i]):
+                restless[node] = 1
+    return restless
 
 
 def seats(cluster: Cluster, shape: Shape) -> IntArray:
@@ -212,7 +210,7 @@ def _takes_its_place(cluster: Cluster, shape: Shape, pods: list[Pod], nodes: tup
     wanted = pod_requests(shape.spec)
     if any(pod_requests(spec) != wanted for spec in {id(p.spec): p.spec for p in pods}.values()):
         return False
-    return not _restless_nodes(cluster)[list(nodes)].any() and not _could_be_taken(cluster, shape, list(nodes))
+    return not cluster.remember(_restless_nodes)[list(nodes)].any() and not _could_be_taken(cluster, shape, list(nodes))
 
 
 def _stateful_set(cluster: Cluster, workload: Workload, shape: Shape, pods: list[Pod]) -> Course | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import Strategy, Workload
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import requested_gpus
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.certain import Course, certain_course
@@ -96,7 +96,7 @@ def _invalid() -> GridCell:
 
 def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: int, pod_times: PodTimes) -> GridCell:
     """A cell whose course is certain. If that is stuck, it is for want of a seat that old pods hold."""
-    gpus = sum(a for name, a in pod_requests(workload.template.spec).items() if is_gpu_resource(name))
+    gpus = requested_gpus(workload.template.spec)
     return GridCell(
         max_surge=surge,
         max_unavailable=unavailable,

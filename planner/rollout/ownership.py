@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
+from planner.kubernetes.kinds import kind_called
+from planner.kubernetes.owners import owners_of, topmost
 from planner.kubernetes.records import Pod, ReplicaSet, Workload
 from planner.scheduling.cluster import Cluster
 
 
 def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
     """uid of an owner → indices of its pods that aren't Succeeded or Failed; made once a cluster."""
+    return cluster.remember(_pods_by_owner)
 
-    def group() -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for i, pod in enumerate(cluster.snapshot.pods):
-            if pod.owner is not None and pod.phase not in ("Succeeded", "Failed"):
-                found.setdefault(pod.owner.uid, []).append(i)
-        return found
 
-    return cluster.remember("pods-by-owner", group)
+def _pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for i, pod in enumerate(cluster.snapshot.pods):
+        if pod.owner is not None and not pod.is_terminal:
+            found.setdefault(pod.owner.uid, []).append(i)
+    return found
 
 
 def pods_by_node(cluster: Cluster) -> dict[int, list[int]]:
     """Node → indices of the pods bound to it that aren't Succeeded or Failed; made once a cluster."""
-
-    def group() -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
-        for members in cluster.groups:
-            for node, pod in zip(members.nodes.tolist(), members.pods, strict=True):
-                found.setdefault(node, []).append(pod)
-        return found
-
-    return cluster.remember("pods-by-node", group)
+    return cluster.remember(_pods_by_node)
 
 
-def workloads_by_owner(cluster: Cluster) -> dict[str, str]:
-    """Key of a ReplicaSet that a workload made → that workload's key; made once a cluster."""
-    return cluster.remember(
-        "workloads-by-owner",
-        lambda: {
-            f"ReplicaSet/{one.namespace}/{one.name}": f"{one.owner.kind}/{one.namespace}/{one.owner.name}"
-            for one in cluster.snapshot.replica_sets
-            if one.owner is not None
-        },
-    )
+def _pods_by_node(cluster: Cluster) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for members in cluster.groups:
+        for node, pod in zip(members.nodes.tolist(), members.pods, strict=True):
+            found.setdefault(node, []).append(pod)
+    return found
 
 
 def is_starting(pod: Pod) -> bool:
@@ -52,11 +42,61 @@ def is_starting(pod: Pod) -> bool:
     )
 
 
+# ── owners ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def workloads_by_owner(cluster: Cluster) -> dict[str, str]:
+    """Key of what a workload makes its pods through → that workload's key; made once a cluster."""
+    return cluster.remember(_workloads_by_owner)
+
+
+def _workloads_by_owner(cluster: Cluster) -> dict[str, str]:
+    owners = owners_of(cluster.snapshot)
+    return {key: above for key in owners if (above := topmost(key, owners)) != key}
+
+
 def workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
     """The snapshot's workloads by key; made once a cluster."""
-    return cluster.remember("workloads-by-key", lambda: {w.key: w for w in cluster.snapshot.workloads})
+    return cluster.remember(_workloads_by_key)
+
+
+def _workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
+    return {one.key: one for one in cluster.snapshot.workloads}
 
 
 def sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
     """The snapshot's ReplicaSets by key; made once a cluster."""
-    return cluster.remember("sets-by-key", lambda: {one.key: one for one in cluster.snapshot.replica_sets})
+    return cluster.remember(_sets_by_key)
+
+
+def _sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
+    return {one.key: one for one in cluster.snapshot.replica_sets}
+
+
+def sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
+    """uid of a Deployment → its ReplicaSets; made once a cluster."""
+    return cluster.remember(_sets_by_owner)
+
+
+def _sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
+    found: dict[str, list[ReplicaSet]] = {}
+    for one in cluster.snapshot.replica_sets:
+        if one.owner is not None:
+            found.setdefault(one.owner.uid, []).append(one)
+    return found
+
+
+def pods_of(cluster: Cluster, workload: Workload) -> list[int]:
+    """Indices of the workload's pods in the snapshot, those of everything that it makes pods through included."""
+    parts, makers = cluster.remember(_parts_by_owner), [workload.uid]
+    for uid in makers:  # grows on the way down
+        makers += [part for part in parts.get(uid, ()) if part not in makers]
+    by_owner = pods_by_owner(cluster)
+    return [i for uid in makers for i in by_owner.get(uid, ())]
+
+
+def _parts_by_owner(cluster: Cluster) -> dict[str, list[str]]:
+    """uid of a workload → those of what it makes its pods through."""
+    found = {uid: [one.uid for one in sets] for uid, sets in sets_by_owner(cluster).items()}
+    for one in cluster.snapshot.workloads:
+        if one.owner is not None and kind_called(one.owner.kind).part == one.kind:
+            found.setdefault(one.owner.uid, []).append(one.uid)
+    return found

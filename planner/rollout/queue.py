@@ -125,7 +125,7 @@ class Resting:
 
 def resting(cluster: Cluster) -> Resting:
     """How the snapshot's waiting pods stand; made once a cluster."""
-    return cluster.remember("resting", lambda: _line_up(cluster))
+    return cluster.remember(_line_up)
 
 
 def _line_up(cluster: Cluster) -> Resting:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import yaml
 
+from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.nodes import gpu_count, node_pool
+from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import FrozenMap, Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.quantity import format_amount
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind
-from planner.rollout.controllers.deployment import sets_by_owner
-from planner.rollout.ownership import pods_by_owner, workloads_by_key
+from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Explanation, rivals, workload_of
@@ -28,7 +27,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static
-from planner.vocabulary import is_extended_resource
+from planner.vocabulary import GKE_NODE_POOL, is_extended_resource
 from planner.words import Text, plural
 
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
@@ -65,7 +64,7 @@ class _Case:
         return seconds_at(run.moments[self.workload.key], self.pod_times)[-1]
 
     def remedy(
-        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: object = None, command: str = "", extra_gpus: int = 0,
+        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, command: str = "", extra_gpus: int = 0,
         extra_nodes: int = 0, node_template: str = "",
     ) -> Remedy:  # fmt: skip
         return Remedy(
@@ -76,8 +75,8 @@ class _Case:
             replicas=self.workload.replicas,
             seconds=self.seconds(run),
             extra_gpus=extra_gpus,
-            patch_yaml=_yaml(patch) if patch else "",
-            command=command or (_kubectl_patch(self.workload, patch) if patch else ""),
+            patch_yaml=as_yaml(patch) if patch else "",
+            command=command or (commands.patch(self.workload.key, patch) if patch else ""),
             extra_nodes=extra_nodes,
             node_template=node_template,
         )
@@ -114,7 +113,7 @@ def _other_strategy(case: _Case) -> Iterator[Remedy]:
     if workload.traits.is_per_node:
         yield from _daemon_strategy(case)
         return
-    if not workload.traits.part or workload.replicas == 0:
+    if not workload.traits.surges_freely or workload.replicas == 0:
         return
     surge, unavailable = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else (0, 0)
     tried = set()
@@ -161,7 +160,7 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     Not where a pod of equal priority waits for the same nodes: it would take the place before the scaling back.
     """
     workload = case.workload
-    if not workload.traits.part or workload.replicas < 2 or case.why.reason is not Reason.HOLD_AND_WAIT:
+    if not workload.traits.surges_freely or workload.replicas < 2 or case.why.reason is not Reason.HOLD_AND_WAIT:
         return
     shape = _waiting_shape(case)
     if shape is None or rivals(case.run, workload.key, shape, least_priority=shape.priority):
@@ -169,14 +168,14 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     fewer = workload.replicas - 1
     run = case.attempt(replace(workload, replicas=fewer))
     if run.done[workload.key]:
-        name = f"{workload.traits.singular}/{workload.name} -n {workload.namespace}"
+        back = commands.scale(workload.key, workload.replicas)
         yield case.remedy(
             RemedyKind.SCALE_DOWN_FIRST,
             f"Scale to {fewer} first, and back afterwards",
             f"{fewer} of {workload.replicas} pods during the rollout, {_at_worst(case, run)}",
             run,
-            command=f"kubectl scale {name} --replicas={fewer}  # then apply the change, wait, and scale back: "
-            f"kubectl scale {name} --replicas={workload.replicas}",
+            command=commands.scale(workload.key, fewer)
+            + commands.comment(f"then apply the change, wait, and scale back: {back}"),
         )
 
 
@@ -281,7 +280,6 @@ def _larger_quota(case: _Case) -> Iterator[Remedy]:
 
 def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Remedy:
     hard = {name: {key: format_amount(amount, key) for key, amount in keys.items()} for name, keys in raised.items()}
-    patches = {name: json.dumps({"spec": {"hard": keys}}) for name, keys in hard.items()}
     amounts = ", ".join(f"{key} to {amount}" for keys in hard.values() for key, amount in keys.items())
     return case.remedy(
         RemedyKind.RAISE_QUOTA,
@@ -289,8 +287,8 @@ def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Re
         f"{amounts}; {_at_worst(case, run)}",
         run,
         command="; ".join(
-            f"kubectl patch resourcequota {name} -n {case.workload.namespace} -p '{patch}'"
-            for name, patch in patches.items()
+            commands.patch(f"ResourceQuota/{case.workload.namespace}/{name}", {"spec": {"hard": keys}})
+            for name, keys in hard.items()
         ),
     )
 
@@ -317,7 +315,7 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
         return
     tried = 0
     for other in case.cluster.snapshot.workloads:
-        if not other.traits.part or other.key == case.workload.key or other.replicas == 0:
+        if not other.traits.surges_freely or other.key == case.workload.key or other.replicas == 0:
             continue
         if scarce not in pod_requests(other.template.spec) or not _makes_room(case, shape, other):
             continue
@@ -335,7 +333,7 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                     f"{pods} of {other.namespace}/{other.name} fewer while rolling out",
                     f"{left} of {other.replicas} {other.namespace}/{other.name}; {_at_worst(case, run)}",
                     run,
-                    command=f"kubectl scale {other.traits.singular}/{other.name} -n {other.namespace} --replicas={left}",
+                    command=commands.scale(other.key, left),
                 )
                 return
 
@@ -361,7 +359,7 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     """Workloads that wait for the same nodes and would take what is freed, scaled to 0 while rolling out."""
     workload = case.workload
     shape = _waiting_shape(case)
-    if not workload.traits.part or case.why.reason is not Reason.HOLD_AND_WAIT or shape is None:
+    if not workload.traits.surges_freely or case.why.reason is not Reason.HOLD_AND_WAIT or shape is None:
         return
     workloads = workloads_by_key(case.cluster)
     keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
@@ -378,10 +376,8 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     run = simulate(case.cluster, [*paused, *changed], seed=case.seed)
     if run.done[workload.key]:
         names = " and ".join(f"{r.namespace}/{r.name}" for r in others)
-        back = "; ".join(
-            f"kubectl scale {r.traits.singular}/{r.name} -n {r.namespace} --replicas={r.replicas}" for r in others
-        )
-        scale = "; ".join(f"kubectl scale {r.traits.singular}/{r.name} -n {r.namespace} --replicas=0" for r in others)
+        back = "; ".join(commands.scale(one.key, one.replicas) for one in others)
+        scale = "; ".join(commands.scale(one.key, 0) for one in others)
         patch = {
             "spec": {
                 workload.traits.strategy_field: {
@@ -396,7 +392,8 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
             f"{_at_worst(case, run)}; without that, {names} takes the place of the first old pod",
             run,
             patch=patch,
-            command=f"{scale}; {_kubectl_patch(workload, patch)}; {back}  # the last once the rollout is complete",
+            command=f"{scale}; {commands.patch(workload.key, patch)}; {back}"
+            + commands.comment("the last once the rollout is complete"),
         )
 
 
@@ -464,16 +461,9 @@ def _uses_gpu(workload: Workload) -> bool:
     return any(is_gpu_resource(n) for n in pod_requests(workload.template.spec))
 
 
-def _kubectl_patch(workload: Workload, patch: object) -> str:
-    return f"kubectl patch {workload.kind.lower()} {workload.name} -n {workload.namespace} -p '{json.dumps(patch)}'"
-
-
 def _resize(cluster: Cluster, pool: str, count: int) -> str:
     size = sum(1 for n in cluster.nodes if node_pool(n) == pool)
-    if any("cloud.google.com/gke-nodepool" in n.labels for n in cluster.nodes):
-        return f"gcloud container clusters resize CLUSTER --node-pool {pool} --num-nodes {size + count}  # in a pool of several zones: per zone"
-    return f"# grow node pool {pool} from {size} to {size + count} nodes"
-
-
-def _yaml(value: object) -> str:
-    return yaml.safe_dump(value, sort_keys=False, width=120).rstrip()
+    if any(GKE_NODE_POOL in n.labels for n in cluster.nodes):
+        words = ("gcloud", "container", "clusters", "resize", "CLUSTER", "--node-pool", pool, "--num-nodes")
+        return commands.command(*words, str(size + count)) + commands.comment("in a pool of several zones: per zone")
+    return commands.comment(f"grow node pool {pool} from {size} to {size + count} nodes").strip()

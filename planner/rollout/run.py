@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
@@ -187,8 +188,11 @@ def _wait_as_changed(simulation: Simulation, revision: Revision, controller: Rol
 
 
 def _started(simulation: Simulation, revision: Revision) -> RolloutController:
-    if revision.placed is not None:
-        return PlacedController(revision.after, revision.placed)
+    after, placed = revision.after, revision.placed
+    if placed is not None:
+        if not without_scale(after.key):
+            simulation.scales[after.key] = (after.key, placed.pods)
+        return PlacedController(after, placed)
     return registry.start(
         simulation, revision.after, before=revision.before, has_new_template=revision.has_new_template
     )

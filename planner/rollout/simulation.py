@@ -13,6 +13,8 @@ from dataclasses import replace
 from random import Random
 from typing import Protocol
 
+from planner.kubernetes.budgets import BudgetStatus, Covered, covers, scales, status
+from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import kind_called, kind_in
 from planner.kubernetes.records import (
     Labels,
@@ -24,8 +26,6 @@ from planner.kubernetes.records import (
     Snapshot,
     Workload,
 )
-from planner.kubernetes.selectors import labels_match
-from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import Admission, Refusal, claim_usage
 from planner.rollout.budget import current
 from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
@@ -55,7 +55,6 @@ class Controller(Protocol):
     ----------
     key : the owner of the pods it makes, as their `LivePod.owner` says it; none have a Deployment's
     min_ready_seconds : how long its pods are to be Ready before they are available
-    replicas : its scale as disruption budgets see it; None: it has none, and its pods are counted
     retry_at : on the simulation's clock, when it tries again by itself; None: it waits for something to happen
     """
 
@@ -63,9 +62,6 @@ class Controller(Protocol):
 
     @property
     def min_ready_seconds(self) -> int: ...
-
-    @property
-    def replicas(self) -> int | None: ...
 
     @property
     def retry_at(self) -> float | None: ...
@@ -126,12 +122,13 @@ class Simulation:
         self.state = State(cluster)
         self.random = Random(seed)
         self.scheduler = Scheduler(self.state, seed + 1, self.pods_on, self.budgets, is_thorough=is_thorough)
-        self.admission: Admission = cluster.remember("admission", lambda: Admission(self.snapshot)).fork()
+        self.admission: Admission = self.snapshot.derived.once(Admission, self.snapshot).fork()
         self.never_ready = never_ready or (lambda _: False)
         self.now = self.snapshot.taken_at
         self.tick_number = -1
         self.clock_ms = 0.0
         self.controllers: dict[str, Controller] = {}
+        self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))
         self.pods: dict[str, list[LivePod]] = {}  # by owner's key, until they are gone
         self._owners: dict[str, dict[str, None]] = {}  # namespace → owners of pods in motion there
         self.starting: list[LivePod] = []
@@ -158,16 +155,7 @@ class Simulation:
         """Pods that wait compete, pods that start become Ready, pods that terminate go: all from the first moment."""
         for index in self._waiting.to_take_up():
             self.live(index)
-        unfinished = self.cluster.remember(
-            "unfinished",
-            lambda: [
-                i
-                for group in self.cluster.groups
-                for i in group.pods
-                if group.is_terminating or is_starting(self.snapshot.pods[i])
-            ],
-        )
-        for index in unfinished:
+        for index in self.cluster.remember(_unfinished):
             self.live(index)
 
     def live(self, index: int) -> LivePod:
@@ -176,10 +164,7 @@ class Simulation:
         if found is not None:
             return found
         pod = self.snapshot.pods[index]
-        key = ("shape", pod.namespace, id(pod.labels), id(pod.spec))  # the snapshot keeps both
-        shape = self.cluster.remember(
-            key, lambda: compile_shape(self.cluster, pod.namespace, pod.labels, pod.spec, default_selector=None)
-        )
+        shape = self.cluster.remember(_shape_of, pod.namespace, Same(pod.labels), Same(pod.spec))
         live = LivePod(
             shape=shape,
             namespace=pod.namespace,
@@ -209,7 +194,7 @@ class Simulation:
             if live.is_terminating:
                 self.terminating.append(live)
             elif live.is_ready:
-                if index in self._maturing_at_first():
+                if index in self.cluster.remember(_maturing_at_first):
                     self.let_mature(live)
             else:
                 # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.
@@ -225,21 +210,6 @@ class Simulation:
                 self.scheduler.nominate(live, nominated)
             self._waiting.take_up(live, index)
         return live
-
-    def _maturing_at_first(self) -> frozenset[int]:
-        """Indices of pods whose owner's status says that they aren't available yet: the last ones that got Ready."""
-
-        def find() -> frozenset[int]:
-            snapshot, found = self.snapshot, set[int]()
-            owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
-            for owner in owners:
-                count = owner.ready_replicas - owner.available_replicas
-                if owner.min_ready_seconds and count > 0:
-                    own = [i for i in pods_by_owner(self.cluster).get(owner.uid, ()) if snapshot.pods[i].is_ready]
-                    found.update(sorted(own, key=lambda i: -(snapshot.pods[i].ready_at or 0.0))[:count])
-            return frozenset(found)
-
-        return self.cluster.remember("maturing", find)
 
     def let_mature(self, pod: LivePod) -> None:
         """A Ready pod isn't available before ``minReadySeconds`` are over."""
@@ -268,38 +238,24 @@ class Simulation:
 
     def budgets(self, namespace: str) -> list[Budget]:
         """A namespace's disruption budgets as the disruption controller would have them now."""
-        by_namespace = self.cluster.remember("budgets", lambda: _by_namespace(self.snapshot.pod_disruption_budgets))
+        by_namespace = self.cluster.remember(_budgets)
         return [
-            Budget(namespace=namespace, selector=b.selector, allowed=self._disruptions_allowed(namespace, b.selector, b.min_available, b.max_unavailable))
-            for b in by_namespace.get(namespace, ())
-        ]  # fmt: skip
+            Budget(namespace=namespace, selector=one.selector, allowed=self.budget_status(one).allowed)
+            for one in by_namespace.get(namespace, ())
+        ]
 
-    def _disruptions_allowed(
-        self, namespace: str, selector: LabelSelector | None, low: int | str | None, high: int | str | None
-    ) -> int:
-        """Source: kubernetes `pkg/controller/disruption/disruption.go` `getExpectedPodCount`, `countHealthyPods`."""
-        covered = [p for p in self.pods_in(namespace) if labels_match(selector, p.shape.labels)]
-        healthy = sum(1 for p in covered if p.is_ready and not p.is_terminating)
-        if high is not None or isinstance(low, str):
-            owners = {p.owner for p in covered}
-            expected = sum(self._scale_of(owner, covered) for owner in owners)
-        else:
-            expected = len(covered)
-        if high is not None:
-            desired = expected - scaled_value(high, expected, round_up=True)
-        else:
-            desired = scaled_value(low, expected, round_up=True)
-        return max(0, healthy - max(0, desired)) if expected > 0 else 0
-
-    def _scale_of(self, owner: str, covered: list[LivePod]) -> int:
-        controller = self.controllers.get(owner)
-        if controller is not None and controller.replicas is not None:
-            return controller.replicas
-        return sum(1 for p in covered if p.owner == owner and not p.is_terminating)
+    def budget_status(self, budget: PodDisruptionBudget) -> BudgetStatus:
+        """What the disruption controller would write of `budget` now."""
+        pods = [
+            Covered(pod.owner, pod.is_ready and not pod.is_terminating)
+            for pod in self.pods_in(budget.namespace)
+            if covers(budget, pod.namespace, pod.shape.labels)
+        ]
+        return status(budget, pods, self.scales)
 
     def pods_in(self, namespace: str) -> list[LivePod]:
         """All pods of a namespace that aren't gone, terminating ones included."""
-        by_namespace = self.cluster.remember("pods-by-namespace", lambda: _standing(self.snapshot.pods))
+        by_namespace = self.cluster.remember(_standing)
         for index in by_namespace.get(namespace, ()):
             if index not in self._live:
                 self.live(index)
@@ -431,13 +387,7 @@ class Simulation:
         references = pod.shape.spec.resource_claims
         if not references:
             return []
-        templates = self.cluster.remember(
-            "claim-usage",
-            lambda: {
-                (one.namespace, one.name): claim_usage(self.snapshot, one.spec)
-                for one in self.snapshot.resource_claim_templates
-            },
-        )
+        templates = self.cluster.remember(_claim_usages)
         wanted = ((pod.namespace, one.resource_claim_template_name or "") for one in references)
         return [templates[key] for key in wanted if key in templates]
 
@@ -675,33 +625,64 @@ class Simulation:
     def held(self) -> dict[str, int]:
         """Extended resources held by bound pods of the whole cluster, terminating ones included."""
         held = self.state.held
-        return {name: int(held[row]) for name, row in self._extended_rows()}
-
-    def _extended_rows(self) -> list[tuple[str, int]]:
-        return self.cluster.remember(
-            "extended-rows", lambda: [(n, row) for n, row in self.cluster.row.items() if is_extended_resource(n)]
-        )
+        return {name: int(held[row]) for name, row in self.cluster.remember(_extended_rows)}
 
     def extended(self, shape: Shape) -> list[tuple[str, int]]:
-        def ask() -> list[tuple[str, int]]:
-            names = self.cluster.resources
-            return [(names[row], amount) for row, amount in shape.asks if is_extended_resource(names[row])]
-
-        return self.cluster.remember(("extended", id(shape)), ask)
+        """The extended resources that one such pod asks for."""
+        return self.cluster.remember(_extended, shape)
 
 
-def _by_namespace(budgets: Iterable[PodDisruptionBudget]) -> dict[str, list[PodDisruptionBudget]]:
+def _unfinished(cluster: Cluster) -> list[int]:
+    """Indices of the bound pods that start or terminate."""
+    pods = cluster.snapshot.pods
+    return [i for group in cluster.groups for i in group.pods if group.is_terminating or is_starting(pods[i])]
+
+
+def _maturing_at_first(cluster: Cluster) -> frozenset[int]:
+    """Indices of pods whose owner's status says that they aren't available yet: the last ones that got Ready."""
+    snapshot, found = cluster.snapshot, set[int]()
+    owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
+    for owner in owners:
+        count = owner.ready_replicas - owner.available_replicas
+        if owner.min_ready_seconds and count > 0:
+            own = [i for i in pods_by_owner(cluster).get(owner.uid, ()) if snapshot.pods[i].is_ready]
+            found.update(sorted(own, key=lambda i: -(snapshot.pods[i].ready_at or 0.0))[:count])
+    return frozenset(found)
+
+
+def _shape_of(cluster: Cluster, namespace: str, labels: Same[Labels], spec: Same[PodSpec]) -> Shape:
+    """The shape of a pod of the snapshot, found again without comparing specs."""
+    return compile_shape(cluster, namespace, labels.value, spec.value)
+
+
+def _claim_usages(cluster: Cluster) -> dict[tuple[str, str], dict[str, int]]:
+    """Claim template → what a claim made from it counts against quotas."""
+    snapshot = cluster.snapshot
+    return {(one.namespace, one.name): claim_usage(snapshot, one.spec) for one in snapshot.resource_claim_templates}
+
+
+def _extended_rows(cluster: Cluster) -> list[tuple[str, int]]:
+    return [(name, row) for name, row in cluster.row.items() if is_extended_resource(name)]
+
+
+def _extended(cluster: Cluster, shape: Shape) -> list[tuple[str, int]]:
+    names = cluster.resources
+    return [(names[row], amount) for row, amount in shape.asks if is_extended_resource(names[row])]
+
+
+def _budgets(cluster: Cluster) -> dict[str, list[PodDisruptionBudget]]:
+    """Namespace → its disruption budgets."""
     found: dict[str, list[PodDisruptionBudget]] = {}
-    for budget in budgets:
+    for budget in cluster.snapshot.pod_disruption_budgets:
         found.setdefault(budget.namespace, []).append(budget)
     return found
 
 
-def _standing(pods: Iterable[Pod]) -> dict[str, list[int]]:
+def _standing(cluster: Cluster) -> dict[str, list[int]]:
     """Namespace → indices of its pods that aren't Succeeded or Failed."""
     found: dict[str, list[int]] = {}
-    for index, pod in enumerate(pods):
-        if pod.phase not in ("Succeeded", "Failed"):
+    for index, pod in enumerate(cluster.snapshot.pods):
+        if not pod.is_terminal:
             found.setdefault(pod.namespace, []).append(index)
     return found
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from planner.kubernetes.records import Pod, PodSpec, Workload
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
-from planner.rollout.controllers.deployment import sets_by_owner
-from planner.rollout.ownership import pods_by_owner
+from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Term
 from planner.scheduling.state import carried_terms
@@ -42,10 +41,9 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
     if any(term.namespaces or term.namespace_selector is not None for term in terms):
         return None
     sets = sets_by_owner(cluster).get(workload.uid, [])
-    owned = [i for uid in (workload.uid, *(one.uid for one in sets)) for i in pods_by_owner(cluster).get(uid, ())]
-    if any(not cluster.snapshot.pods[i].node_name for i in owned):
+    if any(not cluster.snapshot.pods[i].node_name for i in pods_of(cluster, workload)):
         return None
-    seen = cluster.remember("surroundings", lambda: _look(cluster))
+    seen = cluster.remember(_look)
     return (
         workload.kind, workload.name, workload.replicas, workload.selector, workload.strategy, id(spec),
         workload.template.labels, workload.min_ready_seconds, workload.is_paused, workload.pod_management_policy,
@@ -55,21 +53,18 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
             for one in sets
         ),
         seen.spaces.get(workload.namespace),
-        frozenset(t for t in _wide_terms(cluster) if t.matches(cluster, workload.namespace, workload.template.labels)),
+        frozenset(t for t in cluster.remember(_wide_terms) if t.matches(cluster, workload.namespace, workload.template.labels)),
     )  # fmt: skip
 
 
 def _wide_terms(cluster: Cluster) -> frozenset[Term]:
     """The terms that pods impose on others beyond one namespace; those of one are among what is in it."""
-    return cluster.remember(
-        "wide-terms",
-        lambda: frozenset(
-            term
-            for group in cluster.groups
-            for terms in carried_terms(group.namespace, group.labels, group.spec)
-            for term in terms
-            if term.namespace_selector is not None or term.namespaces != {group.namespace}
-        ),
+    return frozenset(
+        term
+        for group in cluster.groups
+        for terms in carried_terms(group.namespace, group.labels, group.spec)
+        for term in terms
+        if term.namespace_selector is not None or term.namespaces != {group.namespace}
     )
 
 

@@ -36,7 +36,7 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
 def _is_exchangeable(run: Run, revision: Revision) -> bool:
     simulation = run.simulation
     shape = run.new_shapes.get(revision.after.key)
-    if not revision.after.traits.part or shape is None or not shape.is_simple or simulation.state.anti:
+    if not revision.after.traits.surges_freely or shape is None or not shape.is_simple or simulation.state.anti:
         return False
     if any(not _same_size(shape, pod) for pod in run.touched):
         return False

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from planner.kubernetes.records import Pod, Workload
+from planner.kubernetes.startup import learn_start
 from planner.rollout.pod_counts import Moment
 from planner.words import count
 
 DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from
-_LONGEST_LEARNT_SECONDS = 3 * 3600.0  # a Ready condition that changed later was not a start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +30,7 @@ class PodTimes:
 def learn_pod_times(
     workload: Workload, pods: Iterable[Pod], *, startup_seconds: float | None, termination_seconds: float | None
 ) -> PodTimes:
-    """How long a workload's new pods take; `pods` are those it has now.
-
-    Pods whose containers restarted are left out: their Ready time tells of the last restart, not of the start.
-    """
+    """How long a workload's new pods take; `pods` are those it has now."""
     grace = float(workload.template.spec.termination_grace_period_seconds)
     ends = termination_seconds if termination_seconds is not None else grace
     wait = float(workload.min_ready_seconds)
@@ -42,19 +38,11 @@ def learn_pod_times(
         return PodTimes(
             startup_seconds=startup_seconds, termination_seconds=ends, min_ready_seconds=wait, source="given"
         )
-    learnt = [
-        pod.ready_at - pod.scheduled_at
-        for pod in pods
-        if pod.is_ready
-        and pod.ready_at is not None
-        and pod.scheduled_at is not None
-        and 0 < pod.ready_at - pod.scheduled_at < _LONGEST_LEARNT_SECONDS
-        and not any(c.restart_count for c in pod.containers)
-    ]
-    if not learnt:
+    learnt = learn_start(pods)
+    if learnt is None:
         startup, source = DEFAULT_STARTUP_SECONDS, "default"
     else:
-        startup, source = median(learnt), f"learnt from {count(len(learnt), 'pod')}"
+        startup, source = learnt.seconds, f"learnt from {count(learnt.pods, 'pod')}"
     return PodTimes(startup_seconds=startup, termination_seconds=ends, min_ready_seconds=wait, source=source)
 
 

@@ -9,6 +9,8 @@ from functools import cache
 import numpy as np
 
 from planner.inventory.inference import untold_revision
+from planner.kubernetes import commands
+from planner.kubernetes.kinds import NODE, PARTS, POD, kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Presence
@@ -21,7 +23,7 @@ from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.queue import Waiter
 from planner.rollout.run import Revision, Run
-from planner.scheduling.cluster import BoolArray
+from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.devices import device_demand
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import LivePod
@@ -59,10 +61,14 @@ def _asks(shape: Shape, only: tuple[str, ...] = ()) -> str:
     return ", ".join(f"{roughly(amounts[n], n)} {n}" for n in names if n in amounts) or "nothing"
 
 
+def _pools(cluster: Cluster) -> list[str]:
+    return [node_pool(node) for node in cluster.nodes]
+
+
 def _where(run: Run, nodes: BoolArray) -> str:
     """The matching nodes as people name them: by pool where all nodes of the pools match, else by number."""
     cluster = run.simulation.cluster
-    pool_of = cluster.remember("pools", lambda: [node_pool(node) for node in cluster.nodes])
+    pool_of = cluster.remember(_pools)
     pools = sorted({pool_of[i] for i in np.flatnonzero(nodes).tolist()})
     if pools and all(pools) and len(pools) <= 3:
         return f"a node of pool {listing(pools)}"
@@ -76,8 +82,8 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
         pod = one.pod
         if pod is not None and (pod.is_gone or pod.is_bound):
             continue
-        workload = keys.get(one.owner, one.owner if not one.owner.startswith("ReplicaSet/") else "")
-        owner = one.owner.split("/", 1)[0] + "/" + one.owner.rsplit("/", 1)[-1] if one.owner else f"Pod/{one.name}"
+        workload = keys.get(one.owner, one.owner if kind_in(one.owner) not in PARTS else "")
+        owner = one.owner.split("/", 1)[0] + "/" + one.owner.rsplit("/", 1)[-1] if one.owner else POD.key("", one.name)
         message = pod.message if pod is not None else str(one.words)
         groups[(one.namespace, owner, workload, message, pod is not None and pod.is_new)] += one.count
     return tuple(
@@ -130,7 +136,7 @@ def _why(run: Run, revision: Revision) -> Explanation:
             reason=Reason.PAUSED,
             sentence=Text(
                 "stuck: the Deployment is paused, so the controller rolls nothing out. "
-                f"Resume it with kubectl rollout resume deployment/{revision.after.name}"
+                f"Resume it with {commands.kubectl('rollout resume', revision.after.key)}"
             ),
         )
     if revision.after.strategy.kind == "OnDelete" and revision.has_new_template:
@@ -390,7 +396,7 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
 def workload_of(run: Run, one: Waiter) -> str:
     """The key of the workload waiting pods belong to; a bare pod is its own."""
     above = workloads_by_owner(run.simulation.cluster).get(one.owner)
-    return above or one.owner or f"Pod/{one.namespace}/{one.name}"
+    return above or one.owner or POD.key(one.namespace, one.name)
 
 
 def _rivals(c: _Context) -> str:
@@ -473,9 +479,9 @@ def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
     cluster = run.simulation.cluster
     snapshot = cluster.snapshot
     found = []
-    needed = ["Node", "Pod"]
-    if revision.after.kind == "Deployment" and revision.before is not None:
-        needed.append("ReplicaSet")
+    needed = [NODE.name, POD.name]
+    if revision.after.traits.part and revision.before is not None:
+        needed.append(revision.after.traits.part)
     lacking = (Presence.ABSENT, Presence.REFUSED)
     missing = [f"{kind}s" for kind in needed if snapshot.presence.get(kind) in lacking]
     if missing:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, TypeVarTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
+from planner.kubernetes.derived import Derived
+from planner.kubernetes.priorities import priority
 from planner.kubernetes.records import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, scored_requests
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
@@ -23,6 +25,7 @@ IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
 T = TypeVar("T")
+About = TypeVarTuple("About")
 
 CPU_ROW, MEMORY_ROW, STORAGE_ROW, PODS_ROW = 0, 1, 2, 3
 _FIXED_ROWS = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
@@ -92,7 +95,7 @@ class Cluster:
         self.identifying_labels = self._identifying_labels()
         self.node_class, self.class_members = self._node_classes()
         self.priorities = {p.name: p for p in snapshot.priority_classes}
-        self.cache: dict[object, object] = {}  # shapes and the like, compiled once a cluster
+        self._derived = Derived()  # shapes and the like, compiled once a cluster
 
     # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────
     def _group_pods(self, pods: Iterable[Pod]) -> tuple[list[PodGroup], list[int]]:
@@ -100,7 +103,7 @@ class Cluster:
         waiting: list[int] = []
         index = self.node_index
         for i, pod in enumerate(pods):
-            if pod.phase in ("Succeeded", "Failed"):
+            if pod.is_terminal:
                 continue
             if not pod.node_name:
                 waiting.append(i)
@@ -232,7 +235,7 @@ class Cluster:
         larger.scored_requested[:, : self.node_count] = self.scored_requested
         larger._domains = {}
         larger.node_class, larger.class_members = larger._with_classes_of(nodes)
-        larger.cache = {}
+        larger._derived = Derived()
         return larger
 
     def with_snapshot(self, snapshot: Snapshot) -> Cluster:
@@ -240,7 +243,7 @@ class Cluster:
         other = object.__new__(Cluster)
         other.__dict__.update(self.__dict__)
         other.snapshot = snapshot
-        other.cache = {}
+        other._derived = Derived()
         return other
 
     def with_nodes(self, nodes: tuple[Node, ...]) -> Cluster:
@@ -287,7 +290,7 @@ class Cluster:
 
         `namespace` leaves out the others'.
         """
-        return self.remember("label-groups", self._label_groups).get(namespace, [])
+        return self.remember(Cluster._label_groups).get(namespace, [])
 
     def _label_groups(self) -> dict[str | None, list[tuple[str, Labels, bool, CodeArray]]]:
         nodes: dict[tuple[str, Labels, bool], list[CodeArray]] = {}
@@ -301,31 +304,22 @@ class Cluster:
         return found
 
     def priority_of(self, spec: PodSpec) -> int:
-        """As admitted, else of the named or the global default class (`plugin/pkg/admission/priority`)."""
-        if spec.priority is not None:
-            return spec.priority
-        known = self.priorities.get(spec.priority_class_name)
-        if known is None and not spec.priority_class_name:
-            known = next((p for p in self.priorities.values() if p.is_global_default), None)
-        return known.value if known else 0
+        """As admitted, or as it would be."""
+        return priority(spec, self.priorities)
 
     def requested_below(self, priority: int) -> IntArray:
         """Requests of the snapshot's bound pods of a lower priority: int64[resource, node]; don't change it."""
+        return self.remember(Cluster._requested_below, priority)
 
-        def total() -> IntArray:
-            table = np.zeros_like(self.requested)
-            for group in self.groups:
-                if self.priority_of(group.spec) < priority:
-                    np.add.at(table[PODS_ROW], group.nodes, 1)
-                    for name, amount in pod_requests(group.spec).items():
-                        np.add.at(table[self.row[name]], group.nodes, amount)
-            return table
+    def _requested_below(self, priority: int) -> IntArray:
+        table = np.zeros_like(self.requested)
+        for group in self.groups:
+            if self.priority_of(group.spec) < priority:
+                np.add.at(table[PODS_ROW], group.nodes, 1)
+                for name, amount in pod_requests(group.spec).items():
+                    np.add.at(table[self.row[name]], group.nodes, amount)
+        return table
 
-        return self.remember(("below", priority), total)
-
-    def remember(self, key: object, make: Callable[[], T]) -> T:
-        """What `make` gives, made once a cluster and key."""
-        found = self.cache.get(key)
-        if found is None:
-            found = self.cache[key] = make()
-        return found  # type: ignore[return-value]
+    def remember(self, make: Callable[[Cluster, *About], T], *about: *About) -> T:
+        """``make(cluster, *about)``, made once a cluster; `make` is a function of a module or a class."""
+        return self._derived.once(make, self, *about)

@@ -150,7 +150,7 @@ def _evaluate(expression: str, driver: str, device: Device) -> bool | None:
 
 def device_table(cluster: Cluster) -> DeviceTable:
     """The cluster's devices, compiled once."""
-    return cluster.remember("device-table", lambda: DeviceTable(cluster))
+    return cluster.remember(DeviceTable)
 
 
 def device_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> Demand:

@@ -75,7 +75,7 @@ class View:
 
 def view(state: State, shape: Shape) -> View:
     """The shape's view of the state, brought up to date."""
-    found = state.views.get(id(shape))
+    found = state.views.get(shape)
     nodes = shape.candidates
     if not isinstance(found, View):
         position = np.full(state.cluster.node_count, -1, dtype=np.intp)
@@ -87,7 +87,7 @@ def view(state: State, shape: Shape) -> View:
             demand=device_demand(state.cluster, shape.namespace, shape.spec),
             seen=len(state.changed),
         )
-        state.views[id(shape)] = found
+        state.views[shape] = found
     elif found.seen < len(state.changed):
         places = found.position[list(set(state.changed[found.seen :]))]
         places = places[places >= 0]

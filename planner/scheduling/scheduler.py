@@ -16,9 +16,9 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.kubernetes.budgets import spares
 from planner.kubernetes.records import LabelSelector
-from planner.kubernetes.selectors import is_empty, labels_match
-from planner.scheduling.cluster import PODS_ROW, BoolArray
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.devices import choose, device_table
 from planner.scheduling.filters import (
     Fails,
@@ -32,7 +32,7 @@ from planner.scheduling.filters import (
 )
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scores import total_scores
-from planner.scheduling.shape import alike
+from planner.scheduling.shape import Alike, Shape, alike
 from planner.scheduling.state import State
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -227,7 +227,7 @@ class Scheduler:
         """A plain shape that fits nowhere, and nobody's going would help: put into words only if somebody reads them."""
         return Attempt(
             words=self.words_at(pod, self.state.position, self.rivals()),
-            refused_by=self.state.cluster.remember(("refusing", id(pod.shape)), lambda: refusing(pod.shape)),
+            refused_by=self.state.cluster.remember(_refusing, pod.shape),
             gives_up=pod.shape.may_preempt,
             counts_for_alike=True,
         )
@@ -322,17 +322,17 @@ class Scheduler:
         """What a dry run on the node comes to; of a node as the cluster has it, worked out once for all that are alike."""
         as_it_was = not self.is_thorough and node not in self.state.touched and pod.shape.is_plain
         as_it_was = as_it_was and not any(rival.nominated == node for rival in self.nominations)
-        key = ("candidate", id(alike(self.state.cluster, pod.shape)), node) if as_it_was else None
-        known = self.state.cluster.cache.get(key) if key is not None else None
-        if isinstance(known, _Candidate):
-            return known, Counter()
+        cluster = self.state.cluster
+        known = cluster.remember(_candidates, alike(cluster, pod.shape)) if as_it_was else {}
+        if node in known:
+            return known[node], Counter()
         with self.state.tried_out():
             victims, violations, status = self._select_victims(pod, node, budgets)
         if not victims:
             return None, status
         found = _Candidate(node, violations, _rank(victims))
-        if key is not None and not any(budgets(p.namespace) for p in self.pods_on(node) if p.priority < pod.priority):
-            self.state.cluster.cache[key] = found
+        if as_it_was and not any(budgets(p.namespace) for p in self.pods_on(node) if p.priority < pod.priority):
+            known[node] = found
         return found, status
 
     def _rule_out(self, pod: LivePod, nodes: NDArray[np.intp], statuses: Counter[str]) -> NDArray[np.intp]:
@@ -462,9 +462,18 @@ def _split_by_budget(
     others: list[LivePod] = []
     for pod in pods:
         breaks = False
-        for budget in budgets(pod.namespace) if pod.shape.labels else ():
-            if not is_empty(budget.selector) and labels_match(budget.selector, pod.shape.labels):
+        for budget in budgets(pod.namespace):
+            if spares(budget.selector, pod.shape.labels):
                 allowed[budget] = allowed.get(budget, budget.allowed) - 1
                 breaks = breaks or allowed[budget] < 0
         (violating if breaks else others).append(pod)
     return violating, others
+
+
+def _candidates(_: Cluster, _kind: Alike) -> dict[int, _Candidate]:
+    """Node as the cluster has it → what a dry run of such a pod came to, filled in as they are asked for."""
+    return {}
+
+
+def _refusing(_: Cluster, shape: Shape) -> frozenset[int]:
+    return refusing(shape)

@@ -6,7 +6,7 @@ Pods of one template are one shape. Sources: kubernetes `pkg/scheduler/framework
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import partial
 from hashlib import blake2b
@@ -14,14 +14,17 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.kubernetes.priorities import class_of
 from planner.kubernetes.records import (
     HostPort,
     Labels,
     LabelSelector,
     Node,
+    NodeAffinity,
     PodAffinityTerm,
     PodSpec,
     Requirement,
+    Toleration,
     TopologySpreadConstraint,
 )
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
@@ -165,18 +168,31 @@ class Alike:
 def alike(cluster: Cluster, shape: Shape) -> Alike:
     """One object for all shapes that ask for the same amounts of the same nodes with the same priority."""
 
-    def compare() -> Alike:
-        nodes = blake2b(shape.static.tobytes(), digest_size=16).digest()
-        key = ("alike", nodes, shape.asks, shape.absent, shape.priority, shape.may_preempt)
-        return cluster.remember(key, measure)
+    return cluster.remember(_alike, shape)
 
-    def measure() -> Alike:
-        large = np.full(len(shape.candidates), not shape.absent)
-        for row, amount in shape.asks:
-            large &= cluster.allocatable[row, shape.candidates] >= amount
-        return Alike(shape, large)
 
-    return cluster.remember(("alike", id(shape)), compare)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    nodes: bytes  # digest of the static filters' answers
+    asks: tuple[tuple[int, int], ...]
+    absent: tuple[str, ...]
+    priority: int
+    may_preempt: bool
+    shape: Shape = field(compare=False)
+
+
+def _alike(cluster: Cluster, shape: Shape) -> Alike:
+    nodes = blake2b(shape.static.tobytes(), digest_size=16).digest()
+    asked = _Asked(nodes, shape.asks, shape.absent, shape.priority, shape.may_preempt, shape)
+    return cluster.remember(_measured, asked)
+
+
+def _measured(cluster: Cluster, asked: _Asked) -> Alike:
+    shape = asked.shape
+    large = np.full(len(shape.candidates), not shape.absent)
+    for row, amount in shape.asks:
+        large &= cluster.allocatable[row, shape.candidates] >= amount
+    return Alike(shape, large)
 
 
 def _merge_keys(selector: LabelSelector | None, labels: Labels, match: tuple[str, ...], mismatch: tuple[str, ...] = ()) -> LabelSelector | None:  # fmt: skip
@@ -250,13 +266,20 @@ def _affine_nodes(cluster: Cluster, spec: PodSpec) -> BoolArray:
     return cluster.by_node(lambda n: int(ask(n.labels, n.name)), _node_label_keys(spec)).astype(np.bool_)
 
 
+def _affine(cluster: Cluster, selector: Labels, affinity: NodeAffinity) -> BoolArray:
+    return _affine_nodes(cluster, PodSpec(node_selector=selector, node_affinity=affinity))
+
+
 def _static(cluster: Cluster, spec: PodSpec) -> NDArray[np.uint8]:
     """The static filters, worked out once for all that ask for the same nodes; don't change it."""
-    key = ("static", spec.node_name, spec.node_selector, spec.node_affinity, spec.tolerations)
-    return cluster.remember(key, lambda: _judge(cluster, spec))
+    return cluster.remember(_judge, spec.node_name, spec.node_selector, spec.node_affinity, spec.tolerations)
 
 
-def _judge(cluster: Cluster, spec: PodSpec) -> NDArray[np.uint8]:
+def _judge(
+    cluster: Cluster, node_name: str, selector: Labels, affinity: NodeAffinity, tolerations: tuple[Toleration, ...]
+) -> NDArray[np.uint8]:
+    spec = PodSpec(node_name=node_name, node_selector=selector, node_affinity=affinity, tolerations=tolerations)
+
     def judge(node: Node) -> int:
         if not tolerates_cordon(spec, node):
             return Static.CORDONED
@@ -292,11 +315,12 @@ def _preferred(cluster: Cluster, spec: PodSpec) -> IntArray | None:
 
 
 def _disliked(cluster: Cluster, spec: PodSpec) -> IntArray | None:
-    counts = cluster.remember(
-        ("disliked", spec.tolerations),
-        lambda: cluster.by_node(lambda n: intolerable_preferences(spec.tolerations, n.taints), ()),
-    )
+    counts = cluster.remember(_dislikes, spec.tolerations)
     return counts if counts.any() else None
+
+
+def _dislikes(cluster: Cluster, tolerations: tuple[Toleration, ...]) -> IntArray:
+    return cluster.by_node(lambda node: intolerable_preferences(tolerations, node.taints), ())
 
 
 _MIN_IMAGE_BYTES, _MAX_IMAGE_BYTES = 23 * 1024 * 1024, 1000 * 1024 * 1024
@@ -312,7 +336,7 @@ def _image_score(cluster: Cluster, spec: PodSpec) -> IntArray | None:
     Source: plugins/imagelocality `sumImageScores`, `calculatePriority`.
     """
     containers = spec.init_containers + spec.containers
-    known = cluster.remember("image-nodes", lambda: _image_nodes(cluster))
+    known = cluster.remember(_image_nodes)
     spread = {c.image: known.get(c.image, 0) for c in containers}
     if not any(spread.values()):
         return None
@@ -336,7 +360,7 @@ def _soft_spread(
         return _compile_spread(cluster, soft, spec, labels)
     if default_selector is None:
         return ()
-    affine = cluster.remember(("affine", spec.node_selector, spec.node_affinity), lambda: _affine_nodes(cluster, spec))
+    affine = cluster.remember(_affine, spec.node_selector, spec.node_affinity)
     return tuple(
         Spread(
             max_skew=max_skew,
@@ -365,12 +389,11 @@ def compile_shape(
     default_selector : LabelSelector or None
         Selector of the owning ReplicaSet or StatefulSet, for the default spreading of pods without constraints.
     """
-    key = (namespace, labels, spec, default_selector)
-    return cluster.remember(key, lambda: _compile(cluster, namespace, labels, spec, default_selector))
+    return cluster.remember(_compile, namespace, labels, spec, default_selector)
 
 
 def _may_preempt(cluster: Cluster, spec: PodSpec) -> bool:
-    known = cluster.priorities.get(spec.priority_class_name)
+    known = class_of(spec, cluster.priorities)
     return (spec.preemption_policy or (known.preemption_policy if known else "PreemptLowerPriority")) != "Never"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -47,13 +48,13 @@ class Count:
     matches: Callable[[str, Labels], bool]
     skips_terminating: bool
     by_node: IntArray
-    known: dict[int, bool] = field(default_factory=dict)  # id of a shape → whether it matches
+    known: dict[Shape, bool] = field(default_factory=dict)  # whether they match
     sums: dict[tuple[str, int], DomainSums] = field(default_factory=dict)
 
     def knows(self, shape: Shape) -> bool:
-        answer = self.known.get(id(shape))
+        answer = self.known.get(shape)
         if answer is None:
-            answer = self.known[id(shape)] = self.matches(shape.namespace, shape.labels)
+            answer = self.known[shape] = self.matches(shape.namespace, shape.labels)
         return answer
 
     def add(self, node: int, change: int) -> None:
@@ -86,6 +87,47 @@ class _Carried:
     ports: dict[HostPort, IntArray]
     exclusive: dict[tuple[str, str], int]
     disks: dict[tuple[str, bool], IntArray]
+
+
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """Pods of `namespace` that `selector` selects and that aren't terminating; an empty one selects nothing."""
+
+    namespace: str
+    selector: LabelSelector | None
+    skips_terminating = True
+
+    @property
+    def only_in(self) -> str | None:
+        return self.namespace
+
+    def matches(self, _: Cluster, namespace: str, labels: Labels) -> bool:
+        return namespace == self.namespace and not is_empty(self.selector) and labels_match(self.selector, labels)
+
+
+@dataclass(frozen=True, slots=True)
+class _Matching:
+    """Pods that match every one of `terms`, terminating ones included."""
+
+    terms: tuple[Term, ...]
+    skips_terminating = False
+
+    @property
+    def only_in(self) -> str | None:
+        first = self.terms[0]
+        return next(iter(first.namespaces)) if len(first.namespaces) == 1 and first.namespace_selector is None else None
+
+    def matches(self, cluster: Cluster, namespace: str, labels: Labels) -> bool:
+        return all(term.matches(cluster, namespace, labels) for term in self.terms)
+
+
+def _scan(cluster: Cluster, asked: _Selected | _Matching) -> IntArray:
+    """The pods of the snapshot that are meant, by node: int64[node]."""
+    by_node = np.zeros(cluster.node_count, dtype=np.int64)
+    for namespace, labels, is_terminating, nodes in cluster.label_groups(asked.only_in):
+        if not (asked.skips_terminating and is_terminating) and asked.matches(cluster, namespace, labels):
+            np.add.at(by_node, nodes, 1)
+    return by_node
 
 
 _HARD_AFFINITY_WEIGHT = 1  # InterPodAffinityArgs.hardPodAffinityWeight default
@@ -161,7 +203,7 @@ class State:
         self.scored = cluster.scored_requested.copy()
         self.changed: list[int] = []
         self.touched: set[int] = set()  # nodes that aren't, or weren't for a while, as the cluster has them
-        base = cluster.remember("carried", lambda: _carried(cluster))
+        base = cluster.remember(_carried)
         self.held: IntArray = cluster.requested_total.copy()  # int64[resource]: requested, all nodes together
         # tables of the cluster, whose arrays are copied before their first change
         self.anti = dict(base.anti)
@@ -170,41 +212,26 @@ class State:
         self.exclusive = dict(base.exclusive)
         self.disks = dict(base.disks)
         self._owned: set[int] = set()  # ids of arrays copied from the cluster
-        self._relevant: dict[tuple[int, str], tuple[int, list[Term]]] = {}
-        self._counts: dict[object, Count] = {}
-        self._selected: dict[tuple[str, int], Count] = {}
-        self._by_shape: dict[int, tuple[Shape, list[Count]]] = {}
-        self._carries: dict[int, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
+        self._relevant: dict[tuple[Shape, str], tuple[int, list[Term]]] = {}
+        self._counts: dict[_Selected | _Matching, Count] = {}
+        self._by_shape: dict[Shape, list[Count]] = {}
+        self._carries: dict[Shape, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
         self.devices_free: BoolArray | None = None
         self._moves: list[tuple[Shape, int, int, int]] = []  # shape, node, change in pods, change in standing pods
         self._below: dict[int, IntArray] = {}  # priority → requests of pods below it
-        self.views: dict[int, object] = {}  # per shape, kept by planner.scheduling.filters
+        self.views: dict[Shape, object] = {}  # per shape, kept by planner.scheduling.filters
 
     # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _count(
-        self, key: object, matches: Callable[[str, Labels], bool], skips_terminating: bool, namespace: str | None
-    ) -> Count:
-        found = self._counts.get(key)
+    def _count(self, asked: _Selected | _Matching) -> Count:
+        found = self._counts.get(asked)
         if found is None:
-            by_node = self._initial(key, matches, skips_terminating, namespace).copy()
-            found = self._counts[key] = Count(matches, skips_terminating, by_node)
-            for shape, counts in self._by_shape.values():
+            by_node = self.cluster.remember(_scan, asked).copy()
+            found = self._counts[asked] = Count(partial(asked.matches, self.cluster), asked.skips_terminating, by_node)
+            for shape, counts in self._by_shape.items():
                 if found.knows(shape):
                     counts.append(found)
             self._replay(found)
         return found
-
-    def _initial(
-        self, key: object, matches: Callable[[str, Labels], bool], skips_terminating: bool, namespace: str | None
-    ) -> IntArray:
-        def scan() -> IntArray:
-            by_node = np.zeros(self.cluster.node_count, dtype=np.int64)
-            for owner, labels, is_terminating, nodes in self.cluster.label_groups(namespace):
-                if not (skips_terminating and is_terminating) and matches(owner, labels):
-                    np.add.at(by_node, nodes, 1)
-            return by_node
-
-        return self.cluster.remember(("count", key), scan)
 
     def _replay(self, count: Count) -> None:
         """Add what happened before this count was asked for."""
@@ -217,45 +244,26 @@ class State:
 
         An empty selector selects nothing here (podtopologyspread `countPodsMatchSelector`).
         """
-        key = (namespace, id(selector))
-        found = self._selected.get(key)
-        if found is None:
-            nothing = is_empty(selector)
-            found = self._count(
-                ("selected", namespace, selector),
-                lambda ns, labels: not nothing and ns == namespace and labels_match(selector, labels),
-                skips_terminating=True,
-                namespace=namespace,
-            )
-            self._selected[key] = found
-        return found
+        return self._count(_Selected(namespace, selector))
 
     def matching_all(self, terms: tuple[Term, ...]) -> Count:
         """Pods that match every one of `terms`, terminating ones included (pod affinity)."""
-        cluster = self.cluster
-        first = terms[0]
-        only = next(iter(first.namespaces)) if len(first.namespaces) == 1 and first.namespace_selector is None else None
-        return self._count(
-            ("all", terms),
-            lambda ns, labels: all(t.matches(cluster, ns, labels) for t in terms),
-            skips_terminating=False,
-            namespace=only,
-        )
+        return self._count(_Matching(terms))
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _note(self, shape: Shape, node: int, placed: int, standing: int) -> None:
-        entry = self._by_shape.get(id(shape))
-        if entry is None:
-            entry = self._by_shape[id(shape)] = (shape, [c for c in self._counts.values() if c.knows(shape)])
+        counts = self._by_shape.get(shape)
+        if counts is None:
+            counts = self._by_shape[shape] = [c for c in self._counts.values() if c.knows(shape)]
         self._moves.append((shape, node, placed, standing))
         self.touched.add(node)
-        for count in entry[1]:
+        for count in counts:
             count.add(node, standing if count.skips_terminating else placed)
 
     def _carry(self, shape: Shape, node: int, change: int) -> None:
-        terms = self._carries.get(id(shape))
+        terms = self._carries.get(shape)
         if terms is None:
-            terms = self._carries[id(shape)] = carried_terms(shape.namespace, shape.labels, shape.spec)
+            terms = self._carries[shape] = carried_terms(shape.namespace, shape.labels, shape.spec)
         for term in terms[0]:
             self._add(self.anti, term, node, change)
         for term in terms[1]:
@@ -277,7 +285,7 @@ class State:
 
     def terms_about(self, shape: Shape, table: dict[Term, IntArray]) -> list[Term]:
         """Terms of other pods (`anti` or `likes`) that speak of pods like `shape`."""
-        key = (id(shape), "anti" if table is self.anti else "likes")
+        key = (shape, "anti" if table is self.anti else "likes")
         known = self._relevant.get(key)
         if known is None or known[0] != len(table):
             about = [t for t in table if t.matches(self.cluster, shape.namespace, shape.labels)]

@@ -6,6 +6,7 @@ Their files are in ``data/`` of a checkout and inside the package when installed
 from __future__ import annotations
 
 import gzip
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,11 @@ _DEMO_FILES: Final = ("cluster.json", "pod-metrics.json", "logs.txt")
 
 def read() -> Snapshot:
     """The demo cluster ``edu-gke``: objects, pod metrics and logs, as recorded."""
+    return _recorded()
+
+
+@cache
+def _recorded() -> Snapshot:
     folder = data_folder() / "demo"
     return kubectl.read_uploads(
         [(name, gzip.decompress((folder / f"{name}.gz").read_bytes())) for name in _DEMO_FILES], source=DEMO_NAME
@@ -29,6 +35,11 @@ def read() -> Snapshot:
 def read_large() -> Snapshot:
     """The cluster of the trace ``openb``: 1,523 nodes, 6,212 GPUs, 5,074 pods."""
     return kubectl.read_bytes((data_folder() / "openb" / "cluster.json.gz").read_bytes(), name=LARGE_NAME)
+
+
+def is_demo(snapshot: Snapshot) -> bool:
+    """Whether `snapshot` is the demo, and not something else of its name."""
+    return snapshot.source == DEMO_NAME and snapshot.digest == read().digest
 
 
 def node_pools_file() -> Path:

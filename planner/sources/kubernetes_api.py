@@ -22,6 +22,7 @@ from kubernetes.config.config_exception import ConfigException
 
 from planner.errors import SourceError
 from planner.inventory.parse import Part, build_snapshot
+from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS
 from planner.kubernetes.records import Finding, PodLog, Severity, Snapshot
 from planner.words import duration
 
@@ -37,14 +38,9 @@ LOG_BYTES: Final = 2 * 2**20
 
 _DEVICE_VERSIONS = ("v1", "v1beta2", "v1beta1")
 PATHS: Final[dict[str, tuple[str, ...]]] = {
-    "Node": ("/api/v1/nodes",),
+    NODE.name: (NODE.path,),
     "Namespace": ("/api/v1/namespaces",),
-    "Pod": ("/api/v1/pods",),
-    "ReplicaSet": ("/apis/apps/v1/replicasets",),
-    "Deployment": ("/apis/apps/v1/deployments",),
-    "StatefulSet": ("/apis/apps/v1/statefulsets",),
-    "DaemonSet": ("/apis/apps/v1/daemonsets",),
-    "Job": ("/apis/batch/v1/jobs",),
+    **{kind.name: (kind.path,) for kind in (POD, *PARTS, *WORKLOADS)},
     "PodDisruptionBudget": ("/apis/policy/v1/poddisruptionbudgets",),
     "PriorityClass": ("/apis/scheduling.k8s.io/v1/priorityclasses",),
     "ResourceQuota": ("/api/v1/resourcequotas",),

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from planner.errors import InputError
 from planner.inventory.documents import objects_of, values_of
 from planner.inventory.pool_limits import LimitSource, PoolLimits
-from planner.kubernetes.records import FrozenMap, Taint
+from planner.kubernetes.records import FrozenMap, Snapshot, Taint
 from planner.quantity import parse
-from planner.sources import gcloud
+from planner.sources import demo, gcloud
 
 LARGEST_BYTES: Final = 64 * 2**20  # of one file: a thousand pools have less than one MiB
 _STATUS_NAME: Final = "cluster-autoscaler-status"
@@ -27,6 +28,16 @@ _MEND: Final = (
 _TEXT_GROUP: Final = re.compile(
     r"^\s*Name:\s+(\S+)\s*$(?:(?!^\s*Name:).)*?\(min(?:Size)?=(\d+), max(?:Size)?=(\d+)\)", re.MULTILINE | re.DOTALL
 )
+
+
+def stated(snapshot: Snapshot, given: Sequence[PoolLimits] = ()) -> tuple[PoolLimits, ...]:
+    """What is said of the cluster's pools: `given`, else what comes with the demo."""
+    return tuple(given) or (_of_demo() if demo.is_demo(snapshot) else ())
+
+
+@cache
+def _of_demo() -> tuple[PoolLimits, ...]:
+    return read(demo.node_pools_file())
 
 
 def read(path: str | Path) -> tuple[PoolLimits, ...]:

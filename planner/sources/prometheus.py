@@ -21,12 +21,16 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError, SourceError
 from planner.inventory.usage import Usage
-from planner.kubernetes.records import FrozenMap, Labels
+from planner.kubernetes.records import FrozenMap, Labels, Snapshot
+from planner.vocabulary import SYSTEM_NAMESPACES
 from planner.words import duration
 
 WORKING_SET = "container_memory_working_set_bytes"
 CPU_SECONDS = "container_cpu_usage_seconds_total"
 CPU_PERCENTILE = 95
+_DAY = 86_400
+_STEPS = (300, 600, 900, 1_800, 3_600, 7_200, 10_800)  # seconds
+_MOST_POINTS = 720  # a series
 _SHORTEST_RATE_SECONDS = 300  # a rate needs several scrapes; scrape intervals are seconds to a minute or two
 
 
@@ -257,6 +261,28 @@ class Prometheus:
 
     def _error(self, what: str, mend: str = "") -> SourceError:
         return SourceError(f"the Prometheus server {what}", where=self.address, mend=mend)
+
+
+def step_seconds(days: int) -> int:
+    """The step in which a history of `days` is asked for: at most 720 points a series up to 90 days."""
+    return next((step for step in _STEPS if days * _DAY <= step * _MOST_POINTS), _STEPS[-1])
+
+
+def usage_before(server: Prometheus, snapshot: Snapshot, days: int) -> tuple[Usage, ...]:
+    """What the server knows of the containers in the snapshot's namespaces, the system's apart, over the days before it.
+
+    Raises
+    ------
+    InputError, SourceError
+        As `container_usage`.
+    """
+    return container_usage(
+        server,
+        namespaces={workload.namespace for workload in snapshot.workloads} - SYSTEM_NAMESPACES,
+        start=snapshot.taken_at - days * _DAY,
+        end=snapshot.taken_at,
+        step_seconds=step_seconds(days),
+    )
 
 
 def container_usage(

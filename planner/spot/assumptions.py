@@ -1,15 +1,14 @@
-"""What a savings estimate rests on: every assumption once, with its unit, bounds, default, meaning and source.
-
-The page's inputs, the command line's options, the exports and the documents are all made from `SETTINGS`.
-"""
+"""What a savings estimate rests on: every assumption once, with its unit, bounds, default, meaning and source."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from planner.errors import InputError
+from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
+from planner.settings import Setting, setting, settings_of
 from planner.vocabulary import HOURS_PER_MONTH
 
 
@@ -41,361 +40,360 @@ PREEMPTIBLE_HOURS: Final = 24.0
 _SPOT_GUIDE = "Google's former guide line of 5 to 15 % of preemptible VMs a day (2019, since withdrawn)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """One assumption. `default` None: it comes from the cluster, the price book or the user; `optional`: may be empty."""
-
-    name: str
-    label: str
-    unit: str
-    group: str
-    least: float
-    most: float
-    default: float | None
-    help: str
-    source: str
-    whole: bool = False
-    optional: bool = False
-
-
 POOL, LOSSES, WORK, SIMULATION = "What is bought", "Interruptions", "The work", "Simulation"
 
-SETTINGS: Final = (
-    Setting(
-        name="nodes",
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpotSettings:
+    """Every assumption, as far as it is given; what is empty comes from the cluster, the price book or `assumed`."""
+
+    nodes: int | None = setting(
+        None,
         label="Nodes in all",
         unit="nodes",
         group=POOL,
         least=1,
         most=5000,
-        default=None,
-        whole=True,
         help="Nodes that the work needs when nothing is interrupted.",
         source="the cluster: the nodes the workload's pods fill",
-    ),
-    Setting(
-        name="gpus_per_node",
+    )
+    gpus_per_node: int | None = setting(
+        None,
         label="GPUs per node",
         unit="GPUs",
         group=POOL,
         least=0,
         most=16,
-        default=None,
-        whole=True,
         help="Only for the cost per GPU-hour; 0 for a pool without GPUs.",
         source="the cluster",
-    ),
-    Setting(
-        name="base_nodes",
+    )
+    base_nodes: int | None = setting(
+        None,
         label="Of these, kept on demand",
         unit="nodes",
         group=POOL,
         least=0,
         most=5000,
-        default=0,
-        whole=True,
+        assumed=0,
         help="The base that is never interrupted; the rest is bought on spot.",
         source="your choice",
-    ),
-    Setting(
-        name="needed_nodes",
+    )
+    needed_nodes: int | None = setting(
+        None,
         label="Nodes that must be up",
         unit="nodes",
         group=POOL,
         least=0,
         most=5000,
-        default=None,
-        whole=True,
         help="Fewer ready nodes than this count as a shortfall.",
         source="the workload's PodDisruptionBudget, else one node fewer than in all",
-    ),
-    Setting(
-        name="committed_nodes",
+    )
+    committed_nodes: int | None = setting(
+        None,
         label="Nodes under a commitment already paid for",
         unit="nodes",
         group=POOL,
         least=0,
         most=5000,
-        default=0,
-        whole=True,
+        assumed=0,
         help="They cost the same whether they are used or not, so that replacing them saves nothing.",
         source="your choice",
-    ),
-    Setting(
-        name="on_demand_usd_per_hour",
+    )
+    on_demand_usd_per_hour: float | None = setting(
+        None,
         label="On-demand price of a node",
         unit="USD/h",
         group=POOL,
         least=0,
         most=1000,
-        default=None,
         help="Of the whole node, GPUs included, as it comes to for a month: sustained-use discounts are in it.",
         source="the price book",
-    ),
-    Setting(
-        name="stand_in_usd_per_hour",
+    )
+    stand_in_usd_per_hour: float | None = setting(
+        None,
         label="Price of an on-demand node that stands in",
         unit="USD/h",
         group=POOL,
         least=0,
         most=1000,
-        default=None,
         optional=True,
         help="For hours, not for a month: without sustained-use discounts. Empty: the on-demand price.",
         source="the price book",
-    ),
-    Setting(
-        name="spot_usd_per_hour",
+    )
+    spot_usd_per_hour: float | None = setting(
+        None,
         label="Spot price of a node",
         unit="USD/h",
         group=POOL,
         least=0,
         most=1000,
-        default=None,
         help="Of the whole node, GPUs included.",
         source="the price book",
-    ),
-    Setting(
-        name="committed_usd_per_hour",
+    )
+    committed_usd_per_hour: float | None = setting(
+        None,
         label="Price of a committed node",
         unit="USD/h",
         group=POOL,
         least=0,
         most=1000,
-        default=None,
         optional=True,
         help="What a committed node costs an hour; it is spent either way.",
         source="the price book, 1-year commitment",
-    ),
-    Setting(
-        name="flex_start_usd_per_hour",
+    )
+    flex_start_usd_per_hour: float | None = setting(
+        None,
         label="Flex-start price of a node",
         unit="USD/h",
         group=POOL,
         least=0,
         most=1000,
-        default=None,
         optional=True,
         help="Flex-start VMs queue for capacity and then run up to 7 days without being preempted. Empty: no price.",
         source="the price book",
-    ),
-    Setting(
-        name="hours_per_month",
+    )
+    hours_per_month: float | None = setting(
+        None,
         label="Hours of useful work a month",
         unit="h",
         group=POOL,
         least=1,
         most=HOURS_PER_MONTH * 12,
-        default=HOURS_PER_MONTH,
+        assumed=HOURS_PER_MONTH,
         help="Per node. The same work is priced on demand and on spot.",
         source="365 days × 24 h / 12, as cloud price lists have it",
-    ),
-    Setting(
-        name="hazard_low_per_hour",
+    )
+    hazard_low_per_hour: float | None = setting(
+        None,
         label="Interruption rate, low",
         unit="per VM-hour",
         group=LOSSES,
         least=0,
         most=1000,
-        default=0.0021,
+        assumed=0.0021,
         help="Each simulated month draws its rate between low and high, likely most often (triangular).",
         source=f"5 % a day: the low end of {_SPOT_GUIDE}",
-    ),
-    Setting(
-        name="hazard_likely_per_hour",
+    )
+    hazard_likely_per_hour: float | None = setting(
+        None,
         label="Interruption rate, likely",
         unit="per VM-hour",
         group=LOSSES,
         least=0,
         most=1000,
-        default=0.0044,
+        assumed=0.0044,
         help="Chance that a running spot VM is lost in an hour, as a rate. 0.0044 is one loss in 227 h, 10 % a day. "
         "The preemption rate of advice.capacityHistory is preempted VMs per stopped VM: it isn't this number.",
         source=f"10 % a day: the middle of {_SPOT_GUIDE}",
-    ),
-    Setting(
-        name="hazard_high_per_hour",
+    )
+    hazard_high_per_hour: float | None = setting(
+        None,
         label="Interruption rate, high",
         unit="per VM-hour",
         group=LOSSES,
         least=0,
         most=1000,
-        default=0.0167,
+        assumed=0.0167,
         help="Scarce GPUs can be far worse: one AWS V100 node lived 2.1 h on average (0.47 per VM-hour).",
         source="3 losses in 180 VM-hours of c3-highcpu-88 in a public trace of GCP; V100: Wu et al., NSDI 2024",
-    ),
-    Setting(
-        name="zones",
+    )
+    zones: int | None = setting(
+        None,
         label="Zones the spot nodes are spread over",
         unit="zones",
         group=LOSSES,
         least=1,
         most=9,
-        default=1,
-        whole=True,
+        assumed=1,
         help="Nodes of one zone are lost together in a bulk loss.",
         source="the cluster: zones of the pool's nodes",
-    ),
-    Setting(
-        name="zone_losses_per_month",
+    )
+    zone_losses_per_month: float | None = setting(
+        None,
         label="Bulk losses per zone",
         unit="per month",
         group=LOSSES,
         least=0,
         most=1000,
-        default=1,
+        assumed=1,
         help="All spot nodes of a zone are taken at once, on top of the losses one by one.",
         source="assumed: no public count for GCP. 94 % of the time all or none of 16 spot VMs were up: NSDI 2024 (AWS)",
-    ),
-    Setting(
-        name="availability",
+    )
+    availability: float | None = setting(
+        None,
         label="Share of time a spot node can be had",
         unit="share",
         group=LOSSES,
         least=0,
         most=1,
-        default=0.95,
+        assumed=0.95,
         help="1: a lost node is always replaced at once. Running nodes are not affected.",
         source="assumed: no public figure for GCP. One AWS V100 could be kept up 61 % of the time: NSDI 2024",
-    ),
-    Setting(
-        name="stock_out_hours",
+    )
+    stock_out_hours: float | None = setting(
+        None,
         label="Mean length of a stock-out",
         unit="h",
         group=LOSSES,
         least=0.01,
         most=720,
-        default=4,
+        assumed=4,
         help="Times without capacity are exponential with this mean.",
         source="assumed: availability went from all to none within hours in NSDI 2024 (AWS)",
-    ),
-    Setting(
-        name="node_start_seconds",
+    )
+    node_start_seconds: float | None = setting(
+        None,
         label="Time for a node to arrive",
         unit="s",
         group=LOSSES,
         least=0,
         most=86_400,
-        default=240,
+        assumed=GPU_NODE_ARRIVAL_SECONDS,
         help="From the loss until the new node takes pods; paid for, and no work is done.",
-        source="assumed: 2 to 5 minutes for a GKE node with a GPU driver",
-    ),
-    Setting(
-        name="pod_start_seconds",
+        source=ARRIVAL_SOURCE,
+    )
+    pod_start_seconds: float | None = setting(
+        None,
         label="Time for a pod to get ready",
         unit="s",
         group=LOSSES,
         least=0,
         most=86_400,
-        default=60,
+        assumed=60,
         help="Image, model, warm-up: from being placed to Ready.",
         source="learnt from the workload's pods where the cluster tells it, else assumed",
-    ),
-    Setting(
-        name="window_seconds",
+    )
+    window_seconds: float | None = setting(
+        None,
         label="Notice a pod gets",
         unit="s",
         group=LOSSES,
         least=0,
         most=600,
-        default=15,
+        assumed=15,
         help="From SIGTERM to the end, as the node's provider grants it (the checklist names the source).",
         source="GKE: 15 s for ordinary pods",
-    ),
-    Setting(
-        name="job_minutes",
+    )
+    job_minutes: float | None = setting(
+        None,
         label="Length of a job",
         unit="min",
         group=WORK,
         least=0.01,
         most=60 * 24 * 365,
-        default=60,
+        assumed=60,
         help="Of useful work, without interruptions and checkpoints.",
         source="your jobs",
-    ),
-    Setting(
-        name="checkpoint_minutes",
+    )
+    checkpoint_minutes: float | None = setting(
+        None,
         label="Work between checkpoints",
         unit="min",
         group=WORK,
         least=0,
         most=60 * 24 * 365,
-        default=0,
+        assumed=0,
         help="0: none, an interrupted job starts again from its beginning.",
         source="your jobs",
-    ),
-    Setting(
-        name="checkpoint_seconds",
+    )
+    checkpoint_seconds: float | None = setting(
+        None,
         label="Time to write a checkpoint",
         unit="s",
         group=WORK,
         least=0,
         most=86_400,
-        default=10,
+        assumed=10,
         help="The job stands still meanwhile.",
         source="your jobs",
-    ),
-    Setting(
-        name="late_factor",
+    )
+    late_factor: float | None = setting(
+        None,
         label="A job is late after",
         unit="× its length",
         group=WORK,
         least=1,
         most=1000,
-        default=2,
+        assumed=2,
         help="Counted from its start, restarts and waiting included.",
         source="your choice",
-    ),
-    Setting(
-        name="retries",
+    )
+    retries: int | None = setting(
+        None,
         label="Retries before a job fails",
         unit="retries",
         group=WORK,
         least=0,
         most=1000,
-        default=None,
-        whole=True,
         optional=True,
         help="Empty: no limit. What failed is done again on demand.",
         source="the Job's backoffLimit; a queue that delivers again has none",
-    ),
-    Setting(
-        name="request_seconds",
+    )
+    request_seconds: float | None = setting(
+        None,
         label="Length of a request",
         unit="s",
         group=WORK,
         least=0,
         most=86_400,
-        default=1,
+        assumed=1,
         help="Requests that need longer than the notice are lost and served again.",
         source="your service",
-    ),
-    Setting(
-        name="runs",
+    )
+    runs: int | None = setting(
+        None,
         label="Simulated months",
         unit="runs",
         group=SIMULATION,
         least=100,
         most=20_000,
-        default=10_000,
-        whole=True,
+        assumed=10_000,
         help="More runs give steadier percentiles.",
         source="your choice",
-    ),
-    Setting(
-        name="seed",
+    )
+    seed: int | None = setting(
+        None,
         label="Seed",
-        unit="",
         group=SIMULATION,
         least=0,
         most=2**31 - 1,
-        default=0,
-        whole=True,
+        assumed=0,
         help="The same seed gives the same numbers.",
         source="your choice",
-    ),
-)
-SETTING: Final = {setting.name: setting for setting in SETTINGS}
+    )
+    work: Work | None = setting(
+        None,
+        label="Kind of work",
+        group=WORK,
+        help="Jobs or serving.",
+        source="what the workload looks like",
+    )
+    capacity: Capacity | None = setting(
+        None,
+        label="Bought in place of on-demand",
+        group=POOL,
+        help="Preemptible VMs cost the same as Spot VMs and are stopped after 24 hours.",
+        source="how its nodes are bought now",
+    )
+    fallback: Fallback | None = setting(
+        None,
+        label="While no spot node is to be had",
+        group=LOSSES,
+        help="Wait, or buy on demand.",
+        source="your choice",
+    )
+    saves_on_notice: bool | None = setting(
+        None,
+        label="A checkpoint is written on notice",
+        group=WORK,
+        help="On SIGTERM the worker writes a checkpoint.",
+        source="your jobs",
+    )
+
+
+SETTINGS: Final = tuple(one for one in settings_of(SpotSettings) if one.kind in (int, float))  # the numbers
+SETTING: Final = {one.name: one for one in SETTINGS}
+ASSUMED: Final[dict[str, Any]] = {one.name: one.assumed for one in SETTINGS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -420,40 +418,40 @@ class Assumptions:
     on_demand_usd_per_hour: float
     spot_usd_per_hour: float
     gpus_per_node: int = 0
-    base_nodes: int = 0
+    base_nodes: int = ASSUMED["base_nodes"]
     needed_nodes: int = 0
-    committed_nodes: int = 0
+    committed_nodes: int = ASSUMED["committed_nodes"]
     committed_usd_per_hour: float | None = None
     stand_in_usd_per_hour: float | None = None
     flex_start_usd_per_hour: float | None = None
-    hours_per_month: float = float(HOURS_PER_MONTH)
+    hours_per_month: float = ASSUMED["hours_per_month"]
     capacity: Capacity = Capacity.SPOT
-    hazard_low_per_hour: float = 0.0021
-    hazard_likely_per_hour: float = 0.0044
-    hazard_high_per_hour: float = 0.0167
+    hazard_low_per_hour: float = ASSUMED["hazard_low_per_hour"]
+    hazard_likely_per_hour: float = ASSUMED["hazard_likely_per_hour"]
+    hazard_high_per_hour: float = ASSUMED["hazard_high_per_hour"]
     lives: tuple[Life, ...] = ()
-    zones: int = 1
-    zone_losses_per_month: float = 1.0
-    availability: float = 0.95
-    stock_out_hours: float = 4.0
-    node_start_seconds: float = 240.0
-    pod_start_seconds: float = 60.0
-    window_seconds: float = 15.0
+    zones: int = ASSUMED["zones"]
+    zone_losses_per_month: float = ASSUMED["zone_losses_per_month"]
+    availability: float = ASSUMED["availability"]
+    stock_out_hours: float = ASSUMED["stock_out_hours"]
+    node_start_seconds: float = ASSUMED["node_start_seconds"]
+    pod_start_seconds: float = ASSUMED["pod_start_seconds"]
+    window_seconds: float = ASSUMED["window_seconds"]
     work: Work = Work.JOBS
-    job_minutes: float = 60.0
-    checkpoint_minutes: float = 0.0
-    checkpoint_seconds: float = 10.0
+    job_minutes: float = ASSUMED["job_minutes"]
+    checkpoint_minutes: float = ASSUMED["checkpoint_minutes"]
+    checkpoint_seconds: float = ASSUMED["checkpoint_seconds"]
     saves_on_notice: bool = False  # on SIGTERM the worker writes a checkpoint, if it can within the notice
-    late_factor: float = 2.0
+    late_factor: float = ASSUMED["late_factor"]
     retries: int | None = None
-    request_seconds: float = 1.0
+    request_seconds: float = ASSUMED["request_seconds"]
     fallback: Fallback = Fallback.ON_DEMAND
-    runs: int = 10_000
-    seed: int = 0
+    runs: int = ASSUMED["runs"]
+    seed: int = ASSUMED["seed"]
 
     def __post_init__(self) -> None:
-        for setting in SETTINGS:
-            _check(setting, getattr(self, setting.name))
+        for one in SETTINGS:
+            _check(one, getattr(self, one.name))
         if not self.hazard_low_per_hour <= self.hazard_likely_per_hour <= self.hazard_high_per_hour:
             raise InputError(
                 f"the interruption rates {self.hazard_low_per_hour:g}, {self.hazard_likely_per_hour:g} and "
@@ -505,12 +503,7 @@ class Assumptions:
         return self.saves_on_notice and self.checkpoint_seconds <= self.window_seconds
 
 
-def _check(setting: Setting, value: float | None) -> None:
-    if value is None and setting.optional:
-        return
-    if value is None or not setting.least <= value <= setting.most:  # NaN fails the comparison too
-        raise InputError(
-            f"{value} is not possible",
-            where=setting.label,
-            mend=f"Give {setting.least:g} to {setting.most:g} {setting.unit}".rstrip(),
-        )
+def _check(one: Setting, value: float | None) -> None:
+    if value is None and not one.optional:
+        raise InputError("None is not possible", where=one.label, mend="Give a number")
+    one.check(value)

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import median
 from typing import Any, Final
 
-import yaml
-
 from planner import vocabulary
+from planner.kubernetes import commands
 from planner.kubernetes.accelerators import alike, tables
-from planner.kubernetes.nodes import machine_type
-from planner.kubernetes.records import CommandForm, Container, Node, Pod, PodDisruptionBudget, Snapshot, Taint, Workload
+from planner.kubernetes.budgets import Protection, limit_text
+from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, is_spot, machine_type
+from planner.kubernetes.patches import as_yaml
+from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
+from planner.kubernetes.records import CommandForm, Container, Node, Pod, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
+from planner.kubernetes.startup import learn_start
 from planner.spot import programs
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
 from planner.spot.programs import Signal
 from planner.spot.windows import Provider, Window
 from planner.words import duration
 
-SYSTEM_PRIORITY: Final = 2_000_000_000  # kubernetes pkg/apis/scheduling/types.go SystemCriticalPriority
-_LONG_START_SECONDS: Final = 300.0  # longer than a node takes to arrive: the pod, not the node, is what one waits for
+_LONG_START_SECONDS: Final = GPU_NODE_ARRIVAL_SECONDS  # longer: the pod, not the node, is what one waits for
 _LOCAL_VOLUMES: Final = ("hostPath", "local")
 
 
@@ -75,7 +76,7 @@ class Case:
     pods: tuple[Pod, ...]
     nodes: tuple[Node, ...]  # those the pods run on
     spot_nodes: tuple[Node, ...]
-    budgets: tuple[PodDisruptionBudget, ...]
+    protection: Protection  # what its disruption budgets allow
     snapshot: Snapshot
     window: Window
     capacity: Capacity
@@ -87,7 +88,7 @@ class Case:
     def containers(self) -> tuple[Container, ...]:
         """The containers that run as long as the pod does."""
         spec = self.workload.template.spec
-        return spec.containers + tuple(one for one in spec.init_containers if one.restart_policy == "Always")
+        return spec.containers + spec.sidecars
 
     @property
     def runs_on_spot(self) -> bool:
@@ -105,49 +106,23 @@ class Case:
 
     def patched(self, spec: Mapping[str, Any]) -> str:
         """`spec` of the pod template as a patch of the workload."""
-        return dump({"spec": {"template": {"spec": dict(spec)}}})
-
-
-def is_spot(node: Node) -> bool:
-    """Whether the node can be taken away: Spot or preemptible, by its provider's label."""
-    labels = node.labels
-    return (
-        labels.get(vocabulary.GKE_SPOT) == "true"
-        or labels.get(vocabulary.GKE_PREEMPTIBLE) == "true"
-        or labels.get(vocabulary.GKE_PROVISIONING) in ("spot", "preemptible")
-        or labels.get(vocabulary.EKS_CAPACITY_TYPE, "").upper() == "SPOT"
-        or labels.get(vocabulary.KARPENTER_CAPACITY_TYPE) == "spot"
-        or labels.get(vocabulary.AKS_SCALE_SET_PRIORITY) == "spot"
-    )
-
-
-def start_seconds(pods: tuple[Pod, ...]) -> float | None:
-    """Median time from being placed to Ready, over the pods that are; None when the snapshot doesn't tell."""
-    taken = [
-        pod.ready_at - pod.scheduled_at
-        for pod in pods
-        if pod.is_ready
-        and pod.ready_at is not None
-        and pod.scheduled_at is not None
-        and pod.ready_at >= pod.scheduled_at
-    ]
-    return median(taken) if taken else None
+        return as_yaml({"spec": {"template": {"spec": dict(spec)}}})
 
 
 def _check_controller(case: Case) -> CheckResult:
-    kind = case.workload.kind
-    if kind == "DaemonSet":
+    kind, traits = case.workload.kind, case.workload.traits
+    if traits.is_per_node:
         return CheckResult(
             check=Check.CONTROLLER,
             status=Status.UNSUITABLE,
-            evidence="A DaemonSet has a pod on every node: it goes where the nodes are.",
+            evidence=f"A {kind} has a pod on every node: it goes where the nodes are.",
             cure="Decide for the workloads on those nodes.",
         )
-    if kind == "StatefulSet":
+    if traits.has_ordinals:
         return CheckResult(
             check=Check.CONTROLLER,
             status=Status.MIND,
-            evidence="A StatefulSet makes a lost pod again under the same name, but only once the old one is gone.",
+            evidence=f"A {kind} makes a lost pod again under the same name, but only once the old one is gone.",
             cure="Know how to force it: kubectl delete pod --force, when the node is gone for good.",
             source="https://kubernetes.io/docs/tasks/run-application/force-delete-stateful-set-pod/",
         )
@@ -156,8 +131,9 @@ def _check_controller(case: Case) -> CheckResult:
 
 def _check_replicas(case: Case) -> CheckResult:
     workload = case.workload
-    if workload.kind == "Job":
-        return CheckResult(check=Check.REPLICAS, status=Status.OK, evidence="A Job starts lost pods again.")
+    if workload.traits.is_batch:
+        evidence = f"A {workload.kind} starts lost pods again."
+        return CheckResult(check=Check.REPLICAS, status=Status.OK, evidence=evidence)
     if workload.replicas > 1:
         return CheckResult(
             check=Check.REPLICAS,
@@ -171,58 +147,53 @@ def _check_replicas(case: Case) -> CheckResult:
         status=Status.CHANGE,
         evidence="1 replica: while its node is replaced, nothing runs.",
         cure="Run two or more, on different nodes.",
-        yaml=dump({"spec": {"replicas": 2}}),
+        yaml=as_yaml({"spec": {"replicas": 2}}),
     )
 
 
 def _check_budget(case: Case) -> CheckResult:
     workload = case.workload
-    if workload.kind in ("Job", "DaemonSet") or workload.replicas <= 1:
+    guarded = case.protection
+    needs_one = workload.traits.has_replicas and workload.replicas > 1
+    if workload.traits.is_per_node or not (needs_one or (guarded.budgets and workload.replicas)):
         return CheckResult(check=Check.BUDGET, status=Status.OK, evidence="No PodDisruptionBudget is needed.")
-    if not case.budgets:
+    if not guarded.budgets:
         return CheckResult(
             check=Check.BUDGET,
             status=Status.CHANGE,
             evidence="No PodDisruptionBudget: a drain may take several pods while others are lost to a preemption.",
             cure="Add one. It can't stop a preemption, but it counts lost pods and holds back drains meanwhile.",
-            yaml=dump(
-                {
-                    "apiVersion": "policy/v1",
-                    "kind": "PodDisruptionBudget",
-                    "metadata": {"name": workload.name, "namespace": workload.namespace},
-                    "spec": {
-                        "maxUnavailable": 1,
-                        "selector": {"matchLabels": dict(workload.selector.match_labels)},
-                    },
-                }
-            ),
+            yaml=_budget_yaml(workload, workload.name),
             is_whole_object=True,
             source="https://kubernetes.io/docs/concepts/workloads/pods/disruptions/",
         )
-    budget = case.budgets[0]
-    limit = (
-        f"minAvailable {budget.min_available}"
-        if budget.min_available is not None
-        else f"maxUnavailable {budget.max_unavailable}"
-    )
-    never = budget.max_unavailable in (0, "0%") or budget.min_available in (workload.replicas, "100%")
+    evidence = f"PodDisruptionBudget {', '.join(f'{one.name}: {limit_text(one)}' for one in guarded.budgets)}."
+    if not guarded.reason:
+        unknown = " What it allows hangs on a scale that the snapshot doesn't hold." if guarded.allowed is None else ""
+        return CheckResult(
+            check=Check.BUDGET, status=Status.UNSEEN if unknown else Status.OK, evidence=evidence + unknown
+        )
+    only = guarded.budgets[0] if len(guarded.budgets) == 1 else None
+    never = f"no disruption at all ({guarded.reason}): spot nodes can't be drained or upgraded."
     return CheckResult(
         check=Check.BUDGET,
-        status=Status.CHANGE if never else Status.OK,
-        evidence=f"PodDisruptionBudget {budget.name}: {limit}."
-        + (" It allows no disruption at all: spot nodes can't be drained or upgraded." if never else ""),
-        cure="Allow at least one pod to be away." if never else "",
-        yaml=dump(
-            {
-                "apiVersion": "policy/v1",
-                "kind": "PodDisruptionBudget",
-                "metadata": {"name": budget.name, "namespace": budget.namespace},
-                "spec": {"maxUnavailable": 1, "selector": {"matchLabels": dict(workload.selector.match_labels)}},
-            }
-        )
-        if never
-        else "",
-        is_whole_object=never,
+        status=Status.CHANGE,
+        evidence=f"{evidence} {'It allows' if only else 'Together they allow'} {never}",
+        cure="Allow at least one pod to be away." if only else "Leave one of them: narrow a selector, or delete one.",
+        yaml=_budget_yaml(workload, only.name) if only else "",
+        is_whole_object=only is not None,
+    )
+
+
+def _budget_yaml(workload: Workload, name: str) -> str:
+    """A budget that lets one of the workload's pods be away."""
+    return as_yaml(
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": name, "namespace": workload.namespace},
+            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": dict(workload.selector.match_labels)}},
+        }
     )
 
 
@@ -280,7 +251,7 @@ def _signal_of(container: Container) -> CheckResult:
             "images differ.)",
             cure="Put exec before the program, so that it takes the shell's place."
             + (f" Then: {about.what}." if about else ""),
-            by_hand=f"# container {name}: add exec to the command that is there\n"
+            by_hand=commands.comment(f"container {name}: add exec to the command that is there").strip() + "\n"
             f'command: ["/bin/sh", "-c", "exec {program or "program"} …"]\n',
             source=about.source if about else "https://docs.docker.com/reference/dockerfile/#entrypoint",
         )
@@ -330,7 +301,8 @@ def _check_pre_stop(case: Case) -> CheckResult:
 
 
 def _check_start_up(case: Case) -> CheckResult:
-    seconds = start_seconds(case.pods)
+    start = learn_start(case.pods)
+    seconds = start.seconds if start else None
     learnt = f"placed to Ready in {duration(seconds)} (median of its pods)" if seconds is not None else "no time seen"
     if case.work is Work.SERVING and not any(container.readiness_probe for container in case.containers):
         return CheckResult(
@@ -424,13 +396,12 @@ def _check_job_length(case: Case) -> CheckResult:
 
 def _seen_hours(case: Case) -> float | None:
     """The longest run of a finished container of a Job; its pods are not among `case.pods` any more."""
-    if case.workload.kind != "Job":
+    if not case.workload.traits.is_batch:
         return None
     runs = [
         (state.finished_at - state.started_at) / 3600
         for pod in case.snapshot.pods
-        if pod.owner is not None
-        and (pod.owner.kind, pod.namespace, pod.owner.name) == ("Job", case.workload.namespace, case.workload.name)
+        if pod.owner is not None and pod.owner.key(pod.namespace) == case.workload.key
         for state in pod.containers
         if state.started_at is not None and state.finished_at is not None
     ]
@@ -439,7 +410,7 @@ def _seen_hours(case: Case) -> float | None:
 
 def _check_retries(case: Case) -> CheckResult:
     workload = case.workload
-    if workload.kind != "Job":
+    if not workload.traits.is_batch:
         return CheckResult(
             check=Check.RETRIES, status=Status.OK, evidence="Its controller starts lost pods without limit."
         )
@@ -459,7 +430,7 @@ def _check_retries(case: Case) -> CheckResult:
 
 
 def _check_placement(case: Case) -> CheckResult:
-    spec, is_job = case.workload.template.spec, case.workload.kind == "Job"
+    spec, is_job = case.workload.template.spec, case.workload.traits.is_batch
     if case.runs_on_spot:
         return CheckResult(check=Check.PLACEMENT, status=Status.OK, evidence="Its pods run on spot nodes already.")
     selector, taint = _spot_selector(case.window.provider, case.capacity)
@@ -491,7 +462,7 @@ def _check_placement(case: Case) -> CheckResult:
         evidence=evidence + pool,
         cure=f"Select and tolerate spot nodes{', where the Job is made' if is_job else ''}.",
         yaml="" if is_job else case.patched(wanted),
-        by_hand=_new_pool(case) + (dump(wanted) if is_job else ""),
+        by_hand=_new_pool(case) + (as_yaml(wanted) if is_job else ""),
     )
 
 
@@ -502,14 +473,15 @@ def _new_pool(case: Case) -> str:
     labels = case.nodes[0].labels
     gpus = alike(case.nodes[0].capacity)
     accelerator = labels.get(vocabulary.GKE_ACCELERATOR, "")
+    pool = commands.positional(labels.get(vocabulary.GKE_NODE_POOL, ""), "pool")
     words = [
-        f"gcloud container node-pools create {labels.get(vocabulary.GKE_NODE_POOL, 'pool')}-spot --cluster CLUSTER",
+        *("gcloud", "container", "node-pools", "create", f"{pool}-spot", "--cluster", "CLUSTER"),
         "--spot" if case.capacity is Capacity.SPOT else "--preemptible",
-        f"--machine-type {machine_type(case.nodes[0]) or 'TYPE'}",
-        *([f"--accelerator type={accelerator},count={gpus}"] if accelerator and gpus else []),
-        "--enable-autoscaling --min-nodes 0 --max-nodes N",
+        *("--machine-type", machine_type(case.nodes[0]) or "TYPE"),
+        *(("--accelerator", f"type={accelerator},count={gpus}") if accelerator and gpus else ()),
+        *("--enable-autoscaling", "--min-nodes", "0", "--max-nodes", "N"),
     ]
-    return " ".join(words) + "\n"
+    return commands.command(*words) + "\n"
 
 
 def _tolerations(workload: Workload) -> list[dict[str, str]]:
@@ -556,17 +528,16 @@ def _check_users(case: Case) -> CheckResult:
 def _check_priority(case: Case) -> CheckResult:
     spec = case.workload.template.spec
     classes = {one.name: one for one in case.snapshot.priority_classes}
-    chosen = classes.get(spec.priority_class_name)
-    value = spec.priority if spec.priority is not None else chosen.value if chosen else 0
+    value = priority(spec, classes)
     name = f"{spec.priority_class_name} ({value:,})" if spec.priority_class_name else f"{value:,}"
-    if value >= SYSTEM_PRIORITY:
+    if value >= SYSTEM_CRITICAL_PRIORITY:
         return CheckResult(
             check=Check.PRIORITY,
             status=Status.UNSUITABLE,
             evidence=f"Priority {name}: the cluster itself needs it.",
             cure="Keep it on nodes that stay.",
         )
-    others = [one.value for one in case.snapshot.priority_classes if one.value < SYSTEM_PRIORITY]
+    others = [one.value for one in case.snapshot.priority_classes if one.value < SYSTEM_CRITICAL_PRIORITY]
     if value > 0 and value >= max(others, default=value):
         return CheckResult(
             check=Check.PRIORITY,
@@ -614,9 +585,3 @@ def in_sentence(check: Check) -> str:
     """A check's name within a sentence: ``SIGTERM arrives``, ``grace period``."""
     name = CHECK_NAME[check]
     return name if check is Check.SIGTERM else name[0].lower() + name[1:]
-
-
-def dump(document: Mapping[str, Any]) -> str:
-    """A document as YAML, in the order it was written."""
-    text: str = yaml.safe_dump(dict(document), sort_keys=False, default_flow_style=False)
-    return text

@@ -15,12 +15,17 @@ from typing import Any, Final
 import yaml
 
 from planner import vocabulary
+from planner.kubernetes import commands
+from planner.kubernetes.budgets import protection
+from planner.kubernetes.kinds import POD
+from planner.kubernetes.nodes import is_spot
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.records import Pod, Snapshot, Workload
-from planner.kubernetes.selectors import labels_match
 from planner.spot.assumptions import Capacity, Work
-from planner.spot.checks import CHECKS, Case, CheckResult, Status, dump, in_sentence, is_spot
+from planner.spot.checks import CHECKS, Case, CheckResult, Status, in_sentence
 from planner.spot.windows import Provider, Window, window_of
+from planner.vocabulary import SYSTEM_NAMESPACES
 from planner.words import Text
 
 _BACKGROUND: Final = (
@@ -103,7 +108,7 @@ def check_workload(
         work=case.work,
         work_evidence=case.work_evidence,
         checks=checks,
-        patch_yaml=dump(merged) if merged else "",
+        patch_yaml=as_yaml(merged) if merged else "",
         objects_yaml="---\n".join(check.yaml for check in checks if check.is_whole_object),
         commands=_commands(case),
         advice=_advice(case),
@@ -111,12 +116,12 @@ def check_workload(
 
 
 def check_all(snapshot: Snapshot, *, capacity: Capacity = Capacity.SPOT) -> tuple[Suitability, ...]:
-    """The checklist for every workload outside kube-system that runs pods, in the snapshot's order."""
+    """The checklist for every workload outside the system's namespaces that runs pods, in the snapshot's order."""
     pods = pods_by_workload(snapshot)
     return tuple(
         check_workload(snapshot, workload, capacity=capacity, pods=pods.get(workload.key, ()))
         for workload in snapshot.workloads
-        if workload.namespace != "kube-system" and not workload.is_finished
+        if workload.namespace not in SYSTEM_NAMESPACES and not workload.is_finished
     )
 
 
@@ -137,8 +142,8 @@ def pods_of(snapshot: Snapshot, workload: Workload) -> tuple[Pod, ...]:
 
 def guess_work(workload: Workload) -> tuple[Work, str]:
     """Whether the workload does jobs or serves, from its kind, its programs and its name; with the reason."""
-    if workload.kind == "Job":
-        return Work.JOBS, "it is a Job"
+    if workload.traits.is_batch:
+        return Work.JOBS, f"it is a {workload.kind}"
     programs_run = {container.program for container in workload.template.spec.containers}
     if serving := sorted(programs_run & _SERVING_PROGRAMS):
         return Work.SERVING, f"it runs {serving[0]}"
@@ -161,11 +166,7 @@ def _case(
         pods=pods,
         nodes=nodes,
         spot_nodes=tuple(node for node in snapshot.nodes if is_spot(node)),
-        budgets=tuple(
-            budget
-            for budget in snapshot.pod_disruption_budgets
-            if budget.namespace == workload.namespace and labels_match(budget.selector, workload.template.labels)
-        ),
+        protection=protection(snapshot, workload),
         snapshot=snapshot,
         window=window_of(nodes or snapshot.nodes, capacity),
         capacity=capacity,
@@ -212,42 +213,49 @@ def _sentence(case: Case, fitness: Fitness, checks: tuple[CheckResult, ...]) -> 
 def _commands(case: Case) -> tuple[Command, ...]:
     """Commands with the names of a real pod and node of the workload, where there is one."""
     pod = next((pod for pod in case.pods if pod.node_name), None)
-    pod_name, namespace = (pod.name if pod else "POD"), case.workload.namespace
+    pod_key = POD.key(case.workload.namespace, pod.name if pod else "POD")
     node = next((node for node in case.nodes if pod and node.name == pod.node_name), None)
-    node_name, zone = (node.name if node else "NODE"), (node.labels.get(vocabulary.ZONE, "ZONE") if node else "ZONE")
+    node_name, zone = (
+        commands.positional(node.name if node else "", "NODE"),
+        (node.labels.get(vocabulary.ZONE, "ZONE") if node else "ZONE"),
+    )
     container = case.containers[0].name if case.containers else "CONTAINER"
-    commands = [
+    proofs = [
         Command(
             proves="process 1 is the program, and has a handler: bit 0x4000 of SigCgt is SIGTERM",
-            command=f"kubectl exec -n {namespace} {pod_name} -c {container} -- grep -E 'Name|SigCgt' /proc/1/status",
+            command=commands.kubectl(
+                "exec", pod_key, "-c", container, "--", "grep", "-E", "Name|SigCgt", "/proc/1/status"
+            ),
         ),
         Command(
             proves=f"the pod ends by itself within {case.window.seconds} s: exit code 0, not 137",
-            command=f"kubectl delete pod -n {namespace} {pod_name} --grace-period={case.window.seconds}",
+            command=commands.kubectl("delete", pod_key, f"--grace-period={case.window.seconds}"),
         ),
     ]
     if case.window.provider is Provider.GKE:
-        commands.append(
+        proofs.append(
             Command(
                 proves="the same on a real preemption (the node is stopped: choose one you can spare)",
-                command=f"gcloud compute instances simulate-maintenance-event {node_name} --zone {zone}",
+                command=commands.command(
+                    "gcloud", "compute", "instances", "simulate-maintenance-event", node_name, "--zone", zone
+                ),
             )
         )
     elif case.window.provider is Provider.AKS:
-        commands.append(
+        proofs.append(
             Command(
                 proves="the same on a real eviction",
                 command="az vmss simulate-eviction --resource-group GROUP --name SCALE_SET --instance-id ID",
             )
         )
     elif case.window.provider is Provider.EKS:
-        commands.append(
+        proofs.append(
             Command(
                 proves="the same on a real interruption (an experiment of aws:ec2:send-spot-instance-interruptions)",
                 command="aws fis start-experiment --experiment-template-id TEMPLATE",
             )
         )
-    return tuple(commands)
+    return tuple(proofs)
 
 
 def _advice(case: Case) -> tuple[str, ...]:

@@ -13,10 +13,13 @@ import streamlit as st
 
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
+from planner.questions.question import NOTHING, Given, Question
 from planner.sources import prices
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
+S = TypeVar("S")
+A = TypeVar("A")
 
 
 def answer(
@@ -33,6 +36,11 @@ def answer(
     # The digest stands for the objects; two readings of the same objects may still differ in these.
     reading = (snapshot.digest, snapshot.source, snapshot.taken_at, snapshot.presence, snapshot.problems)
     return cast("Answer", _kept(name, reading, asked, tuple(sorted(more.items())), question, snapshot))
+
+
+def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> A:
+    """The answer to a question of the hall, kept like any other."""
+    return answer(question.answer, snapshot, settings, given)
 
 
 @st.cache_data(

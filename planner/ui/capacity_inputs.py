@@ -8,43 +8,40 @@ import streamlit as st
 
 from planner import words
 from planner.capacity.changes import FORMS, Change, ChangeKind, parse_change, parse_changes, text_of
-from planner.capacity.node_pools import NodePool, pools
+from planner.capacity.node_pools import NodePool
 from planner.errors import HeadroomError, InputError
-from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import Snapshot
-from planner.questions import prepared as prepared_question
-from planner.sources import demo, node_pools
-from planner.ui import errors, link, session
+from planner.questions.capacity import CapacitySettings
+from planner.questions.question import Given
+from planner.questions.rollout import RolloutSettings
+from planner.questions.what_if import WhatIfSettings
+from planner.sources import node_pools
+from planner.ui import errors
+from planner.ui.asked import Asked
 
 _GIVEN = "_pool_limits"  # limits read from files uploaded for a cluster: (its digest, limits)
 _CHANGES = "changes"
-_MOST_SECONDS = 86_400
+_LIMITS = "gpu-t4=8, web=2-12"
 _QUICK_NODES = 2_000  # above, rollouts of all workloads take seconds
-
-
-@st.cache_resource
-def _of_demo() -> tuple[PoolLimits, ...]:
-    return node_pools.read(demo.node_pools_file())
 
 
 def stated(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
     """Limits of pools that came with the cluster or were uploaded for it in this session."""
     given = st.session_state.get(_GIVEN)
     uploaded: tuple[PoolLimits, ...] = given[1] if given and given[0] == snapshot.digest else ()
-    return uploaded or (_of_demo() if session.is_demo() and snapshot.source == demo.DEMO_NAME else ())
+    return node_pools.stated(snapshot, uploaded)
 
 
-def limits(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
-    """All that is known of how far pools may grow: from files, and typed."""
-    known = stated(snapshot)
+def settings(snapshot: Snapshot) -> CapacitySettings:
+    """Limits typed by hand; those of files are uploaded beside them (`given`)."""
+    asked = Asked(CapacitySettings)
     with st.expander("How far node pools may grow", icon=":material/trending_up:"):
-        if not known:
+        if not stated(snapshot):
             st.caption("Nobody says yet: give a file, or type limits. Until then growth is unknown.")
-        typed = link.text(
-            "Limits by hand", parse_typed_limits, key="limits", placeholder="gpu-t4=8, web=2-12",
-            help="pool=maximum or pool=minimum-maximum; stands above what files say.",
-        )  # fmt: skip
+        asked.show("limits", placeholder=_LIMITS)
         file = st.file_uploader(
             "gcloud container node-pools list (JSON), Karpenter NodePools, or the cluster-autoscaler-status ConfigMap",
             type=["json", "yaml", "yml"], key="_pools_upload",
@@ -56,32 +53,30 @@ def limits(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
                 st.caption(f"✓ {words.count(len(known), 'pool')} read from {words.literal(file.name)}")
             except HeadroomError as error:
                 errors.show(error)
-    return known + (typed or ())
+    return asked.settings()
 
 
-def growth(snapshot: Snapshot) -> tuple[tuple[NodePool, ...], float | None]:
-    """The pools that may grow, () where nobody says how far; and how long a new node takes."""
+def given(snapshot: Snapshot) -> Given:
+    """What files say of node pools."""
+    return Given(limits=stated(snapshot))
+
+
+def shape() -> str:
+    """The shape typed, as it is written in the URL."""
+    one = Asked(CapacitySettings)
+    one.show("shape", label="Another shape", placeholder="gpu=2,cpu=8,memory=64Gi")
+    return str(one.values.get("shape", ""))
+
+
+def growth(asked: Asked[RolloutSettings]) -> None:
+    """How far node pools may grow and how long a new node takes, as settings of a rollout."""
     with st.expander("Growth of node pools", icon=":material/trending_up:"):
-        typed = link.text(
-            "Limits by hand", parse_typed_limits, key="limits", placeholder="gpu-t4=8, web=2-12",
-            help="pool=maximum or pool=minimum-maximum. Limits from a file are given on the Headroom page.",
-        )  # fmt: skip
-        seconds = arrival_seconds()
-    known = stated(snapshot) + (typed or ())
-    return (pools(prepared_question.compiled(snapshot), known) if known else ()), seconds
-
-
-def arrival_seconds() -> float | None:
-    """Seconds until a new node takes pods, None for the stated default."""
-    return link.number(
-        "Until a new node takes pods, seconds", key="arrival_seconds", least=0, most=_MOST_SECONDS,
-        placeholder="300 with GPUs, 150 without",
-        help="Defaults: 4 to 6 minutes with GPUs (kubernetes/autoscaler#3464), 2 to 3 without (kubernetes/test-infra#18607).",
-    )  # fmt: skip
+        asked.show("limits", placeholder=_LIMITS, help="Limits from a file are given on the Headroom page.")
+        asked.show("arrival_seconds", placeholder="300 with GPUs, 150 without")
 
 
 # ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def changes(snapshot: Snapshot, known: Sequence[NodePool]) -> tuple[Change, ...]:
+def changes(asked: Asked[WhatIfSettings], snapshot: Snapshot, known: Sequence[NodePool]) -> tuple[Change, ...]:
     """The list of changes: built by clicking, kept as one text in the URL.
 
     Raises
@@ -90,7 +85,8 @@ def changes(snapshot: Snapshot, known: Sequence[NodePool]) -> tuple[Change, ...]
         When a link's text isn't a list of changes.
     """
     _builder(snapshot, [pool for pool in known if pool.nodes])
-    found = link.text("Changes, in their order", parse_changes, key=_CHANGES, help="Separated by ; as in a link.") or ()
+    found: tuple[Change, ...] = asked.show(_CHANGES, help="Separated by ; as in a link.") or ()
+    asked.check()
     for place, change in enumerate(found):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(f"{place + 1}. {words.literal(str(change))}", color="blue")
@@ -101,11 +97,9 @@ def changes(snapshot: Snapshot, known: Sequence[NodePool]) -> tuple[Change, ...]
     return found
 
 
-def with_rollouts(snapshot: Snapshot) -> bool:
+def with_rollouts(asked: Asked[WhatIfSettings], snapshot: Snapshot) -> None:
     """Whether every workload's own rollout is compared too: quick up to a few thousand nodes."""
-    return link.toggle(
-        "Compare every workload's rollout too", key="rollouts", default=len(snapshot.nodes) <= _QUICK_NODES
-    )
+    asked.show("rollouts", default=len(snapshot.nodes) <= _QUICK_NODES)
 
 
 def _builder(snapshot: Snapshot, known: Sequence[NodePool]) -> None:
@@ -156,7 +150,7 @@ def _asked(kind: ChangeKind, snapshot: Snapshot, names: list[str]) -> str:
         known = sorted({taint.key for node in snapshot.nodes for taint in node.taints})
         pool, key = _pick("Pool", names), _pick("Taint", known, key="_known_taint")
         return f"untaint:{pool}={key}" if pool and key else ""
-    rolling = [w.key for w in snapshot.workloads if w.kind in ("Deployment", "StatefulSet")]
+    rolling = [w.key for w in snapshot.workloads if kind_called(w.kind).has_replicas]
     workload = _pick("Workload", rolling)
     sizes = st.text_input("To", key="_sizes", placeholder="cpu:2,memory:8Gi,replicas:4")
     return f"resize:{workload}={sizes}" if workload and sizes else ""

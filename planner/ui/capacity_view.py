@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import streamlit as st
@@ -14,9 +15,10 @@ from planner.capacity.headroom import Fit
 from planner.figures import capacity_pools, capacity_stranded
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.records import Snapshot
-from planner.questions.capacity import CapacityAnswer, WhatIfAnswer
-from planner.questions.documents import capacity_document, fit_rows
+from planner.questions import capacity
+from planner.questions.capacity import CapacityAnswer, CapacitySettings
 from planner.questions.overview import supplies_of
+from planner.questions.what_if import WhatIfAnswer
 from planner.ui import charts, downloads, findings, link, tables, verdict
 from planner.vocabulary import CPU, MEMORY
 
@@ -86,14 +88,6 @@ def _upgrade(settings: UpgradeSettings | None) -> str:
     if settings.strategy is UpgradeStrategy.BLUE_GREEN:
         return "blue-green"
     return f"surge {settings.max_surge}, unavailable {settings.max_unavailable}"
-
-
-def shape_text() -> str:
-    """The shape typed, as it is written in the URL."""
-    return link.text(
-        "Another shape", str, key="shape", placeholder="gpu=2,cpu=8,memory=64Gi",
-        help="gpu, cpu, memory or any resource by its name; pool=NAME and tolerate=all may be added.",
-    ) or ""  # fmt: skip
 
 
 def one_shape(found: Fit) -> None:
@@ -202,17 +196,10 @@ def resources(answer: CapacityAnswer) -> None:
     tables.show(supply, alt="GPUs by model and way of sharing: physical and offered", empty="No GPUs in this snapshot.")
 
 
-def download(
-    answer: CapacityAnswer, snapshot: Snapshot, typed: Sequence[Fit], changed: WhatIfAnswer | None = None
-) -> None:
-    """The answer as a versioned document, and what fits as rows."""
-    downloads.show(
-        "what-if" if changed else "capacity",
-        document=lambda: capacity_document(
-            answer, shapes=typed, changed=changed, digest=snapshot.digest, source=snapshot.source
-        ),
-        rows=lambda: fit_rows([*typed, *answer.standard, *answer.workloads]),
-    )
+def download(snapshot: Snapshot, settings: CapacitySettings, answer: CapacityAnswer, typed: Sequence[Fit]) -> None:
+    """The answer as a versioned document, and what fits as rows; with the shapes that were typed."""
+    asked = replace(settings, shapes=tuple(one.shape for one in typed))
+    downloads.answer(capacity.QUESTION, snapshot, asked, replace(answer, shapes=tuple(typed)))
 
 
 # ── what if ──────────────────────────────────────────────────────────────────────────────────────────────────────────

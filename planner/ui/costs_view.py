@@ -13,7 +13,8 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.book import age_warning
 from planner.pricing.cluster import ClusterCost, PoolCost
 from planner.pricing.model import PriceBook
-from planner.questions.costs import cost_cluster
+from planner.questions.costs import QUESTION, CostsSettings
+from planner.questions.question import Given
 from planner.ui import cache, charts, errors, tables
 from planner.words import usd
 
@@ -28,7 +29,7 @@ def show(snapshot: Snapshot) -> None:
     except HeadroomError as error:
         errors.show(error)
         return
-    cost = cache.answer(_cost, snapshot, book)
+    cost = cache.ask(QUESTION, snapshot, CostsSettings(), Given(book=book))
     _figures(cost)
     st.markdown(words.literal(words.sentence(cost.sentence)))
     _age(cost, book)
@@ -37,10 +38,6 @@ def show(snapshot: Snapshot) -> None:
         charts.show(pool_costs.figure(dearest), key="costs", alt=pool_costs.alt(cost.pools))
     _pools(cost)
     _unpriced(cost)
-
-
-def _cost(snapshot: Snapshot, book: PriceBook) -> ClusterCost:
-    return cost_cluster(book, snapshot)
 
 
 def _figures(cost: ClusterCost) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import streamlit as st
 
+from planner.kubernetes.records import Snapshot
+from planner.questions.question import Question
+from planner.questions.question import document as document_of
 from planner.tables import Rows, as_csv
+
+S = TypeVar("S")
+A = TypeVar("A")
 
 
 def show(
@@ -36,3 +42,14 @@ def show(
                 on_click="ignore",
                 key=f"download-{name}-csv",
             )
+
+
+def answer(
+    question: Question[S, A], snapshots: Snapshot | Sequence[Snapshot], settings: S, found: A, *, rows: str = ""
+) -> None:
+    """Buttons for an answer's document and its rows (`rows`: which table)."""
+    show(
+        question.name.replace("_", "-"),
+        document=lambda: document_of(question, snapshots, settings, found),
+        rows=lambda: question.rows(found, rows),
+    )

@@ -7,63 +7,34 @@ from collections.abc import Sequence
 import streamlit as st
 
 from planner import words
-from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, MatchBy, Rule, ServiceDrift, parse_same_as
-from planner.errors import HeadroomError, InputError
+from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, MatchBy, ServiceDrift
+from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
+from planner.questions.drift import DriftSettings
 from planner.sources import kubectl
 from planner.ui import errors, link
+from planner.ui.asked import Asked
 
 _OTHERS, _HANDLED = "_other_clusters", "_other_clusters_handled"
 _MOST_CLUSTERS = 4
-_MATCH = {
-    "auto": MatchBy.AUTO,
-    "name": MatchBy.NAME,
-    "app.kubernetes.io/name": MatchBy.APP_NAME,
-    "app": MatchBy.APP,
-    "image": MatchBy.IMAGE,
-    "another label": MatchBy.LABEL,
-}
+_MOST_LIKE_PRODUCTION = "the most production-like"
 
 
-def rule(environments: Sequence[str]) -> Rule:
-    """The matching rule; every part of it is in the link."""
+def settings(environments: Sequence[str]) -> DriftSettings:
+    """How services are recognised; every part of it is in the link."""
+    asked = Asked(DriftSettings)
     with st.expander("Which workloads are the same service", icon=":material/tune:"):
         left, right = st.columns(2)
         with left:
-            by = link.select(
-                "Recognised by", list(_MATCH), key="match",
-                help="auto: app.kubernetes.io/name, else app, else the workload's name",
-            )  # fmt: skip
-            label = ""
-            if by == "another label":
-                label = link.text("Label", str, key="match_label", placeholder="team.example/service") or ""
-                if not label:
-                    raise InputError(
-                        "no label is named", where="Label", mend="Name the label that says which service it is"
-                    )
+            by = asked.show("match")
+            if by is MatchBy.LABEL:
+                asked.show("label", placeholder="team.example/service")
         with right:
-            reference = link.select("Compared with", ["the most production-like", *environments], key="reference")
-        typed = link.text(
-            "Words that say where something runs", _environment_words, key="environment_words",
-            placeholder=", ".join(ENVIRONMENT_WORDS), help="Taken off the ends of names: api-dev and api-prod are both api",
-        )  # fmt: skip
-        same = link.text(
-            "The same by hand", parse_same_as, key="same", placeholder="backend=api, shop-web=web",
-            help="name=service, for what no rule can know",
-        )  # fmt: skip
-        with_system = link.toggle("kube-system too", key="system")
-    return Rule(
-        match_by=_MATCH[by],
-        label=label,
-        environment_words=typed or ENVIRONMENT_WORDS,
-        same_as=same or (),
-        reference="" if reference not in environments else reference,
-        with_system=with_system,
-    )
-
-
-def _environment_words(text: str) -> tuple[str, ...]:
-    return tuple(word for word in (part.strip() for part in text.replace(" ", ",").split(",")) if word)
+            reference = link.select("Compared with", [_MOST_LIKE_PRODUCTION, *environments], key="reference")
+        asked.show("environment_words", placeholder=", ".join(ENVIRONMENT_WORDS))
+        asked.show("same", placeholder="backend=api, shop-web=web")
+        asked.show("system")
+    return asked.settings(**({"reference": reference} if reference in environments else {}))
 
 
 def service(report: DriftReport) -> ServiceDrift:

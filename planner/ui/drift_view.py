@@ -8,22 +8,22 @@ import streamlit as st
 
 from planner import words
 from planner.drift.members import environment_names
-from planner.drift.model import DriftReport, EnvironmentSuggestion, Rule, ServiceDrift
-from planner.drift.rows import flat_rows, matrix_rows
-from planner.drift.services import drift
+from planner.drift.model import DriftReport, EnvironmentSuggestion, ServiceDrift
+from planner.drift.rows import matrix_rows
 from planner.figures import drift_memory
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
-from planner.questions.documents import drift_document
+from planner.questions.drift import DriftSettings
+from planner.questions.question import Given
 from planner.ui import cache, charts, downloads, drift_inputs, tables, verdict
 
 
 def compared(
-    snapshot: Snapshot, rule: Rule, usages: tuple[Usage, ...] | None, others: Sequence[Snapshot]
+    snapshot: Snapshot, settings: DriftSettings, usages: tuple[Usage, ...] | None, others: Sequence[Snapshot]
 ) -> DriftReport:
     """The comparison, kept by the digests of all clusters that are in it."""
-    return cache.answer(_compare, snapshot, rule, usages, tuple(other.digest for other in others))
+    return cache.answer(_compare, snapshot, settings, usages, tuple(other.digest for other in others))
 
 
 def environments(snapshot: Snapshot, others: Sequence[Snapshot]) -> tuple[str, ...]:
@@ -32,10 +32,10 @@ def environments(snapshot: Snapshot, others: Sequence[Snapshot]) -> tuple[str, .
 
 
 def _compare(
-    snapshot: Snapshot, rule: Rule, usages: tuple[Usage, ...] | None, other_digests: tuple[str, ...]
+    snapshot: Snapshot, settings: DriftSettings, usages: tuple[Usage, ...] | None, other_digests: tuple[str, ...]
 ) -> DriftReport:
-    others = [other for other in drift_inputs.other_clusters() if other.digest in other_digests]
-    return drift((snapshot, *others), rule, (usages,))
+    others = tuple(other for other in drift_inputs.other_clusters() if other.digest in other_digests)
+    return plan_drift.answer(snapshot, settings, Given(usages=usages, others=others))
 
 
 def headline(report: DriftReport) -> None:
@@ -131,14 +131,10 @@ def _suggestion(found: EnvironmentSuggestion, snapshot: Snapshot) -> None:
     elif adopted.note:
         st.info(words.literal(adopted.note))
     st.code(adopted.patch_yaml, language="yaml")
+    if adopted.command:
+        st.code(adopted.command, language="bash", wrap_lines=True)
 
 
-def download(report: DriftReport, snapshots: Sequence[Snapshot]) -> None:
+def download(report: DriftReport, settings: DriftSettings, snapshots: Sequence[Snapshot]) -> None:
     """The answer as JSON, and every value as CSV."""
-    downloads.show(
-        "drift",
-        document=lambda: drift_document(
-            report, digests=[one.digest for one in snapshots], sources=[one.source for one in snapshots]
-        ),
-        rows=lambda: flat_rows(report, everything=True),
-    )
+    downloads.answer(plan_drift.QUESTION, snapshots, settings, report, rows="all")

@@ -1,48 +1,37 @@
-"""What is worth a person's attention in this cluster, from every room that looks for it."""
+"""Findings on a page: as lines, and as a table."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
-from planner import restarts, words
-from planner.drift import services as drift
+from planner import words
 from planner.inventory import checks
 from planner.kubernetes.records import Finding, Severity, Snapshot
-from planner.memory import risks
+from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, summary
+from planner.questions.question import Given
 from planner.ui import cache, session, tables
 
-# Each room that finds something adds its function: snapshot → findings.
-SOURCES: tuple[Callable[[Snapshot], Sequence[Finding]], ...] = (
-    checks.check,
-    restarts.findings,
-    drift.findings,
-    risks.check,
-)
-
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
-WORD = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+_SECONDS_KEPT = 600  # an answer counts the snapshot's age in such steps, so that it can be kept
+
+
+def _now() -> float | None:
+    """This machine's clock; None for the embedded clusters, which are meant to be old."""
+    return None if session.is_demo() else time.time() // _SECONDS_KEPT * _SECONDS_KEPT
 
 
 def age(snapshot: Snapshot) -> Sequence[Finding]:
-    """How old the snapshot is by this machine's clock; nothing for the embedded ones, which are meant to be old."""
-    return () if session.is_demo() else checks.check_age(snapshot, time.time())
+    """How old the snapshot is."""
+    now = _now()
+    return () if now is None else checks.check_age(snapshot, now)
 
 
-def of(snapshot: Snapshot) -> list[Finding]:
+def of(snapshot: Snapshot) -> FindingsAnswer:
     """All findings, the gravest first."""
-    found = [*age(snapshot), *(finding for source in SOURCES for finding in cache.answer(source, snapshot))]
-    return sorted(dict.fromkeys(found), key=lambda finding: _RANK[finding.severity])
-
-
-def summary(findings: Sequence[Finding]) -> str:
-    """``2 errors, 5 warnings, 1 note``."""
-    counts = {severity: sum(f.severity is severity for f in findings) for severity in _RANK}
-    said = [words.count(number, WORD[severity]) for severity, number in counts.items() if number]
-    return ", ".join(said) or "Nothing found"
+    return cache.ask(QUESTION, snapshot, FindingsSettings(), Given(now=_now()))
 
 
 def show(findings: Sequence[Finding], *, at_most: int | None = None) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 from planner import words
 from planner.errors import HeadroomError
 from planner.inventory import account
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
 from planner.kubernetes.records import Presence, Snapshot
 from planner.sources import cluster, kubectl
 from planner.ui import errors, session, tables
@@ -43,10 +44,10 @@ def read(snapshot: Snapshot) -> None:
 def _counts(snapshot: Snapshot) -> dict[str, int]:
     """Kind → objects, for the kinds kept in a field of their own."""
     counts = {
-        "Node": len(snapshot.nodes),
+        NODE.name: len(snapshot.nodes),
         "Namespace": len(snapshot.namespaces),
-        "Pod": len(snapshot.pods),
-        "ReplicaSet": len(snapshot.replica_sets),
+        POD.name: len(snapshot.pods),
+        REPLICA_SET.name: len(snapshot.replica_sets),
         "PodDisruptionBudget": len(snapshot.pod_disruption_budgets),
         "PriorityClass": len(snapshot.priority_classes),
         "ResourceQuota": len(snapshot.resource_quotas),
@@ -61,8 +62,8 @@ def _counts(snapshot: Snapshot) -> dict[str, int]:
         "Event": len(snapshot.events),
         "PodMetrics": len(snapshot.pod_metrics),
     }
-    for kind in ("Deployment", "StatefulSet", "DaemonSet", "Job"):
-        counts[kind] = sum(workload.kind == kind for workload in snapshot.workloads)
+    for kind in WORKLOADS:
+        counts[kind.name] = sum(workload.kind == kind.name for workload in snapshot.workloads)
     return {kind: counts[kind] for kind in counts if snapshot.presence.get(kind) is Presence.PRESENT}
 
 

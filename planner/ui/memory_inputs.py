@@ -13,20 +13,17 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.qos import running_containers
 from planner.kubernetes.records import Snapshot
 from planner.memory.kubelet import (
-    DEFAULT_THROTTLING_FACTOR,
     THRESHOLD_DEFAULTS,
     KubeletSettings,
     ReservationPolicy,
     SwapBehavior,
-    Threshold,
-    ThresholdDefaults,
-    parse_threshold,
 )
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.what_if import MemoryChange
-from planner.quantity import parse
+from planner.questions.memory import MemoryWhatIfSettings
 from planner.ui import link
-from planner.vocabulary import GKE_NODE_POOL, MEMORY
+from planner.ui.asked import Asked
+from planner.vocabulary import GKE_NODE_POOL
 
 _GIB: Final = 2**30
 _AS_NOW: Final = "as now"
@@ -51,47 +48,32 @@ class KubeletInputs:
 
 def kubelet(snapshot: Snapshot) -> KubeletInputs:
     """How the kubelets are set up now; Kubernetes' defaults until somebody says otherwise."""
+    asked = Asked(KubeletSettings)
     with st.expander("How the kubelets are set up (defaults unless you change them)", icon=":material/tune:"):
         names = [one.name for one in THRESHOLD_DEFAULTS]
         on_gke = any(GKE_NODE_POOL in node.labels for node in snapshot.nodes)
         chosen = link.segments("Thresholds' defaults", names, key="defaults", default=names[on_gke])
         defaults = next(one for one in THRESHOLD_DEFAULTS if one.name == chosen)
-        hard, soft = _thresholds(defaults)
-        st.caption(f"Source of the defaults: {defaults.source}.")
-        with st.container(horizontal=True):
-            memory_qos = link.toggle("MemoryQoS feature", key="qos", help="Alpha, off by default (KEP-2570)")
-            tiered = link.toggle(
-                "TieredReservation", key="tiered", help="memory.min / memory.low from requests", disabled=not memory_qos
-            )
-            swap = link.toggle(
-                "LimitedSwap",
-                key="swap",
-                help="Swap for Burstable containers, in proportion to their request (KEP-2400)",
-            )
-        left, middle = st.columns(2)
+        left, right = st.columns(2)
         with left:
-            factor = link.number(
-                "Memory throttling factor",
-                key="factor",
-                least=0.01,
-                most=1,
-                default=DEFAULT_THROTTLING_FACTOR,
-                whole=False,
-                step=0.05,
-            )
-        with middle:
-            swap_gib = link.number("Swap of each node, GiB", key="swap_gib", least=0, most=10_000, default=0)
+            asked.show("hard", placeholder=str(defaults.hard))
+        with right:
+            asked.show("soft", placeholder=str(defaults.soft or "none"))
+        st.caption(f"Source of the defaults: {defaults.source}.")
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            memory_qos = asked.show("memory_qos")
+            asked.show("reservation", disabled=not memory_qos)
+            asked.show("swap_behavior")
+        if not memory_qos:
+            asked.forget("reservation")
+        left, right = st.columns(2)
+        with left:
+            asked.show("throttling_factor", step=0.05)
+        with right:
+            asked.show("swap", placeholder="none")
         stats = _stats()
-    settings = KubeletSettings(
-        memory_qos=memory_qos,
-        reservation_policy=ReservationPolicy.TIERED if tiered and memory_qos else ReservationPolicy.NONE,
-        throttling_factor=factor or DEFAULT_THROTTLING_FACTOR,
-        swap_behavior=SwapBehavior.LIMITED_SWAP if swap else SwapBehavior.NO_SWAP,
-        swap_bytes=int(swap_gib or 0) * _GIB,
-        hard=hard,
-        soft=soft,
-    )
-    return KubeletInputs(settings=settings, stats=stats)
+    thresholds = {"hard": defaults.hard, "soft": defaults.soft}
+    return KubeletInputs(settings=asked.settings(**(thresholds | asked.values)), stats=stats)
 
 
 def _stats() -> tuple[NodeMemoryStats, ...]:
@@ -103,35 +85,6 @@ def _stats() -> tuple[NodeMemoryStats, ...]:
         help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
     )
     return tuple(cadvisor.parse(one.getvalue().decode("utf-8", "replace")) for one in files)
-
-
-def _thresholds(defaults: ThresholdDefaults) -> tuple[Threshold | None, Threshold | None]:
-    """The hard and the soft threshold; an empty input is the default, "0%" is none."""
-    left, right = st.columns(2)
-    with left:
-        hard = link.text(
-            "Hard: memory.available <",
-            _Typed,
-            key="hard",
-            placeholder=str(defaults.hard),
-            help='"100Mi", "5%", or "0%" for none',
-        )
-    with right:
-        soft = link.text(
-            "Soft: memory.available <",
-            _Typed,
-            key="soft",
-            placeholder=str(defaults.soft or "none"),
-            help='"500Mi", "10%", or "0%" for none',
-        )
-    return hard.value if hard else defaults.hard, soft.value if soft else defaults.soft
-
-
-class _Typed:
-    """A threshold that was typed, so that "none" differs from nothing typed."""
-
-    def __init__(self, text: str) -> None:
-        self.value = parse_threshold(text)
 
 
 def node(cluster: ClusterMemory) -> NodeReport:
@@ -159,7 +112,7 @@ def size_gib() -> float:
 def what_if(snapshot: Snapshot, settings: KubeletSettings) -> WhatIfInputs:
     """A workload's other request and limit, and other settings of the kubelets."""
     keys = workload_keys(snapshot)
-    bound = {keys[pod.uid]: pod for pod in snapshot.pods if pod.node_name and not pod.is_terminal}
+    bound = {keys[pod.uid]: pod for pod in snapshot.pods if pod.holds_room}
     left, right = st.columns(2)
     with left:
         workload = link.select("Change the memory of", [_NOTHING, *sorted(bound)], key="workload")
@@ -173,24 +126,22 @@ def what_if(snapshot: Snapshot, settings: KubeletSettings) -> WhatIfInputs:
 
 
 def _change(workload: str, container: str) -> MemoryChange:
+    asked = Asked(MemoryWhatIfSettings)
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     with left:
-        request = link.text(
-            "Memory request", _memory, key="request", placeholder=_AS_NOW, help='"2Gi"; "0" takes it away'
-        )
+        asked.show("request", placeholder=_AS_NOW, help='"2Gi"; "0" takes it away')
     with middle:
-        limit = link.text("Memory limit", _memory, key="limit", placeholder=_AS_NOW, help='"4Gi"; "0" takes it away')
+        asked.show("limit", placeholder=_AS_NOW, help='"4Gi"; "0" takes it away')
     with right:
-        equal_cpu = link.toggle(
-            "CPU limit = request", key="equal_cpu", help="With equal memory too, the class is Guaranteed"
-        )
+        asked.show("equal_cpu", help="With equal memory too, the class is Guaranteed")
+    wanted = asked.settings(workload=workload, container=container)
     return MemoryChange(
-        workload=workload, container=container, request_bytes=request, limit_bytes=limit, equal_cpu=equal_cpu
+        workload=workload,
+        container=container,
+        request_bytes=wanted.request,
+        limit_bytes=wanted.limit,
+        equal_cpu=wanted.equal_cpu,
     )
-
-
-def _memory(text: str) -> int:
-    return parse(text, MEMORY)
 
 
 def _changed(now: KubeletSettings) -> KubeletSettings:

@@ -9,9 +9,10 @@ import streamlit as st
 
 from planner import words
 from planner.kubernetes.records import Finding, Snapshot
-from planner.memory import rows
+from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
+from planner.questions import memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
 from planner.ui import downloads, findings, tables, verdict
 
@@ -208,14 +209,9 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
     )
 
 
-def download(snapshot: Snapshot, plan: MemoryPlan) -> None:
+def download(snapshot: Snapshot, kubelet: KubeletSettings, plan: MemoryPlan) -> None:
     """The answer as JSON, and the containers' values as CSV."""
-    cluster = plan.cluster
-    downloads.show(
-        "memory",
-        document=lambda: rows.document(cluster, plan.findings, digest=snapshot.digest, source=snapshot.source),
-        rows=lambda: rows.container_rows(cluster.nodes),
-    )
+    downloads.answer(memory.QUESTION, snapshot, memory.MemorySettings(kubelet=kubelet), plan, rows="containers")
 
 
 def what_if(answer: MemoryWhatIf) -> None:

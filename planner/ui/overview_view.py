@@ -8,9 +8,9 @@ import streamlit as st
 
 from planner import words
 from planner.figures import gpu_bars
-from planner.questions.overview import ClusterOverview, WorkloadOverview, supplies_of
+from planner.questions.overview import ClusterOverview, WorkloadOverview, by_trouble, supplies_of
 from planner.rollout.answers import Verdict
-from planner.ui import charts, rollout_inputs, tables, verdict
+from planner.ui import charts, tables, verdict
 
 _RESOURCES = 4  # accelerators with a figure of their own; the chart has all
 _SHOWN = 6  # workloads in trouble that are told one by one; the table has all
@@ -18,7 +18,7 @@ _SHOWN = 6  # workloads in trouble that are told one by one; the table has all
 
 def trouble(overview: ClusterOverview) -> list[WorkloadOverview]:
     """Workloads that could not be rolled out now, those with most at stake first."""
-    lines = rollout_inputs.by_trouble(overview.workloads)
+    lines = by_trouble(overview.workloads)
     return [line for line in lines if line.verdict is not Verdict.COMPLETES]
 
 
@@ -40,7 +40,7 @@ def story(overview: ClusterOverview) -> None:
         )  # fmt: skip
 
 
-def figures(overview: ClusterOverview, findings: str) -> None:
+def figures(overview: ClusterOverview, findings: words.Text) -> None:
     """The key figures."""
     supplies = supplies_of(overview.gpus)
     counts = Counter(line.verdict for line in overview.workloads)
@@ -106,6 +106,6 @@ def table(overview: ClusterOverview) -> None:
             "node pools": ", ".join(line.node_pools),
             "why": line.sentence,
         }
-        for line in rollout_inputs.by_trouble(overview.workloads)
+        for line in by_trouble(overview.workloads)
     ]
     tables.show(rows, alt=f"Every workload's own rollout. {overview.sentence}", empty="No workload in this snapshot.")

@@ -10,8 +10,7 @@ import streamlit as st
 from planner import words
 from planner.figures import restarts_memory
 from planner.kubernetes.records import Snapshot
-from planner.questions.documents import restarts_document
-from planner.questions.restarts import Cure, RestartPlan
+from planner.questions.restarts import QUESTION, Cure, RestartPlan, RestartsSettings
 from planner.restarts.model import (
     Activity,
     Confidence,
@@ -21,7 +20,6 @@ from planner.restarts.model import (
     Loop,
     RestartReport,
 )
-from planner.restarts.rows import loop_rows
 from planner.ui import charts, downloads, tables, verdict
 from planner.ui.restarts_inputs import cause_words
 from planner.words import short_name
@@ -162,8 +160,4 @@ def _lines(found: Sequence[LogLine], empty: str) -> None:
 
 def download(snapshot: Snapshot, plan: RestartPlan) -> None:
     """The answer as JSON, and the loops as CSV."""
-    downloads.show(
-        "restarts",
-        document=lambda: restarts_document(plan, digest=snapshot.digest, source=snapshot.source),
-        rows=lambda: loop_rows(plan.report),
-    )
+    downloads.answer(QUESTION, snapshot, RestartsSettings(), plan)

@@ -9,12 +9,10 @@ import streamlit as st
 from planner import words
 from planner.figures import rollout_timeline
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.records import Snapshot
-from planner.questions.documents import rollout_document
-from planner.questions.prepared import Scenario
-from planner.questions.strategy_costs import StrategyCosts
+from planner.kubernetes.kinds import kind_in
+from planner.questions.rollout import timeline_rows
 from planner.questions.usable_devices import UsableDevices
-from planner.rollout.answers import PodState, Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
+from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.ui import charts, findings, link, rollout_inputs, tables, verdict
 
 
@@ -132,7 +130,7 @@ def _remedy(remedy: Remedy, place: int, price: str) -> None:
 
 def has_grid(rollout: WorkloadRollout) -> bool:
     """Whether maxSurge and maxUnavailable are its strategy's to choose."""
-    return rollout.workload.startswith("Deployment/") and rollout.replicas > 0
+    return kind_in(rollout.workload).surges_freely and rollout.replicas > 0
 
 
 def adopt_cell(pair: list[int]) -> None:
@@ -152,13 +150,6 @@ def under_grid(grid: StrategyGrid) -> None:
         st.button("Try Recreate", key="try-recreate", on_click=rollout_inputs.adopt_recreate)
 
 
-def document(
-    result: RolloutResult, scenario: Scenario, snapshot: Snapshot, costs: StrategyCosts | None
-) -> dict[str, object]:
-    """The answer as a versioned document."""
-    return rollout_document(result, scenario=scenario, digest=snapshot.digest, source=snapshot.source, costs=costs)
-
-
 def pending(result: RolloutResult) -> None:
     """Pods that wait at the end, in the whole cluster."""
     st.subheader("Pods left waiting")
@@ -174,22 +165,6 @@ def pending(result: RolloutResult) -> None:
     tables.show(rows, alt=f"{words.count(len(rows), 'group')} of pods left waiting", empty="No pod is left waiting.")
 
 
-def timeline_rows(rollout: WorkloadRollout) -> list[dict[str, object]]:
-    """The timeline as rows: one a quiet moment."""
-    held = sorted({name for row in rollout.timeline for name in row.held})
-    return [
-        {
-            "step": row.tick,
-            "seconds": row.seconds,
-            "event": row.event,
-            **{state.value: row.counts.get(state.value, 0) for state in PodState},
-            "ready": row.ready,
-            **{f"held {name}": row.held.get(name, 0) for name in held},
-        }
-        for row in rollout.timeline
-    ]
-
-
 def steps(rollout: WorkloadRollout) -> None:
     """The timeline as a table."""
-    tables.show(timeline_rows(rollout), alt=f"{rollout.workload} step by step", empty="Nothing moves.")
+    tables.show(timeline_rows([rollout]), alt=f"{rollout.workload} step by step", empty="Nothing moves.")

@@ -14,15 +14,17 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.history import PriceChange
 from planner.pricing.model import PriceBook
 from planner.questions import savings as plan_savings
-from planner.questions.savings import Derived
+from planner.questions.savings import Derived, SavingsSettings
+from planner.settings import Setting
 from planner.sources import prices
-from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Life, Setting, Work
+from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Life, Work
 from planner.spot.interruption import parse_lives
 from planner.ui import cache, link
+from planner.ui.asked import Asked
 
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
 _ONLY_SERVING = frozenset({"request_seconds"})
-_WORD = {
+_WORD: dict[str, str] = {
     Capacity.SPOT: "spot",
     Capacity.PREEMPTIBLE: "preemptible",
     Work.JOBS: "jobs",
@@ -63,34 +65,29 @@ def pick(snapshot: Snapshot) -> str:
     return link.select("Workload", keys, key="workload")
 
 
-def asked(known: Derived) -> dict[str, Any]:
-    """What the widgets say; None where a field is empty."""
+def settings(known: Derived) -> SavingsSettings:
+    """What the widgets say; a field left empty takes what the cluster or the price book says."""
+    asked = Asked(SavingsSettings)
     st.subheader("Assumptions")
-    work = _choice("Kind of work", Work, "work", known.work, help=f"Guessed: {known.work_source}.")
-    values: dict[str, Any] = {"work": work}
+    work = asked.show("work", words=_WORD, default=known.work, help=f"Guessed: {known.work_source}.")
     with _group(POOL, expanded=True):
-        values["capacity"] = _choice(
-            "Buy instead", Capacity, "capacity", known.capacity,
-            help="Preemptible VMs cost the same as Spot VMs and are stopped after 24 hours.",
-        )  # fmt: skip
-        _fields(POOL, known, values, hidden=frozenset())
+        asked.show("capacity", label="Buy instead", words=_WORD, default=known.capacity)
+        _fields(asked, POOL, known)
     with _group(LOSSES, expanded=False):
-        values["fallback"] = _choice(
-            "While no spot node is to be had", Fallback, "fallback", Fallback.ON_DEMAND,
-            help="Wait for one, or let on-demand nodes stand in.",
-        )  # fmt: skip
-        _fields(LOSSES, known, values, hidden=frozenset())
-        values["lives"] = _lives()
+        asked.show(
+            "fallback", words=_WORD, default=Fallback.ON_DEMAND, help="Wait for one, or let on-demand nodes stand in."
+        )
+        _fields(asked, LOSSES, known)
     with _group(WORK, expanded=False):
-        _fields(WORK, known, values, hidden=_ONLY_SERVING if work is Work.JOBS else _ONLY_JOBS)
+        _fields(asked, WORK, known, hidden=_ONLY_SERVING if work is Work.JOBS else _ONLY_JOBS)
         if work is Work.JOBS:
-            values["saves_on_notice"] = link.toggle(
-                "Writes a checkpoint on SIGTERM", key="saves_on_notice",
+            asked.show(
+                "saves_on_notice", label="Writes a checkpoint on SIGTERM",
                 help="Then an interruption loses nothing, if it can be written within the notice.",
             )  # fmt: skip
     with _group(SIMULATION, expanded=False):
-        _fields(SIMULATION, known, values, hidden=frozenset())
-    return values
+        _fields(asked, SIMULATION, known)
+    return asked.settings(workload=known.workload)
 
 
 def choose_base(point: list[int]) -> None:
@@ -100,31 +97,23 @@ def choose_base(point: list[int]) -> None:
 
 def _group(name: str, *, expanded: bool) -> Any:
     """Open where the link says something about it, so that nothing given is hidden."""
-    given = any(setting.name in st.query_params for setting in SETTINGS if setting.group == name)
+    given = any(one.name in st.query_params for one in SETTINGS if one.group == name)
     return st.expander(name, icon=f":material/{_ICON[name]}:", expanded=expanded or given)
 
 
-def _fields(group: str, derived: Derived, values: dict[str, Any], hidden: frozenset[str]) -> None:
-    for setting in SETTINGS:
-        if setting.group == group and setting.name not in hidden:
-            values[setting.name] = _field(setting, derived)
-
-
-def _field(setting: Setting, derived: Derived) -> float | None:
-    known = derived.values.get(setting.name, setting.default)
-    unknown = "none" if setting.optional else "not known"
-    more: dict[str, Any] = {} if setting.whole else {"format": "%g", "step": _step(setting)}
-    unit = f", {setting.unit}" if setting.unit not in _COUNTED else ""
-    return link.number(
-        f"{setting.label}{unit}",
-        key=setting.name,
-        least=setting.least,
-        most=setting.most,
-        whole=setting.whole,
-        placeholder=unknown if known is None else f"{known:g}",
-        help=f"{setting.help} Source: {derived.sources.get(setting.name, setting.source)}.",
-        **more,
-    )
+def _fields(asked: Asked[SavingsSettings], group: str, derived: Derived, hidden: frozenset[str] = frozenset()) -> None:
+    for one in SETTINGS:
+        if one.group == group and one.name not in hidden:
+            known = derived.values.get(one.name, one.assumed)
+            unknown = "none" if one.optional else "not known"
+            more: dict[str, Any] = {} if one.whole else {"format": "%g", "step": _step(one)}
+            asked.show(
+                one.name,
+                label=one.label if one.unit in _COUNTED else f"{one.label}, {one.unit}",
+                placeholder=unknown if known is None else f"{known:g}",
+                help=f"{one.help} Source: {derived.sources.get(one.name, one.source)}.",
+                **more,
+            )
 
 
 def _step(setting: Setting) -> float:
@@ -133,12 +122,7 @@ def _step(setting: Setting) -> float:
     return 0.01 if setting.unit in ("USD/h", "share") else 1.0
 
 
-def _choice(label: str, kind: Any, key: str, default: Any, **more: Any) -> Any:
-    words = {_WORD[one]: one for one in kind}
-    return words[link.segments(label, list(words), key=key, default=_WORD[default], **more)]
-
-
-def _lives() -> tuple[Life, ...]:
+def lives() -> tuple[Life, ...]:
     """Observed lifetimes: too long for a link, so they stay in this session."""
     upload = st.file_uploader(
         "Observed lifetimes, CSV", type="csv", key="lives", max_upload_size=5,

@@ -9,11 +9,10 @@ import streamlit as st
 
 from planner import words
 from planner.figures import savings_discount
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes import commands
 from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
-from planner.questions.documents import savings_document, savings_rows
-from planner.questions.savings import AssumptionRow, Derived, SavingsAnswer
+from planner.questions.savings import AssumptionRow, Derived, Estimate
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
 from planner.spot.economics import Band, Savings
@@ -44,7 +43,7 @@ _FITNESS: Final = {
 _MOST_SERIES: Final = 6
 
 
-def verdicts(answer: SavingsAnswer, fitness: Suitability, derived: Derived) -> None:
+def verdicts(answer: Estimate, fitness: Suitability, derived: Derived) -> None:
     """Two sentences: what it saves (already, where its nodes are spot nodes now), and whether it may go there."""
     saved = answer.savings
     box, title, icon = (
@@ -163,8 +162,7 @@ def _check(check: CheckResult) -> None:
 def _cures(fitness: Suitability) -> None:
     if fitness.patch_yaml:
         with st.expander("Patch for what a manifest can cure", icon=":material/edit_note:"):
-            kind, namespace, name = fitness.workload.split("/")
-            st.code(f"kubectl patch {kind.lower()} {name} -n {namespace} --patch-file spot.yaml", language="bash")
+            st.code(commands.kubectl("patch", fitness.workload, "--patch-file", "spot.yaml"), language="bash")
             st.code(fitness.patch_yaml, language="yaml")
     if fitness.objects_yaml:
         with st.expander("Objects to add", icon=":material/add_box:"):
@@ -226,26 +224,3 @@ def assumption_rows(rows: Sequence[AssumptionRow]) -> list[dict[str, object]]:
         }
         for row in rows
     ]
-
-
-def rows(answer: SavingsAnswer, assumptions: Sequence[AssumptionRow]) -> list[dict[str, Any]]:
-    """The numbers with their assumptions, for a CSV."""
-    return savings_rows(answer, assumptions)
-
-
-def document(
-    answer: SavingsAnswer,
-    fitness: Suitability,
-    assumptions: Sequence[AssumptionRow],
-    derived: Derived,
-    snapshot: Snapshot,
-) -> dict[str, object]:
-    """The answer as a versioned document."""
-    return savings_document(
-        answer,
-        fitness=fitness,
-        assumptions=assumptions,
-        derived=derived,
-        digest=snapshot.digest,
-        source=snapshot.source,
-    )

@@ -9,9 +9,8 @@ import streamlit as st
 
 from planner import words
 from planner.figures import node_seats, pool_seats
-from planner.inventory.checks import requested
-from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.records import Snapshot
+from planner.kubernetes.requests import requested_gpus
 from planner.questions.seats import NodeSeats
 from planner.ui import charts, link, tables
 
@@ -82,7 +81,11 @@ def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
             "where": _named(fits[key]),
         }
         for gpus, key in sorted(
-            ((_gpus(workload), workload.key) for workload in snapshot.workloads if not workload.is_finished),
+            (
+                (requested_gpus(workload.template.spec), workload.key)
+                for workload in snapshot.workloads
+                if not workload.is_finished
+            ),
             key=lambda line: (bool(fits[line[1]]), -line[0], line[1]),
         )
         if gpus
@@ -90,12 +93,6 @@ def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
     tables.show(
         rows, alt=f"Where the next pod of each of {len(rows)} workloads fits", empty="No workload asks for GPUs."
     )
-
-
-def _gpus(workload: Workload) -> int:
-    spec = workload.template.spec
-    names = {name for container in (*spec.containers, *spec.init_containers) for name in container.requests}
-    return sum(requested(spec, name) for name in names if is_gpu_resource(name))
 
 
 def _named(nodes: Sequence[str]) -> str:

@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import streamlit as st
 
 from planner import words
-from planner.capacity.node_pools import NodePool
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.strategy_cost import SpareTerms
-from planner.questions import strategy_costs as plan_strategy_cost
-from planner.questions.prepared import Scenario
-from planner.questions.strategy_costs import SETTINGS, SpareNeeds, StrategyCosts, StrategyPrice
-from planner.rollout.answers import Remedy, StrategyGrid
-from planner.spot.assumptions import Setting
+from planner.questions import rollout as rollout_question
+from planner.questions import strategy_costs
+from planner.questions.question import Given
+from planner.questions.question import document as document_of
+from planner.questions.rollout import RolloutSettings
+from planner.questions.strategy_costs import (
+    SETTINGS,
+    SpareNeeds,
+    SpareSettings,
+    StrategyCosts,
+    StrategyCostSettings,
+    StrategyPrice,
+)
+from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
 from planner.ui import cache, errors, link, tables, verdict
+from planner.ui.asked import Asked
 
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
 
 
-def show(
-    snapshot: Snapshot,
-    scenario: Scenario,
-    grid: StrategyGrid,
-    pools: Sequence[NodePool],
-    arrival_seconds: float | None,
-) -> StrategyCosts | None:
-    """The section; None where it can't be answered, which is said in its place.
-
-    `pools` are those whose limits somebody tells, `arrival_seconds` is what the page assumes of a new node.
-    """
+def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Given) -> StrategyCosts | None:
+    """The section; None where it can't be answered, which is said in its place."""
     st.subheader("What each strategy costs")
-    needs = cache.answer(plan_strategy_cost.spare_needs, snapshot, scenario, grid)
+    needs = cache.answer(strategy_costs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
     try:
         book = cache.price_book()
         if not needs.gpus_per_pod:
@@ -41,8 +41,10 @@ def show(
             return None
         said = st.container()
         with st.container(border=True), st.grid(min_column_width=190):
-            asked = _inputs(plan_strategy_cost.default_terms(snapshot, book, needs)) | {_ELSEWHERE: arrival_seconds}
-        costs = plan_strategy_cost.price_strategies(snapshot, book, needs, asked)
+            settings = StrategyCostSettings(
+                rollout=rollout, spares=_inputs(strategy_costs.default_terms(snapshot, book, needs))
+            )
+        costs = strategy_costs.price_strategies(snapshot, book, needs, strategy_costs.spare_values(settings))
     except HeadroomError as error:
         errors.show(error)
         return None
@@ -50,6 +52,7 @@ def show(
         st.markdown(words.literal(costs.sentence))
         for note in costs.notes:
             st.caption(f"△ {words.literal(words.sentence(note))}")
+        pools = rollout_question.growing(snapshot, rollout.pools.known(given))
         if any(pool.name == costs.node_pool and pool.is_autoscaled is False for pool in pools):
             st.caption(
                 f"△ Pool {words.literal(costs.node_pool)} has a fixed size: somebody has to add its nodes and take them back."
@@ -59,22 +62,28 @@ def show(
     return costs
 
 
-def _inputs(known: SpareTerms) -> dict[str, float | None]:
-    return {one.name: _input(one, getattr(known, one.name)) for one in SETTINGS if one.name != _ELSEWHERE}
+def _inputs(known: SpareTerms) -> SpareSettings:
+    asked = Asked(SpareSettings)
+    for one in SETTINGS:
+        if one.name != _ELSEWHERE:
+            value = getattr(known, one.name)
+            asked.show(
+                one.name, format="%g", step=0.01 if one.unit == "USD/h" else 1.0,
+                placeholder="no price" if value is None else f"{value:g}", help=f"{one.help} Source: {one.source}.",
+            )  # fmt: skip
+    return asked.settings()
 
 
-def _input(setting: Setting, known: float | None) -> float | None:
-    return link.number(
-        f"{setting.label}, {setting.unit}" if setting.unit else setting.label,
-        key=setting.name,
-        least=setting.least,
-        most=setting.most,
-        whole=False,
-        format="%g",
-        step=0.01 if setting.unit == "USD/h" else 1.0,
-        placeholder="no price" if known is None else f"{known:g}",
-        help=f"{setting.help} Source: {setting.source}.",
-    )
+def document(
+    snapshot: Snapshot, rollout: RolloutSettings, result: RolloutResult, costs: StrategyCosts | None
+) -> dict[str, object]:
+    """The rollout's document, with what its strategies cost where that is known."""
+    also = []
+    if costs is not None:
+        terms = SpareSettings(**{one.name: getattr(costs.terms, one.name) for one in SETTINGS})
+        settings = StrategyCostSettings(rollout=rollout, spares=terms)
+        also.append(document_of(strategy_costs.QUESTION, snapshot, settings, costs))
+    return document_of(rollout_question.QUESTION, snapshot, rollout, result, *also)
 
 
 def _table(costs: StrategyCosts) -> None:
@@ -135,6 +144,6 @@ def remedy_price(snapshot: Snapshot, costs: StrategyCosts | None) -> Callable[[R
             book = cache.price_book()
         except HeadroomError:  # said where the strategies' costs stand
             return "no price"
-        return plan_strategy_cost.remedy_cost(snapshot, book, remedy, costs.terms if costs else None)
+        return strategy_costs.remedy_cost(snapshot, book, remedy, costs.terms if costs else None)
 
     return price

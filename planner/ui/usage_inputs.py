@@ -11,16 +11,14 @@ from dataclasses import dataclass
 import streamlit as st
 
 from planner import words
-from planner.drift.model import SYSTEM_NAMESPACES
 from planner.errors import HeadroomError
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
-from planner.sources.prometheus import Prometheus, container_usage
+from planner.sources.prometheus import Prometheus, usage_before
 from planner.ui import errors
 
 _KEY = "_usage_history"
-_DAY = 86_400
-_STEPS = {1: 300, 3: 600, 7: 900, 14: 1_800, 30: 3_600}  # days → seconds; at most 1,008 points a series
+_DAYS = (1, 3, 7, 14, 30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,24 +48,17 @@ def ask(snapshot: Snapshot) -> None:
         with st.form("prometheus", border=False):
             url = st.text_input("Address", key="_prometheus_url", placeholder="http://prometheus.example:9090")
             token = st.text_input("Bearer token (optional)", key="_prometheus_token", type="password")
-            days = st.selectbox("Days before the snapshot", list(_STEPS), index=2, key="_prometheus_days")
+            days = st.selectbox("Days before the snapshot", _DAYS, index=2, key="_prometheus_days")
             pressed = st.form_submit_button("Read", icon=":material/download:")
         if pressed:
             _read(snapshot, url, token, days)
 
 
 def _read(snapshot: Snapshot, url: str, token: str, days: int) -> None:
-    namespaces = {workload.namespace for workload in snapshot.workloads} - SYSTEM_NAMESPACES
     try:
         with st.spinner("Asking Prometheus …"):
             server = Prometheus(url=url, token=token)
-            usages = container_usage(
-                server,
-                namespaces=namespaces,
-                start=snapshot.taken_at - days * _DAY,
-                end=snapshot.taken_at,
-                step_seconds=_STEPS[days],
-            )
+            usages = usage_before(server, snapshot, days)
     except HeadroomError as error:
         errors.show(error)
         return

@@ -1,4 +1,4 @@
-"""What documents say by themselves: the command line's help, and the output of examples. ``make docs`` writes it anew.
+"""What documents say by themselves: the command line's help, JSON Schemas, the output of examples. ``make docs`` writes it.
 
 An example is a block marked ``console``: lines that begin with ``$ headroom``, each followed by what it prints. A
 ``| head -N`` is understood; a line after it that is only ``…`` says that more follows.
@@ -17,13 +17,24 @@ import click
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom, main
+from planner.exit_status import MEANING, ExitStatus
+from tests.architecture import schemas
 from tests.architecture.tree import ROOT, project_files
 
 COMMAND_LINE = Path("docs/command-line.md")
 HEAD = """\
 # The command line
 
-Made from what `--help` says, by `make docs`. Exit status: 0 yes, 2 stuck, 3 needs growth, 1 bad input or usage.
+Made from what `--help` says, by `make docs`. Every command ends with one of these:
+
+{statuses}
+
+Of several workloads the gravest counts: 2 before 4 before 3 before 0. A list (`overview`, `restarts`, `findings`, …)
+ends with 0 unless an input that it hangs on is missing or was refused (4), or `--fail-on` names something that is in it.
+
+Every command prints `--output text|json|yaml|csv|markdown` (`table` is the same as `text`). JSON and YAML are a versioned
+document, `headroom.<question>/v1`, whose JSON Schema is in [schemas](schemas). CSV and Markdown are rows: `--rows` says
+of what, and `--rows facts` is the whole answer as metric, labels, value, unit.
 """
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MORE = "…"
@@ -45,7 +56,8 @@ def with_outputs(text: str) -> str:
 
 def command_line() -> str:
     """docs/command-line.md: the help of `headroom`, of each command and of its subcommands."""
-    parts = [HEAD, _section([])]
+    statuses = "".join(f"| {status.value} | {MEANING[status]} |\n" for status in ExitStatus)
+    parts = [HEAD.format(statuses=f"| status | meaning |\n| ---: | --- |\n{statuses}".rstrip()), _section([])]
     for name in COMMANDS:
         parts.append(_section([name]))
         command = headroom.get_command(click.Context(headroom), name)
@@ -79,6 +91,11 @@ def _printed(arguments: list[str]) -> str:
 
 
 if __name__ == "__main__":
+    for path in (ROOT / schemas.FOLDER).glob("*.json"):
+        path.unlink()
+    for path, text in schemas.schemas().items():
+        (ROOT / path).parent.mkdir(exist_ok=True)
+        (ROOT / path).write_text(text, encoding="utf-8")
     (ROOT / COMMAND_LINE).write_text(command_line(), encoding="utf-8")
     for document in documents_with_examples():
         before = (ROOT / document).read_text(encoding="utf-8")

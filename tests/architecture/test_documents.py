@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom
 from planner.sources.kubernetes_api import PATHS
-from tests.architecture import documents
+from tests.architecture import documents, schemas
 from tests.architecture.tree import ROOT, project_files, python_files
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -23,6 +23,13 @@ DOCUMENTS = [path for path in project_files() if path.suffix == ".md"]
 
 def test_command_line_document_is_what_help_says() -> None:
     assert (ROOT / documents.COMMAND_LINE).read_text(encoding="utf-8") == documents.command_line(), "run `make docs`"
+
+
+def test_schemas_are_those_of_the_records() -> None:
+    written = {
+        path: (ROOT / path).read_text(encoding="utf-8") for path in project_files() if path.parent == schemas.FOLDER
+    }
+    assert written == schemas.schemas(), "run `make docs`; a field taken away or renamed needs another version"
 
 
 @pytest.mark.parametrize("path", documents.documents_with_examples(), ids=str)

@@ -201,7 +201,7 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
         ),
         0.100,
     )
-    rolling = sum(w.kind in prepared_question.ROLLING_KINDS for w in snapshot.workloads)
+    rolling = sum(w.traits.rolls_out for w in snapshot.workloads)
     yield figure(
         f"every workload's own rollout ({rolling:,})",
         best(lambda _: overview_question.overview(snapshot), runs=2),

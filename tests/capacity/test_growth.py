@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from planner.capacity.growth import GPU_NODE_ARRIVAL_SECONDS, NODE_ARRIVAL_SECONDS, new_nodes
+from planner.capacity.growth import new_nodes
 from planner.capacity.node_pools import pools
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
+from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, NODE_ARRIVAL_SECONDS
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.questions import prepared as prepared_question
 from planner.questions import rollout as rollout_question

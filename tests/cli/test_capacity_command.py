@@ -30,17 +30,26 @@ def test_the_table_begins_with_the_sentence(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_json_is_versioned_and_has_what_was_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(
-        capsys, "capacity", "demo", "--shape", "gpu=2", "--what-if", "add:gpu-l4=1", "--node-pools", POOLS, "-o", "json"
-    )
+    status, out, _ = run(capsys, "capacity", "demo", "--shape", "gpu=2", "--node-pools", POOLS, "-o", "json")
     document = json.loads(out)
     assert status == 0
     assert document["format"] == "headroom.capacity/v1"
-    assert document["shapes"][0]["count"] == 0
-    assert document["what_if"]["steps"][0]["is_done"] is True
+    assert document["settings"]["shapes"] == ["gpu=2"]
+    assert document["result"]["shapes"][0]["count"] == 0
     pools = {line["pool"]["name"]: line["pool"] for line in document["result"]["pools"]}
     assert (pools["gpu-l4"]["maximum"], pools["gpu-l4"]["source"]) == (5, "gcloud node-pools list")
     assert "DATABASE_PASSWORD" not in out
+
+
+def test_what_if_is_a_document_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    changes = ("--change", "add:gpu-l4=1", "--change", "untaint:gpu-t4=nvidia.com/gpu")
+    status, out, _ = run(capsys, "what-if", "demo", *changes, "--no-rollouts", "-o", "json")
+    document = json.loads(out)
+    assert status == 0
+    assert document["format"] == "headroom.what_if/v1"
+    assert [change["target"] for change in document["settings"]["changes"]] == ["gpu-l4", "gpu-t4"]
+    assert [step["is_done"] for step in document["result"]["steps"]] == [True, True]
+    assert document["result"]["completing_after"] is None  # rollouts were not played
 
 
 def test_csv_has_a_row_for_every_shape(capsys: pytest.CaptureFixture[str]) -> None:
@@ -52,17 +61,24 @@ def test_csv_has_a_row_for_every_shape(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_change_that_does_not_get_through_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = run(capsys, "capacity", "demo", "--what-if", "drain:pool/web")
+    status, out, _ = run(capsys, "what-if", "demo", "--change", "drain:pool/web")
     assert status == 2
     assert "the disruption budget web needs 4 healthy pods and has 4 currently" in out
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--what-if", "format:x"), ("--shape", "gpu"), ("--limits", "x"), ("--node-pools", "none.json"), ("--gke", "c")],
+    [("--shape", "gpu"), ("--limits", "x"), ("--node-pools", "none.json"), ("--gke", "c")],
 )
 def test_bad_input_is_a_sentence_and_exits_1(arguments: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = run(capsys, "capacity", "demo", *arguments)
+    assert status == 1
+    assert err.startswith("headroom: ")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--change", "format:x"), ("--change", "add:nowhere=1")])
+def test_a_change_that_is_none_is_bad_input(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "what-if", "demo", *arguments)
     assert status == 1
     assert err.startswith("headroom: ")
 

@@ -39,9 +39,10 @@ def test_json_is_a_versioned_document(capsys: pytest.CaptureFixture[str]) -> Non
     assert run("--node", NODE, "--output", "json", "--soft", "10%") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["format"] == "headroom.memory/v1"
-    assert [row["node"] for row in document["nodes"]] == [NODE]
-    assert document["settings"]["soft_threshold"] == "10%"
-    assert document["nodes"][0]["soft_eviction_at_bytes"] < document["nodes"][0]["hard_eviction_at_bytes"]
+    (node,) = document["result"]["cluster"]["nodes"]
+    assert node["name"] == document["settings"]["node"] == NODE
+    assert document["settings"]["kubelet"]["soft"]["percent"] == 10
+    assert node["lines"]["soft_bytes"] < node["lines"]["hard_bytes"]
 
 
 @pytest.mark.parametrize(("what", "count"), [("nodes", 24), ("pods", 131), ("containers", 131)])
@@ -55,22 +56,21 @@ def test_what_if_says_what_changes_and_whether_it_rolls_out(capsys: pytest.Captu
     shown = capsys.readouterr().out
     assert "Class Burstable becomes Guaranteed" in shown
     assert "Rollout: completes" in shown
-    assert "kubectl -n dev patch deployment celery" in shown
+    assert "kubectl patch deployment/celery -n dev" in shown
 
 
 def test_what_if_that_the_quota_refuses_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--workload", "deployment/dev/api", "--request", "60Gi", "--limit", "60Gi", "--output", "json") == 2
     document = json.loads(capsys.readouterr().out)
-    assert document["format"] == "headroom.memory-what-if/v1"
-    assert document["rollout"]["verdict"] == "stuck"
-    assert document["risks_that_go"] == ["memory-near-limit"]
+    assert document["format"] == "headroom.memory_what_if/v1"
+    assert document["result"]["rollout"]["verdict"] == "stuck"
+    assert [one["code"] for one in document["result"]["cured"]] == ["memory-near-limit"]
 
 
 def test_a_kubelets_metrics_tell_what_the_system_uses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("--node", NODE, "--output", "json")
-    row = json.loads(capsys.readouterr().out)["pods"][0]
-    namespace, name = row["pod"].split("/")
-    labels = f'container="celery",namespace="{namespace}",pod="{name}"'
+    pod = json.loads(capsys.readouterr().out)["result"]["cluster"]["nodes"][0]["pods"][0]
+    labels = f'container="celery",namespace="{pod["namespace"]}",pod="{pod["name"]}"'
     given = tmp_path / "node.txt"
     given.write_text(
         'container_memory_working_set_bytes{id="/",container="",namespace="",pod=""} 1.2e+10\n'
@@ -78,9 +78,9 @@ def test_a_kubelets_metrics_tell_what_the_system_uses(tmp_path: Path, capsys: py
         encoding="utf-8",
     )
     assert run("--node", NODE, "--output", "json", "--kubelet-metrics", str(given)) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["nodes"][0]["hard_eviction_at_bytes"] < document["nodes"][0]["allocatable_bytes"]
-    assert document["containers"][0]["anonymous_bytes"] == 1_000_000_000
+    node = json.loads(capsys.readouterr().out)["result"]["cluster"]["nodes"][0]
+    assert node["lines"]["hard_bytes"] < node["memory"]["allocatable_bytes"]
+    assert node["pods"][0]["containers"][0]["anonymous_bytes"] == 1_000_000_000
 
 
 def test_pod_metrics_may_come_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,7 +39,7 @@ def test_a_machine_with_a_gpu_as_a_table(capsys: pytest.CaptureFixture[str]) -> 
 def test_gpus_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("show", "--gpu", "T4", "--region", "us-central1", "--output", "json") == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["apiVersion"] == "headroom.prices/v1"
+    assert document["format"] == "headroom.prices/v1"
     assert document["as_of"] == "2026-07-16"
     (row,) = document["prices"]
     assert row["name"] == "T4 (one GPU)"

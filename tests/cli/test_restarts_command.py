@@ -31,8 +31,11 @@ def test_json_is_a_versioned_document(capsys: pytest.CaptureFixture[str]) -> Non
     assert run("restarts", "demo", "--output", "json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["format"] == "headroom.restarts/v1"
-    assert [loop["diagnosis"]["cause"] for loop in document["result"]["loops"]] == ["oom_own_limit", "child_timeout"]
-    assert [cure["rollout"]["verdict"] for cure in document["cures"]] == ["completes", "completes"]
+    assert [loop["diagnosis"]["cause"] for loop in document["result"]["report"]["loops"]] == [
+        "oom_own_limit",
+        "child_timeout",
+    ]
+    assert [cure["rollout"]["verdict"] for cure in document["result"]["cures"]] == ["completes", "completes"]
 
 
 @pytest.mark.parametrize(("rows", "number"), [("loops", 2), ("lines", 6)])

@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+import yaml
 
 from planner.cli import main
 from planner.sources.prices import data_folder
@@ -116,10 +118,55 @@ def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(out)
     assert status == 2
     assert document["format"] == "headroom.rollout/v1"
-    assert document["cluster"]["source"] == "demo"
-    assert document["scenario"]["changes"][0]["workload"] == SERVE
+    assert document["clusters"][0]["source"] == "demo"
+    assert document["settings"]["workloads"] == [SERVE]
     assert document["result"]["verdict"] == "stuck"
     assert document["result"]["workloads"][0]["timeline"][0]["tick"] == -1
+
+
+def test_what_the_snapshot_lacks_is_not_known_and_exits_4(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, cluster: str
+) -> None:
+    items = json.loads(Path(cluster).read_text(encoding="utf-8"))["items"]
+    path = tmp_path / "no-pods.json"
+    kept = {"apiVersion": "v1", "kind": "List", "items": [one for one in items if one["kind"] != "Pod"]}
+    path.write_text(json.dumps(kept), encoding="utf-8")
+    recreate = ("-w", "deployment/ml/worker", "--recreate")
+    status, out, _ = run(capsys, str(path), *recreate)
+    assert (status, out.partition(":")[0]) == (4, "not known")
+    assert run(capsys, cluster, *recreate)[0] == 0
+
+
+def test_a_list_fails_where_it_is_told_to(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["overview", "demo", "--fail-on", "stuck,unknown"])
+    assert stopped.value.code == 2
+    with pytest.raises(SystemExit) as stopped:
+        main(["overview", "demo", "--fail-on", "sad"])
+    assert stopped.value.code == 1
+    assert "'sad' is not one of stuck, needs_growth, unknown" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, click.Abort])
+def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
+    def interrupted(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("planner.cli.overview.read_cluster", interrupted)
+    with pytest.raises(SystemExit) as stopped:
+        main(["overview", "demo"])
+    assert stopped.value.code == 130
+
+
+@pytest.mark.parametrize("output", ["text", "table", "json", "yaml", "csv", "markdown"])
+def test_the_same_formats_everywhere(capsys: pytest.CaptureFixture[str], cluster: str, output: str) -> None:
+    status, out, _ = run(capsys, cluster, "-w", "deployment/ml/worker", "-o", output)
+    assert status == 2
+    if output == "yaml":
+        document = yaml.safe_load(out)
+        assert document == json.loads(run(capsys, cluster, "-w", "deployment/ml/worker", "-o", "json")[1])
+    starts = {"json": "{", "yaml": "format: headroom.rollout/v1", "csv": "workload,verdict", "markdown": "stuck\\: "}
+    assert out.startswith(starts.get(output, "stuck: "))
 
 
 # ── bad input ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -30,7 +30,9 @@ def test_table_is_printed_when_asked_for() -> None:
 
 def test_document_has_every_strategy_and_its_terms() -> None:
     asked = ("--costs", "--rollouts-per-month", "4", "--node-arrival-seconds", "120", "--output", "json")
-    costs = json.loads(run(*asked))["strategy_costs"]
+    (document,) = json.loads(run(*asked))["also"]
+    assert document["format"] == "headroom.strategy_costs/v1"
+    costs = document["result"]
     assert len(costs["strategies"]) == 7 * 7  # 48 pairs and Recreate
     terms = costs["terms"]
     assert (terms["rollouts_per_month"], terms["node_start_seconds"], terms["scale_down_seconds"]) == (4, 120, 600)
@@ -38,7 +40,7 @@ def test_document_has_every_strategy_and_its_terms() -> None:
     added = 4 * 0.857514 * (120 + surge["seconds"] + 600) / 3600
     assert surge["cost"]["added_usd"] == pytest.approx(added)
     assert dict(costs["sources"])["node_start_seconds"] == "given"
-    assert "strategy_costs" not in json.loads(run("--output", "json"))
+    assert json.loads(run("--output", "json"))["also"] == []
 
 
 def test_a_negotiated_discount_is_taken_off() -> None:

@@ -34,7 +34,7 @@ def test_one_workload_says_saving_fitness_steps_and_assumptions(capsys: pytest.C
     for step in ("Spot discount", "Lost work", "Restarts", "Fallback", "Net"):
         assert f"\n{step} " in shown
     assert "[change] SIGTERM arrives" in shown
-    assert "kubectl delete pod -n prod" in shown
+    assert "kubectl delete pod/" in shown
     for setting in SETTINGS:
         assert setting.label in shown
 
@@ -43,11 +43,12 @@ def test_json_is_a_versioned_document(capsys: pytest.CaptureFixture[str]) -> Non
     assert run(*WORKER, "--output", "json", "--base-nodes", "2", "--fallback", "wait") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["format"] == "headroom.savings/v1"
-    assumed = {row["name"]: row for row in document["assumptions"]}
+    detail = document["result"]["detail"]
+    assumed = {row["name"]: row for row in detail["assumptions"]}
     assert (assumed["base_nodes"]["value"], assumed["base_nodes"]["source"]) == (2, "given")
     assert assumed["fallback"]["value"] == "wait"
-    assert document["suitability"]["fitness"] == "needs_changes"
-    assert len(document["mix"]["points"]) == 7
+    assert detail["suitability"]["fitness"] == "needs_changes"
+    assert len(detail["estimate"]["mix"]["points"]) == 7
 
 
 def test_csv_has_numbers_and_assumptions(capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,6 +51,13 @@ def workload(kind: str = "Deployment", name: str = "app", namespace: str = "prod
     }
 
 
+def owned_by(owner: Object, one: Object) -> Object:
+    """`one` with `owner` as its controller."""
+    named = {"name": owner["metadata"]["name"], "uid": owner["metadata"]["uid"]}
+    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "controller": True} | named
+    return one | {"metadata": one["metadata"] | {"ownerReferences": [reference]}}
+
+
 def template(app: str = "app", *containers: Object, labels: Object | None = None, **spec: Any) -> Object:
     return {
         "metadata": {"labels": {"app": app} | (labels or {})},

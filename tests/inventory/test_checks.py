@@ -10,8 +10,9 @@ import pytest
 from planner.inventory import checks
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
+from planner.kubernetes.requests import pod_request
 from planner.sources import demo, kubectl
-from tests.inventory.objects import container, gpu_container, gpu_node, named, node, pod, template, workload
+from tests.inventory.objects import container, gpu_container, gpu_node, named, node, owned_by, pod, template, workload
 
 Object = dict[str, Any]
 NOW = 1_800_000_000.0
@@ -318,7 +319,9 @@ def test_claims_that_do_not_exist() -> None:
 def test_budgets(spec: Object, code: str | None) -> None:
     budget = named("PodDisruptionBudget", "b", "prod", "policy/v1",
                    spec={"selector": {"matchLabels": {"app": "app"}}} | spec)  # fmt: skip
-    findings = checks.check(read(node("n"), pod("a", "n"), pod("b", "n"), pod("c", "n", namespace="dev"), budget))
+    of = workload("StatefulSet", replicas=2)
+    pods = [owned_by(of, pod(name, "n")) for name in ("a", "b")]
+    findings = checks.check(read(node("n"), of, *pods, pod("c", "n", namespace="dev"), budget))
     assert [one.code for one in findings if one.object.startswith("PodDisruptionBudget")] == ([code] if code else [])
 
 
@@ -326,10 +329,10 @@ def test_what_a_pod_asks_for() -> None:
     side = container("side", restartPolicy="Always", resources={"requests": {"cpu": "1"}})
     init = container("init", resources={"requests": {"cpu": "5"}})
     spec = read(pod(containers=[gpu_container()], initContainers=[side, init], overhead={"cpu": "100m"})).pods[0].spec
-    assert checks.requested(spec, "cpu") == 6100
-    assert checks.requested(spec, "nvidia.com/gpu") == 1
+    assert pod_request(spec, "cpu") == 6100
+    assert pod_request(spec, "nvidia.com/gpu") == 1
     level = read(pod(resources={"requests": {"cpu": "9"}})).pods[0].spec
-    assert checks.requested(level, "cpu") == 9000
+    assert pod_request(level, "cpu") == 9000
 
 
 # ── kinds that aren't modelled ───────────────────────────────────────────────────────────────────────────────────────

@@ -7,12 +7,11 @@ from planner.kubernetes.qos import (
     is_node_critical,
     pod_limit,
     pod_qos_class,
-    pod_request,
     qos_class,
     ranked_request,
 )
 from planner.kubernetes.records import Container, FrozenMap, Owner, PodSpec
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import pod_request, pod_requests
 from planner.vocabulary import MEMORY
 from tests.builders.records import amounts
 from tests.memory.objects import GIB, MIB, container, pod
@@ -66,8 +65,8 @@ def test_requests_with_sidecars_init_containers_and_overhead() -> None:
     main, sidecar = container("m", "1Gi"), container("s", "512Mi", restart_policy="Always")
     init = container("i", "4Gi")
     one = spec(main, init_containers=(sidecar, init), overhead=amounts({"memory": "64Mi"}))
-    assert pod_request(one) == 4 * GIB + 512 * MIB + 64 * MIB
-    assert pod_request(spec(main, init_containers=(init, sidecar))) == 4 * GIB
+    assert pod_request(one, MEMORY) == 4 * GIB + 512 * MIB + 64 * MIB
+    assert pod_request(spec(main, init_containers=(init, sidecar)), MEMORY) == 4 * GIB
     assert ranked_request(spec(container("m"), overhead=amounts({"memory": "64Mi"}))) == 0
 
 
@@ -75,7 +74,7 @@ def test_ranking_looks_at_pod_level_resources_only_when_there_are_any() -> None:
     main = container("m", "1Gi")
     assert ranked_request(spec(main, pod_requests=amounts({"cpu": "1"}))) == 0
     assert ranked_request(spec(main, pod_requests=amounts({"memory": "2Gi"}))) == 2 * GIB
-    assert pod_request(spec(main, pod_requests=amounts({"cpu": "1"}))) == GIB
+    assert pod_request(spec(main, pod_requests=amounts({"cpu": "1"})), MEMORY) == GIB
 
 
 def test_limit_is_open_while_one_container_has_none() -> None:
@@ -104,4 +103,4 @@ def test_the_scheduler_adds_up_the_same(mains: list[int], inits: list[Container]
         init_containers=tuple(inits),
         overhead=FrozenMap({MEMORY: overhead}),
     )
-    assert pod_request(one) == pod_requests(one).get(MEMORY, 0)
+    assert pod_request(one, MEMORY) == pod_requests(one).get(MEMORY, 0)

@@ -7,7 +7,7 @@ from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Pod, Snapshot
 from planner.memory.kubelet import KubeletSettings, SwapBehavior, Threshold
 from planner.memory.nodes import NodeReport, cluster_memory
-from planner.memory.rows import container_rows, document, node_rows, pod_rows
+from planner.memory.rows import container_rows, node_rows, pod_rows
 from tests.memory.objects import GIB, MIB, container, metrics, node, pod, snapshot
 
 OVER = pod("over", container("main", "1Gi", "4Gi"))
@@ -135,15 +135,11 @@ def test_kubelets_own_metrics_tell_the_system_and_anonymous_memory() -> None:
     assert found.until_hard_bytes == 16 * GIB - 5 * GIB - 100 * MIB - 2 * GIB
 
 
-def test_rows_and_document_hold_what_the_records_do() -> None:
+def test_rows_hold_what_the_records_do() -> None:
     cluster = cluster_memory(one_node(OVER, UNKNOWN, over="2Gi"), DEFAULT)
     assert node_rows(cluster)[0]["until_hard_bytes"] == 12 * GIB
     assert [row["eviction_rank"] for row in pod_rows(cluster.nodes)] == [1, None]
     assert container_rows(cluster.nodes)[0]["memory_max"] == 4 * GIB
-    made = document(cluster, (), digest="d", source="s")
-    assert made["format"] == "headroom.memory/v1"
-    assert made["cluster"] == {"source": "s", "digest": "d"}
-    assert document(cluster, (), nodes=(), digest="d", source="s")["pods"] == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.booleans()), min_size=1, max_size=6))

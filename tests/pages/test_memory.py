@@ -47,7 +47,7 @@ def test_what_if_joins_the_rollout() -> None:
     app = page(query={**CELERY, "request": "2Gi", "limit": "2Gi", "equal_cpu": "true"})
     assert "Class Burstable becomes Guaranteed" in shown(app)
     assert "Rollout: completes" in shown(app)
-    assert app.code[0].value.startswith("kubectl -n dev patch deployment celery -p ")
+    assert app.code[0].value.startswith("kubectl patch deployment/celery -n dev -p ")
 
 
 def test_settings_alone_change_values_without_a_rollout() -> None:

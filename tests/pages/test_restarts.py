@@ -54,7 +54,7 @@ def test_a_link_shows_one_loop() -> None:
     assert "readiness probe fails" in words
     assert "Only here: none of 4 working pods" in words
     assert "ompletes in" in words
-    assert "kubectl --namespace dev patch deployment api" in words
+    assert "kubectl patch deployment/api -n dev" in words
 
 
 def test_a_link_to_a_loop_that_is_gone_shows_the_worst() -> None:

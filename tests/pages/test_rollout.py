@@ -22,7 +22,7 @@ def test_full_cluster_is_stuck_and_says_why_and_what_to_do() -> None:
     assert verdict(app) == "✗ Stuck: hold and wait"
     assert "0/3 nodes are available: 3 Insufficient nvidia.com/gpu" in said(app)
     assert "maxSurge 0, maxUnavailable 1" in said(app)
-    assert "kubectl patch deployment worker -n ml" in said(app)
+    assert "kubectl patch deployment/worker -n ml" in said(app)
     assert [chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")] == ["timeline", "wait_for", "grid"]
 
 

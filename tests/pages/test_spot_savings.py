@@ -24,7 +24,7 @@ def test_the_demo_says_what_is_saved_and_what_has_to_change() -> None:
     assert "6 of 6 nodes on spot: saves $" in words
     assert "△ Needs changes for spot" in words
     assert "keeps SIGTERM to itself" in words
-    assert "kubectl delete pod -n prod" in words
+    assert "kubectl delete pod/" in words
     assert "Notice: 15 s" in words
     assert len(app.get("plotly_chart")) == 5
     assert {one.label for one in app.metric} == {

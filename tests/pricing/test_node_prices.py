@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.kubernetes.nodes import physical_gpus, provisioning_model, region
 from planner.pricing.model import PartKind, PriceReason, Provisioning
-from planner.pricing.node import count_physical_gpus, price_node, read_provisioning, read_region, spare_terms
+from planner.pricing.node import price_node, spare_terms
 from planner.sources.prices import embedded_book
 from planner.vocabulary import (
     AKS_AGENT_POOL,
@@ -52,13 +53,13 @@ T4 = {GKE_ACCELERATOR: "nvidia-tesla-t4", GKE_NODE_POOL: "gpu-t4"}
     ],
 )
 def test_labels_tell_how_a_node_was_bought(labels: dict[str, str], expected: Provisioning) -> None:
-    assert read_provisioning(make_node(labels=labels)) is expected
+    assert Provisioning(provisioning_model(make_node(labels=labels))) is expected
 
 
 def test_the_region_is_read_from_the_zone_if_need_be() -> None:
-    assert read_region(make_node(labels={ZONE: f"{SEOUL}-b"})) == SEOUL
-    assert read_region(make_node(region="", labels={ZONE: f"{SEOUL}-b"})) == SEOUL
-    assert read_region(make_node(region="")) == ""
+    assert region(make_node(labels={ZONE: f"{SEOUL}-b"})) == SEOUL
+    assert region(make_node(region="", labels={ZONE: f"{SEOUL}-b"})) == SEOUL
+    assert region(make_node(region="")) == ""
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_the_region_is_read_from_the_zone_if_need_be() -> None:
 def test_physical_gpus_are_told_from_shares(
     labels: dict[str, str], gpus: int, resource: str, expected: int | None
 ) -> None:
-    assert count_physical_gpus(make_node(labels=labels, gpus=gpus, gpu_resource=resource)) == expected
+    assert physical_gpus(make_node(labels=labels, gpus=gpus, gpu_resource=resource)) == expected
 
 
 def test_a_node_with_a_shared_gpu_costs_what_its_gpu_costs() -> None:

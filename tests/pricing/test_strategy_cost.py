@@ -16,8 +16,8 @@ def test_spare_kept_or_added_by_hand() -> None:
     cost = strategy_cost(SURGE, TERMS)
     assert cost.kept_on_demand_usd == pytest.approx(0.35 * 730)
     assert cost.kept_on_spot_usd == pytest.approx(0.19 * 730)
-    assert cost.added_hours == pytest.approx((240 + 300 + 600) / 3600)
-    assert cost.added_usd == pytest.approx(0.35 * 20 * 1140 / 3600)
+    assert cost.added_hours == pytest.approx((300 + 300 + 600) / 3600)
+    assert cost.added_usd == pytest.approx(0.35 * 20 * 1200 / 3600)
     assert cost.missing_pod_hours == 0
 
 

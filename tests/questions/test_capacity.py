@@ -9,6 +9,7 @@ from planner.capacity.headroom import fits
 from planner.capacity.pod_shapes import workload_shapes
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.questions import capacity as plan_capacity
+from planner.questions.what_if import what_if
 from planner.rollout.answers import Verdict
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, kubectl
@@ -67,13 +68,13 @@ def test_a_what_if_stands_beside_today() -> None:
     apps = deployment("a", ["n0", "n1"], pod_spec(gpus=1))
     apps[0]["spec"]["strategy"] = strategy
     cluster = snapshot(node("n0", pool="p", gpus=1), node("n1", pool="p", gpus=1), apps)
-    answer = plan_capacity.what_if(cluster, parse_changes("add:p=1"), shape_text="gpu=1")
+    answer = what_if(cluster, parse_changes("add:p=1"), shape_text="gpu=1")
     assert (answer.completing_before, answer.completing_after) == (0, 1)
     (changed,) = answer.verdicts
     assert (changed.before, changed.after) == (Verdict.STUCK, Verdict.COMPLETES)
     assert answer.sentence == "pool p grows from 2 to 3 nodes; 1 rollout that is stuck today would complete"
     assert (answer.fits[0].before, answer.fits[0].after) == (0, 1)
-    quick = plan_capacity.what_if(cluster, parse_changes("add:p=1"), with_rollouts=False)
+    quick = what_if(cluster, parse_changes("add:p=1"), with_rollouts=False)
     assert (quick.completing_before, quick.verdicts) == (None, ())
 
 

@@ -46,9 +46,9 @@ def test_the_patch_is_what_the_suggestion_says() -> None:
     cure = planned().cures[0]
     assert cure.patch_yaml == (
         "spec:\n  template:\n    spec:\n      containers:\n      - name: api\n        resources:\n"
-        "          requests:\n            memory: 2432Mi\n          limits:\n            memory: 2432Mi\n"
+        "          requests:\n            memory: 2432Mi\n            cpu: 60m\n          limits:\n            memory: 2432Mi\n"
     )
-    assert cure.command.startswith("kubectl --namespace dev patch deployment api --patch-file /dev/stdin <<'EOF'\n")
+    assert cure.command.startswith("kubectl patch deployment/api -n dev -p '")
 
 
 def test_a_job_is_not_rolled_out() -> None:

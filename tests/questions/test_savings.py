@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +9,11 @@ from planner.errors import InputError
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions import savings as plan_savings
-from planner.questions.documents import SAVINGS_FORMAT, savings_document, savings_rows
-from planner.questions.savings import Derived
+from planner.questions.question import Given
+from planner.questions.savings import Derived, SavingsSettings
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.spot.assumptions import SETTINGS, Assumptions, Capacity, Work
+from planner.spot.assumptions import SETTINGS, Capacity, SpotSettings, Work
 
 WORKER = "Deployment/prod/ml-worker"
 
@@ -115,21 +114,27 @@ def test_the_table_says_where_each_value_comes_from(worker: Derived) -> None:
     assert all(row.source for row in rows.values())
 
 
-def test_answer_as_document_and_rows(snapshot: Snapshot, worker: Derived) -> None:
-    assumptions: Assumptions = plan_savings.assume(worker, {"runs": 200})
-    answer = plan_savings.answer(snapshot, assumptions)
-    fitness = plan_savings.suitability(snapshot, WORKER, Capacity.SPOT, None)
-    table = plan_savings.table(worker, {"runs": 200}, assumptions)
-    document = savings_document(
-        answer, fitness=fitness, assumptions=table, derived=worker, digest=snapshot.digest, source=snapshot.source
-    )
-    read = json.loads(json.dumps(document, allow_nan=False))
-    assert read["format"] == SAVINGS_FORMAT
-    assert read["savings"]["saved_usd"]["p50"] == answer.savings.saved_usd.p50
-    assert len(read["assumptions"]) == len(table)
-    rows = savings_rows(answer, table)
+def test_one_workload_has_its_detail_and_a_line(snapshot: Snapshot, book: PriceBook) -> None:
+    settings = SavingsSettings(workload=WORKER, spot=SpotSettings(runs=200))
+    answer = plan_savings.answer(snapshot, settings, Given(book=book))
+    assert answer.detail is not None
+    assert answer.lines[0].saved_usd == answer.detail.estimate.savings.saved_usd.p50
+    assert {row.name: row.source for row in answer.detail.assumptions}["runs"] == "given"
+    rows = plan_savings.figure_rows(answer)
     assert len({tuple(row) for row in rows}) == 1, "all rows have the same columns"
     assert [row["name"] for row in rows if row["kind"] == "step"][-1] == "Net"
+
+
+def test_without_a_workload_each_has_a_line(snapshot: Snapshot, book: PriceBook) -> None:
+    answer = plan_savings.answer(snapshot, SavingsSettings(spot=SpotSettings(runs=100)), Given(book=book))
+    assert [line.workload for line in answer.lines] == [one.key for one in plan_savings.workloads(snapshot)]
+    unknown = [line for line in answer.lines if line.saved_usd is None]
+    assert all(line.why and line.on_demand_usd is None for line in unknown), "no price is no 0"
+
+
+def test_without_a_price_book_nothing_is_assumed(snapshot: Snapshot) -> None:
+    with pytest.raises(InputError, match="no price book"):
+        plan_savings.answer(snapshot, SavingsSettings(workload=WORKER))
 
 
 def test_workloads_with_gpus_stand_first(snapshot: Snapshot) -> None:

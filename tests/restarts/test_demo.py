@@ -80,7 +80,7 @@ def test_cures_ask_for_what_the_program_uses_where_it_works_and_roll_out(plan: R
         assert "the room" in cure.room_sentence
         assert cure.rollout is not None
         assert cure.rollout.verdict is Verdict.COMPLETES
-        assert f"patch deployment {cure.workload.rpartition('/')[2]}" in cure.command
+        assert f"patch deployment/{cure.workload.rpartition('/')[2]}" in cure.command
 
 
 def test_findings_reach_the_overview(snapshot: Snapshot) -> None:

@@ -95,7 +95,7 @@ def test_a_quota_is_raised_by_what_is_needed() -> None:
     found = snapshot(node("n-0"), worker("n-0", spec=pod_spec()), quota({"pods": "1"}))
     remedy = by_kind(ask(found))[RemedyKind.RAISE_QUOTA]
     assert "pods to 2" in str(remedy.sentence)
-    assert remedy.command == """kubectl patch resourcequota q -n ml -p '{"spec": {"hard": {"pods": "2"}}}'"""
+    assert remedy.command == """kubectl patch resourcequota/q -n ml -p '{"spec": {"hard": {"pods": "2"}}}'"""
 
 
 def named_quota(name: str, hard: Item, used: Item | None = None) -> Item:
@@ -107,7 +107,8 @@ def raised(found: Snapshot, remedy: Remedy) -> Snapshot:
     """`found` after the remedy's commands, read as a shell would read them."""
     quotas = list(found.resource_quotas)
     for command in remedy.command.split("; "):
-        _, _, _, name, _, namespace, _, patch = shlex.split(command)
+        _, _, quota, _, namespace, _, patch = shlex.split(command)
+        name = quota.removeprefix("resourcequota/")
         place = next(i for i, q in enumerate(quotas) if (q.namespace, q.name) == (namespace, name))
         hard = {key: parse(amount, key) for key, amount in json.loads(patch)["spec"]["hard"].items()}
         quotas[place] = replace(quotas[place], hard=FrozenMap({**quotas[place].hard, **hard}))

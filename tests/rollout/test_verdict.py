@@ -145,7 +145,9 @@ def test_gates_pause_on_delete_and_pod_management() -> None:
     found = why(node("n-0"), gated)
     assert found.reason is Reason.SCHEDULING_GATE
     assert "example.com/wait" in str(found.sentence)
-    assert why(node("n-0"), worker("n-0", paused=True)).reason is Reason.PAUSED
+    paused = why(node("n-0"), worker("n-0", paused=True))
+    assert paused.reason is Reason.PAUSED
+    assert "the Deployment is paused" in str(paused.sentence)
     key = "StatefulSet/ml/worker"
     on_delete = stateful_set("worker", ["n-0"], pod_spec(), updateStrategy={"type": "OnDelete"})
     assert why(node("n-0"), on_delete, key=key).reason is Reason.ON_DELETE

@@ -16,8 +16,8 @@ def test_every_setting_is_an_assumption_with_the_same_default() -> None:
     defaults = {field.name: field.default for field in fields(Assumptions)}
     for setting in SETTINGS:
         assert setting.name in defaults
-        if setting.default is not None:
-            assert defaults[setting.name] == setting.default, setting.name
+        if setting.assumed is not None:
+            assert defaults[setting.name] == setting.assumed, setting.name
         assert setting.source
         assert setting.help
 

@@ -20,9 +20,10 @@ from planner.kubernetes.records import (
     Volume,
     Workload,
 )
+from planner.kubernetes.startup import LearntStart, learn_start
 from planner.sources import demo
 from planner.spot.assumptions import Capacity, Work
-from planner.spot.checks import CHECK_NAME, CHECKS, Check, CheckResult, Status, in_sentence, start_seconds
+from planner.spot.checks import CHECK_NAME, CHECKS, Check, CheckResult, Status, in_sentence
 from planner.spot.suitability import Fitness, check_all, check_workload, guess_work
 from tests.spot import clusters
 from tests.spot.clusters import PROBE, budget, cluster, container, node, pod, spec, workload
@@ -167,8 +168,8 @@ def test_start_up_is_learnt_and_a_server_needs_a_readiness_probe() -> None:
 def test_start_seconds_is_the_median_of_ready_pods() -> None:
     of = workload()
     pods = tuple(pod(of, "n", name=f"p{seconds}", seconds=seconds) for seconds in (10.0, 30.0, 500.0))
-    assert start_seconds(pods) == 30
-    assert start_seconds(()) is None
+    assert learn_start(pods) == LearntStart(seconds=30.0, pods=3)
+    assert learn_start(()) is None
 
 
 @pytest.mark.parametrize(
@@ -302,7 +303,7 @@ def test_annotation_opts_out() -> None:
 def test_commands_name_a_real_pod_and_its_node() -> None:
     of, snapshot = runs_on_spot()
     commands = [one.command for one in check_workload(snapshot, of).commands]
-    assert "kubectl delete pod -n ml worker-a --grace-period=15" in commands
+    assert "kubectl delete pod/worker-a -n ml --grace-period=15" in commands
     assert "gcloud compute instances simulate-maintenance-event node-1 --zone zone-a" in commands
     assert any("/proc/1/status" in command for command in commands)
 

@@ -86,7 +86,7 @@ def test_price_of_the_rollout_strategies(assumptions: Assumptions) -> None:
 
 def test_every_assumption_is_in_the_table_with_default_and_source() -> None:
     for setting in SETTINGS:
-        default = "none" if setting.default is None else f"{setting.default:g} {setting.unit}".strip()
-        if setting.default is None and not setting.optional:
+        default = "none" if setting.assumed is None else f"{setting.assumed:g} {setting.unit}".strip()
+        if setting.assumed is None and not setting.optional:
             default = "from the cluster or the price book"
         assert f"| {setting.label} | {default} | {setting.source} |" in DOCUMENT

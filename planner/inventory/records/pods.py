@@ -17,6 +17,7 @@ from planner.inventory.records.shared import Shared, amount, annotations_of, giv
 from planner.inventory.start import read_start, start_of, written_start
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
+from planner.kubernetes.requests import at_once
 from planner.vocabulary import CPU, MEMORY
 
 DEFAULT_GRACE_SECONDS = 30
@@ -326,34 +327,18 @@ def _pod_level(
     everyone = (*containers, *init_containers)
     for name in sorted({name for one in everyone for name in one.limits if name.startswith("hugepages-")}):
         if name not in requests and name not in limits:
-            limits[name] = effective_container_requests(containers, init_containers, name)
+            limits[name] = _asked(containers, init_containers, name)
     if limits:
         for name in (CPU, MEMORY):
             if name not in requests and any(name in one.requests for one in everyone):
-                requests[name] = effective_container_requests(containers, init_containers, name)
+                requests[name] = _asked(containers, init_containers, name)
         for name, limit in limits.items():
             requests.setdefault(name, limit)
     return FrozenMap(requests), FrozenMap(limits) if limits else None
 
 
-def effective_container_requests(
-    containers: tuple[model.Container, ...], init_containers: tuple[model.Container, ...], resource: str
-) -> int:
-    """What the containers of a pod need of `resource` at the same time, at most.
-
-    Source: component-helpers `resource/helpers.go` `AggregateContainerRequests`: sidecars add to everything after
-    them; an ordinary init container counts with the sidecars started before it.
-    """
-    sidecars = highest = 0
-    for container in init_containers:
-        amount: int = container.requests.get(resource, 0)
-        if container.restart_policy == "Always":
-            sidecars += amount
-            highest = max(highest, sidecars)
-        else:
-            highest = max(highest, sidecars + amount)
-    together: int = sidecars + sum(container.requests.get(resource, 0) for container in containers)
-    return max(highest, together)
+def _asked(containers: tuple[model.Container, ...], init_containers: tuple[model.Container, ...], resource: str) -> int:
+    return at_once(containers, init_containers, lambda one: one.requests.get(resource, 0))
 
 
 def _pod_affinity(shared: Shared, affinity: wire.PodAffinity | None) -> tuple[model.PodAffinityTerm, ...]:

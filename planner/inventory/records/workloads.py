@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
+
 from planner.errors import InputError
 from planner.inventory import wire
 from planner.inventory.records.pods import cut, read_pod_spec
@@ -12,19 +14,12 @@ from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.shared import Shared, annotations_of, given, metadata_of, read_owner
 from planner.inventory.sealed import seal, unread, with_kept
 from planner.kubernetes import records as model
+from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind
 from planner.kubernetes.records import FrozenMap
 
-WORKLOAD_KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
-DEFAULT_PROGRESS_DEADLINE_SECONDS = 600
 DEFAULT_REVISION_HISTORY_LIMIT = 10
 DEFAULT_JOB_BACKOFF_LIMIT = 6
-DEFAULT_STRATEGIES: dict[str, tuple[int | str | None, int | str | None]] = {
-    "Deployment": ("25%", "25%"),
-    "DaemonSet": (0, 1),
-    "StatefulSet": (None, None),
-}
-"""kind → (max surge, max unavailable) of its RollingUpdate. A StatefulSet's maxUnavailable is absent unless the feature
-gate MaxUnavailableStatefulSet is on (off by default in 1.36); absent, one pod is replaced at a time, Ready or not."""
+_COUNTS = {field.encode_name: field.name for field in msgspec.structs.fields(wire.WorkloadStatus)}
 
 
 def read_template(
@@ -46,16 +41,15 @@ def read_template(
     )
 
 
-def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], *, kind: str) -> model.Workload:
-    """The record of a Deployment, StatefulSet, DaemonSet or Job; `raw` is its pod template as plain values."""
+def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], *, kind: Kind) -> model.Workload:
+    """The record of a workload; `raw` is its pod template as plain values."""
     metadata = metadata_of(workload)
     spec = workload.spec or wire.WorkloadSpec()
     status = workload.status or wire.WorkloadStatus()
     conditions = {c.type: f"{c.status}/{c.reason or ''}" for c in status.conditions or ()}
-    is_daemon_set, is_job = kind == "DaemonSet", kind == "Job"
     name = metadata.name or ""
     return model.Workload(
-        kind=kind,
+        kind=kind.name,
         namespace=shared.text(metadata.namespace or "default"),
         name=name,
         uid=metadata.uid or "",
@@ -69,7 +63,9 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], 
         strategy=_strategy(kind, spec),
         min_ready_seconds=spec.min_ready_seconds or 0,
         progress_deadline_seconds=(
-            given(spec.progress_deadline_seconds, DEFAULT_PROGRESS_DEADLINE_SECONDS) if kind == "Deployment" else None
+            given(spec.progress_deadline_seconds, kind.progress_deadline_seconds)
+            if kind.progress_deadline_seconds is not None
+            else None
         ),
         revision_history_limit=given(spec.revision_history_limit, DEFAULT_REVISION_HISTORY_LIMIT),
         is_paused=bool(spec.paused) or bool(spec.suspend),
@@ -82,18 +78,14 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], 
         current_revision=status.current_revision or "",
         update_revision=status.update_revision or "",
         observed_generation=status.observed_generation,
-        status_replicas=given(
-            status.desired_number_scheduled if is_daemon_set else status.active if is_job else status.replicas, 0
-        ),
-        ready_replicas=given(
-            status.number_ready if is_daemon_set else status.ready if is_job else status.ready_replicas, 0
-        ),
-        available_replicas=given(status.number_available if is_daemon_set else status.available_replicas, 0),
-        updated_replicas=given(status.updated_number_scheduled if is_daemon_set else status.updated_replicas, 0),
+        status_replicas=_count(status, kind.status.wanted),
+        ready_replicas=_count(status, kind.status.ready),
+        available_replicas=_count(status, kind.status.available),
+        updated_replicas=_count(status, kind.status.updated),
         completions=spec.completions if spec.completions is not None else _default_completions(kind, spec),
-        backoff_limit=given(spec.backoff_limit, DEFAULT_JOB_BACKOFF_LIMIT) if is_job else None,
+        backoff_limit=given(spec.backoff_limit, DEFAULT_JOB_BACKOFF_LIMIT) if kind.is_batch else None,
         active_deadline_seconds=spec.active_deadline_seconds,
-        is_finished=is_job and any(conditions.get(t, "").startswith("True") for t in ("Complete", "Failed")),
+        is_finished=kind.is_batch and any(conditions.get(t, "").startswith("True") for t in ("Complete", "Failed")),
         owner=read_owner(shared, metadata),
         conditions=shared.labels(conditions),
     )
@@ -113,7 +105,7 @@ def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: dict[str, 
         owner=read_owner(shared, metadata),
         created_at=shared.seconds(metadata.creation_timestamp),
         replicas=given(spec.replicas, 1),
-        selector=read_selector(shared, spec.selector) or _default_selector("ReplicaSet", metadata.name or "", spec),
+        selector=read_selector(shared, spec.selector) or _default_selector(REPLICA_SET, metadata.name or "", spec),
         template=read_template(shared, spec.template, raw, has_manifest=False),
         min_ready_seconds=spec.min_ready_seconds or 0,
         status_replicas=status.replicas or 0,
@@ -122,20 +114,25 @@ def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: dict[str, 
     )
 
 
-def _replicas(kind: str, spec: wire.WorkloadSpec) -> int:
-    if kind == "DaemonSet":
+def _count(status: wire.WorkloadStatus, field: str) -> int:
+    """A number of ``status`` by its name in the API; 0 where the kind has none, or it isn't given."""
+    return given(getattr(status, _COUNTS[field]), 0) if field else 0
+
+
+def _replicas(kind: Kind, spec: wire.WorkloadSpec) -> int:
+    if kind.is_per_node:
         return 0
-    return given(spec.parallelism if kind == "Job" else spec.replicas, 1)
+    return given(spec.parallelism if kind.is_batch else spec.replicas, 1)
 
 
-def _default_completions(kind: str, spec: wire.WorkloadSpec) -> int | None:
+def _default_completions(kind: Kind, spec: wire.WorkloadSpec) -> int | None:
     """A Job that gives neither completions nor parallelism needs one completion (`SetDefaults_Job`)."""
-    return 1 if kind == "Job" and spec.parallelism is None else None
+    return 1 if kind.is_batch and spec.parallelism is None else None
 
 
-def _default_selector(kind: str, name: str, spec: wire.WorkloadSpec) -> model.LabelSelector:
+def _default_selector(kind: Kind, name: str, spec: wire.WorkloadSpec) -> model.LabelSelector:
     """A Job's selector is made by the API server; the others must give one, which then is the template's labels."""
-    if kind == "Job":
+    if kind.is_batch:
         return model.LabelSelector(match_labels=FrozenMap({"batch.kubernetes.io/job-name": name}))
     metadata = spec.template.metadata if spec.template else None
     labels = (metadata.labels or {}) if metadata else {}
@@ -144,23 +141,19 @@ def _default_selector(kind: str, name: str, spec: wire.WorkloadSpec) -> model.La
     return model.LabelSelector(match_labels=FrozenMap(labels))
 
 
-def _strategy(kind: str, spec: wire.WorkloadSpec) -> model.Strategy:
-    """The update strategy with its defaults.
-
-    Deployment: RollingUpdate, 25 % and 25 %. DaemonSet: RollingUpdate, 1 unavailable, no surge. StatefulSet:
-    RollingUpdate from partition 0. Job: has none.
-    """
-    if kind == "Job":
+def _strategy(kind: Kind, spec: wire.WorkloadSpec) -> model.Strategy:
+    """The update strategy with the defaults of its kind: RollingUpdate, from partition 0."""
+    if not kind.rolls_out:
         return model.Strategy()
-    strategy = (spec.strategy if kind == "Deployment" else spec.update_strategy) or wire.Strategy()
-    type_ = strategy.type or "RollingUpdate"
-    if type_ != "RollingUpdate":
+    written = {"strategy": spec.strategy, "updateStrategy": spec.update_strategy}
+    strategy = written[kind.strategy_field] or wire.Strategy()
+    type_ = strategy.type or ROLLING_UPDATE
+    if type_ != ROLLING_UPDATE:
         return model.Strategy(kind=type_)
     rolling = strategy.rolling_update or wire.RollingUpdate()
-    surge, unavailable = DEFAULT_STRATEGIES[kind]
     return model.Strategy(
         kind=type_,
-        max_surge=surge if rolling.max_surge is None else rolling.max_surge,
-        max_unavailable=unavailable if rolling.max_unavailable is None else rolling.max_unavailable,
+        max_surge=kind.default_surge if rolling.max_surge is None else rolling.max_surge,
+        max_unavailable=kind.default_unavailable if rolling.max_unavailable is None else rolling.max_unavailable,
         partition=rolling.partition or 0,
     )

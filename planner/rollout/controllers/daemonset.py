@@ -60,7 +60,6 @@ class DaemonSetController:
     none has it, else all have.
     """
 
-    replicas: int | None = None  # it has no scale
     retry_at: float | None = None
 
     def __init__(self, workload: Workload, *, has_new_template: bool, revision: str = "") -> None:

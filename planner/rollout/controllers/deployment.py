@@ -5,13 +5,13 @@ Source: kubernetes `pkg/controller/deployment/{rolling,recreate,sync}.go` and `u
 
 from __future__ import annotations
 
-from planner.kubernetes.kinds import REPLICA_SET
+from planner.kubernetes.kinds import RECREATE, REPLICA_SET, ROLLING_UPDATE
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import object_count
 from planner.rollout.controllers.replicaset import ReplicaSetController
+from planner.rollout.ownership import sets_by_owner
 from planner.rollout.simulation import Simulation
-from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, POD_TEMPLATE_HASH, REVISION
 
@@ -55,7 +55,7 @@ class DeploymentController:
             current = max(known, key=_revision, default=None)
         for replica_set in known:
             controller = self._controller(replica_set)
-            simulation.controllers[controller.key] = controller
+            self._own(simulation, controller)
             if replica_set is current:
                 self.new = controller
                 if has_new_template:
@@ -81,6 +81,10 @@ class DeploymentController:
             min_ready_seconds=self.workload.min_ready_seconds,
             related=self.all_pods,
         )
+
+    def _own(self, simulation: Simulation, replica_set: ReplicaSetController) -> None:
+        simulation.controllers[replica_set.key] = replica_set
+        simulation.scales[replica_set.key] = (self.key, self.replicas)
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def all_sets(self) -> list[ReplicaSetController]:
@@ -129,7 +133,7 @@ class DeploymentController:
     def sync(self, simulation: Simulation) -> bool:
         if self.workload.is_paused or self._is_scaling():
             return self._scale(simulation)
-        if self.strategy.kind == "Recreate":
+        if self.strategy.kind == RECREATE:
             return self._recreate(simulation)
         return self._roll(simulation)
 
@@ -157,7 +161,7 @@ class DeploymentController:
         if self._is_saturated(simulation):
             emptied = [self._set(s, 0) for s in self.old if s.replicas > 0]  # all of them, whatever the first gives
             return any(emptied)
-        if self.strategy.kind != "RollingUpdate":
+        if self.strategy.kind != ROLLING_UPDATE:
             return False
         return self._share(active)
 
@@ -232,7 +236,7 @@ class DeploymentController:
             related=self.all_pods,
         )
         self.new = new
-        simulation.controllers[new.key] = new
+        self._own(simulation, new)
         return True
 
     def _roll(self, simulation: Simulation) -> bool:
@@ -304,19 +308,6 @@ class DeploymentController:
         if self.new is None:
             return self._make_new(simulation, self.replicas)
         return self._set(self.new, self.replicas)
-
-
-def sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
-    """uid of a Deployment → its ReplicaSets; made once a cluster."""
-
-    def group() -> dict[str, list[ReplicaSet]]:
-        found: dict[str, list[ReplicaSet]] = {}
-        for one in cluster.snapshot.replica_sets:
-            if one.owner is not None:
-                found.setdefault(one.owner.uid, []).append(one)
-        return found
-
-    return cluster.remember("sets-by-owner", group)
 
 
 def _revision(replica_set: ReplicaSet) -> tuple[int, float]:

@@ -28,10 +28,6 @@ class PlacedController:
         self._to_make: list[int] = []  # indices of sets, the next one last
         self._refused_at = -2  # tick
 
-    @property
-    def replicas(self) -> int | None:
-        return self.placed.pods
-
     def sync(self, simulation: Simulation) -> bool:
         """Pods of the group that has begun are made; the next one begins when all of them have nodes."""
         if not self._to_make and self.begun < self.placed.groups and self._may_begin(simulation):

@@ -49,6 +49,8 @@ def start(
             where=workload.key,
             mend=f"Delete it and make it anew, or pick a {kinds.ROLLING_TEXT}",
         )
+    if workload.traits.has_replicas:
+        simulation.scales[workload.key] = (workload.key, workload.replicas)
     return known(simulation, workload, before=before, has_new_template=has_new_template)
 
 

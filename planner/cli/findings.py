@@ -1,0 +1,37 @@
+"""``headroom findings``: what is worth a person's attention in a cluster."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from planner.cli import output
+from planner.cli.cluster import read_cluster
+from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, answer
+from planner.questions.question import Given
+from planner.sources import demo
+
+
+@click.command("findings")
+@click.argument("cluster")
+@output.printing(QUESTION)
+def command(cluster: str, fail_on: tuple[str, ...], rows: str, output_format: str) -> int:
+    """What is worth a person's attention: damaged and missing input, objects that contradict each other, restarts,
+    differences that explain trouble, risks of memory. The gravest first.
+
+    Exits 0; --fail-on error,warning exits 5 when there is one.
+    """
+    snapshot, settings = read_cluster(cluster), FindingsSettings()
+    is_embedded = cluster in (demo.DEMO_NAME, demo.LARGE_NAME)  # meant to be old
+    found = answer(snapshot, settings, Given(now=None if is_embedded else time.time()))
+    output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
+    return QUESTION.exit_status(snapshot, found, fail_on)
+
+
+def _print(found: FindingsAnswer) -> None:
+    click.echo(found.sentence)
+    for one in found.findings:
+        about = f"{one.object}: " if one.object else ""
+        mend = f". {one.mend}" if one.mend else ""
+        click.echo(f"{WORD[one.severity]}: {about}{one.what}{mend}")

@@ -1,0 +1,113 @@
+"""What commands take beside CLUSTER, as options and as what was read: limits of pools, prices, use over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from planner.errors import InputError
+from planner.inventory.pool_limits import PoolLimits
+from planner.inventory.usage import Usage
+from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook, PricingCategory
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+# ── node pools ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def pool_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--node-pools`` and ``--gke``."""
+    command = click.option(
+        "--gke",
+        metavar="CLUSTER",
+        help="The same live: projects/P/locations/L/clusters/C (needs headroom-planner[gke]).",
+    )(command)
+    return click.option(
+        "--node-pools", "pool_files", multiple=True, metavar="FILE",
+        help="How far node pools may grow: gcloud container node-pools list --format=json, Karpenter NodePools, or the "
+        "cluster-autoscaler-status ConfigMap; repeatable.",
+    )(command)  # fmt: skip
+
+
+def pool_limits(snapshot: Snapshot, files: tuple[str, ...], gke: str | None) -> tuple[PoolLimits, ...]:
+    """What files and the cloud say of node pools."""
+    from planner.sources import gcloud, node_pools
+
+    known = tuple(one for name in files for one in node_pools.read(name))
+    return node_pools.stated(snapshot, known + (gcloud.read_live(gke) if gke else ()))
+
+
+# ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def price_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--prices`` and ``--discount``."""
+    command = click.option(
+        "--discount", "discounts", multiple=True, metavar="CATEGORY=SHARE",
+        help="Negotiated discount: Standard, Dynamic, Committed or Other, such as Standard=0.15; repeatable.",
+    )(command)  # fmt: skip
+    return click.option(
+        "--prices", "own_prices", multiple=True, type=FILE, metavar="FILE", help="A CSV of your own prices; repeatable."
+    )(command)
+
+
+def price_book(own: tuple[Path, ...], discounts: tuple[str, ...], refreshed: Path | None = None) -> PriceBook:
+    """The book that commands reckon with."""
+    from planner.sources.prices import load_book
+
+    return load_book(own, refreshed=refreshed).with_discounts(read_discounts(discounts))
+
+
+def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:
+    """``Standard=0.15`` … as categories and shares; "15%" is understood too."""
+    found: dict[PricingCategory, float] = {}
+    for text in texts:
+        name, _, share = text.partition("=")
+        category = next((item for item in PricingCategory if item.lower() == name.strip().lower()), None)
+        try:
+            value = float(share.strip().removesuffix("%")) / (100 if share.strip().endswith("%") else 1)
+        except ValueError:
+            value = -1.0
+        if category is None or value < 0:
+            raise InputError(
+                f'"{text}" is not a discount',
+                where="--discount",
+                mend=f"Write it like Standard=0.15; categories are {', '.join(PricingCategory)}",
+            )
+        found[category] = value
+    return found
+
+
+# ── use over time ────────────────────────────────────────────────────────────────────────────────────────────────────
+def prometheus_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--prometheus``, ``--prometheus-token-file`` and ``--days``."""
+    for option in (
+        click.option("--days", type=click.IntRange(1, 90), default=7, show_default=True,
+                     help="How many days before the snapshot Prometheus is asked for."),
+        click.option("--prometheus-token-file", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="FILE",
+                     help="A file with a bearer token for it."),
+        click.option("--prometheus", "prometheus_url", default="", metavar="URL",
+                     help="Use over time from here, instead of the snapshot's one moment of metrics-server."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def usage_over_time(snapshot: Snapshot, url: str, token_file: Path | None, days: int) -> tuple[Usage, ...] | None:
+    """What Prometheus knows of the snapshot's namespaces; None where no address is given."""
+    if not url:
+        return None
+    from planner.sources.prometheus import Prometheus, usage_before
+
+    try:
+        token = token_file.read_text(encoding="utf-8").strip() if token_file else ""
+    except (OSError, UnicodeDecodeError):
+        raise InputError(
+            "can't be read as text", where=str(token_file), mend="Name a file that holds the token only"
+        ) from None
+    server = Prometheus(url=url, token=token)
+    found = usage_before(server, snapshot, days)
+    for warning in server.warnings:
+        click.echo(f"Prometheus warns: {warning}", err=True)
+    return found

@@ -1,0 +1,104 @@
+"""How every command prints: one set of formats, and a choice of rows for those that are tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import click
+import yaml
+
+from planner import tables
+from planner.kubernetes.records import Snapshot
+from planner.questions.question import FACTS, Question, document, plain
+from planner.tables import Rows
+from planner.words import literal
+
+S = TypeVar("S")
+A = TypeVar("A")
+
+FORMATS = ("text", "json", "yaml", "csv", "markdown")
+_ALIASES = {"table": "text"}
+
+
+class _Format(click.Choice[str]):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return super().convert(_ALIASES.get(value, value), param, ctx)
+
+
+def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--output``: the same everywhere."""
+    said = "Words, a versioned document (JSON, YAML), or rows (CSV, Markdown)."
+    return click.option(
+        "--output", "-o", "output_format", type=_Format(FORMATS), default="text", show_default=True, help=said
+    )(command)
+
+
+def printing(question: Question[Any, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--output``, ``--rows`` and, for a list, ``--fail-on``."""
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        command = output_option(command)
+        named = [*question.tables, FACTS]
+        command = click.option("--rows", type=click.Choice(named), default=named[0], show_default=True,
+                               help="What rows of CSV and Markdown stand for.")(command)  # fmt: skip
+        if question.states:
+            command = click.option("--fail-on", type=_States(tuple(question.states)), default=(), metavar="STATE",
+                                   help=f"Fail where one of these is found, joined by commas: {', '.join(question.states)}.",
+                                   )(command)  # fmt: skip
+        return command
+
+    return with_options
+
+
+class _States(click.ParamType[Any]):
+    name = "states"
+
+    def __init__(self, states: tuple[str, ...]) -> None:
+        self.states = states
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        asked = tuple(part.strip() for part in value.split(",") if part.strip())
+        if unknown := [one for one in asked if one not in self.states]:
+            self.fail(f"{unknown[0]!r} is not one of {', '.join(self.states)}.", param, ctx)
+        return asked
+
+
+def show(
+    output: str,
+    question: Question[S, A],
+    snapshots: Snapshot | Sequence[Snapshot],
+    settings: S,
+    answer: A,
+    *,
+    text: Callable[[], None],
+    rows: str = "",
+    also: Iterable[Mapping[str, Any]] = (),
+) -> None:
+    """Print `answer` as asked; `text` prints the words."""
+    if output in ("json", "yaml"):
+        write_document(output, document(question, snapshots, settings, answer, *also))
+    elif output in ("csv", "markdown"):
+        write_rows(output, question.rows(answer, rows), sentence=getattr(answer, "sentence", ""))
+    else:
+        text()
+
+
+def write_document(output: str, content: Mapping[str, Any]) -> None:
+    """A document on standard output."""
+    if output == "json":
+        click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    else:
+        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml's where it is there
+        click.echo(yaml.dump(plain(content), Dumper=dumper, sort_keys=False, allow_unicode=True, width=120), nl=False)
+
+
+def write_rows(output: str, rows: Rows, *, sentence: str = "") -> None:
+    """Rows on standard output, as CSV or as a Markdown table under `sentence`; unknown values are empty."""
+    if output == "csv":
+        click.echo(tables.as_csv(rows), nl=False)
+    else:
+        click.echo((f"{literal(sentence)}\n\n" if sentence else "") + tables.as_markdown(rows, unknown=""), nl=False)

@@ -1,0 +1,51 @@
+"""``headroom overview``: every workload's own rollout, were it changed now."""
+
+from __future__ import annotations
+
+import click
+
+from planner.cli import output
+from planner.cli.cluster import read_cluster
+from planner.kubernetes.records import Snapshot
+from planner.questions.overview import QUESTION, ClusterOverview, OverviewSettings, answer
+from planner.tables import as_text
+
+
+@click.command("overview")
+@click.argument("cluster")
+@output.printing(QUESTION)
+def command(cluster: str, fail_on: tuple[str, ...], rows: str, output_format: str) -> int:
+    """Every workload's own rollout if its template changed now, with everything else as it is; GPUs by model.
+
+    Exits 0 when the question is answered, 4 when nodes or pods are missing from the snapshot; --fail-on stuck exits 2
+    when a workload could not be rolled out, --fail-on unknown 4.
+    """
+    return answer_overview(read_cluster(cluster), rows, output_format, fail_on)
+
+
+def answer_overview(snapshot: Snapshot, rows: str, output_format: str, fail_on: tuple[str, ...]) -> int:
+    """Print it; the exit status."""
+    settings = OverviewSettings()
+    found = answer(snapshot, settings)
+    output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
+    return QUESTION.exit_status(snapshot, found, fail_on)
+
+
+def _print(found: ClusterOverview) -> None:
+    click.echo(found.sentence)
+    for line in found.workloads:
+        click.echo(f"{line.verdict.value:<12} {line.workload}  {line.sentence}")
+    if found.gpus:
+        rows = [
+            {
+                "GPU model": line.model or line.resource,
+                "nodes": line.node_count,
+                "there are": line.allocatable,
+                "held": line.requested,
+                "free": line.free,
+                "waited for": line.pending,
+            }
+            for line in found.gpus
+        ]
+        click.echo(f"\n{as_text(rows)}", nl=False)
+    click.echo(f"\nfrom {found.source}")

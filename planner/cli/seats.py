@@ -1,0 +1,39 @@
+"""``headroom seats``: each GPU of each node, and who holds it."""
+
+from __future__ import annotations
+
+import click
+
+from planner.cli import output
+from planner.cli.cluster import read_cluster
+from planner.questions.seats import QUESTION, SeatsAnswer, SeatsSettings, answer, free_seats
+from planner.tables import as_text
+from planner.words import listing
+
+
+@click.command("seats")
+@click.argument("cluster")
+@output.printing(QUESTION)
+def command(cluster: str, rows: str, output_format: str) -> int:
+    """Nodes with GPUs as rows of seats: who holds each, by requests of bound pods, and whose next pod would fit."""
+    snapshot, settings = read_cluster(cluster), SeatsSettings()
+    found = answer(snapshot, settings)
+    output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
+    return QUESTION.exit_status(snapshot, found)
+
+
+def _print(found: SeatsAnswer) -> None:
+    click.echo(found.sentence)
+    rows = [
+        {
+            "node": node.node + (" (cordoned)" if node.is_cordoned else ""),
+            "pool": node.node_pool,
+            "zone": node.zone,
+            "model": node.model,
+            "free": f"{free_seats(node)}/{len(node.seats)}",
+            "held by": listing(sorted({seat.holder for seat in node.seats if seat.holder})),
+            "next pod of": listing(node.could_take),
+        }
+        for node in found.nodes
+    ]
+    click.echo(as_text(rows), nl=False)

@@ -1,0 +1,69 @@
+"""``headroom what-if``: the cluster after changes, answered like today's."""
+
+from __future__ import annotations
+
+from textwrap import indent
+from typing import Any
+
+import click
+
+from planner.cli import options, output
+from planner.cli.cluster import read_cluster
+from planner.cli.given import pool_limits, pool_options
+from planner.questions.overview import supplies_of
+from planner.questions.question import Given
+from planner.questions.what_if import QUESTION, WhatIfAnswer, WhatIfSettings, answer
+from planner.tables import Rows, as_text
+
+
+@click.command("what-if")
+@click.argument("cluster")
+@options.asked(WhatIfSettings)
+@pool_options
+@output.printing(QUESTION)
+def command(
+    cluster: str, pool_files: tuple[str, ...], gke: str | None, rows: str, output_format: str, **asked: Any
+) -> int:
+    """The cluster after changes, made one after another, beside today's.
+
+    Drains respect PodDisruptionBudgets. Exits 2 where a change doesn't get through.
+    """
+    snapshot, settings = read_cluster(cluster), options.read(WhatIfSettings, asked)
+    found = answer(snapshot, settings, Given(limits=pool_limits(snapshot, pool_files, gke)))
+
+    def text() -> None:
+        _print(found)
+        click.echo(f"\nfrom {snapshot.source}")
+
+    output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
+    return QUESTION.exit_status(snapshot, found)
+
+
+def _table(rows: Rows) -> None:
+    click.echo(indent(as_text(rows), "  "), nl=False)
+
+
+def _print(found: WhatIfAnswer) -> None:
+    click.echo(f"what if {found.changes}\n{found.sentence}")
+    for step in found.steps:
+        click.echo(f"  {'✓' if step.is_done else '✗'} {step.sentence}")
+        for held in step.drain.held_back[:10] if step.drain else ():
+            click.echo(f"      {held.pod} on {held.node}: {held.why}")
+        for one in step.drain.unplaced[:10] if step.drain else ():
+            click.echo(f"      {one.count} of {one.workload} wait ({one.before} did before): {one.message}")
+    _table([{"": name, "today": before, "then": after} for name, before, after in _beside(found)])
+    for change in found.verdicts:
+        click.echo(f"  {change.workload}: {change.before.value} → {change.after.value}: {change.sentence}")
+
+
+def _beside(found: WhatIfAnswer) -> list[tuple[str, int, int]]:
+    before, after = ({one.noun: one for one in supplies_of(side.gpus)} for side in (found.before, found.after))
+    rows = [
+        (f"{noun} {name}", getattr(before.get(noun), name, 0), getattr(after.get(noun), name, 0))
+        for noun in {**before, **after}
+        for name in ("allocatable", "free", "pending")
+    ]
+    rows.append(("pods waiting", found.waiting_before, found.waiting_after))
+    if found.completing_before is not None and found.completing_after is not None:
+        rows.append(("rollouts that complete", found.completing_before, found.completing_after))
+    return rows + [(f"more of {one.shape}", one.before, one.after) for one in found.fits if one.before != one.after]

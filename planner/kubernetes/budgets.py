@@ -1,0 +1,199 @@
+"""Disruption budgets: which pods one covers, how many of them may go, and what the Eviction API answers.
+
+Sources: kubernetes 1.36 `pkg/controller/disruption/disruption.go` (`getExpectedPodCount`, `getExpectedScale`, `finders`,
+`countHealthyPods`, `updatePdbStatus`, `failSafe`), `pkg/registry/core/pod/storage/eviction.go`,
+`pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go` (`filterPodsWithPDBViolation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from planner.errors import ChangeError
+from planner.kubernetes.kinds import Scale, kind_in
+from planner.kubernetes.records import Labels, LabelSelector, PodDisruptionBudget, Snapshot, Workload
+from planner.kubernetes.selectors import is_empty, labels_match
+from planner.kubernetes.shares import scaled_value
+
+MORE_THAN_ONE = "the pod has more than one PodDisruptionBudget, which eviction does not support"
+
+Scales = Mapping[str, tuple[str, int]]
+"""Key of a pod's controller → (key of the controller whose scale counts, its scale)."""
+
+
+class Covered(NamedTuple):
+    """A pod as a budget sees it. `controller`: key, "" for a bare pod; `is_healthy`: Ready and not terminating."""
+
+    controller: str
+    is_healthy: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetStatus:
+    """What the disruption controller writes. `unscaled`: key of a controller whose scale it can't find ("" none);
+    then `desired` and `expected` are 0 and no eviction is allowed (`failSafe`)."""
+
+    healthy: int
+    desired: int
+    expected: int
+    allowed: int
+    unscaled: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        """False where the snapshot doesn't tell the scale that the API server knows."""
+        return not self.unscaled or without_scale(self.unscaled)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protection:
+    """The budgets over one workload's pods, and what they allow with every pod there and Ready.
+
+    `allowed` is None where nothing limits it, or where the snapshot doesn't tell.
+    """
+
+    budgets: tuple[PodDisruptionBudget, ...]
+    allowed: int | None
+    reason: str  # why an eviction is refused even then, "" where it isn't
+
+
+# ── which pods ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def covers(budget: PodDisruptionBudget, namespace: str, labels: Labels) -> bool:
+    """Whether the disruption controller and the Eviction API count such a pod; an empty selector covers all of the
+    namespace (policy/v1; the Eviction API since 1.29, kubernetes PR 119732)."""
+    return budget.namespace == namespace and labels_match(budget.selector, labels)
+
+
+def spares(selector: LabelSelector | None, labels: Labels) -> bool:
+    """Whether preemption minds a budget of the pod's namespace: an empty selector and a pod without labels count for
+    nothing."""
+    return bool(labels) and not is_empty(selector) and labels_match(selector, labels)
+
+
+# ── how many ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def without_scale(controller: str) -> bool:
+    """Whether a controller is of a kind without a scale subresource: the disruption controller gives up on its pods."""
+    return kind_in(controller).scale in (Scale.NODES, Scale.PARALLELISM)
+
+
+def scales(snapshot: Snapshot) -> dict[str, tuple[str, int]]:
+    """What the controller's finders give: a Deployment's replicas for the pods of its ReplicaSets."""
+    found = {w.key: (w.key, w.replicas) for w in snapshot.workloads if w.traits.has_replicas}
+    for one in snapshot.replica_sets:
+        above = one.owner.key(one.namespace) if one.owner else ""
+        found[one.key] = found.get(above, (one.key, one.replicas))
+    return found
+
+
+def status(budget: PodDisruptionBudget, pods: Sequence[Covered], known: Scales) -> BudgetStatus:
+    """The status for these covered pods.
+
+    A number of ``minAvailable`` is compared with the pods there; a share, and ``maxUnavailable``, with the scales of the
+    pods' controllers. What can't be read, and a controller without a scale, allows nothing.
+    """
+    healthy = sum(pod.is_healthy for pod in pods)
+    low, high = budget.min_available, budget.max_unavailable
+    if high is None and not isinstance(low, str):
+        return _status(healthy, low or 0, len(pods) if low is not None else 0)
+    controllers = dict.fromkeys(pod.controller for pod in pods if pod.controller)
+    unscaled = next((one for one in controllers if one not in known), "")
+    if unscaled:
+        return BudgetStatus(healthy=healthy, desired=0, expected=0, allowed=0, unscaled=unscaled)
+    expected = sum(dict(known[one] for one in controllers).values())
+    try:
+        if high is None:
+            return _status(healthy, scaled_value(low, expected, round_up=True), expected)
+        return _status(healthy, max(0, expected - scaled_value(high, expected, round_up=True)), expected)
+    except ChangeError:
+        return _status(healthy, expected, 0)
+
+
+def _status(healthy: int, desired: int, expected: int) -> BudgetStatus:
+    allowed = max(0, healthy - desired) if expected > 0 else 0
+    return BudgetStatus(healthy=healthy, desired=desired, expected=expected, allowed=allowed)
+
+
+def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scales) -> BudgetStatus:
+    """The status once every pod that the budget covers is there and Ready."""
+    pods = [
+        Covered(pod.owner.key(pod.namespace) if pod.owner else "", is_healthy=True)
+        for pod in snapshot.pods
+        if not pod.is_terminal and covers(budget, pod.namespace, pod.labels)
+    ]
+    wanted = dict(known[pod.controller] for pod in pods if pod.controller in known)
+    for workload in snapshot.workloads:
+        if workload.key in known and covers(budget, workload.namespace, workload.template.labels):
+            wanted[workload.key] = workload.replicas
+    others = [pod for pod in pods if pod.controller not in known]
+    return status(
+        budget, [*others, *(Covered(key, True) for key, count in wanted.items() for _ in range(count))], known
+    )
+
+
+def protection(snapshot: Snapshot, workload: Workload, known: Scales | None = None) -> Protection:
+    """What the budgets over `workload`'s pods allow at best; `known` are the snapshot's `scales`, where at hand."""
+    found = tuple(
+        one for one in snapshot.pod_disruption_budgets if covers(one, workload.namespace, workload.template.labels)
+    )
+    if len(found) > 1:
+        return Protection(budgets=found, allowed=0, reason=MORE_THAN_ONE)
+    for budget in found:
+        best = status_at_best(budget, snapshot, scales(snapshot) if known is None else known)
+        if best.is_known:
+            return Protection(
+                budgets=found, allowed=best.allowed, reason="" if best.allowed else why_never(budget, best)
+            )
+    return Protection(budgets=found, allowed=None, reason="")
+
+
+# ── what the Eviction API answers ────────────────────────────────────────────────────────────────────────────────────
+def goes_uncounted(budget: PodDisruptionBudget, now: BudgetStatus, *, is_ready: bool) -> bool:
+    """Whether a running pod goes without taking one of the budget's disruptions: it isn't Ready, and the policy lets it."""
+    always = budget.unhealthy_pod_eviction_policy == "AlwaysAllow"
+    return not is_ready and (always or now.healthy >= now.desired > 0)
+
+
+def refusal(found: Sequence[tuple[PodDisruptionBudget, BudgetStatus]], *, is_ready: bool) -> tuple[str, str]:
+    """(budget, why) when the API server refuses to evict a running pod covered by these budgets, else ("", "")."""
+    if len(found) > 1:
+        return found[0][0].name, MORE_THAN_ONE
+    for budget, now in found:
+        if now.allowed < 1 and not goes_uncounted(budget, now, is_ready=is_ready):
+            needs = f"the disruption budget {budget.name} needs {now.desired} healthy pods"
+            return budget.name, f"{needs} and has {now.healthy} currently"
+    return "", ""
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def limit_text(budget: PodDisruptionBudget) -> str:
+    """``minAvailable 90%``."""
+    if budget.max_unavailable is None:
+        return f"minAvailable {budget.min_available}"
+    return f"maxUnavailable {budget.max_unavailable}"
+
+
+def why_never(budget: PodDisruptionBudget, best: BudgetStatus) -> str:
+    """Why `best`, with every pod Ready, still allows nobody to go."""
+    limit = limit_text(budget)
+    if best.unscaled:
+        return f"{limit} counts by the scale of the pods' controllers, and a {kind_in(best.unscaled).name} has none"
+    if best.expected <= 0:
+        return f"{limit} counts by the scale of the pods' controllers, and the pods have none"
+    return f"{limit} needs {best.desired} of {best.healthy} pods"
+
+
+def overlaps(budgets: Iterable[PodDisruptionBudget], pods: Iterable[tuple[str, Labels]]) -> dict[tuple[str, ...], int]:
+    """Names of budgets that cover the same pod (namespace/name, sorted) → how many pods, each (namespace, labels)."""
+    by_namespace: dict[str, list[PodDisruptionBudget]] = {}
+    for budget in budgets:
+        by_namespace.setdefault(budget.namespace, []).append(budget)
+    found: dict[tuple[str, ...], int] = {}
+    for namespace, labels in pods:
+        some = by_namespace.get(namespace, ())
+        if len(some) > 1:
+            names = tuple(sorted(f"{one.namespace}/{one.name}" for one in some if covers(one, namespace, labels)))
+            if len(names) > 1:
+                found[names] = found.get(names, 0) + 1
+    return found

@@ -1,0 +1,59 @@
+"""What is worked out of a value that never changes, kept beside it and no longer than it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Final, Generic, TypeVar, TypeVarTuple
+
+S = TypeVar("S")
+T = TypeVar("T")
+About = TypeVarTuple("About")
+
+MOST_KEPT: Final = 65_536
+"""Results kept of one function, for different arguments."""
+
+
+class Same(Generic[T]):
+    """A value told from others by being the same object, where comparing it would cost too much; it is kept alive."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+class Derived:
+    """Results of functions of one value. They never leave the process: a copy or a pickle has none."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self) -> None:
+        self._made: dict[Callable[..., Any], dict[tuple[Hashable, ...], Any]] = {}
+
+    def once(self, make: Callable[[S, *About], T], source: S, *about: *About) -> T:
+        """``make(source, *about)``, made once.
+
+        Parameters
+        ----------
+        make : a function of a module or a class: what is kept is found by it
+        source : the value that this belongs to, the same at every call
+        about : hashable; after `MOST_KEPT` different ones the function's results are begun anew
+        """
+        kept = self._made.setdefault(make, {})
+        if about not in kept:
+            made = make(source, *about)
+            if len(kept) >= MOST_KEPT:
+                kept = self._made[make] = {}
+            kept[about] = made
+            return made
+        found: T = kept[about]
+        return found
+
+    def __reduce__(self) -> tuple[type[Derived], tuple[()]]:
+        return Derived, ()

@@ -1,0 +1,45 @@
+"""The priority a pod is admitted with.
+
+Source: kubernetes `plugin/pkg/admission/priority/admission.go` (`admitPod`, `getDefaultPriorityClass`) and
+`pkg/apis/scheduling/v1/helpers.go` (the classes that exist in every cluster, listed or not).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from planner.kubernetes.records import PodSpec, PriorityClass
+
+HIGHEST_USER_PRIORITY: Final = 1_000_000_000
+SYSTEM_CRITICAL_PRIORITY: Final = 2 * HIGHEST_USER_PRIORITY  # from here on the cluster itself needs the pod
+SYSTEM_NODE_CRITICAL: Final = "system-node-critical"
+_BUILT_IN: Final = {
+    one.name: one
+    for one in (
+        PriorityClass(name="system-cluster-critical", value=SYSTEM_CRITICAL_PRIORITY),
+        PriorityClass(name=SYSTEM_NODE_CRITICAL, value=SYSTEM_CRITICAL_PRIORITY + 1_000),
+    )
+}
+Classes = Mapping[str, PriorityClass]
+
+
+def class_called(name: str, classes: Classes) -> PriorityClass | None:
+    """The priority class of that name; None where there is none."""
+    return classes.get(name) or _BUILT_IN.get(name)
+
+
+def class_of(spec: PodSpec, classes: Classes) -> PriorityClass | None:
+    """The class a pod of `spec` is admitted with: the named one, else the global default, the lowest of several."""
+    if spec.priority_class_name:
+        return class_called(spec.priority_class_name, classes)
+    defaults = [one for one in classes.values() if one.is_global_default]
+    return min(defaults, key=lambda one: one.value, default=None)
+
+
+def priority(spec: PodSpec, classes: Classes) -> int:
+    """The pod's priority: as admitted, else of its class, else 0."""
+    if spec.priority is not None:
+        return spec.priority
+    found = class_of(spec, classes)
+    return found.value if found else 0

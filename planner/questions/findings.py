@@ -1,0 +1,93 @@
+"""What is worth a person's attention in a cluster, from every room that looks for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from planner import restarts
+from planner.drift import services as drift
+from planner.exit_status import ExitStatus
+from planner.inventory import checks
+from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.memory import risks
+from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.tables import Row
+from planner.words import Text, count
+
+# Each room that finds something adds its function: snapshot → findings.
+SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (
+    checks.check,
+    restarts.findings,
+    drift.findings,
+    risks.check,
+)
+
+WORD: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}  # the gravest first
+_RANK: Final = {severity: place for place, severity in enumerate(WORD)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingsSettings:
+    """Nothing is asked: every room looks at everything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingsAnswer:
+    """All findings, the gravest first."""
+
+    sentence: Text
+    findings: tuple[Finding, ...]
+
+
+def answer(snapshot: Snapshot, _settings: FindingsSettings, given: Given = NOTHING) -> FindingsAnswer:
+    """What every room finds; how old the snapshot is where somebody gives the time."""
+    aged = () if given.now is None else checks.check_age(snapshot, given.now)
+    every = dict.fromkeys([*aged, *(finding for source in SOURCES for finding in source(snapshot))])
+    found = tuple(sorted(every, key=lambda finding: _RANK[finding.severity]))
+    return FindingsAnswer(sentence=summary(found), findings=found)
+
+
+def summary(findings: Sequence[Finding]) -> Text:
+    """``2 errors, 5 warnings, 1 note``."""
+    counts = Counter(finding.severity for finding in findings)
+    said = [count(counts[severity], word) for severity, word in WORD.items() if counts[severity]]
+    return Text(", ".join(said) or "Nothing found")
+
+
+def facts(answer: FindingsAnswer) -> Iterator[Fact]:
+    """How many findings there are, by severity and by code."""
+    severities = Counter(finding.severity for finding in answer.findings)
+    for severity in WORD:
+        yield fact("findings", severities[severity], "findings", severity=severity)
+    codes = Counter((finding.code, finding.severity) for finding in answer.findings)
+    for (code, severity), number in sorted(codes.items()):
+        yield fact("findings_of_code", number, "findings", code=code, severity=severity)
+
+
+def finding_rows(answer: FindingsAnswer) -> list[Row]:
+    """One row a finding."""
+    return [
+        {
+            "severity": finding.severity.value,
+            "code": finding.code,
+            "object": finding.object,
+            "what": finding.what,
+            "mend": finding.mend,
+        }
+        for finding in answer.findings
+    ]
+
+
+QUESTION: Final = Question(
+    name="findings",
+    settings=FindingsSettings,
+    result=FindingsAnswer,
+    answer=answer,
+    facts=facts,
+    tables={"findings": finding_rows},
+    states={severity.value: ExitStatus.REFUSED for severity in WORD},
+    states_of=lambda answer: {finding.severity.value for finding in answer.findings},
+)

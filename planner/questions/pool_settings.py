@@ -1,0 +1,26 @@
+"""What is said by hand of node pools: how far they may grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
+from planner.questions.question import Given
+from planner.settings import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolSettings:
+    """Limits by hand stand above what files and clouds say."""
+
+    limits: tuple[PoolLimits, ...] = setting(
+        (),
+        label="Limits by hand",
+        form="TEXT",
+        parse=parse_typed_limits,
+        help="How far node pools may grow, pool=maximum or pool=minimum-maximum: gpu-t4=8,web=2-12.",
+    )
+
+    def known(self, given: Given) -> tuple[PoolLimits, ...]:
+        """All limits that somebody told."""
+        return (*given.limits, *self.limits)

@@ -1,0 +1,178 @@
+"""What every question of the hall has: a record of settings, an answer, a versioned document, facts and tables.
+
+A question is asked with ``QUESTION.answer(snapshot, settings, given)``; nothing else goes into its answer. The command,
+the page and everything that keeps or compares answers read the rest of `Question`, and compute nothing themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from planner.exit_status import ExitStatus, gravest
+from planner.inventory.cadvisor import NodeMemoryStats
+from planner.inventory.pool_limits import PoolLimits
+from planner.inventory.usage import Usage
+from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
+from planner.pricing.model import PriceBook
+from planner.rollout.answers import Verdict
+from planner.spot.assumptions import Life
+from planner.tables import Row, Rows
+from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY
+from planner.words import Text
+
+S = TypeVar("S")
+A = TypeVar("A")
+
+Value = float | int | str | bool | None
+
+VERSION: Final = "v1"
+EXIT: Final = {
+    Verdict.COMPLETES: ExitStatus.ANSWERED,
+    Verdict.STUCK: ExitStatus.STUCK,
+    Verdict.NEEDS_GROWTH: ExitStatus.NEEDS_GROWTH,
+    Verdict.UNKNOWN: ExitStatus.NOT_KNOWN,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What was given beside the snapshot. Whatever nobody gave is unknown, and so is what hangs on it."""
+
+    limits: tuple[PoolLimits, ...] = ()  # how far node pools may grow, from files and clouds
+    book: PriceBook | None = None
+    usages: tuple[Usage, ...] | None = None  # use over time, of the first snapshot; None: PodMetrics count
+    stats: tuple[NodeMemoryStats, ...] = ()  # the kubelets' own metrics
+    lives: tuple[Life, ...] = ()  # observed lives of spot VMs
+    others: tuple[Snapshot, ...] = ()  # clusters to compare with
+    now: float | None = None  # seconds since the epoch, by the reader's clock
+
+
+NOTHING: Final = Given()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One number (or word) of an answer. `metric` and `labels` name it for good; `value` None is unknown.
+
+    `unit`: ``pods``, ``bytes``, ``millicores``, ``seconds``, ``USD/month``, a device's resource name, or "" for words.
+    """
+
+    metric: str
+    value: Value
+    unit: str = ""
+    labels: FrozenMap[str] = EMPTY
+
+
+def fact(metric: str, value: Value, unit: str = "", **labels: object) -> Fact:
+    """A fact; its labels as text."""
+    return Fact(metric=metric, value=value, unit=unit, labels=FrozenMap({key: str(one) for key, one in labels.items()}))
+
+
+def unit_of(resource: str) -> str:
+    """The unit that amounts of `resource` are in: millicores, bytes, else the resource itself."""
+    if resource == CPU:
+        return "millicores"
+    return "bytes" if resource in (MEMORY, EPHEMERAL_STORAGE) else resource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question(Generic[S, A]):
+    """One question, and everything that is made of its answer.
+
+    Attributes
+    ----------
+    name : as in the document's format, ``headroom.<name>/v1``
+    answer : from snapshot, settings and what was given beside them; raises `HeadroomError` when it can't be answered
+    facts : the answer as flat facts
+    tables : name → the answer as rows; the first is what CSV and Markdown show where nothing else is asked for
+    status : the exit status of the answer by itself
+    states : for a list, state → the exit status it stands for when ``--fail-on`` names it
+    state_of : for a list, the states that are in the answer
+    hangs_on : kinds without which a list doesn't answer the question
+    """
+
+    name: str
+    settings: type[S]
+    result: type[A]
+    answer: Callable[[Snapshot, S, Given], A]
+    facts: Callable[[A], Iterable[Fact]]
+    tables: Mapping[str, Callable[[A], Rows]]
+    status: Callable[[A], ExitStatus] = lambda _: ExitStatus.ANSWERED
+    states: Mapping[str, ExitStatus] = field(default_factory=dict)
+    states_of: Callable[[A], Iterable[str]] = lambda _: ()
+    hangs_on: tuple[str, ...] = ()
+
+    @property
+    def format(self) -> str:
+        return f"headroom.{self.name}/{VERSION}"
+
+    def rows(self, answer: A, table: str = "") -> Rows:
+        """The rows of `table`; ``facts`` are one of every question's, "" is the first."""
+        if table == FACTS:
+            return fact_rows(self.facts(answer))
+        return self.tables[table or next(iter(self.tables))](answer)
+
+    def exit_status(self, snapshot: Snapshot, answer: A, fail_on: Iterable[str] = ()) -> ExitStatus:
+        """What a command that asked this ends with."""
+        missing = [kind for kind in self.hangs_on if snapshot.presence.get(kind, Presence.PRESENT) in _LACKING]
+        there = set(self.states_of(answer))
+        return gravest(
+            [
+                self.status(answer),
+                *([ExitStatus.NOT_KNOWN] if missing else []),
+                *(self.states[state] for state in fail_on if state in there),
+            ]
+        )
+
+
+FACTS: Final = "facts"
+_LACKING: Final = (Presence.ABSENT, Presence.REFUSED)
+
+
+def fact_rows(facts: Iterable[Fact]) -> list[Row]:
+    """Facts as rows; labels as ``name=value`` in one cell, sorted."""
+    return [
+        {
+            "metric": one.metric,
+            "labels": ",".join(f"{name}={value}" for name, value in sorted(one.labels.items())),
+            "value": one.value,
+            "unit": one.unit,
+        }
+        for one in facts
+    ]
+
+
+def document(
+    question: Question[S, A], snapshots: Snapshot | Sequence[Snapshot], settings: S, answer: A, *also: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The answer as a versioned document for programs, the same from the page and from the command line.
+
+    Amounts are integers in the planner's units (millicores, bytes, devices), times are seconds, money is USD a month
+    where nothing else is said. `also`: documents of other questions that were answered along with it. Its JSON Schema
+    is in docs/schemas.
+    """
+    clusters = [snapshots] if isinstance(snapshots, Snapshot) else list(snapshots)
+    return {
+        "format": question.format,
+        "clusters": [{"source": one.source, "digest": one.digest, "taken_at": one.taken_at} for one in clusters],
+        "settings": plain(settings),
+        "result": plain(answer),
+        "also": list(also),
+    }
+
+
+def plain(value: Any) -> Any:
+    """A record as JSON knows it: fields by name, enums by value, tuples as lists."""
+    return msgspec.to_builtins(value, str_keys=True, enc_hook=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Text):
+        return str(value)
+    raise NotImplementedError(f"{type(value).__name__} has no place in a document")

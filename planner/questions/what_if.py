@@ -1,0 +1,239 @@
+"""The cluster after a list of changes, answered like today's, beside it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from planner.capacity.changes import FORMS, Change, parse_changes, text_of
+from planner.capacity.headroom import Fit, fits
+from planner.capacity.pod_shapes import standard_shapes
+from planner.capacity.what_if import Step, apply
+from planner.errors import ChangeError
+from planner.exit_status import ExitStatus
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.records import Snapshot
+from planner.questions import overview as overview_question
+from planner.questions import prepared as prepared_question
+from planner.questions.capacity import CapacityAnswer, capacity, shape
+from planner.questions.overview import WorkloadOverview
+from planner.questions.pool_settings import PoolSettings
+from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.rollout.answers import Verdict
+from planner.settings import setting, settings_within
+from planner.tables import Row
+from planner.words import count
+
+_FORMS: Final = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfSettings:
+    changes: tuple[Change, ...] = setting(
+        (),
+        option="--change",
+        label="Changes, in their order",
+        form="TEXT",
+        parse=parse_changes,
+        help=f"A change to look beyond: {_FORMS}.",
+    )
+    shape: str = setting("", form="TEXT", help="A pod shape to fit before and after: gpu=2,cpu=8,memory=64Gi.")
+    with_rollouts: bool = setting(
+        True,
+        name="rollouts",
+        label="Compare every workload's rollout too",
+        help="Play every workload's rollout before and after: seconds, on a cluster of thousands of nodes.",
+    )
+    pools: PoolSettings = settings_within(PoolSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictChange:
+    """A workload whose own rollout would go otherwise."""
+
+    workload: str
+    before: Verdict
+    after: Verdict
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitChange:
+    """How many more pods of a shape fit, today and then."""
+
+    shape: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfAnswer:
+    """The same answers for the changed cluster, beside today's."""
+
+    sentence: str
+    changes: str
+    steps: tuple[Step, ...]
+    before: CapacityAnswer
+    after: CapacityAnswer
+    fits: tuple[FitChange, ...]
+    verdicts: tuple[VerdictChange, ...]
+    completing_before: int | None  # None where rollouts were not played
+    completing_after: int | None
+    waiting_before: int
+    waiting_after: int
+
+
+def what_if(
+    snapshot: Snapshot,
+    changes: tuple[Change, ...],
+    limits: tuple[PoolLimits, ...] = (),
+    shape_text: str = "",
+    with_rollouts: bool = True,
+) -> WhatIfAnswer:
+    """The cluster after `changes`, answered like today's.
+
+    Parameters
+    ----------
+    with_rollouts : bool
+        Whether every workload's own rollout is played on both clusters too: seconds, on one of thousands of nodes.
+
+    Raises
+    ------
+    HeadroomError
+        When a change doesn't apply to the snapshot, or the shape can't be read.
+    """
+    made = apply(prepared_question.compiled(snapshot), changes, limits)
+    then = replace(made.snapshot, digest=_digest(snapshot, changes))
+    today = prepared_question.compiled(snapshot)
+    before = snapshot.derived.once(capacity, snapshot, limits)
+    after = capacity(then, limits)
+    shapes = _fit_changes(before, after, fits(prepared_question.compiled(then), standard_shapes(today)))
+    if shape_text:
+        typed = shape(snapshot, shape_text)
+        shapes = (FitChange(shape=typed.shape, before=typed.count, after=shape(then, shape_text).count), *shapes)
+    now: tuple[WorkloadOverview, ...] = ()
+    later: tuple[WorkloadOverview, ...] = ()
+    if with_rollouts:
+        now = snapshot.derived.once(overview_question.overview, snapshot).workloads
+        later = overview_question.overview(then).workloads
+    verdicts = {line.workload: line for line in now}
+    changed = tuple(
+        VerdictChange(
+            workload=line.workload, before=verdicts[line.workload].verdict, after=line.verdict, sentence=line.sentence
+        )
+        for line in later
+        if line.workload in verdicts and verdicts[line.workload].verdict is not line.verdict
+    )
+    completing = [sum(one.verdict is Verdict.COMPLETES for one in lines) for lines in (now, later)]
+    answer = WhatIfAnswer(
+        sentence="",
+        changes=text_of(changes),
+        steps=made.steps,
+        before=before,
+        after=after,
+        fits=shapes,
+        verdicts=changed,
+        completing_before=completing[0] if with_rollouts else None,
+        completing_after=completing[1] if with_rollouts else None,
+        waiting_before=len(today.waiting),
+        waiting_after=len(prepared_question.compiled(then).waiting),
+    )
+    return replace(answer, sentence=_what_if_sentence(answer))
+
+
+def _digest(snapshot: Snapshot, changes: tuple[Change, ...]) -> str:
+    return hashlib.blake2b(f"{snapshot.digest}\n{text_of(changes)}".encode(), digest_size=16).hexdigest()
+
+
+def _fit_changes(before: CapacityAnswer, after: CapacityAnswer, standard: tuple[Fit, ...]) -> tuple[FitChange, ...]:
+    """Standard shapes are those of today's mix on both sides; workloads by name."""
+    then = {one.shape: one.count for one in (*standard, *after.workloads)}
+    return tuple(
+        FitChange(shape=one.shape, before=one.count, after=then[one.shape])
+        for one in (*before.standard, *before.workloads)
+        if one.shape in then
+    )
+
+
+def _what_if_sentence(answer: WhatIfAnswer) -> str:
+    """What the changes come to, the troubles first."""
+    failed = [step for step in answer.steps if not step.is_done]
+    if not answer.steps:
+        return "nothing is changed"
+    parts = [str(step.sentence) for step in (failed or answer.steps[:1])]
+    worse = sum(one.after is not Verdict.COMPLETES for one in answer.verdicts)
+    better = len(answer.verdicts) - worse
+    if worse:
+        parts.append(f"{count(worse, 'rollout that completes', 'rollouts that complete')} today would not")
+    if better:
+        parts.append(f"{count(better, 'rollout that is', 'rollouts that are')} stuck today would complete")
+    return "; ".join(parts)
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def answer(snapshot: Snapshot, settings: WhatIfSettings, given: Given = NOTHING) -> WhatIfAnswer:
+    """`what_if` of what was asked.
+
+    Raises
+    ------
+    HeadroomError
+        When a change doesn't apply to the snapshot, or the shape can't be read.
+    """
+    if not settings.changes:
+        raise ChangeError("nothing is changed", mend="Give a change, such as drain:NODE")
+    known = settings.pools.known(given)
+    return what_if(snapshot, settings.changes, known, settings.shape, settings.with_rollouts)
+
+
+def facts(answer: WhatIfAnswer) -> Iterator[Fact]:
+    """Each step, what fits, pods that wait and rollouts that complete, today and then."""
+    for place, step in enumerate(answer.steps, start=1):
+        yield fact("step_is_done", step.is_done, step=place, change=step.change)
+    for one in answer.fits:
+        yield fact("fits_today", one.before, "pods", shape=one.shape)
+        yield fact("fits_then", one.after, "pods", shape=one.shape)
+    yield fact("pods_waiting_today", answer.waiting_before, "pods")
+    yield fact("pods_waiting_then", answer.waiting_after, "pods")
+    yield fact("rollouts_completing_today", answer.completing_before, "workloads")
+    yield fact("rollouts_completing_then", answer.completing_after, "workloads")
+    for changed in answer.verdicts:
+        yield fact("workload_verdict_today", changed.before.value, workload=changed.workload)
+        yield fact("workload_verdict_then", changed.after.value, workload=changed.workload)
+
+
+def fit_rows(answer: WhatIfAnswer) -> list[Row]:
+    """How many more of each shape fit, today and then."""
+    return [{"shape": one.shape, "today": one.before, "then": one.after} for one in answer.fits]
+
+
+def step_rows(answer: WhatIfAnswer) -> list[Row]:
+    """One row a change."""
+    return [{"change": str(step.change), "done": step.is_done, "sentence": step.sentence} for step in answer.steps]
+
+
+def verdict_rows(answer: WhatIfAnswer) -> list[Row]:
+    """One row a workload whose rollout goes otherwise."""
+    return [
+        {"workload": one.workload, "today": one.before.value, "then": one.after.value, "sentence": one.sentence}
+        for one in answer.verdicts
+    ]
+
+
+def _status(answer: WhatIfAnswer) -> ExitStatus:
+    """A change that doesn't get through is stuck."""
+    return ExitStatus.ANSWERED if all(step.is_done for step in answer.steps) else ExitStatus.STUCK
+
+
+QUESTION: Final = Question(
+    name="what_if",
+    settings=WhatIfSettings,
+    result=WhatIfAnswer,
+    answer=answer,
+    facts=facts,
+    tables={"fits": fit_rows, "steps": step_rows, "verdicts": verdict_rows},
+    status=_status,
+    hangs_on=(NODE.name, POD.name),
+)

@@ -1,0 +1,95 @@
+"""The widgets of a question's settings: made from what its record declares, each a parameter of the link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from planner.errors import HeadroomError
+from planner.settings import Setting, made, setting_of
+from planner.ui import link
+
+Record = TypeVar("Record")
+
+_FEW = 4  # choices that fit beside each other, on a phone below
+
+
+class Asked(Generic[Record]):
+    """What the widgets of a page say of one record of settings.
+
+    A text that can't be read is told only when the record is made: widgets that follow it must not vanish.
+    """
+
+    def __init__(self, record: type[Record]) -> None:
+        self.record = record
+        self.values: dict[str, Any] = {}
+        self._refused: list[HeadroomError] = []
+
+    def show(self, name: str, *, label: str = "", help: str = "", **more: Any) -> Any:  # noqa: A002 - Streamlit's word
+        """The widget of the setting `name`; its value, or None while nothing is given. `more` goes to the widget."""
+        one = setting_of(self.record, name)
+        value = self._shown(one, label or _label(one), {"help": help or one.help, **more})
+        if value is not None:
+            self.values[name] = value[0]
+        return None if value is None else value[0]
+
+    def forget(self, *names: str) -> None:
+        """Take back what widgets say that don't count now."""
+        for name in names:
+            self.values.pop(name, None)
+
+    def check(self) -> None:
+        """Tell what can't be read.
+
+        Raises
+        ------
+        HeadroomError
+            The first refusal of a widget.
+        """
+        if self._refused:
+            raise self._refused[0]
+
+    def settings(self, **more: Any) -> Record:
+        """The record; `more` are settings that a page asks for otherwise.
+
+        Raises
+        ------
+        HeadroomError
+            The first refusal of a widget, else one of the record's own.
+        """
+        self.check()
+        return made(self.record, {**self.values, **more})
+
+    def _shown(self, one: Setting, label: str, more: dict[str, Any]) -> tuple[Any] | None:
+        """The widget's value in a tuple, so that a value that stands for "none" differs from nothing given."""
+        if one.kind is bool:
+            default = bool(more.pop("default", one.default))
+            return (link.toggle(label, key=one.name, default=default, **more),)
+        if one.choices and one.parse is None:
+            return _choice(one, label, **more)
+        if one.kind in (int, float) and one.parse is None:
+            value = link.number(
+                label, key=one.name, least=one.least or 0, most=one.most or 2**31 - 1, whole=one.whole,
+                default=one.default, **more,
+            )  # fmt: skip
+            return None if value is None else (one.kind(value),)
+        try:
+            return link.text(label, lambda text: (one.read(text),), key=one.name, **more)
+        except HeadroomError as error:
+            self._refused.append(error)
+            return None
+
+
+def _choice(
+    one: Setting, label: str, options: Sequence[str] = (), words: Mapping[str, str] | None = None, **more: Any
+) -> tuple[Any]:
+    """A few choices as segments, more in a list: those in `options`, as `words` call them."""
+    called = {(words or {}).get(choice, choice): choice for choice in options or one.choices}
+    default = more.pop("default", one.default)
+    shown = next((word for word, choice in called.items() if choice == default), None)
+    widget = link.segments if len(called) <= _FEW else link.select
+    return (one.read(called[widget(label, list(called), key=one.name, default=shown, **more)]),)
+
+
+def _label(one: Setting) -> str:
+    return f"{one.label}, {one.unit}" if one.unit else one.label

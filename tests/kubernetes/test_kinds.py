@@ -1,0 +1,69 @@
+import pytest
+
+from planner.kubernetes import kinds
+from planner.kubernetes.kinds import Kind, kind_called, kind_in
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import FrozenMap, Owner, Pod, PodSpec, Snapshot, Template, Workload
+from planner.rollout.controllers.registry import start
+from planner.rollout.simulation import Simulation
+from planner.scheduling.cluster import Cluster
+
+
+def owner(kind: str, name: str) -> Owner:
+    return Owner(kind=kind, name=name, uid=f"{kind}-{name}")
+
+
+def made(kind: str, name: str, above: Owner | None = None) -> Workload:
+    template = Template(labels=FrozenMap(), spec=PodSpec())
+    return Workload(kind=kind, namespace="ml", name=name, uid=f"{kind}-{name}", template=template, owner=above)
+
+
+def snapshot(*workloads: Workload) -> Snapshot:
+    pod = Pod(
+        namespace="ml", name="infer-0-1", uid="pod", labels=FrozenMap(), spec=PodSpec(),
+        owner=owner("StatefulSet", "infer-0"),
+    )  # fmt: skip
+    return Snapshot(taken_at=0.0, source="test", digest="test", pods=(pod,), workloads=workloads)
+
+
+def test_a_kind_that_is_not_in_the_table_says_nothing_of_itself() -> None:
+    strange = kind_called("SparkApplication")
+    assert strange.name == "SparkApplication"
+    assert not any((strange.rolls_out, strange.has_replicas, strange.is_per_node, strange.is_batch))
+    assert kind_in("DaemonSet/prod/agent") is kinds.DAEMON_SET
+    assert kind_in("") == Kind(name="")
+
+
+def test_paths_and_keys_are_the_apis() -> None:
+    assert [kind.path for kind in (kinds.POD, kinds.DEPLOYMENT, kinds.JOB)] == [
+        "/api/v1/pods", "/apis/apps/v1/deployments", "/apis/batch/v1/jobs",
+    ]  # fmt: skip
+    assert kinds.POD.key("dev", "notebook") == "Pod/dev/notebook"
+    assert kinds.NODE.key("", "gpu-0") == "Node/gpu-0"
+    assert kinds.ROLLING_TEXT == "Deployment, StatefulSet or DaemonSet"
+
+
+@pytest.mark.parametrize("kind", kinds.ROLLING, ids=lambda kind: kind.name)
+def test_every_kind_that_rolls_out_has_its_controller(kind: Kind) -> None:
+    workload = made(kind.name, "infer")
+    controller = start(Simulation(Cluster(snapshot(workload))), workload, before=workload, has_new_template=True)
+    assert controller.key == workload.key
+    assert {kind.status.updated, kind.status.ready, kind.status.available} <= controller.status(
+        Simulation(Cluster(snapshot(workload)))
+    ).keys()
+
+
+def test_owners_are_followed_through_a_kind_added_to_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = made("StatefulSet", "infer-0", owner("LeaderWorkerSet", "infer"))
+    before = workload_keys(snapshot(inner, made("LeaderWorkerSet", "infer")))
+    assert before == {"pod": "StatefulSet/ml/infer-0"}
+    row = Kind(name="LeaderWorkerSet", group="leaderworkerset.x-k8s.io", part="StatefulSet")
+    monkeypatch.setitem(kinds._ROWS, row.name, row)
+    assert workload_keys(snapshot(inner, made(row.name, "infer"))) == {"pod": "LeaderWorkerSet/ml/infer"}
+
+
+def test_owners_that_own_each_other_come_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(kinds._ROWS, "Ring", Kind(name="Ring", part="StatefulSet"))
+    monkeypatch.setitem(kinds._ROWS, "StatefulSet", Kind(name="StatefulSet", part="Ring"))
+    ring = (made("StatefulSet", "infer-0", owner("Ring", "r")), made("Ring", "r", owner("StatefulSet", "infer-0")))
+    assert workload_keys(snapshot(*ring))["pod"] in ("StatefulSet/ml/infer-0", "Ring/ml/r")

@@ -1,0 +1,153 @@
+"""What every question of the hall promises: one record of settings, a document with a schema, facts, tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+from planner.capacity.changes import parse_changes
+from planner.exit_status import ExitStatus, gravest
+from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
+from planner.questions import INDEX, question_called
+from planner.questions.capacity import CapacitySettings
+from planner.questions.memory import MemoryWhatIfSettings
+from planner.questions.question import NOTHING, Given, document, plain
+from planner.questions.rollout import RolloutSettings
+from planner.questions.savings import SavingsSettings
+from planner.questions.strategy_costs import StrategyCostSettings
+from planner.questions.what_if import WhatIfSettings
+from planner.rollout.answers import Verdict
+from planner.settings import settings_of
+from planner.sources import demo
+from planner.sources.prices import embedded_book
+from planner.spot.assumptions import SpotSettings
+from tests.architecture.schemas import closed, document_schema
+
+WORKER = RolloutSettings(workloads=("Deployment/prod/ml-worker",), max_surge="25%", runs=1)
+ASKED: Mapping[str, Any] = {
+    "rollout": WORKER,
+    "capacity": CapacitySettings(shapes=("gpu=1",)),
+    "what_if": WhatIfSettings(changes=parse_changes("drain:pool/gpu-t4"), shape="cpu=1"),
+    "savings": SavingsSettings(workload="Deployment/prod/ml-worker", spot=SpotSettings(runs=100)),
+    "strategy_costs": StrategyCostSettings(rollout=replace(WORKER, max_surge=None)),
+    "memory_what_if": MemoryWhatIfSettings(workload="Deployment/dev/celery", request=2**31, limit=2**31),
+}
+
+
+@cache
+def answered(name: str) -> tuple[Any, Snapshot, Any, Any]:
+    question, snapshot = question_called(name), demo.read()
+    settings = ASKED.get(name) or question.settings()
+    return question, snapshot, settings, question.answer(snapshot, settings, Given(book=embedded_book()))
+
+
+@pytest.mark.parametrize("name", INDEX)
+def test_document_is_what_its_schema_says(name: str) -> None:
+    question, snapshot, settings, answer = answered(name)
+    made = json.loads(json.dumps(document(question, snapshot, settings, answer), allow_nan=False))
+    assert made["format"] == f"headroom.{name}/v1"
+    assert made["clusters"] == [{"source": "demo", "digest": snapshot.digest, "taken_at": snapshot.taken_at}]
+    schema = closed(document_schema(question))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(made, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(made | {"more": 1}, schema)
+
+
+@pytest.mark.parametrize("name", INDEX)
+def test_facts_are_flat_and_each_has_a_name_of_its_own(name: str) -> None:
+    question, _, _, answer = answered(name)
+    facts = list(question.facts(answer))
+    assert facts
+    assert len({(one.metric, one.labels) for one in facts}) == len(facts)
+    for one in facts:
+        assert one.value is None or isinstance(one.value, bool | int | float | str), one
+        assert all(isinstance(value, str) for value in one.labels.values()), one
+        if isinstance(one.value, int | float) and not isinstance(one.value, bool):
+            assert one.unit, f"{one.metric} has no unit"
+
+
+@pytest.mark.parametrize("name", INDEX)
+def test_rows_of_every_table_have_the_same_columns(name: str) -> None:
+    question, _, _, answer = answered(name)
+    for table in (*question.tables, "facts"):
+        assert len({tuple(row) for row in question.rows(answer, table)}) <= 1, table
+    assert question.rows(answer) == question.rows(answer, next(iter(question.tables)))
+
+
+@pytest.mark.parametrize("name", INDEX)
+def test_every_setting_says_what_it_is(name: str) -> None:
+    settings = settings_of(question_called(name).settings)
+    assert len({one.name for one in settings}) == len(settings)
+    for one in settings:
+        assert one.help.endswith((".", "%.")), one.name
+        assert one.label, one.name
+        if one.kind in (int, float) and one.parse is None:
+            assert one.least is not None, f"{one.name} has no lower bound"
+            assert one.most is not None, f"{one.name} has no upper bound"
+            one.check(one.default)
+            one.check(one.assumed)
+
+
+def test_the_same_question_gives_the_same_document() -> None:
+    question, snapshot, settings, answer = answered("overview")
+    again = question.answer(snapshot, settings, NOTHING)
+    assert document(question, snapshot, settings, answer) == document(question, snapshot, settings, again)
+
+
+def test_plain_knows_records_and_nothing_else() -> None:
+    assert plain([1, 1.5, "a", None, True, Verdict.STUCK]) == [1, 1.5, "a", None, True, "stuck"]
+    assert plain(FrozenMap({"a": FrozenMap({"b": 1})})) == {"a": {"b": 1}}
+    with pytest.raises(NotImplementedError, match="int64"):
+        plain({"a": np.int64(1)})
+
+
+# ── exit status ──────────────────────────────────────────────────────────────────────────────────────────────────────
+S = ExitStatus
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ((), S.ANSWERED),
+        ((S.ANSWERED, S.NEEDS_GROWTH), S.NEEDS_GROWTH),
+        ((S.NEEDS_GROWTH, S.NOT_KNOWN, S.ANSWERED), S.NOT_KNOWN),
+        ((S.NOT_KNOWN, S.STUCK, S.NEEDS_GROWTH), S.STUCK),
+    ],
+)
+def test_of_several_the_gravest(statuses: tuple[ExitStatus, ...], expected: ExitStatus) -> None:
+    assert gravest(statuses) is expected
+
+
+@pytest.mark.parametrize("presence", [Presence.ABSENT, Presence.REFUSED])
+@pytest.mark.parametrize("name", ["overview", "seats", "capacity", "costs", "memory", "restarts", "savings"])
+def test_a_list_without_its_pods_is_not_known(name: str, presence: Presence) -> None:
+    question, snapshot, _, answer = answered(name)
+    assert question.exit_status(snapshot, answer) is ExitStatus.ANSWERED
+    lacking = replace(snapshot, presence=FrozenMap({**snapshot.presence, "Pod": presence}))
+    assert question.exit_status(lacking, answer) is ExitStatus.NOT_KNOWN
+    assert question.exit_status(replace(snapshot, presence=EMPTY), answer) is ExitStatus.ANSWERED
+
+
+@pytest.mark.parametrize(
+    ("name", "states", "expected"),
+    [
+        ("overview", ("stuck",), S.STUCK),
+        ("overview", ("unknown", "needs_growth"), S.ANSWERED),
+        ("findings", ("error",), S.REFUSED),
+        ("findings", (), S.ANSWERED),
+        ("restarts", ("looping",), S.REFUSED),
+        ("restarts", ("not_starting",), S.ANSWERED),
+        ("drift", ("explains",), S.REFUSED),
+    ],
+)
+def test_a_list_fails_on_what_it_is_told_to(name: str, states: tuple[str, ...], expected: ExitStatus) -> None:
+    question, snapshot, _, answer = answered(name)
+    assert question.exit_status(snapshot, answer, states) is expected
