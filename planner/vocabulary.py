@@ -12,6 +12,7 @@ EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 NVIDIA_GPU: Final = "nvidia.com/gpu"
 NVIDIA_GPU_SHARED: Final = "nvidia.com/gpu.shared"
 NVIDIA_MIG_PREFIX: Final = "nvidia.com/mig-"
+DEVICE_CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"  # + a DeviceClass: its implicit resource
 
 # Node labels: Kubernetes
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -55,6 +56,7 @@ POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DEFAULT_STORAGE_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 SPOT_OPT_OUT: Final = "headroom.dev/spot"  # "never" takes a workload out of the spot checklist
 KEPT_ANNOTATIONS: Final = frozenset(
     {
@@ -65,6 +67,7 @@ KEPT_ANNOTATIONS: Final = frozenset(
         SAFE_TO_EVICT,
         DO_NOT_DISRUPT,
         DEFAULT_STORAGE_CLASS,
+        SELECTED_NODE,
         SPOT_OPT_OUT,
     }
 )
@@ -83,10 +86,13 @@ HOURS_PER_MONTH: Final = 730  # 365 days * 24 h / 12; what cloud price lists use
 
 
 def is_extended_resource(name: str) -> bool:
-    """Whether `name` is an extended resource: one with a domain outside ``kubernetes.io``.
+    """Whether `name` is an extended resource: one with a domain outside ``kubernetes.io``, or a DeviceClass's implicit one.
 
-    Source: kubernetes `pkg/apis/core/v1/helper/helpers.go` `IsExtendedResourceName`.
+    Source: kubernetes `pkg/apis/core/v1/helper/helpers.go` `IsExtendedResourceName`, `pkg/scheduler/util/utils.go`
+    `IsDRAExtendedResourceName`.
     """
+    if name.startswith(DEVICE_CLASS_PREFIX):
+        return True
     if "/" not in name or name.startswith("requests."):
         return False
     domain = name.split("/", 1)[0]

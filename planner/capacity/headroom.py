@@ -1,8 +1,8 @@
 """How many more pods of a shape fit: placed one after another by the real scheduler's rules until one can't be.
 
 The number is that of kubernetes-sigs/cluster-capacity: pods that wait stay out of it, admission (quotas, limit ranges)
-stays out of it, and counting stops at the first pod that can't be bound at once (one that would have to preempt others
-included). Where nodes can be judged one by one, the number is a sum of floors and needs no scheduler.
+stays out of it, and counting stops at the first pod that can't be bound at once. What more would go by preempting others,
+and whom, is said beside it. Where nodes can be judged one by one, the number is a sum of floors and needs no scheduler.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from planner.capacity.pod_shapes import PodShape
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import node_pool, zone
+from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, Container, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.admission import quota_covers, usage
@@ -31,6 +32,7 @@ from planner.vocabulary import HOSTNAME, PODS
 from planner.words import Text, count
 
 MOST_PLACED = 2_000  # pods placed one by one; beyond that the number is "at least"
+MOST_PREEMPTING = 200  # pods played that preempt others
 _UNLIMITED = np.iinfo(np.int64).max
 _NOT_MATCHING = {  # of several nodes, and of one
     Static.PASSES: ("match", "matches"),
@@ -68,6 +70,8 @@ class Fit:
     obstacles : the commonest first; of the nodes that match the shape where there are any
     by_place : (pool, zone, pods), most pods first
     by_node : (node, pods); only where it was asked for
+    by_preempting : pods more that fit when those of lower priority make way, at most `MOST_PREEMPTING`
+    victims : (workload, its pods preempted for them), most pods first
     quota_limit : pods that the namespace's quotas let in, None where no quota speaks of them
     """
 
@@ -80,6 +84,8 @@ class Fit:
     by_place: tuple[tuple[str, str, int], ...]
     message: str = ""
     by_node: tuple[tuple[str, int], ...] = ()
+    by_preempting: int = 0
+    victims: tuple[tuple[str, int], ...] = ()
     quota_limit: int | None = None
     quota: str = ""
 
@@ -102,10 +108,13 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PL
         placed = _one_by_one(state, shape, seed, most)
     else:
         _fill(state, shape, placed.counts)
-        placed.message = _attempt(state, shape, seed, number=0)[1]
+        placed.message = _scheduler(state, seed).attempt(_pod(shape, 0)).message
     found = _described(cluster, asked.name, shape, placed)
     by_node = tuple((cluster.node_names[n], int(placed.counts[n])) for n in np.flatnonzero(placed.counts).tolist())
-    return _with_quota(cluster, asked, replace(found, message=placed.message, by_node=by_node))
+    found = replace(found, message=placed.message, by_node=by_node)
+    if not placed.is_at_least:
+        found = _with_preemption(found, state, shape, seed)
+    return _with_quota(cluster, asked, found)
 
 
 def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED) -> tuple[Fit, ...]:
@@ -231,10 +240,9 @@ def _most_a_node(state: State, shape: Shape) -> int | None:
 
     None where a pod on one node decides about other nodes, so that pods have to be placed one by one.
     """
-    spec = shape.spec
-    if shape.affinity or shape.hard_spread or spec.resource_claims:
+    if shape.affinity or shape.hard_spread or shape.uses_devices:
         return None
-    if shape.storage.exclusive_claims or shape.storage.disks:
+    if shape.storage.is_in_motion:
         return None
     most = 1 if shape.host_ports else int(_UNLIMITED)
     for term in shape.anti_affinity:
@@ -310,11 +318,6 @@ def _scheduler(state: State, seed: int) -> Scheduler:
     return Scheduler(state, seed, lambda node: world().pods_on(node), lambda namespace: world().budgets(namespace))
 
 
-def _attempt(state: State, shape: Shape, seed: int, number: int) -> tuple[int, str]:
-    attempt = _scheduler(state, seed).attempt(_pod(shape, number))
-    return attempt.node, attempt.message
-
-
 def _pod(shape: Shape, number: int) -> LivePod:
     return LivePod(
         shape=shape, namespace=shape.namespace, name=f"more-{number}", uid=f"more-{number}", owner="", number=number,
@@ -338,6 +341,39 @@ def _one_by_one(state: State, shape: Shape, seed: int, most: int) -> _Placed:
     codes = fails(state, shape)
     none = np.zeros_like(counts)
     return _Placed(counts, codes, _shortages(state, shape, none, codes), is_at_least, message)
+
+
+def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
+    """Pods more of a shape that fit nowhere now, each in the place of those kube-scheduler would preempt for it.
+
+    Budgets stand as at first: like the scheduler, this breaks them only where nothing else helps.
+    """
+    if not shape.may_preempt or shape.blocked or not state.requested_below(shape.priority)[PODS_ROW].any():
+        return found
+    scheduler = _scheduler(state, seed)
+    owners = workload_keys(state.cluster.snapshot)
+    victims: Counter[str] = Counter()
+    more = 0
+    while more < MOST_PREEMPTING:
+        pod = _pod(shape, more)
+        attempt = scheduler.attempt(pod)
+        if attempt.node == NOWHERE and not attempt.victims:
+            break
+        for victim in attempt.victims:
+            victim.is_gone = True
+            victims[owners[victim.uid]] += 1
+            state.remove(victim.shape, victim.node, is_terminating=victim.is_terminating)
+            state.devices.leave(victim.shape.devices, victim.uid, victim.devices)
+        scheduler.bind(pod, attempt.node if attempt.node != NOWHERE else attempt.nominated)
+        more += 1
+    if not more:
+        return found
+    ranked = tuple(victims.most_common())
+    whom = ", ".join(f"{key} ({count:,})" for key, count in ranked[:3])
+    others = f" and {len(ranked) - 3} more" if len(ranked) > 3 else ""
+    number = f"at least {more:,}" if more == MOST_PREEMPTING else f"{more:,}"
+    sentence = f"{found.sentence}; {number} more by preempting pods of {whom}{others}"
+    return replace(found, by_preempting=more, victims=ranked, sentence=Text(sentence))
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -139,7 +139,12 @@ def standard_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
 
 
 def shape_of(
-    requests: dict[str, int], *, origin: ShapeOrigin, node_pool: str = "", tolerates_all: bool = False
+    requests: dict[str, int],
+    *,
+    origin: ShapeOrigin,
+    node_pool: str = "",
+    tolerates_all: bool = False,
+    priority_class: str = "",
 ) -> PodShape:
     """A pod of one container with these requests.
 
@@ -153,12 +158,14 @@ def shape_of(
     name = shape_name(asked)
     extras = [f"in {node_pool}"] if node_pool else []
     extras += ["tolerates every taint"] if tolerates_all else []
+    extras += [f"of priority {priority_class}"] if priority_class else []
     return PodShape(
         name=", ".join([name, *extras]),
         origin=origin,
         spec=PodSpec(
             containers=(Container(name="main", requests=FrozenMap(asked), limits=FrozenMap(asked)),),
             tolerations=tolerations,
+            priority_class_name=priority_class,
             node_selector=FrozenMap({GKE_NODE_POOL: node_pool}) if node_pool else EMPTY,
         ),
     )
@@ -176,7 +183,8 @@ def shape_name(requests: dict[str, int] | Amounts) -> str:
 
 
 def parse_shape(text: str, cluster: Cluster) -> PodShape:
-    """``gpu=2,cpu=8,memory=64Gi``: amounts by resource; ``pool=NAME`` and ``tolerate=all`` may be added.
+    """``gpu=2,cpu=8,memory=64Gi``: amounts by resource; ``pool=NAME``, ``tolerate=all`` and ``priority=CLASS`` may be
+    added.
 
     Raises
     ------
@@ -184,7 +192,7 @@ def parse_shape(text: str, cluster: Cluster) -> PodShape:
         For a part that isn't ``name=value``, or an amount that isn't a quantity.
     """
     requests: dict[str, int] = {}
-    pool, tolerates_all = "", False
+    pool, tolerates_all, priority_class = "", False, ""
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not name or not value:
@@ -199,9 +207,20 @@ def parse_shape(text: str, cluster: Cluster) -> PodShape:
             if value != "all":
                 raise InputError(f'"{value[:60]}" is not known', where="tolerate", mend="Write tolerate=all")
             tolerates_all = True
+        elif name == "priority":
+            if value not in cluster.priorities:
+                known = ", ".join(sorted(cluster.priorities)) or "none is in the snapshot"
+                raise InputError(f"there is no PriorityClass {value[:60]}", where="priority", mend=f"Known: {known}")
+            priority_class = value
         else:
             resource = gpu_resource(cluster) if name == "gpu" else name
             requests[resource] = parse(value, resource)
     if not any(requests.values()):
         raise InputError("the shape asks for nothing", where="shape", mend="Write it like gpu=2,cpu=8,memory=64Gi")
-    return shape_of(requests, origin=ShapeOrigin.TYPED, node_pool=pool, tolerates_all=tolerates_all)
+    return shape_of(
+        requests,
+        origin=ShapeOrigin.TYPED,
+        node_pool=pool,
+        tolerates_all=tolerates_all,
+        priority_class=priority_class,
+    )

@@ -27,7 +27,7 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
     if not account.is_whole(snapshot) and spec not in source.EMBEDDED:
         click.echo(f"headroom: {account.read_sentence(snapshot)}", err=True)
         if lacking := account.missing_sentence(snapshot):
-            click.echo(f"headroom: {lacking}", err=True)
+            click.echo(f"headroom: {lacking}. To add it: {account.missing_command(snapshot)}", err=True)
     return snapshot
 
 

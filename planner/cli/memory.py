@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from planner.cli import options, output
-from planner.cli.cluster import read_cluster
+from planner.cli.cluster import read_cluster, unpacked_limit_bytes
 from planner.inventory import cadvisor
 from planner.kubernetes.records import Snapshot
 from planner.memory.nodes import NodeReport
@@ -82,7 +82,7 @@ def command(
 def _with_metrics(snapshot: Snapshot, path: Path | None) -> Snapshot:
     if path is None:
         return snapshot
-    read = kubectl.read(path)
+    read = kubectl.read(path, limit_bytes=unpacked_limit_bytes())
     return replace(snapshot, pod_metrics=read.pod_metrics, digest=f"{snapshot.digest}+{read.digest}")
 
 

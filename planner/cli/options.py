@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from planner.errors import HeadroomError
 from planner.settings import Setting, made, settings_of
 
 Record = TypeVar("Record")
@@ -29,7 +30,13 @@ class _Text(click.ParamType[Any]):
         self.setting = setting
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return _Read(self.setting.read(value)) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        try:
+            return _Read(self.setting.read(value))
+        except HeadroomError as error:
+            error.where = error.where or self.setting.flag
+            raise
 
 
 def asked(*records: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from planner import words
+from planner.inventory import wire
 from planner.inventory.checks import needed_kinds
 from planner.inventory.shapes import resource_of
-from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
 from planner.kubernetes.records import Presence, Severity, Snapshot
 
-_WORKLOADS: Final = tuple(kind.name for kind in WORKLOADS)
+SNAPSHOT_KINDS: Final = tuple(
+    name for name, kind in wire.READ.items() if kind.group not in (wire.DEVICES, wire.METRICS)
+)
+"""What a snapshot should hold; kubectl lists them with one command, which fails on a kind that the server doesn't have."""
 
-SNAPSHOT_KINDS: Final = (
-    NODE.name, "Namespace", POD.name, *_WORKLOADS[:1], REPLICA_SET.name, *_WORKLOADS[1:], "PodDisruptionBudget",
-    "PriorityClass", "ResourceQuota", "LimitRange", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "Event",
-)  # fmt: skip
-"""What a snapshot should hold; kubectl lists them with one command."""
+DEVICE_KINDS: Final = ",".join(kind.resource for kind in wire.READ.values() if kind.group == wire.DEVICES)
+"""To be added where the server has dynamic resource allocation."""
 
 
 _APART: Final = frozenset({"Event", "PodMetrics"})  # not of the cluster's state; the latter kubectl can't list with it
@@ -26,6 +27,17 @@ _APART: Final = frozenset({"Event", "PodMetrics"})  # not of the cluster's state
 def get_command(kinds: Iterable[str] = SNAPSHOT_KINDS) -> str:
     """The command that writes all objects of `kinds`."""
     return f"kubectl get {','.join(resource_of(kind) for kind in kinds)} --all-namespaces --output json"
+
+
+def _folded(command: str) -> str:
+    """The command in lines that a page is wide enough for."""
+    kinds, options = command.split(" --all-namespaces", 1)
+    lines = textwrap.wrap(kinds.replace(",", ", "), 96, break_on_hyphens=False)
+    return "\\\n".join(line.replace(", ", ",") for line in lines) + f" \\\n  --all-namespaces{options}"
+
+
+SNAPSHOT_COMMAND: Final = _folded(get_command()) + " | gzip > cluster.json.gz"
+"""What writes a snapshot."""
 
 
 def missing(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
@@ -59,13 +71,20 @@ def read_sentence(snapshot: Snapshot) -> str:
 
 
 def missing_sentence(snapshot: Snapshot) -> str:
-    """What the input lacks, what that costs, and the command that fetches it; "" when nothing is lacking."""
+    """What the input lacks and what that costs; "" when nothing is lacking."""
     costs = missing(snapshot)
-    kinds = [kind for kind in costs if kind not in _APART]
-    if not kinds:
-        return ""
-    lacking = "; ".join(f"no {kind}: {costs[kind][1]}" for kind in kinds)
-    return f"not in the input: {lacking}. To add it: {get_command(kinds)}"
+    lacking = "; ".join(f"{kind} ({costs[kind][1]})" for kind in _to_add(snapshot))
+    return f"not in the input: {lacking}" if lacking else ""
+
+
+def missing_command(snapshot: Snapshot) -> str:
+    """The command that writes what the input lacks; "" when nothing is lacking."""
+    kinds = _to_add(snapshot)
+    return get_command(kinds) if kinds else ""
+
+
+def _to_add(snapshot: Snapshot) -> list[str]:
+    return [kind for kind in missing(snapshot) if kind not in _APART]
 
 
 def is_whole(snapshot: Snapshot) -> bool:

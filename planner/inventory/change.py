@@ -22,11 +22,13 @@ from planner.inventory.parse import DAMAGE, damage_in_words
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import read_workload
 from planner.inventory.sealed import fields_of, seal
+from planner.inventory.template_rules import problems_of
 from planner.kubernetes.kinds import ROLLING_UPDATE, kind_called
 from planner.kubernetes.patches import merge
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
+    ClaimTemplate,
     Finding,
     Labels,
     LabelSelector,
@@ -116,6 +118,18 @@ def has_new_template(before: Workload, after: Workload) -> bool:
     return not before.template.makes_the_same_pods(after.template)
 
 
+def claim_document(template: ClaimTemplate) -> Object:
+    """A claim template as the API server would show it."""
+    spec: Object = {
+        "storageClassName": template.storage_class_name,
+        "accessModes": list(template.access_modes),
+        "resources": {"requests": {"storage": str(template.requested_bytes)}},
+        "selector": _selector_document(template.selector) if template.selector else None,
+        "volumeMode": template.volume_mode,
+    }
+    return {"metadata": {"name": template.name}, "spec": {key: one for key, one in spec.items() if one is not None}}
+
+
 # ── the workload as a document, and back ─────────────────────────────────────────────────────────────────────────────
 def document_of(workload: Workload) -> Object:
     """The workload as the API server would show it, as far as the snapshot keeps it: metadata and spec."""
@@ -137,7 +151,7 @@ def document_of(workload: Workload) -> Object:
             "podManagementPolicy": workload.pod_management_policy,
             "serviceName": workload.service_name,
             "ordinals": {"start": workload.start_ordinal},
-            "volumeClaimTemplates": [{"metadata": {"name": name}} for name in workload.claim_templates],
+            "volumeClaimTemplates": [claim_document(one) for one in workload.claim_templates],
         }
     if traits.is_batch:
         spec |= {
@@ -198,11 +212,21 @@ def read_workload_document(kind: str, document: Object, where: str) -> Workload:
     """A workload out of plain values; errors name `where`."""
     try:
         decoded = msgspec.convert(document, wire.Workload)
+        _check_template(decoded, kind, where)
         return read_workload(
             Shared(), decoded, (document.get("spec") or {}).get("template") or {}, kind=kind_called(kind)
         )
     except DAMAGE as error:
         raise ChangeError(damage_in_words(error), where=where, mend=getattr(error, "mend", "")) from None
+
+
+def _check_template(decoded: wire.Workload, kind: str, where: str) -> None:
+    template = decoded.spec.template if decoded.spec else None
+    problem = next(problems_of(template), None) if template and kind_called(kind).rolls_out else None
+    if problem:
+        raise ChangeError(
+            f"spec.template.spec.{problem}", where=where, mend="The API server refuses it: mend that field"
+        )
 
 
 def _selector_document(selector: LabelSelector) -> Object:

@@ -54,19 +54,11 @@ from planner.kubernetes.records import (
 Object = dict[str, Any]
 MANIFEST = "manifest"
 
-_FIELDS = {
-    "Namespace": "namespaces",
-    "PodDisruptionBudget": "pod_disruption_budgets",
-    "PriorityClass": "priority_classes",
-    "ResourceQuota": "resource_quotas",
-    "LimitRange": "limit_ranges",
-    "PersistentVolume": "persistent_volumes",
-    "PersistentVolumeClaim": "persistent_volume_claims",
-    "StorageClass": "storage_classes",
-    "DeviceClass": "device_classes",
-    "ResourceClaim": "resource_claims",
-    "ResourceClaimTemplate": "resource_claim_templates",
-}
+_BESIDE = frozenset(
+    {"Namespace", "PodDisruptionBudget", "PriorityClass", "RuntimeClass", "ResourceQuota", "LimitRange",
+     "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "DeviceClass", "ResourceClaim",
+     "ResourceClaimTemplate", "HorizontalPodAutoscaler", "Service"}
+)  # fmt: skip
 _WORKLOADS = {kind.name for kind in WORKLOADS}
 _KEPT_AS_THEY_ARE = frozenset({"Namespace", "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
 
@@ -148,7 +140,7 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
                 raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {applied.after.key}")
             workloads[applied.after.key] = applied
             findings += notes
-        elif kind in _FIELDS:
+        elif kind in _BESIDE:
             beside.append(one)
         else:
             other_kinds[kind] = other_kinds.get(kind, 0) + 1
@@ -170,7 +162,7 @@ def _kind(one: Object, number: int) -> str:
         kind, api_version = kind_of(one, Part())
     except InputError as error:
         raise ChangeError(error.what, where=f"{MANIFEST}, document {number}", mend="Give kind and apiVersion") from None
-    return kind if is_known(kind, api_version) or kind not in (*_WORKLOADS, *_FIELDS) else f"{kind} ({api_version})"
+    return kind if is_known(kind, api_version) or kind not in (*_WORKLOADS, *_BESIDE) else f"{kind} ({api_version})"
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -268,7 +260,7 @@ def _without_pods(one: Object, number: int) -> Finding:
 
 def _hidden(kind: str, one: Object) -> list[Finding]:
     """Pod templates in an object of a kind that isn't known."""
-    if kind in _KEPT_AS_THEY_ARE or kind in _FIELDS:
+    if kind in _KEPT_AS_THEY_ARE or kind in _BESIDE:
         return []
     paths = hidden_templates(one)
     if not paths:
@@ -299,12 +291,13 @@ def _with_objects(snapshot: Snapshot, objects: Iterable[Object], text: str) -> S
             raise ChangeError(damage_in_words(error), where=f"{MANIFEST}, {one['kind']} {name}".rstrip()) from None
     changes: dict[str, Any] = {}
     for kind, records in reader.found.items():
-        known = {_name(one): one for one in getattr(snapshot, _FIELDS[kind])}
+        field = wire.READ[kind].field
+        known = {_name(one): one for one in getattr(snapshot, field)}
         for record in records:
             old = known.get(_name(record))
             if old is None or kind not in _KEPT_AS_THEY_ARE:
                 known[_name(record)] = _with_status(record, old)
-        changes[_FIELDS[kind]] = tuple(known.values())
+        changes[field] = tuple(known.values())
     return replace(
         snapshot,
         digest=blake2b(f"{snapshot.digest}\0{text}".encode(), digest_size=16).hexdigest(),

@@ -19,7 +19,7 @@ import msgspec
 from planner.errors import InputError
 from planner.inventory import wire
 from planner.inventory.inference import with_inferred
-from planner.inventory.records import devices, nodes, observations, pods, policy, storage, workloads
+from planner.inventory.records import admission, devices, nodes, observations, pods, policy, storage, workloads
 from planner.inventory.records.shared import Shared
 from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
@@ -33,20 +33,29 @@ DAMAGE = (msgspec.MsgspecError, InputError, RecursionError, ValueError, Overflow
 """What reading a damaged object raises."""
 
 _HEAD = re.compile(rb'\{\s*"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"')
-_CLUSTER_KINDS = frozenset(
-    {NODE.name, "Namespace", "PriorityClass", "PersistentVolume", "StorageClass", "DeviceClass", "ResourceSlice"}
-)
 _READERS: dict[str, Read] = {
     NODE.name: nodes.read_node,
     "Namespace": nodes.read_namespace,
     POD.name: pods.read_pod,
     "PodDisruptionBudget": policy.read_pod_disruption_budget,
+    "HorizontalPodAutoscaler": workloads.read_autoscaler,
+    "Service": workloads.read_service,
     "PriorityClass": policy.read_priority_class,
+    "RuntimeClass": policy.read_runtime_class,
+    "ValidatingWebhookConfiguration": lambda shared, one: admission.read_webhooks(
+        shared, "ValidatingWebhookConfiguration", one
+    ),
+    "MutatingWebhookConfiguration": lambda shared, one: admission.read_webhooks(
+        shared, "MutatingWebhookConfiguration", one
+    ),
+    "ValidatingAdmissionPolicy": admission.read_policy,
+    "ValidatingAdmissionPolicyBinding": admission.read_policy_binding,
     "ResourceQuota": policy.read_resource_quota,
     "LimitRange": policy.read_limit_range,
     "PersistentVolume": storage.read_persistent_volume,
     "PersistentVolumeClaim": storage.read_persistent_volume_claim,
     "StorageClass": storage.read_storage_class,
+    "CSINode": storage.read_csi_node,
     "DeviceClass": devices.read_device_class,
     "ResourceSlice": devices.read_resource_slice,
     "ResourceClaim": devices.read_resource_claim,
@@ -244,8 +253,11 @@ class Reader:
         passed_over: Mapping[str, int] = FrozenMap(),
     ) -> model.Snapshot:
         """What was read so far."""
-        found = {kind: self._each_once(kind, self.found.get(kind, [])) for kind in wire.KINDS}
-        read, used = sum(map(len, self.found.values())), sum(map(len, found.values()))
+        fields: dict[str, list[Any]] = {}
+        for kind, known in wire.READ.items():
+            fields.setdefault(known.field, []).extend(self._each_once(kind, self.found.get(kind, [])))
+        fields["nodes"].sort(key=lambda node: str(node.name))
+        read, used = sum(map(len, self.found.values())), sum(map(len, fields.values()))
         reading = Reading(
             files=len(self._files),
             foreign_files=len(self._foreign),
@@ -262,28 +274,11 @@ class Reader:
             taken_at=self._shared.newest if taken_at is None else taken_at,
             source=source,
             digest=blake2b(b"".join(sorted(self._digests)), digest_size=16).hexdigest(),
-            nodes=tuple(sorted(found[NODE.name], key=lambda node: str(node.name))),
-            namespaces=tuple(found["Namespace"]),
-            pods=tuple(found[POD.name]),
-            workloads=tuple(one for kind in WORKLOADS for one in found[kind.name]),
-            replica_sets=tuple(found[REPLICA_SET.name]),
-            pod_disruption_budgets=tuple(found["PodDisruptionBudget"]),
-            priority_classes=tuple(found["PriorityClass"]),
-            resource_quotas=tuple(found["ResourceQuota"]),
-            limit_ranges=tuple(found["LimitRange"]),
-            persistent_volumes=tuple(found["PersistentVolume"]),
-            persistent_volume_claims=tuple(found["PersistentVolumeClaim"]),
-            storage_classes=tuple(found["StorageClass"]),
-            device_classes=tuple(found["DeviceClass"]),
-            resource_slices=tuple(found["ResourceSlice"]),
-            resource_claims=tuple(found["ResourceClaim"]),
-            resource_claim_templates=tuple(found["ResourceClaimTemplate"]),
-            events=tuple(found["Event"]),
-            pod_metrics=tuple(found["PodMetrics"]),
             logs=logs,
             presence=FrozenMap(self.presence),
             reading=reading,
             problems=tuple(_few_of_each((*problems, *self.problems, *self._notes()))),
+            **{field: tuple(records) for field, records in fields.items()},
         )
 
     def _notes(self) -> Iterator[Finding]:
@@ -488,7 +483,8 @@ def _name_of(item: Item, part: Part) -> str:
         loose = item if isinstance(item, dict) else msgspec.json.decode(item)
         kind, _ = kind_of(loose, part)
         metadata = loose["metadata"]
-        namespace = "" if kind in _CLUSTER_KINDS else str(metadata.get("namespace") or "default")
+        known = wire.READ.get(kind)
+        namespace = str(metadata.get("namespace") or "default") if known is None or known.is_namespaced else ""
         return object_name(kind, namespace, str(metadata["name"])) if metadata["name"] else ""
     except (msgspec.MsgspecError, InputError, LookupError, AttributeError, TypeError, ValueError, RecursionError):
         return ""

@@ -17,11 +17,11 @@ Fields = Mapping[str, Any]
 
 def resource_of(kind: str) -> str:
     """What kubectl and paths of the API call objects of a kind that is read: ``pods``, ``priorityclasses``."""
-    return f"{kind.lower()}{'es' if kind.endswith('Class') else 's'}"
+    return wire.READ[kind].resource
 
 
-_PLURALS: Final = {resource_of(kind): kind for kind in wire.KINDS} | {
-    "horizontalpodautoscalers": "HorizontalPodAutoscaler", "services": "Service", "endpoints": "Endpoints",
+_PLURALS: Final = {one.resource: kind for kind, one in wire.READ.items() if one.group != wire.METRICS} | {
+    "endpoints": "Endpoints",
     "configmaps": "ConfigMap", "secrets": "Secret", "serviceaccounts": "ServiceAccount", "ingresses": "Ingress",
     "cronjobs": "CronJob", "replicationcontrollers": "ReplicationController",
 }  # fmt: skip

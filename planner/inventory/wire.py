@@ -9,13 +9,14 @@ process is started, and the program's name) by `planner.inventory.parse`, and dr
 
 Every field may be absent or null, which Kubernetes treats alike. Field names follow the API's JSON (camel case).
 Source of the names: k8s.io/api 1.36, `core/v1`, `apps/v1`, `batch/v1`, `policy/v1`, `resource/v1` (and v1beta1,
-v1beta2, whose shapes differ), `storage/v1`, `scheduling/v1`, `metrics.k8s.io/v1beta1`.
+v1beta2, whose shapes differ), `storage/v1`, `scheduling/v1`, `node/v1`, `autoscaling/v2`, `admissionregistration/v1`,
+`metrics.k8s.io/v1beta1`.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import field
@@ -254,6 +255,7 @@ class Container(Wire):
     resources: Resources | None = None
     ports: list[ContainerPort] | None = None
     restart_policy: str | None = None
+    restart_policy_rules: list[Present] | None = None
     startup_probe: Probe | None = None
     readiness_probe: Probe | None = None
     liveness_probe: Probe | None = None
@@ -297,12 +299,17 @@ class Iscsi(Wire):
     read_only: bool | None = None
 
 
-class ClaimTemplateSpec(Wire):
+class PersistentVolumeClaimSpec(Wire):
+    volume_name: str | None = None
     storage_class_name: str | None = None
+    resources: Resources | None = None
+    access_modes: list[str] | None = None
+    selector: LabelSelector | None = None
+    volume_mode: str | None = None
 
 
 class ClaimTemplate(Wire):
-    spec: ClaimTemplateSpec | None = None
+    spec: PersistentVolumeClaimSpec | None = None
 
 
 class EphemeralVolume(Wire):
@@ -388,6 +395,8 @@ class PodSpec(Wire):
     termination_grace_period_seconds: Seconds | None = None
     active_deadline_seconds: Seconds | None = None
     readiness_gates: list[Present] | None = None
+    service_account_name: str | None = None
+    scheduling_group: Present | None = None
 
 
 class PodCondition(Wire):
@@ -523,6 +532,15 @@ class Strategy(Wire):
     rolling_update: RollingUpdate | None = None
 
 
+class PhaseStatus(Wire):
+    phase: str | None = None
+
+
+class PersistentVolumeClaim(Object):
+    spec: PersistentVolumeClaimSpec | None = None
+    status: PhaseStatus | None = None
+
+
 class Ordinals(Wire):
     start: Count | None = None
 
@@ -552,7 +570,7 @@ class WorkloadSpec(Wire):
     pod_management_policy: str | None = None
     service_name: str | None = None
     ordinals: Ordinals | None = None
-    volume_claim_templates: list[Object] | None = None
+    volume_claim_templates: list[PersistentVolumeClaim] | None = None
     parallelism: Count | None = None
     completions: Count | None = None
     backoff_limit: Count | None = None
@@ -656,6 +674,91 @@ class LimitRange(Object):
     spec: LimitRangeSpec | None = None
 
 
+class Overhead(Wire):
+    pod_fixed: Quantities | None = None
+
+
+class RuntimeScheduling(Wire):
+    node_selector: dict[str, str] | None = None
+    tolerations: list[Toleration] | None = None
+
+
+class RuntimeClass(Object):
+    overhead: Overhead | None = None
+    scheduling: RuntimeScheduling | None = None
+
+
+class ScaleTarget(Wire):
+    kind: str = ""
+    name: str = ""
+
+
+class AutoscalerSpec(Wire):
+    scale_target_ref: ScaleTarget | None = None
+    min_replicas: Count | None = None
+    max_replicas: Count = 0
+
+
+class HorizontalPodAutoscaler(Object):
+    spec: AutoscalerSpec | None = None
+
+
+class ServiceSpec(Wire):
+    selector: dict[str, str] | None = None
+
+
+class Service(Object):
+    spec: ServiceSpec | None = None
+
+
+# ── admission: names and rules only ──────────────────────────────────────────────────────────────────────────────────
+class AdmissionRule(Wire):
+    operations: list[str] | None = None
+    api_groups: list[str] | None = None
+    resources: list[str] | None = None
+    scope: str | None = None
+
+
+class Webhook(Wire):
+    name: str = ""
+    rules: list[AdmissionRule] | None = None
+    failure_policy: str | None = None
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+
+
+class WebhookConfiguration(Object):
+    """A MutatingWebhookConfiguration or ValidatingWebhookConfiguration; where it calls to is not read."""
+
+    webhooks: list[Webhook] | None = None
+
+
+class MatchResources(Wire):
+    resource_rules: list[AdmissionRule] | None = None
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+
+
+class AdmissionPolicySpec(Wire):
+    match_constraints: MatchResources | None = None
+
+
+class AdmissionPolicy(Object):
+    """A ValidatingAdmissionPolicy or MutatingAdmissionPolicy; its expressions are not read."""
+
+    spec: AdmissionPolicySpec | None = None
+
+
+class AdmissionPolicyBindingSpec(Wire):
+    policy_name: str = ""
+    validation_actions: list[str] | None = None
+    match_resources: MatchResources | None = None
+
+
+class AdmissionPolicyBinding(Object):
+    spec: AdmissionPolicyBindingSpec | None = None
+
+
 # ── storage ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 class VolumeNodeAffinity(Wire):
     required: NodeSelector | None = None
@@ -680,26 +783,11 @@ class PersistentVolumeSpec(Wire):
     access_modes: list[str] | None = None
     csi: CsiSource | None = None
     local: Present | None = None
-
-
-class PhaseStatus(Wire):
-    phase: str | None = None
+    volume_mode: str | None = None
 
 
 class PersistentVolume(Object):
     spec: PersistentVolumeSpec | None = None
-    status: PhaseStatus | None = None
-
-
-class PersistentVolumeClaimSpec(Wire):
-    volume_name: str | None = None
-    storage_class_name: str | None = None
-    resources: Resources | None = None
-    access_modes: list[str] | None = None
-
-
-class PersistentVolumeClaim(Object):
-    spec: PersistentVolumeClaimSpec | None = None
     status: PhaseStatus | None = None
 
 
@@ -716,6 +804,25 @@ class StorageClass(Object):
     provisioner: str | None = None
     volume_binding_mode: str | None = None
     allowed_topologies: list[TopologySelectorTerm] | None = None
+
+
+class CsiLimit(Wire):
+    count: Count | None = None
+
+
+class CsiDriver(Wire):
+    name: str = ""
+    allocatable: CsiLimit | None = None
+
+
+class CsiNodeSpec(Wire):
+    drivers: list[CsiDriver] | None = None
+
+
+class CsiNode(Object):
+    """A CSINode, named as its node."""
+
+    spec: CsiNodeSpec | None = None
 
 
 # ── devices (dynamic resource allocation) ────────────────────────────────────────────────────────────────────────────
@@ -747,16 +854,24 @@ class DeviceCapacity(Wire):
     value: str | int | float = "0"
 
 
+class CounterSet(Wire):
+    """Counters a pool has (then `name`) or a device consumes (then `counter_set`)."""
+
+    name: str = ""
+    counter_set: str = ""
+    counters: dict[str, DeviceCapacity] | None = None
+
+
 class DeviceBody(Wire):
     """A device's content: under ``basic`` in v1alpha3 and v1beta1, in the device itself since v1beta2."""
 
     attributes: dict[str, DeviceAttribute] | None = None
     capacity: dict[str, DeviceCapacity | str] | None = None
     taints: list[Taint] | None = None
-    consumes_counters: list[Present] | None = None
+    consumes_counters: list[CounterSet] | None = None
     allow_multiple_allocations: bool | None = None
     node_name: str | None = None
-    node_selector: Present | None = None
+    node_selector: NodeSelector | None = None
     all_nodes: bool | None = None
     binding_conditions: list[str] | None = None
 
@@ -778,6 +893,8 @@ class ResourceSliceSpec(Wire):
     node_name: str | None = None
     all_nodes: bool | None = None
     node_selector: NodeSelector | None = None
+    per_device_node_selection: bool | None = None
+    shared_counters: list[CounterSet] | None = None
     devices: list[Device] | None = None
 
 
@@ -795,17 +912,27 @@ class ExactRequest(Wire):
     capacity: Present | None = None
 
 
+class SubRequest(ExactRequest):
+    name: str = ""
+
+
+class DeviceConstraint(Wire):
+    requests: list[str] | None = None
+    match_attribute: str | None = None
+    distinct_attribute: str | None = None
+
+
 class DeviceRequest(ExactRequest):
     """Flat in v1beta1, under ``exactly`` since v1beta2."""
 
     name: str = ""
     exactly: ExactRequest | None = None
-    first_available: list[Present] | None = None
+    first_available: list[SubRequest] | None = None
 
 
 class DeviceClaim(Wire):
     requests: list[DeviceRequest] | None = None
-    constraints: list[Present] | None = None
+    constraints: list[DeviceConstraint] | None = None
 
 
 class ClaimSpec(Wire):
@@ -816,6 +943,7 @@ class AllocatedDevice(Wire):
     driver: str = ""
     pool: str = ""
     device: str = ""
+    admin_access: bool | None = None
 
 
 class AllocatedDevices(Wire):
@@ -889,38 +1017,79 @@ class PodMetrics(Object):
     containers: list[ContainerUsage] | None = None
 
 
-KINDS: dict[str, type[Object]] = {
-    NODE.name: Node,
-    "Namespace": Namespace,
-    POD.name: Pod,
-    **{kind.name: Workload for kind in (*PARTS, *WORKLOADS)},
-    "PodDisruptionBudget": PodDisruptionBudget,
-    "PriorityClass": PriorityClass,
-    "ResourceQuota": ResourceQuota,
-    "LimitRange": LimitRange,
-    "PersistentVolume": PersistentVolume,
-    "PersistentVolumeClaim": PersistentVolumeClaim,
-    "StorageClass": StorageClass,
-    "DeviceClass": DeviceClass,
-    "ResourceSlice": ResourceSlice,
-    "ResourceClaim": ResourceClaim,
-    "ResourceClaimTemplate": ResourceClaimTemplate,
-    "Event": Event,
-    "PodMetrics": PodMetrics,
-}
-"""The kinds the planner reads; others are counted and named."""
+class Kind(NamedTuple):
+    """A kind the planner reads. `versions`: those of its API group, the first that is installed is read."""
 
-API_GROUPS: dict[str, str] = {
-    **{kind.name: kind.group for kind in (*PARTS, *WORKLOADS)},
-    "PodDisruptionBudget": "policy",
-    "PriorityClass": "scheduling.k8s.io",
-    "StorageClass": "storage.k8s.io",
-    "DeviceClass": "resource.k8s.io",
-    "ResourceSlice": "resource.k8s.io",
-    "ResourceClaim": "resource.k8s.io",
-    "ResourceClaimTemplate": "resource.k8s.io",
-    "PodMetrics": "metrics.k8s.io",
+    wire: type[Object]
+    field: str  # of `records.Snapshot`; several kinds may share one
+    group: str  # "" is the core group
+    resource: str  # what kubectl and a ClusterRole call it
+    versions: tuple[str, ...] = ("v1",)
+    is_namespaced: bool = True
+
+
+_ADMISSION = "admissionregistration.k8s.io"
+DEVICES = "resource.k8s.io"
+_DEVICE_VERSIONS = ("v1", "v1beta2", "v1beta1")
+METRICS = "metrics.k8s.io"
+_STORAGE = "storage.k8s.io"
+READ: dict[str, Kind] = {
+    NODE.name: Kind(Node, "nodes", NODE.group, NODE.resource, is_namespaced=False),
+    "Namespace": Kind(Namespace, "namespaces", "", "namespaces", is_namespaced=False),
+    POD.name: Kind(Pod, "pods", POD.group, POD.resource),
+    **{one.name: Kind(Workload, "workloads", one.group, one.resource, (one.version,)) for one in WORKLOADS},
+    **{one.name: Kind(Workload, "replica_sets", one.group, one.resource, (one.version,)) for one in PARTS},
+    "HorizontalPodAutoscaler": Kind(
+        HorizontalPodAutoscaler, "autoscalers", "autoscaling", "horizontalpodautoscalers", ("v2", "v1")
+    ),
+    "Service": Kind(Service, "services", "", "services"),
+    "PodDisruptionBudget": Kind(PodDisruptionBudget, "pod_disruption_budgets", "policy", "poddisruptionbudgets"),
+    "PriorityClass": Kind(
+        PriorityClass, "priority_classes", "scheduling.k8s.io", "priorityclasses", is_namespaced=False
+    ),
+    "RuntimeClass": Kind(RuntimeClass, "runtime_classes", "node.k8s.io", "runtimeclasses", is_namespaced=False),
+    "ResourceQuota": Kind(ResourceQuota, "resource_quotas", "", "resourcequotas"),
+    "LimitRange": Kind(LimitRange, "limit_ranges", "", "limitranges"),
+    "PersistentVolume": Kind(PersistentVolume, "persistent_volumes", "", "persistentvolumes", is_namespaced=False),
+    "PersistentVolumeClaim": Kind(PersistentVolumeClaim, "persistent_volume_claims", "", "persistentvolumeclaims"),
+    "StorageClass": Kind(StorageClass, "storage_classes", _STORAGE, "storageclasses", is_namespaced=False),
+    "CSINode": Kind(CsiNode, "csi_nodes", _STORAGE, "csinodes", is_namespaced=False),
+    "DeviceClass": Kind(DeviceClass, "device_classes", DEVICES, "deviceclasses", _DEVICE_VERSIONS, is_namespaced=False),
+    "ResourceSlice": Kind(
+        ResourceSlice, "resource_slices", DEVICES, "resourceslices", _DEVICE_VERSIONS, is_namespaced=False
+    ),
+    "ResourceClaim": Kind(ResourceClaim, "resource_claims", DEVICES, "resourceclaims", _DEVICE_VERSIONS),
+    "ResourceClaimTemplate": Kind(
+        ResourceClaimTemplate, "resource_claim_templates", DEVICES, "resourceclaimtemplates", _DEVICE_VERSIONS
+    ),
+    "MutatingWebhookConfiguration": Kind(
+        WebhookConfiguration, "webhook_configurations", _ADMISSION, "mutatingwebhookconfigurations", is_namespaced=False
+    ),
+    "ValidatingWebhookConfiguration": Kind(
+        WebhookConfiguration,
+        "webhook_configurations",
+        _ADMISSION,
+        "validatingwebhookconfigurations",
+        is_namespaced=False,
+    ),
+    "ValidatingAdmissionPolicy": Kind(
+        AdmissionPolicy, "admission_policies", _ADMISSION, "validatingadmissionpolicies", is_namespaced=False
+    ),
+    "ValidatingAdmissionPolicyBinding": Kind(
+        AdmissionPolicyBinding,
+        "admission_policy_bindings",
+        _ADMISSION,
+        "validatingadmissionpolicybindings",
+        is_namespaced=False,
+    ),
+    "Event": Kind(Event, "events", "", "events"),
+    "PodMetrics": Kind(PodMetrics, "pod_metrics", METRICS, "pods", ("v1beta1",)),
 }
+"""The kinds the planner reads, in one place: decoders, the snapshot's fields, the live reader's paths, kubectl's line and
+the ClusterRole in the README. Others are counted and named."""
+
+KINDS: dict[str, type[Object]] = {name: kind.wire for name, kind in READ.items()}
+API_GROUPS: dict[str, str] = {name: kind.group for name, kind in READ.items() if kind.group}
 """kind → API group; kinds not named here are in the core group (Event also in events.k8s.io)."""
 
 OLD_API_GROUP = "extensions"

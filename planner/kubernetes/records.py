@@ -228,13 +228,25 @@ class Container:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimTemplate:
+    """What a PersistentVolumeClaim asks for; `storage_class_name` None: the cluster's default class."""
+
+    name: str = ""  # in a StatefulSet's volumeClaimTemplates: the volume's
+    storage_class_name: str | None = None
+    requested_bytes: int = 0
+    access_modes: tuple[str, ...] = ()
+    selector: LabelSelector | None = None
+    volume_mode: str = "Filesystem"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
     """`kind` is the volume source's name in the API (``persistentVolumeClaim``, ``emptyDir``, ``hostPath``, …)."""
 
     name: str
     kind: str
     claim_name: str = ""  # for persistentVolumeClaim; for ephemeral the claim is <pod>-<volume>
-    storage_class_name: str | None = None  # for ephemeral claims
+    claim_template: ClaimTemplate | None = None  # of a claim a controller makes: ephemeral, or a StatefulSet's
     medium: str = ""  # for emptyDir: "Memory" counts against the memory limit
     size_limit_bytes: int | None = None
     disk_id: str = ""  # for gcePersistentDisk, awsElasticBlockStore and the like (VolumeRestrictions)
@@ -284,6 +296,8 @@ class PodSpec:
     termination_grace_period_seconds: int = 30
     active_deadline_seconds: int | None = None
     has_readiness_gates: bool = False
+    service_account_name: str = ""  # empty: "default"
+    unmodelled: tuple[str, ...] = ()  # fields that are set, could change a verdict, and aren't modelled
 
     @property
     def sidecars(self) -> tuple[Container, ...]:
@@ -438,7 +452,7 @@ class Workload:
     pod_management_policy: str = "OrderedReady"  # StatefulSet: OrderedReady | Parallel
     service_name: str = ""
     start_ordinal: int = 0  # StatefulSet spec.ordinals.start
-    claim_templates: tuple[str, ...] = ()  # StatefulSet volumeClaimTemplates: names
+    claim_templates: tuple[ClaimTemplate, ...] = ()  # StatefulSet volumeClaimTemplates
     current_revision: str = ""  # StatefulSet status.currentRevision (a controller-revision-hash)
     update_revision: str = ""  # StatefulSet status.updateRevision
     observed_generation: int | None = None
@@ -518,6 +532,76 @@ class PriorityClass:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeClass:
+    """What admission adds to pods of this class (KEP-688, KEP-585)."""
+
+    name: str
+    overhead: Amounts = EMPTY
+    node_selector: Labels = EMPTY
+    tolerations: tuple[Toleration, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HorizontalPodAutoscaler:
+    """Which workload (`target`: its key, as `Workload.key`) it scales, and between which replicas."""
+
+    namespace: str
+    name: str
+    target: str
+    minimum: int = 1
+    maximum: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    namespace: str
+    name: str
+    selector: Labels = EMPTY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionRule:
+    """``operations`` on ``groups``/``resources``; ``*`` stands for all of them."""
+
+    operations: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionHook:
+    """What may change or refuse objects on their way into the cluster: a webhook, or a policy with expressions.
+
+    `name` is the configuration's or policy's (a webhook's own behind a slash); `selector`s None select everything.
+    """
+
+    kind: str  # MutatingWebhookConfiguration | ValidatingWebhookConfiguration | ValidatingAdmissionPolicy
+    name: str
+    rules: tuple[AdmissionRule, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+    is_required: bool = True  # failurePolicy Fail: without an answer the object is refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookConfiguration:
+    name: str
+    kind: str
+    hooks: tuple[AdmissionHook, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionPolicyBinding:
+    """`selectors` narrow what the policy's own rules match; only with action Deny anything is refused."""
+
+    name: str
+    policy: str
+    denies: bool = True
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceQuota:
     """`hard` and `used`: quota keys (``requests.cpu``, ``pods``, ``requests.nvidia.com/gpu``, …) → amounts.
 
@@ -561,6 +645,7 @@ class PersistentVolume:
     phase: str = ""
     csi_driver: str = ""
     is_local: bool = False
+    volume_mode: str = "Filesystem"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -568,10 +653,14 @@ class PersistentVolumeClaim:
     namespace: str
     name: str
     volume_name: str = ""  # empty: not bound
-    storage_class_name: str | None = None
-    requested_bytes: int = 0
-    access_modes: tuple[str, ...] = ()
+    template: ClaimTemplate = ClaimTemplate()
     phase: str = ""
+    selected_node: str = ""  # of a claim being provisioned: the node it is for
+    is_deleting: bool = False
+
+    @property
+    def access_modes(self) -> tuple[str, ...]:
+        return self.template.access_modes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -580,6 +669,15 @@ class StorageClass:
     provisioner: str = ""
     volume_binding_mode: str = "Immediate"
     allowed_topologies: tuple[NodeSelectorTerm, ...] = ()
+    is_default: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsiNode:
+    """`limits`: CSI driver → volumes it can attach to the node; drivers without a limit are not in it."""
+
+    name: str
+    limits: FrozenMap[int] = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -591,13 +689,20 @@ class DeviceClass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount."""
+    """`attributes`: qualified or plain name → str | int | bool; `capacity`: name → exact integer amount.
+
+    `node_name`, `all_nodes` and `node_selector` count where its slice leaves them to each device.
+    """
 
     name: str
     attributes: FrozenMap[str | int | bool] = EMPTY
     capacity: FrozenMap[int] = EMPTY
     taints: tuple[Taint, ...] = ()
-    is_complex: bool = False  # consumes counters, allows sharing, or is bound to nodes itself: answered "unknown"
+    counters: tuple[tuple[str, str, int], ...] = ()  # consumed: (counter set, counter, amount)
+    node_name: str = ""
+    all_nodes: bool = False
+    node_selector: NodeSelectorTerm | None = None
+    is_complex: bool = False  # may be allocated several times, or waits for conditions: answered "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -610,12 +715,14 @@ class ResourceSlice:
     node_name: str = ""
     all_nodes: bool = False
     node_selector: NodeSelectorTerm | None = None
+    is_per_device: bool = False  # each device says itself which nodes reach it
+    counters: tuple[tuple[str, str, int], ...] = ()  # of the pool: (counter set, counter, amount)
     devices: tuple[Device, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceRequest:
-    """`allocation_mode`: ExactCount (then `count`) | All. `first_available` requests are flagged `is_complex`."""
+    """`allocation_mode`: ExactCount (then `count`) | All. `first_available`: alternatives, the first that fits counts."""
 
     name: str
     device_class_name: str = ""
@@ -624,13 +731,23 @@ class DeviceRequest:
     count: int = 1
     is_admin: bool = False
     tolerations: tuple[Toleration, ...] = ()
-    is_complex: bool = False
+    first_available: tuple[DeviceRequest, ...] = ()
+    is_complex: bool = False  # asks for part of a device's capacity: answered "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceConstraint:
+    """Devices of `requests` (all, when empty) agree in one attribute, or all differ in it."""
+
+    requests: tuple[str, ...] = ()
+    match_attribute: str = ""
+    distinct_attribute: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimSpec:
     requests: tuple[DeviceRequest, ...] = ()
-    has_constraints: bool = False
+    constraints: tuple[DeviceConstraint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -639,7 +756,10 @@ class ResourceClaim:
     name: str
     spec: ClaimSpec
     owner: Owner | None = None  # the pod it was made for
-    allocated: tuple[tuple[str, str, str], ...] = ()  # (driver, pool, device)
+    is_allocated: bool = False
+    allocated: tuple[
+        tuple[str, str, str], ...
+    ] = ()  # (driver, pool, device), without admin access, which takes nothing
     node_selector: tuple[NodeSelectorTerm, ...] | None = None  # of the allocation
     reserved_for: tuple[str, ...] = ()  # pod uids
 
@@ -761,11 +881,18 @@ class Snapshot:
     replica_sets: tuple[ReplicaSet, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
+    autoscalers: tuple[HorizontalPodAutoscaler, ...] = ()
+    services: tuple[Service, ...] = ()
+    webhook_configurations: tuple[WebhookConfiguration, ...] = ()  # mutating and validating
+    admission_policies: tuple[AdmissionHook, ...] = ()
+    admission_policy_bindings: tuple[AdmissionPolicyBinding, ...] = ()
     resource_quotas: tuple[ResourceQuota, ...] = ()
     limit_ranges: tuple[LimitRange, ...] = ()
     persistent_volumes: tuple[PersistentVolume, ...] = ()
     persistent_volume_claims: tuple[PersistentVolumeClaim, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()
+    csi_nodes: tuple[CsiNode, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
     resource_slices: tuple[ResourceSlice, ...] = ()
     resource_claims: tuple[ResourceClaim, ...] = ()

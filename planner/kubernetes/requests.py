@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.accelerators import alike
 from planner.kubernetes.records import EMPTY, Amounts, Container, FrozenMap, HostPort, PodSpec
 from planner.vocabulary import CPU, MEMORY
 
@@ -58,8 +58,8 @@ def pod_request(spec: PodSpec, resource: str, default: int = 0) -> int:
 
 
 def requested_gpus(spec: PodSpec) -> int:
-    """GPUs and GPU slices of every kind that a pod asks for."""
-    return sum(amount for name, amount in pod_requests(spec).items() if is_gpu_resource(name))
+    """Devices that a pod asks for, or slices, or shares: nothing is added that isn't alike."""
+    return alike(pod_requests(spec))
 
 
 def scored_requests(spec: PodSpec) -> tuple[int, int]:

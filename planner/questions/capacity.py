@@ -36,7 +36,8 @@ class CapacitySettings:
         (),
         name="shape",
         form="TEXT",
-        help="A pod shape to fit: gpu=2,cpu=8,memory=64Gi; pool=NAME and tolerate=all may be added.",
+        help="A pod shape to fit: gpu=2,cpu=8,memory=64Gi, to which pool=NAME, tolerate=all and priority=CLASS may be added; "
+        "or a workload's key.",
     )
     pools: PoolSettings = settings_within(PoolSettings)
 
@@ -107,7 +108,8 @@ def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> Capacit
 
 
 def shape(snapshot: Snapshot, text: str) -> Fit:
-    """How many more pods of a typed shape (``gpu=2,cpu=8,memory=64Gi``) fit, where, and what stops the next one.
+    """How many more pods of a typed shape (``gpu=2,cpu=8,memory=64Gi``) or of a workload (its key) fit, where, what stops
+    the next one, and how many more by preempting whom.
 
     Raises
     ------
@@ -115,7 +117,8 @@ def shape(snapshot: Snapshot, text: str) -> Fit:
         When the text isn't a shape.
     """
     cluster = prepared_question.compiled(snapshot)
-    return fit(cluster, parse_shape(text, cluster))
+    own = next((one for one in workload_shapes(cluster) if one.name.lower() == text.strip().lower()), None)
+    return fit(cluster, own or parse_shape(text, cluster))
 
 
 # ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -224,6 +227,7 @@ def rows_of(fits: Sequence[Fit]) -> list[Row]:
             **{f"asks {name}": one.requests.get(name) for name in sorted({n for f in fits for n in f.requests})},
             "fits": one.count,
             "at_least": one.is_at_least,
+            "by_preempting": one.by_preempting,
             "quota_lets_in": one.quota_limit,
             "stops": "; ".join(map(str, one.obstacles)),
             "where": "; ".join(f"{pool or 'no pool'} {zone}: {number}" for pool, zone, number in one.by_place),

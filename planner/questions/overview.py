@@ -9,10 +9,12 @@ from typing import Final
 
 import numpy as np
 
+from planner.inventory.account import get_command, missing
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, unit
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
 from planner.kubernetes.nodes import gpu_model, node_pool
-from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.prepared import compiled
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
@@ -22,7 +24,8 @@ from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, simulate
 from planner.rollout.surroundings import surroundings
-from planner.rollout.verdict import explain, unknowns
+from planner.rollout.unknowns import unknowns
+from planner.rollout.verdict import Explanation, explain
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Alike, alike, compile_shape
 from planner.tables import Row
@@ -85,19 +88,8 @@ def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) ->
         for workload in snapshot.workloads
         if workload.traits.rolls_out
     )
-    stuck = [line for line in lines if line.verdict is Verdict.STUCK]
-    if not lines:
-        sentence = "The snapshot holds no workload that rolls out."
-    elif stuck:
-        sentence = f"{len(stuck)} of {len(lines)} workloads could not be rolled out now."
-    else:
-        sentence = (
-            f"All {len(lines)} workloads could be rolled out now."
-            if len(lines) > 1
-            else "The one workload could be rolled out now."
-        )
     return ClusterOverview(
-        sentence=sentence,
+        sentence=_sentence(snapshot, lines),
         workloads=lines,
         gpus=gpu_lines(cluster),
         node_count=cluster.node_count,
@@ -107,6 +99,41 @@ def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) ->
         source=snapshot.source,
         digest=snapshot.digest,
     )
+
+
+def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> str:
+    """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
+    stuck, known = (sum(line.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
+    unknown = len(lines) - stuck - known
+    if not lines:
+        return _without_workloads(snapshot)
+    if unknown:
+        lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
+        why = f": no {listing([_several(kind) for kind in lacking], most=len(lacking))}" if lacking else ""
+        adds = f" To add them: {get_command(lacking)}" if lacking else ""
+        no = f"{stuck:,} could not be rolled out now, " if stuck else ""
+        return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{adds}"
+    if stuck:
+        return f"{stuck} of {len(lines)} workloads could not be rolled out now."
+    if len(lines) > 1:
+        return f"All {len(lines)} workloads could be rolled out now."
+    return "The one workload could be rolled out now."
+
+
+def _without_workloads(snapshot: Snapshot) -> str:
+    """There are none, or they are not in the input: then its pods name them."""
+    owners = {key for key in workload_keys(snapshot).values() if kind_in(key).rolls_out}
+    absent = [kind.name for kind in ROLLING if snapshot.presence.get(kind.name) is not Presence.PRESENT]
+    if not owners or not absent:
+        return "The snapshot holds no workload that rolls out."
+    return (
+        f"Not known: the input holds no {listing([_several(kind) for kind in absent], most=len(absent))}; its pods are of "
+        f"{count(len(owners), 'workload')}. To add them: {get_command(absent)}"
+    )
+
+
+def _several(kind: str) -> str:
+    return f"{kind}{'es' if kind.endswith('s') else 's'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,21 +168,23 @@ def own_rollout(cluster: Cluster, workload: Workload) -> _Answer:
     """A workload's rollout, were its template changed now; counted where its course is certain, simulated where it
     isn't."""
     course = certain_course(cluster, workload)
+    revision = Revision(before=workload, after=workload, has_new_template=True)
+    why: Explanation | None = None
+    verdict, new = Verdict.COMPLETES, None
     if course is not None and course.completes:
         ticks, lowest = course.ticks, course.lowest_ready
     else:
-        revision = Revision(before=workload, after=workload, has_new_template=True)
         run = simulate(cluster, [revision])
-        if not run.done[workload.key]:
-            why = explain(run, revision)
-            return _Answer(verdict=run.verdict(workload.key), reason=why.reason, sentence=str(why.sentence))
-        unknown = unknowns(run, revision)
-        if unknown:
-            return _Answer(
-                verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=str(Text(f"not known: {unknown[0]}"))
-            )
+        why = None if run.done[workload.key] else explain(run, revision)
+        verdict, new = run.verdict(workload.key), run.new_shapes.get(workload.key)
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks
+    unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
+    if unknown is not None:
+        reason = why.reason if why else Reason.UNKNOWN
+        return _Answer(verdict=Verdict.UNKNOWN, reason=reason, sentence=str(Text(f"not known: {unknown.what}")))
+    if why is not None:
+        return _Answer(verdict=verdict, reason=why.reason, sentence=str(why.sentence))
     replicas = len(_nodes(cluster, workload)) if workload.traits.is_per_node else workload.replicas
     sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
     return _Answer(verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.errors import ChangeError
+from planner.errors import ChangeError, InputError, NotKnownError
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.manifest import read_manifest
 from planner.kubernetes.kinds import ROLLING_TEXT
@@ -98,12 +98,16 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     return Prepared(snapshot=snapshot, revisions=tuple(revisions), pod_times=pod_times, findings=tuple(findings))
 
 
-def _nothing_changes(findings: list[Finding]) -> ChangeError:
-    """What the manifest holds instead of pods."""
+_UNTOLD = frozenset({"manifest-unknown-template", "manifest-without-pods"})
+
+
+def _nothing_changes(findings: list[Finding]) -> InputError:
+    """What the manifest holds instead of pods; not known where it has some that aren't told here."""
     found = "; ".join(finding.what for finding in findings) or "it holds no workload"
     mend = next((finding.mend for finding in findings if finding.mend), "")
     what = f"the manifest asks for no pods that are known here: {found}"
-    return ChangeError(what, mend=mend or "Give a workload, a Pod, or a kind whose pod template is known")
+    error = NotKnownError if any(finding.code in _UNTOLD for finding in findings) else ChangeError
+    return error(what, mend=mend or "Give a workload, a Pod, or a kind whose pod template is known")
 
 
 def _similar(snapshot: Snapshot, key: str) -> str:

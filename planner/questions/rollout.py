@@ -44,7 +44,8 @@ from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import sample
 from planner.rollout.timing import PodTimes, seconds_at
-from planner.rollout.verdict import explain, pending_pods, placed_words, unknowns
+from planner.rollout.unknowns import Unknown, admission_hooks, unknowns
+from planner.rollout.verdict import explain, pending_pods, placed_words
 from planner.scheduling.cluster import Cluster
 from planner.settings import setting, settings_within
 from planner.tables import Row
@@ -244,10 +245,16 @@ def _rollout(
         )
         remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
     told = stuck or max(parts, key=lambda p: p.seconds)
-    unknown = tuple(u for r in prepared.revisions for u in unknowns(run, r))
+    unknown = tuple(u for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key)))
     verdict, sentence = told.verdict, told.sentence
-    if unknown and verdict is Verdict.COMPLETES:
-        verdict, sentence = Verdict.UNKNOWN, Text(f"not known: {unknown[0]}. Without that, it {told.sentence}")
+    decisive = next((u for u in unknown if u.may_help or verdict is Verdict.COMPLETES), None)
+    if decisive is not None:
+        verb = "" if verdict is Verdict.COMPLETES else "is "
+        verdict = Verdict.UNKNOWN
+        sentence = Text(f"not known: {decisive.what}. Without that, it {verb}{told.sentence}")
+    twice = _attached_twice(run, prepared.revisions)
+    if twice:
+        sentence = Text(f"{sentence}. But {twice[0].what}")
     result = RolloutResult(
         verdict=verdict,
         reason=told.reason,
@@ -263,6 +270,8 @@ def _rollout(
         ties=ties,
         remedies=remedies,
         findings=prepared.findings
+        + twice
+        + _not_played(prepared.snapshot, prepared.revisions)
         + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown)
         + blocked_by(cluster, run, prepared.revisions),
         preempted=displaced(run, prepared.revisions),
@@ -345,11 +354,45 @@ def _after_waiting(
     return (grown[0], *before, *(replace(row, seconds=row.seconds + wait) for row in grown[1:]))
 
 
-def _unknown_finding(workload: Workload, what: str) -> Finding:
+def _unknown_finding(workload: Workload, unknown: Unknown) -> Finding:
     return Finding(
-        severity=Severity.WARNING, code="answer-incomplete", object=workload.key, what=what,
-        mend="Add the missing kinds to kubectl get",
+        severity=Severity.WARNING, code="answer-incomplete", object=workload.key, what=unknown.what, mend=unknown.mend
     )  # fmt: skip
+
+
+def _not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+    """Webhooks and policies that may change or refuse what is rolled out."""
+    found = []
+    for revision in revisions:
+        hooks = admission_hooks(snapshot, revision)
+        if hooks:
+            names = ", ".join(f"{hook.kind} {hook.name}" for hook in hooks)
+            found.append(
+                Finding(
+                    severity=Severity.INFO, code="admission-not-played", object=revision.after.key,
+                    what=f"{names} may change or refuse these pods or the workload: what they do is not played",
+                    mend="See what a dry run says: kubectl apply --dry-run=server",
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+    """A pod that kube-scheduler puts where its volume can't follow: nothing of it shows in what is scheduled."""
+    names = run.simulation.cluster.node_names
+    found: dict[str, Finding] = {}
+    for claim, holder, pod in run.simulation.attached_twice:
+        if pod.is_new and claim not in found:
+            what = (
+                f"the volume of claim {claim} (ReadWriteOnce) is attached to node {names[holder.node]}, and a new pod was "
+                f"placed on {names[pod.node]} while {holder.name} still runs: it waits in ContainerCreating "
+                "(Multi-Attach error) as long as that one does"
+            )
+            mend = "Use maxSurge 0 or the strategy Recreate, or a volume that several nodes may hold (ReadWriteMany)"
+            found[claim] = Finding(
+                severity=Severity.ERROR, code="volume-on-two-nodes", object=revisions[0].after.key, what=what, mend=mend
+            )
+    return tuple(found.values())
 
 
 def _joint_sentence(parts: Sequence[WorkloadRollout], sentence: str) -> str:

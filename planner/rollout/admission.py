@@ -1,5 +1,5 @@
-"""What the API server does to a new pod: limit ranges set defaults and bounds, priority classes are looked up, taints of
-extended resources are tolerated (on GKE), Pod Security and quotas refuse.
+"""What the API server does to a new pod: limit ranges set defaults and bounds, priority and runtime classes are looked
+up, taints of extended resources are tolerated (on GKE), Pod Security and quotas refuse.
 
 The order is the API server's: what changes the pod, validation, what refuses it, quotas last. Sources: kubernetes
 `pkg/kubeapiserver/options/plugins.go`, `plugin/pkg/admission/{limitranger,priority,extendedresourcetoleration}/admission.go`,
@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_gke
-from planner.kubernetes.pod_security import Policy, enforced, violation
-from planner.kubernetes.priorities import class_called
+from planner.kubernetes.pod_security import Policy, enforced, forbidden, violation
+from planner.kubernetes.priorities import class_called, classes_in
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -29,12 +29,14 @@ from planner.kubernetes.records import (
     Presence,
     ReplicaSet,
     ResourceQuota,
+    RuntimeClass,
     Snapshot,
     Toleration,
     Workload,
 )
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
+from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_extended_resource
 
 
@@ -206,6 +208,39 @@ def tolerates_extended_resources(snapshot: Snapshot) -> bool:
 _InMotion = list[tuple[ResourceQuota, dict[str, int]]]  # quotas, and what of them is used
 
 
+def unknown_rules(cluster: Cluster, workload: Workload) -> list[str]:
+    """What admission may do to the workload's pods that the snapshot doesn't tell.
+
+    Without PriorityClasses, a class that no pod shows the priority of; without Namespaces, something that Pod Security may
+    forbid and that no pod of the namespace does today (what baseline forbids, where the namespace has no pods).
+    """
+    found: list[str] = []
+    snapshot = cluster.snapshot
+    spec, presence = workload.template.spec, snapshot.presence
+    name = spec.priority_class_name
+    if (
+        name
+        and presence.get("PriorityClass") is not Presence.PRESENT
+        and class_called(name, cluster.priorities) is None
+    ):
+        found.append(f"the pods are of PriorityClass {name}, and the snapshot doesn't hold PriorityClasses")
+    if presence.get("Namespace") is not Presence.PRESENT:
+        here = {one.spec for one in snapshot.pods if one.namespace == workload.namespace}
+        level = Policy(level="restricted" if here else "baseline")
+        allowed = {_forbidden_thing(text) for one in here for text in forbidden(level, one)}
+        more = [text for text in forbidden(level, spec) if _forbidden_thing(text) not in allowed]
+        if more:
+            found.append(
+                f"Pod Security may forbid the pods ({more[0].partition(' (')[0]}), "
+                "and the snapshot doesn't hold Namespaces, whose labels say so"
+            )
+    return found
+
+
+def _forbidden_thing(text: str) -> str:
+    return text.partition(" (")[0]
+
+
 class Admission:
     """Admission in motion: quotas' use follows the pods made and gone."""
 
@@ -217,8 +252,10 @@ class Admission:
         for quota in snapshot.resource_quotas:
             used = dict(quota.used) if quota.used else _counted(snapshot, quota)
             self._quotas.setdefault(quota.namespace, []).append((quota, used))
-        self._classes = {p.name: p for p in snapshot.priority_classes}
+        self._classes = classes_in(snapshot)
         self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
+        self._runtimes = {c.name: c for c in snapshot.runtime_classes}
+        self._runtimes_known = snapshot.presence.get("RuntimeClass") is Presence.PRESENT
         self._policies = {one.name: enforced(one.labels) for one in snapshot.namespaces}
         self._tolerates = tolerates_extended_resources(snapshot)
         self._own: set[str] = set()  # namespaces whose use is this one's own, not shared with what it was forked from
@@ -233,7 +270,11 @@ class Admission:
         return other
 
     def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
-        """A template's spec as its pods will carry it: with limit ranges' defaults and tolerations."""
+        """A template's spec as its pods will carry it: with limit ranges' defaults, tolerations, and what its
+        RuntimeClass adds."""
+        runtime = self._runtimes.get(spec.runtime_class_name)
+        if runtime is not None:
+            spec = _with_runtime(spec, runtime)
         for limits in self._ranges.get(namespace, ()):
             for item in limits.items:
                 if item.kind == "Container":
@@ -249,6 +290,9 @@ class Admission:
         wanted = spec.priority_class_name
         if wanted and self._classes_known and class_called(wanted, self._classes) is None:
             return Refusal(name=name, problem=f"no PriorityClass with name {wanted} was found")
+        problem = self._runtime_problem(spec)
+        if problem:
+            return Refusal(name=name, problem=problem)
         invalid = "; ".join(_invalid(spec))
         if invalid:
             return Refusal(name=name, problem=invalid, is_invalid=True)
@@ -270,6 +314,25 @@ class Admission:
                 problem = f"failed quota: {quota.name}: must specify {lacks}"
                 return Refusal(name=name, problem=problem, quota=quota.name, unstated=tuple(unstated))
         return _exceeded(covering, usage(spec), name, "pod", "pods")
+
+    def _runtime_problem(self, spec: PodSpec) -> str:
+        """Source: kubernetes `plugin/pkg/admission/runtimeclass/admission.go`."""
+        runtime = self._runtimes.get(spec.runtime_class_name)
+        if runtime is None:
+            if spec.runtime_class_name and self._runtimes_known:
+                return f'pod rejected: RuntimeClass "{spec.runtime_class_name}" not found'
+            return ""
+        for key, value in runtime.node_selector.items():
+            if spec.node_selector[key] != value:
+                return (
+                    f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                    f"pod.spec.nodeSelector[{key}] = {spec.node_selector[key]}"
+                )
+        if spec.overhead != runtime.overhead:
+            if runtime.overhead:
+                return "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+            return "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        return ""
 
     def charge(self, namespace: str, spec: PodSpec, sign: int = 1) -> None:
         """Count a pod made (+1) or gone (−1) against the namespace's quotas."""
@@ -345,6 +408,17 @@ def _counted(snapshot: Snapshot, quota: ResourceQuota) -> dict[str, int]:
                 if key in quota.hard:
                     used[key] = used.get(key, 0) + amount
     return used
+
+
+def _with_runtime(spec: PodSpec, runtime: RuntimeClass) -> PodSpec:
+    """What the pod says itself stays; where it contradicts its class, `Admission.refusal` says so."""
+    added = tuple(t for t in runtime.tolerations if t not in spec.tolerations)
+    return replace(
+        spec,
+        overhead=spec.overhead or runtime.overhead,
+        node_selector=FrozenMap({**runtime.node_selector, **spec.node_selector}),
+        tolerations=spec.tolerations + added,
+    )
 
 
 def _with_defaults(container: Container, item: LimitRangeItem) -> Container:

@@ -40,6 +40,7 @@ class Reason(StrEnum):
     DEVICE = "device"  # devices asked for through ResourceClaims can't be allocated
     MISSING_OBJECT = "missing_object"  # a claim, class or template that isn't there: never tried
     SCHEDULING_GATE = "scheduling_gate"
+    OTHER_SCHEDULER = "other_scheduler"  # not kube-scheduler's pods
     PAUSED = "paused"
     ON_DELETE = "on_delete"  # the strategy waits for someone to delete pods
     POD_MANAGEMENT = "pod_management"  # an OrderedReady StatefulSet waits for a broken pod

@@ -13,13 +13,14 @@ import numpy as np
 
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
-from planner.kubernetes.records import FrozenMap, Pod, Workload
+from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
+from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, Term, alike, compile_shape
 from planner.scheduling.state import carried_terms
 from planner.vocabulary import POD_TEMPLATE_HASH
@@ -49,7 +50,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
         or workload.namespace in cluster.remember(_namespaces_with_rules)
     ):
         return None
-    if workload.strategy.kind == ON_DELETE or workload.template.spec.scheduling_gates:
+    if workload.strategy.kind == ON_DELETE or not _is_plain(workload.template.spec):
         return None
     pods = _old_pods(cluster, workload)
     if pods is None:
@@ -71,6 +72,11 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
             completes=True, ticks=len(pauses), lowest_ready=0, peak_pods=count, peak_bound=count, pauses=pauses
         )
     return _deployment(cluster, workload, shape)
+
+
+def _is_plain(spec: PodSpec) -> bool:
+    """Whether pods are tried as the template says: not gated, not another scheduler's, nothing added at admission."""
+    return not (spec.scheduling_gates or spec.runtime_class_name) and spec.scheduler_name == DEFAULT_SCHEDULER
 
 
 # ── conditions ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,7 +13,9 @@ from planner.scheduling.filters import Fails
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import carried_terms
 
-_FREED_BY_REMOVAL = frozenset((Fails.RESOURCES, Fails.DEVICES, Fails.EXCLUSIVE_CLAIM, Fails.DISK))
+_FREED_BY_REMOVAL = frozenset(
+    (Fails.RESOURCES, Fails.DEVICES, Fails.CLAIM_ELSEWHERE, Fails.EXCLUSIVE_CLAIM, Fails.DISK, Fails.VOLUME_LIMIT)
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,10 +27,15 @@ class Event:
 
     shape: Shape
     is_removal: bool
+    frees_claim: bool = False  # instead: a ResourceClaim that nobody uses was given up
 
     def wakes(self, cluster: Cluster, shape: Shape, refused: frozenset[int]) -> bool:
         """Whether the event may help a pod of `shape`, given which filters refused it."""
         other = self.shape
+        if Fails.DEVICE_ERROR in refused:  # an error is no refusal: the pod is tried again and again
+            return True
+        if self.frees_claim:
+            return not refused.isdisjoint((Fails.DEVICES, Fails.CLAIM_ELSEWHERE))
         if self.is_removal and not refused.isdisjoint(_FREED_BY_REMOVAL):
             return True
         if self.is_removal and Fails.PORTS in refused:

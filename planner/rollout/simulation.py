@@ -32,8 +32,8 @@ from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
 from planner.rollout.queue import SchedulingQueue, Waiter, resting
 from planner.rollout.queueing_hints import Event
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.devices import device_demand, device_table
-from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.devices import device_table
+from planner.scheduling.pod import DEFAULT_SCHEDULER, GATED, NOWHERE, LivePod
 from planner.scheduling.scheduler import Budget, Scheduler
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
@@ -138,6 +138,7 @@ class Simulation:
         self.claim_refusals: dict[int, Refusal] = {}  # number of a pod → why a claim of its isn't made
         self._without_claims: list[LivePod] = []
         self.preempted: list[LivePod] = []
+        self.attached_twice: list[tuple[str, LivePod, LivePod]] = []  # claim, pod that has it, pod that can't get it
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound
         self.news: list[LivePod] = []  # pods in the order in which something happened to them
@@ -174,6 +175,7 @@ class Simulation:
             number=index - len(self.snapshot.pods),
             created_at=pod.created_at or 0.0,
             node=self.cluster.node_index.get(pod.node_name, NOWHERE) if pod.node_name else NOWHERE,
+            is_lost=bool(pod.node_name) and pod.node_name not in self.cluster.node_index,
             is_ready=pod.is_ready,
             is_terminating=pod.deleted_at is not None,
             is_running=pod.phase == "Running",
@@ -184,7 +186,7 @@ class Simulation:
             deletion_cost=_integer(pod.annotations.get(POD_DELETION_COST, "0")),
             revision=pod.labels.get("controller-revision-hash", ""),
             ordinal=_ordinal(pod),
-            devices=device_table(self.cluster).by_pod.get(pod.uid, ()) if pod.spec.resource_claims else (),
+            devices=device_table(self.cluster).by_pod.get(pod.uid, ()),
         )
         self._live[index] = live
         self._own(live)
@@ -198,11 +200,11 @@ class Simulation:
                     self.let_mature(live)
             else:
                 # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.
-                live.never_ready = not is_starting(pod)
+                live.never_ready = live.is_lost or not is_starting(pod)
                 if not live.never_ready:
                     self.starting.append(live)
         elif not live.is_terminating:
-            live.is_gated = bool(pod.spec.scheduling_gates) or bool(self._missing(shape))
+            self._gate(live)
             live.claims_made = len(pod.claim_names)
             self._make_claims(live)
             nominated = self.cluster.node_index.get(pod.nominated_node_name, NOWHERE)
@@ -333,7 +335,7 @@ class Simulation:
             ordinal=ordinal,
             revision=revision,
         )
-        pod.is_gated = bool(shape.spec.scheduling_gates) or bool(self._missing(shape))
+        self._gate(pod)
         pod.never_ready = self.never_ready(pod)
         self._make_claims(pod)
         self._own(pod)
@@ -367,7 +369,7 @@ class Simulation:
             self.admission.charge_object(pod.namespace, counted)
             pod.claims_made += 1
         if self.claim_refusals.pop(pod.number, None):
-            pod.is_gated = bool(pod.shape.spec.scheduling_gates) or bool(self._missing(pod.shape))
+            self._gate(pod)
             if not pod.is_gated:
                 self._waiting.let_in(pod)
 
@@ -401,8 +403,16 @@ class Simulation:
             known = self._shapes[key] = (shape, labels, spec, selector)  # the objects are kept, so their ids are
         return known[0]
 
+    def _gate(self, pod: LivePod) -> None:
+        """Pods that kube-scheduler never tries (`PreEnqueue` of SchedulingGates and DynamicResources)."""
+        spec = pod.shape.spec
+        is_others = spec.scheduler_name != DEFAULT_SCHEDULER
+        pod.is_gated = bool(spec.scheduling_gates) or is_others or bool(self._missing(pod.shape))
+        if spec.scheduling_gates:
+            pod.words = GATED
+
     def _missing(self, shape: Shape) -> str:
-        return device_demand(self.cluster, shape.namespace, shape.spec).missing if shape.spec.resource_claims else ""
+        return shape.devices.missing
 
     def delete(self, pod: LivePod) -> None:
         """Delete a pod: one that was never bound is gone at once, a bound one terminates until the next tick."""
@@ -415,7 +425,8 @@ class Simulation:
         pod.is_terminating = True
         self.news.append(pod)
         self.touched.append(pod)
-        self.state.terminate(pod.shape, pod.node)
+        if not pod.is_lost:
+            self.state.terminate(pod.shape, pod.node)
         self.terminating.append(pod)
 
     def _forget(self, pod: LivePod) -> None:
@@ -427,11 +438,11 @@ class Simulation:
         self._drop_claims(pod)
         if pod.nominated != NOWHERE:
             self._release_nomination(pod)
-        if pod.is_bound:
+        if pod.is_bound and not pod.is_lost:
             self._waiting.happened(Event(pod.shape, is_removal=True))
             self.state.remove(pod.shape, pod.node, is_terminating=True)
-            if pod.devices:
-                self.state.hold_devices(pod.devices, release=True)
+            if pod.devices or pod.shape.uses_devices:
+                self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
             self._on_node.get(pod.node, {}).pop(pod.number, None)
 
     # ── the scheduler's turn ────────────────────────────────────────────────────────────────────────────────────────
@@ -476,6 +487,9 @@ class Simulation:
             self._bind(pod, attempt.node)
             return True
         self._waiting.refuse(pod, attempt)
+        if attempt.deallocates and self.state.devices.deallocate_unused(pod.shape.devices, pod.uid):
+            self._waiting.changed()
+            self._waiting.happened(Event(pod.shape, is_removal=False, frees_claim=True))
         if attempt.nominated != NOWHERE:
             return self._preempt(pod, attempt.nominated, attempt.victims)
         if attempt.gives_up and pod.nominated != NOWHERE:
@@ -492,6 +506,7 @@ class Simulation:
 
     def _bind(self, pod: LivePod, node: int) -> None:
         self._waiting.changed()
+        self._note_attached(pod, node)
         self.scheduler.bind(pod, node)
         self._waiting.happened(Event(pod.shape, is_removal=False))
         pod.started_at = self.now
@@ -500,6 +515,16 @@ class Simulation:
         self._on_node.setdefault(node, {})[pod.number] = pod
         if not pod.never_ready:
             self.starting.append(pod)
+
+    def _note_attached(self, pod: LivePod, node: int) -> None:
+        """kube-scheduler lets a pod go where a ReadWriteOnce volume can't follow, since another node has it attached:
+        such a pod waits in ContainerCreating as long as the other one runs (attach-detach controller, `Multi-Attach`)."""
+        for claim in pod.shape.storage.single_node:
+            for other in self.pods_in(pod.namespace):
+                elsewhere = other.is_bound and other.node != node and not other.is_terminating
+                if elsewhere and claim in other.shape.storage.single_node:
+                    self.attached_twice.append((claim[1], other, pod))
+                    break
 
     def _preempt(self, pod: LivePod, node: int, victims: Iterable[LivePod]) -> bool:
         was = pod.nominated

@@ -17,6 +17,7 @@ from planner.kubernetes.records import Pod, PodSpec, Workload
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
 from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.devices import device_demand
 from planner.scheduling.shape import Term
 from planner.scheduling.state import carried_terms
 from planner.vocabulary import POD_DELETION_COST
@@ -36,7 +37,9 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
     """Equal for workloads whose rollouts are alike; None for one that is like no other."""
     spec = workload.template.spec
     terms = spec.pod_affinity + spec.pod_anti_affinity
-    if workload.claim_templates or spec.resource_claims or any(v.claim_name or v.disk_id for v in spec.volumes):
+    if workload.claim_templates or not device_demand(cluster, workload.namespace, spec).is_empty:
+        return None
+    if any(v.claim_name or v.claim_template or v.disk_id for v in spec.volumes):
         return None
     if any(term.namespaces or term.namespace_selector is not None for term in terms):
         return None

@@ -8,12 +8,10 @@ from functools import cache
 
 import numpy as np
 
-from planner.inventory.inference import untold_revision
 from planner.kubernetes import commands
-from planner.kubernetes.kinds import NODE, PARTS, POD, kind_in
+from planner.kubernetes.kinds import PARTS, POD, kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.pod_templates import Gang
-from planner.kubernetes.records import Presence
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Refusal
@@ -24,9 +22,8 @@ from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.queue import Waiter
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import BoolArray, Cluster
-from planner.scheduling.devices import device_demand
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
-from planner.scheduling.pod import LivePod
+from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import PODS, is_extended_resource
 from planner.words import NO_WORDS, Text, count, listing, plural, roughly
@@ -36,12 +33,15 @@ _REFUSALS = {
     Fails.RESOURCES: Reason.INSUFFICIENT_RESOURCE,
     Fails.EXCLUSIVE_CLAIM: Reason.VOLUME,
     Fails.DISK: Reason.VOLUME,
+    Fails.VOLUME_LIMIT: Reason.VOLUME,
     Fails.SPREAD_LABEL: Reason.TOPOLOGY_SPREAD,
     Fails.SPREAD: Reason.TOPOLOGY_SPREAD,
     Fails.AFFINITY: Reason.POD_AFFINITY,
     Fails.ANTI_AFFINITY: Reason.POD_AFFINITY,
     Fails.EXISTING_ANTI_AFFINITY: Reason.POD_AFFINITY,
     Fails.DEVICES: Reason.DEVICE,
+    Fails.CLAIM_ELSEWHERE: Reason.DEVICE,
+    Fails.DEVICE_ERROR: Reason.DEVICE,
 }
 
 
@@ -232,7 +232,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     if refused is not None:
         return _refused(run, revision, refused)
     if pod.is_gated:
-        return _gated(run, pod)
+        return _gated(pod)
     if shape.blocked:
         return Explanation(
             reason=Reason.VOLUME,
@@ -244,8 +244,8 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     if not static.any():
         return _no_node(shape, message)
     matching = static.copy()
-    if shape.storage.codes is not None:
-        matching &= shape.storage.codes == 0
+    if shape.storage.codes is not None or shape.storage.late:
+        matching &= state.volumes.codes(shape.storage) == 0
         if not matching.any():
             return Explanation(
                 reason=Reason.VOLUME,
@@ -261,7 +261,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     reason = _REFUSALS.get(commonest, Reason.INSUFFICIENT_RESOURCE)
     if PODS in short and not names:
         reason = Reason.TOO_MANY_PODS
-    old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_new]
+    old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_lost and not p.is_new]
     freed = _fits_without(run, shape, old) if old and revision.has_new_template else False
     context = _Context(run, revision, shape, where, matching, names, old, Text(message))
     if freed:
@@ -281,8 +281,8 @@ class _Context:
     message: Text
 
 
-def _gated(run: Run, pod: LivePod) -> Explanation:
-    missing = device_demand(run.simulation.cluster, pod.namespace, pod.shape.spec).missing
+def _gated(pod: LivePod) -> Explanation:
+    missing = pod.shape.devices.missing
     if missing:
         return Explanation(
             reason=Reason.MISSING_OBJECT,
@@ -290,7 +290,15 @@ def _gated(run: Run, pod: LivePod) -> Explanation:
                 f"stuck: the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}"
             ),
         )
-    gates = ", ".join(pod.shape.spec.scheduling_gates)
+    spec = pod.shape.spec
+    if spec.scheduler_name != DEFAULT_SCHEDULER:
+        return Explanation(
+            reason=Reason.OTHER_SCHEDULER,
+            sentence=Text(
+                f'stuck for kube-scheduler: the new pod asks for the scheduler "{spec.scheduler_name}", so it is never tried'
+            ),
+        )
+    gates = ", ".join(spec.scheduling_gates)
     return Explanation(
         reason=Reason.SCHEDULING_GATE,
         sentence=Text(f"stuck: the new pod is never tried while its scheduling gates ({gates}) are there"),
@@ -319,13 +327,13 @@ def _no_node(shape: Shape, message: str) -> Explanation:
 def _fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
     """Whether the pod would fit somewhere if `pods` were gone."""
     state = run.simulation.state
-    for pod in pods:
-        state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        state.hold_devices(pod.devices, release=True)
-    fits = bool(feasible(state, shape).any())
-    for pod in pods:
-        state.add(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        state.hold_devices(pod.devices)
+    with state.devices.tried():
+        for pod in pods:
+            state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
+            state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
+        fits = bool(feasible(state, shape).any())
+        for pod in pods:
+            state.add(pod.shape, pod.node, is_terminating=pod.is_terminating)
     return fits
 
 
@@ -384,7 +392,7 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
             return False
         if pod is not None and (pod.is_gone or pod.is_gated or pod.is_terminating):
             return False
-        return bool(mine[pod.node]) if pod is not None and pod.is_bound else meets(one.shape)
+        return not pod.is_lost and bool(mine[pod.node]) if pod is not None and pod.is_bound else meets(one.shape)
 
     found = [one for one in run.simulation.waiters(with_words=False) if is_rival(one)]
     numbers: Counter[str] = Counter()
@@ -472,30 +480,3 @@ def _room(c: _Context) -> str:
     if small:
         return f"even empty, the largest of them has only {listing(small)}"
     return f"no more than {listing(full)} is free on any one of them"
-
-
-def unknowns(run: Run, revision: Revision) -> tuple[str, ...]:
-    """What the snapshot lacks for a sure answer on this workload."""
-    cluster = run.simulation.cluster
-    snapshot = cluster.snapshot
-    found = []
-    needed = [NODE.name, POD.name]
-    if revision.after.traits.part and revision.before is not None:
-        needed.append(revision.after.traits.part)
-    lacking = (Presence.ABSENT, Presence.REFUSED)
-    missing = [f"{kind}s" for kind in needed if snapshot.presence.get(kind) in lacking]
-    if missing:
-        found.append(f"the snapshot doesn't hold {listing(missing)}")
-    if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
-        found.append(untold)
-    demand = device_demand(cluster, revision.after.namespace, revision.after.template.spec)
-    if demand.unknown:
-        found.append(demand.unknown)
-    if any(v.kind == "persistentVolumeClaim" for v in revision.after.template.spec.volumes) or (
-        revision.after.claim_templates
-    ):
-        for kind in ("PersistentVolumeClaim", "PersistentVolume"):
-            if snapshot.presence.get(kind) is not Presence.PRESENT:
-                found.append(f"the pods use volumes, and the snapshot doesn't hold {kind}s")
-                break
-    return tuple(found)

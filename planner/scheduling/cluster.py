@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.kubernetes.derived import Derived
-from planner.kubernetes.priorities import priority
+from planner.kubernetes.priorities import classes_in, priority
 from planner.kubernetes.records import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, scored_requests
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
@@ -94,7 +94,7 @@ class Cluster:
         self._domains: dict[str, Domains] = {}
         self.identifying_labels = self._identifying_labels()
         self.node_class, self.class_members = self._node_classes()
-        self.priorities = {p.name: p for p in snapshot.priority_classes}
+        self.priorities = classes_in(snapshot)
         self._derived = Derived()  # shapes and the like, compiled once a cluster
 
     # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,70 +1,129 @@
-"""Devices asked for through ResourceClaims (dynamic resource allocation), as far as they are counted.
+"""Devices asked for through ResourceClaims, or through extended resources that a DeviceClass stands for (dynamic resource
+allocation).
 
-What can't be judged (CEL beyond the library, constraints between devices, shared or partitioned devices) is answered
-"unknown" and said aloud, never guessed. Sources: kubernetes `pkg/scheduler/framework/plugins/dynamicresources`,
-`k8s.io/dynamic-resource-allocation/structured`, KEP-4381.
+Claims, requests and devices are gone through in the allocator's order, so that the first solution is its solution and
+an error that stops it stops it here. What isn't known (CEL beyond the library, parts of a device's capacity) is answered
+"unknown" and said aloud. Sources: kubernetes `pkg/scheduler/framework/plugins/dynamicresources`,
+`k8s.io/dynamic-resource-allocation/structured/internal/incubating`, `pkg/controller/resourceclaim/controller.go`;
+KEP-4381, KEP-4815, KEP-4816, KEP-5004, KEP-5055.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
-import celpy
 import numpy as np
-from celpy import celtypes
 from numpy.typing import NDArray
 
-from planner.errors import QuantityError
-from planner.kubernetes.records import ClaimSpec, Device, PodSpec, Presence, ResourceSlice
-from planner.kubernetes.selectors import term_matches
-from planner.quantity import parse_decimal
+from planner.kubernetes.records import (
+    ClaimSpec,
+    Device,
+    DeviceConstraint,
+    DeviceRequest,
+    PodSpec,
+    Presence,
+    ResourceSlice,
+    Snapshot,
+)
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import term_matches, tolerates_taints
+from planner.scheduling.cel import CelError, NotEvaluated, satisfies
 from planner.scheduling.cluster import BoolArray, Cluster, CodeArray
+from planner.vocabulary import DEVICE_CLASS_PREFIX, is_extended_resource
 
 ALL_NODES = -1
+MOST_DEVICES = 32  # of one claim: AllocationResultsMaxSize
+_MOST_STEPS = 20_000  # of one search; kube-scheduler gives up after 10 s
+ClaimKey = tuple[str, str]  # namespace, name
+
+
+class DeviceError(Exception):
+    """What makes kube-scheduler give up the attempt, in its words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimDemand:
+    """One claim of a pod. `key` is None for a claim made for the pod alone."""
+
+    key: ClaimKey | None
+    label: str
+    spec: ClaimSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Demand:
-    """Requests of all of a pod's claims. `masks` is bool[device] each, `counts` the devices wanted (−1: all)."""
+    """What a pod's claims ask for.
 
-    masks: tuple[BoolArray, ...] = ()
-    counts: tuple[int, ...] = ()
-    nodes: BoolArray | None = None  # where already allocated claims are usable
-    unknown: str = ""  # why the demand can't be judged
-    missing: str = ""  # a claim, template or class that isn't there: the pod is never tried
+    Attributes
+    ----------
+    delegated : extended resources a DeviceClass stands for: (resource, nodes that have it through devices only, requests)
+    alike : bool[device] and count, where the whole demand is so many devices of one kind and nothing else
+    unknown : why the demand can't be judged
+    missing : a claim or template that isn't there: the pod is never tried
+    blocked : why no node is looked at
+    """
+
+    claims: tuple[ClaimDemand, ...] = ()
+    delegated: tuple[tuple[str, BoolArray, tuple[DeviceRequest, ...]], ...] = ()
+    alike: tuple[BoolArray, int] | None = None
+    unknown: str = ""
+    missing: str = ""
+    blocked: str = ""
 
     @property
     def is_empty(self) -> bool:
-        return not self.counts and self.nodes is None and not self.unknown and not self.missing
+        return not (self.claims or self.delegated or self.unknown or self.missing or self.blocked)
+
+    def on_node(self, node: int) -> tuple[ClaimDemand, ...]:
+        """The claims, with the one that the node's lack of a resource adds."""
+        requests = tuple(one for _, nodes, some in self.delegated if nodes[node] for one in some)
+        if not requests:
+            return self.claims
+        return (*self.claims, ClaimDemand(key=None, label="<extended-resources>", spec=ClaimSpec(requests=requests)))
 
 
 class DeviceTable:
-    """All devices of a cluster. `node` is int32[device]: the node a device is on, −1 when any node reaches it."""
+    """All devices of a cluster, in the order the allocator tries them: by driver, pool, slice and place.
+
+    `node` is int32[device]: the node a device is on, −1 when any node reaches it (or those of `reach`). `usable` is
+    False for devices of a pool of which slices are missing.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
         snapshot = cluster.snapshot
         newest: dict[tuple[str, str], int] = {}
+        pools: dict[tuple[str, str], list[ResourceSlice]] = {}
         for s in snapshot.resource_slices:
             newest[s.driver, s.pool] = max(newest.get((s.driver, s.pool), 0), s.generation)
-        self.devices: list[tuple[ResourceSlice, Device]] = []
-        nodes: list[int] = []
-        self.reach: dict[int, BoolArray] = {}  # devices selected by node labels
         for s in snapshot.resource_slices:
-            if s.generation != newest[s.driver, s.pool]:
-                continue
-            if s.node_name and s.node_name not in cluster.node_index:
-                continue
-            for device in s.devices:
-                if s.node_selector is not None:
-                    term = s.node_selector
-                    reach = [term_matches(term, n.labels, n.name) for n in cluster.nodes]
-                    self.reach[len(self.devices)] = np.array(reach, dtype=np.bool_)
-                nodes.append(cluster.node_index[s.node_name] if s.node_name else ALL_NODES)
-                self.devices.append((s, device))
+            if s.generation == newest[s.driver, s.pool]:
+                pools.setdefault((s.driver, s.pool), []).append(s)
+        self.devices: list[tuple[ResourceSlice, Device]] = []
+        self.reach: dict[int, BoolArray] = {}  # devices selected by node labels
+        self.counters: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
+        self.incomplete: list[tuple[str, BoolArray]] = []  # pools, and the nodes they have devices for
+        nodes: list[int] = []
+        usable: list[bool] = []
+        for key in sorted(pools):
+            slices = sorted(pools[key], key=lambda one: one.name)
+            is_whole = len(slices) == slices[0].slice_count
+            self.counters[key] = Counter({(a, b): n for s in slices for a, b, n in s.counters})
+            first = len(nodes)
+            for s in slices:
+                if not s.node_name or s.node_name in cluster.node_index:
+                    for device in s.devices:
+                        nodes.append(self._place(len(nodes), s, device))
+                        usable.append(is_whole)
+                        self.devices.append((s, device))
+            if not is_whole:
+                self.incomplete.append((f"{key[0]}/{key[1]}", self._nodes_of(range(first, len(nodes)), nodes)))
         self.node: CodeArray = np.array(nodes, dtype=np.int32)
+        self.usable = np.array(usable, dtype=np.bool_)
         self.number = {(s.driver, s.pool, d.name): i for i, (s, d) in enumerate(self.devices)}
         self.taken = np.zeros(len(self.devices), dtype=np.bool_)
         self.by_pod: dict[str, tuple[int, ...]] = {}
@@ -74,78 +133,71 @@ class DeviceTable:
             if claim.owner is not None and held:
                 self.by_pod[claim.owner.uid] = self.by_pod.get(claim.owner.uid, ()) + held
         self.classes = {c.name: c for c in snapshot.device_classes}
-        self._masks: dict[tuple[str, ...], BoolArray | str] = {}
+        by_resource = {c.extended_resource_name: c.name for c in sorted(snapshot.device_classes, key=lambda c: c.name, reverse=True)}  # fmt: skip
+        self.class_of = {**{f"{DEVICE_CLASS_PREFIX}{name}": name for name in self.classes}, **by_resource}
+        self._on_node: dict[int, list[int]] = {}
 
-    def select(self, expressions: tuple[str, ...]) -> BoolArray | str:
-        """Which devices satisfy all CEL expressions: bool[device], or the sentence why that is unknown."""
-        found = self._masks.get(expressions)
+    def _place(self, number: int, s: ResourceSlice, device: Device) -> int:
+        one = device if s.is_per_device else s
+        if one.node_name:
+            return self.cluster.node_index.get(one.node_name, ALL_NODES - 1)
+        if one.node_selector is not None:
+            term = one.node_selector
+            found = [term_matches(term, n.labels, n.name) for n in self.cluster.nodes]
+            self.reach[number] = np.array(found, dtype=np.bool_)
+        return ALL_NODES
+
+    def _nodes_of(self, devices: Iterable[int], place: list[int]) -> BoolArray:
+        nodes = np.zeros(self.cluster.node_count, dtype=np.bool_)
+        for i in devices:
+            if place[i] >= 0:
+                nodes[place[i]] = True
+            elif place[i] == ALL_NODES:
+                nodes |= self.reach.get(i, np.True_)
+        return nodes
+
+    def on_node(self, node: int) -> list[int]:
+        """Usable devices that the node reaches, in order."""
+        found = self._on_node.get(node)
         if found is None:
-            found = self._masks[expressions] = self._select(expressions)
+            near = (self.node == node) | (self.node == ALL_NODES)
+            numbers = np.flatnonzero(near & self.usable).tolist()
+            found = [i for i in numbers if i not in self.reach or self.reach[i][node]]
+            self._on_node[node] = found
         return found
 
-    def _select(self, expressions: tuple[str, ...]) -> BoolArray | str:
-        mask = np.ones(len(self.devices), dtype=np.bool_)
-        for expression in expressions:
-            for i, (s, device) in enumerate(self.devices):
-                if not mask[i]:
-                    continue
-                verdict = _evaluate(expression, s.driver, device)
-                if verdict is None:
-                    return f"the selector {expression!r} uses CEL that Headroom can't evaluate"
-                mask[i] = verdict
-        return mask
+    def pool(self, device: int) -> tuple[str, str]:
+        s, _ = self.devices[device]
+        return s.driver, s.pool
 
+    def suits(self, device: int, claim: ClaimDemand, request: DeviceRequest) -> bool:
+        """Whether a device satisfies the selectors of the request and of its class.
 
-def _quantity(text: Any) -> celtypes.IntType:
-    return celtypes.IntType(int(parse_decimal(str(text))))
+        Raises
+        ------
+        DeviceError
+            When one of them fails on the device.
+        """
+        s, one = self.devices[device]
+        by_class = self.classes[request.device_class_name].selectors
+        for who, expressions in ((f"class {request.device_class_name}", by_class), (claim.label, request.selectors)):
+            for i, expression in enumerate(expressions):
+                try:
+                    if not satisfies(expression, s.driver, one):
+                        return False
+                except CelError as error:
+                    raise DeviceError(f"{who}: selector #{i}: CEL runtime error: {error}") from None
+        return True
 
+    def tolerated(self, device: int, request: DeviceRequest) -> bool:
+        return tolerates_taints(request.tolerations, self.devices[device][1].taints)
 
-def _compare(a: Any, b: Any) -> celtypes.IntType:
-    return celtypes.IntType((a > b) - (a < b))
-
-
-_FUNCTIONS: dict[str, Any] = {
-    "quantity": _quantity,
-    "compareTo": _compare,
-    "isGreaterThan": lambda a, b: celtypes.BoolType(a > b),
-    "isLessThan": lambda a, b: celtypes.BoolType(a < b),
-}
-
-
-@lru_cache(maxsize=512)
-def _program(expression: str) -> Any:
-    environment = celpy.Environment()
-    return environment.program(environment.compile(expression), functions=_FUNCTIONS)
-
-
-def _by_domain(driver: str, values: Iterable[tuple[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Qualified names ("domain/name") by domain; plain names belong to the driver's."""
-    domains: dict[str, dict[str, Any]] = {driver: {}}
-    for name, value in values:
-        domain, _, plain = name.rpartition("/")
-        domains.setdefault(domain or driver, {})[plain] = value
-    return domains
-
-
-def _evaluate(expression: str, driver: str, device: Device) -> bool | None:
-    """Whether a device satisfies a CEL expression; None when that can't be told. A runtime error is "no"."""
-    try:
-        program = _program(expression)
-    except celpy.CELParseError:
-        return None
-    subject = {
-        "device": {
-            "driver": driver,
-            "attributes": _by_domain(driver, device.attributes.items()),
-            "capacity": _by_domain(driver, device.capacity.items()),
-        }
-    }
-    try:
-        return bool(program.evaluate(celpy.json_to_cel(subject)))
-    except celpy.CELEvalError as error:
-        return None if "no matching overload" in str(error) or "undeclared" in str(error) else False
-    except (QuantityError, TypeError, KeyError):
-        return None
+    def attribute(self, device: int, name: str) -> str | int | bool | None:
+        """A qualified attribute; those of the driver's own domain may be listed by their plain name."""
+        s, one = self.devices[device]
+        domain, _, plain = name.partition("/")
+        found: str | int | bool | None = one.attributes.get(name)
+        return one.attributes.get(plain) if found is None and domain == s.driver else found
 
 
 def device_table(cluster: Cluster) -> DeviceTable:
@@ -153,109 +205,416 @@ def device_table(cluster: Cluster) -> DeviceTable:
     return cluster.remember(DeviceTable)
 
 
+# ── demand ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+_NOTHING = Demand()
+
+
 def device_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> Demand:
-    """What a new pod of this spec asks for; claims made from templates are counted as new ones."""
-    if not spec.resource_claims:
-        return Demand()
+    """What a pod of this spec asks for; claims from templates are its own. Compiled once."""
+    if not spec.resource_claims and not cluster.snapshot.device_classes:
+        return _NOTHING
+    return cluster.remember(_demand, namespace, spec)
+
+
+def _demand(cluster: Cluster, namespace: str, spec: PodSpec) -> Demand:
     snapshot, table = cluster.snapshot, device_table(cluster)
     templates = {t.name: t.spec for t in snapshot.resource_claim_templates if t.namespace == namespace}
-    named = {c.name: c for c in snapshot.resource_claims if c.namespace == namespace}
-    masks: list[BoolArray] = []
-    counts: list[int] = []
-    nodes: BoolArray | None = None
+    named = {c.name: c.spec for c in snapshot.resource_claims if c.namespace == namespace}
+    claims: list[ClaimDemand] = []
     for reference in spec.resource_claims:
-        wanted: ClaimSpec | None
         if reference.resource_claim_template_name is not None:
-            wanted = templates.get(reference.resource_claim_template_name)
-            what = f"ResourceClaimTemplate {reference.resource_claim_template_name}"
-            known = snapshot.presence.get("ResourceClaimTemplate") is Presence.PRESENT
+            kind, name, key = "ResourceClaimTemplate", reference.resource_claim_template_name, None
+            wanted = templates.get(name)
         else:
-            claim = named.get(reference.resource_claim_name or "")
-            wanted = claim.spec if claim else None
-            what = f"ResourceClaim {reference.resource_claim_name}"
-            known = snapshot.presence.get("ResourceClaim") is Presence.PRESENT
-            if claim is not None and claim.allocated:
-                terms = claim.node_selector
-                if terms is not None:
-                    usable = [any(term_matches(t, n.labels, n.name) for t in terms) for n in cluster.nodes]
-                    nodes = np.array(usable) if nodes is None else nodes & np.array(usable)
-                continue
+            kind, name = "ResourceClaim", reference.resource_claim_name or ""
+            key, wanted = (namespace, name), named.get(name)
         if wanted is None:
-            return Demand(missing=what) if known else Demand(unknown=f"the snapshot doesn't hold {what}")
-        problem = _add_requests(table, wanted, masks, counts)
-        if problem:
-            return Demand(unknown=problem)
-    return Demand(masks=tuple(masks), counts=tuple(counts), nodes=nodes)
+            if snapshot.presence.get(kind) is Presence.PRESENT:
+                return Demand(missing=f"{kind} {name}")
+            return Demand(unknown=f"the snapshot doesn't hold {kind} {name}")
+        claims.append(
+            ClaimDemand(key=key, label=f"claim {namespace}/{reference.name if key is None else name}", spec=wanted)
+        )
+    delegated = _delegated(cluster, table, spec)
+    everything = [*claims, *(ClaimDemand(key=None, label="", spec=ClaimSpec(requests=r)) for _, _, r in delegated)]
+    if not everything:
+        return _NOTHING
+    unknown, blocked = _obstacles(table, snapshot, everything)
+    if unknown or blocked:
+        return Demand(claims=tuple(claims), delegated=delegated, unknown=unknown, blocked=blocked)
+    return Demand(claims=tuple(claims), delegated=delegated, alike=None if delegated else _alike(table, claims))
 
 
-def _add_requests(table: DeviceTable, wanted: ClaimSpec, masks: list[BoolArray], counts: list[int]) -> str:
-    """Append a claim's requests; the sentence why not, or ""."""
-    if wanted.has_constraints:
-        return "the claim has constraints between devices"
-    for request in wanted.requests:
-        if request.is_complex or request.is_admin:
-            return f"the claim's request \"{request.name}\" is of a kind Headroom doesn't count"
-        device_class = table.classes.get(request.device_class_name)
-        if device_class is None:
-            return f"DeviceClass {request.device_class_name} is not in the snapshot"
-        mask = table.select(device_class.selectors + request.selectors)
-        if isinstance(mask, str):
-            return mask
-        if any(d.is_complex or d.taints for (_, d), chosen in zip(table.devices, mask, strict=True) if chosen):
-            return "the devices are shared, partitioned or tainted"
-        masks.append(mask)
-        counts.append(-1 if request.allocation_mode == "All" else request.count)
-    return ""
+def _obstacles(table: DeviceTable, snapshot: Snapshot, claims: list[ClaimDemand]) -> tuple[str, str]:
+    """(why it is unknown, why the pod is refused before any node is looked at)."""
+    for claim in claims:
+        for request in claim.spec.requests:
+            if request.is_complex:
+                return f"the claim's request \"{request.name}\" asks for part of a device's capacity", ""
+            for one in request.first_available or (request,):
+                name = f"{request.name}/{one.name}" if request.first_available else one.name
+                if one.device_class_name not in table.classes:
+                    if snapshot.presence.get("DeviceClass") is Presence.PRESENT:
+                        return "", f"request {name}: device class {one.device_class_name} does not exist"
+                    return f"DeviceClass {one.device_class_name} is not in the snapshot", ""
+                for i, (_, device) in enumerate(table.devices):
+                    try:
+                        is_wanted = table.suits(i, claim, one)
+                    except DeviceError:
+                        continue
+                    except NotEvaluated:
+                        return "a device selector uses CEL that Headroom can't evaluate", ""
+                    if is_wanted and device.is_complex:
+                        return "the devices are shared, or wait for conditions of their driver", ""
+    return "", ""
 
 
-def choose(table: DeviceTable, free: BoolArray, demand: Demand, node: int) -> tuple[int, ...] | None:
-    """Devices for a pod on a node, in the slices' order, or None when there aren't enough."""
-    chosen: list[int] = []
+def _alike(table: DeviceTable, claims: list[ClaimDemand]) -> tuple[BoolArray, int] | None:
+    if len(claims) != 1 or claims[0].key is not None or len(claims[0].spec.requests) != 1:
+        return None
+    claim, request = claims[0], claims[0].spec.requests[0]
+    if claim.spec.constraints or request.first_available or request.is_admin or request.allocation_mode == "All":
+        return None
+    if request.count > MOST_DEVICES or (table.node < 0).any():
+        return None
+    mask = np.zeros(len(table.devices), dtype=np.bool_)
+    try:
+        for i, (_, device) in enumerate(table.devices):
+            mask[i] = table.usable[i] and table.suits(i, claim, request) and table.tolerated(i, request)
+            if mask[i] and device.counters:
+                return None
+    except DeviceError:
+        return None  # whether it is met with depends on the node
+    return mask, request.count
 
-    def solve(request: int) -> bool:
-        if request == len(demand.counts):
+
+def _delegated(
+    cluster: Cluster, table: DeviceTable, spec: PodSpec
+) -> tuple[tuple[str, BoolArray, tuple[DeviceRequest, ...]], ...]:
+    """Extended resources that devices stand for on nodes that don't list them (`shouldDelegateResourceToDRA`)."""
+    found = []
+    for name in sorted(pod_requests(spec)):
+        class_name = table.class_of.get(name)
+        if class_name is None or not is_extended_resource(name):
+            continue
+        row = cluster.row.get(name)
+        none_there = np.ones(cluster.node_count, dtype=np.bool_) if row is None else cluster.allocatable[row] == 0
+        if none_there.any():
+            found.append((name, none_there, _extended_requests(spec, name, class_name)))
+    return tuple(found)
+
+
+def _extended_requests(spec: PodSpec, resource: str, class_name: str) -> tuple[DeviceRequest, ...]:
+    """One request a container; init containers that end use what later ones hold first, and share what is beyond it.
+
+    Source: `extendeddynamicresources.go` `createRequestsAndMappings`.
+    """
+    everyone = spec.init_containers + spec.containers
+    long_lived = [
+        one.requests.get(resource, 0) if i >= len(spec.init_containers) or one.restart_policy == "Always" else 0
+        for i, one in enumerate(everyone)
+    ]
+    beyond = max(
+        (
+            one.requests.get(resource, 0) - sum(long_lived[i:])
+            for i, one in enumerate(spec.init_containers)
+            if one.restart_policy != "Always"
+        ),
+        default=0,
+    )
+    counts = [*(count for count in long_lived if count > 0), *([beyond] if beyond > 0 else [])]
+    return tuple(
+        DeviceRequest(name=f"{resource}-{i}", device_class_name=class_name, count=count)
+        for i, count in enumerate(counts)
+    )
+
+
+# ── one node ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+class _Constraints:
+    """A claim's constraints while devices are chosen: the values of each, in the order they were added."""
+
+    def __init__(self, table: DeviceTable, constraints: tuple[DeviceConstraint, ...]) -> None:
+        self.table, self.constraints = table, constraints
+        self.values: list[list[str | int | bool]] = [[] for _ in constraints]
+
+    def add(self, device: int, names: tuple[str, ...]) -> bool:
+        added: list[list[str | int | bool]] = []
+        for values, one in zip(self.values, self.constraints, strict=True):
+            if one.requests and not set(one.requests).intersection(names):
+                continue
+            value = self.table.attribute(device, one.match_attribute or one.distinct_attribute)
+            same = [v for v in values if type(v) is type(value) and v == value]
+            fits = len(same) == len(values) if one.match_attribute else not same
+            if value is None or not fits:
+                for other in added:
+                    other.pop()
+                return False
+            values.append(value)
+            added.append(values)
+        return True
+
+    def remove(self, names: tuple[str, ...]) -> None:
+        for values, one in zip(self.values, self.constraints, strict=True):
+            if not one.requests or set(one.requests).intersection(names):
+                values.pop()
+
+
+class _Search:
+    """Devices for the claims of one pod on one node: every combination, in the allocator's order, until one serves."""
+
+    def __init__(self, devices: Devices, node: int, claims: tuple[ClaimDemand, ...]) -> None:
+        self.devices, self.table, self.claims = devices, devices.table, claims
+        self.candidates = self.table.on_node(node)
+        self.node = node
+        self.constraints = [_Constraints(self.table, claim.spec.constraints) for claim in claims]
+        self.allocating: dict[int, set[int]] = {}  # device → claims it is chosen for
+        self.consumed: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
+        self.chosen: list[list[tuple[int, bool]]] = [[] for _ in claims]  # (device, whether it is taken)
+        self.whole: dict[int, list[int]] = {}  # by id of a request for all devices
+        self.steps = 0
+        self.kinds: dict[int, object] = {}
+
+    def run(self) -> list[list[tuple[int, bool]]] | None:
+        """Devices of each claim, None when there aren't enough; a `DeviceError` where the scheduler gives up."""
+        for claim in self.claims:
+            least = sum(
+                min(self._number(claim, one) for one in request.first_available or (request,))
+                for request in claim.spec.requests
+            )
+            if least > MOST_DEVICES:
+                what = f"number of requested devices {least} exceeds the claim limit of {MOST_DEVICES}"
+                raise DeviceError(f"{claim.label}: {what}")
+        return self.chosen if self._request(0, 0) else None
+
+    def _number(self, claim: ClaimDemand, request: DeviceRequest) -> int:
+        if request.allocation_mode != "All":
+            return request.count
+        for pool, nodes in self.table.incomplete:
+            if nodes[self.node]:
+                what = f"asks for all devices, but resource pool {pool} is currently being updated"
+                raise DeviceError(f"{claim.label}, request {request.name}: {what}")
+        found = [i for i in self.candidates if self.table.suits(i, claim, request)]
+        self.whole[id(request)] = found
+        return len(found)
+
+    def _request(self, c: int, r: int) -> bool:
+        if c == len(self.claims):
             return True
-        reachable = _reachable(table, node) & demand.masks[request]
-        count = demand.counts[request]
-        if count < 0:
-            wanted = np.flatnonzero(reachable)
-            if not len(wanted) or not free[wanted].all() or any(int(i) in chosen for i in wanted):
+        requests = self.claims[c].spec.requests
+        if r == len(requests):
+            return self._request(c + 1, 0)
+        request = requests[r]
+        if not request.first_available:
+            return self._device(c, r, request, (request.name,), 0, 0)
+        return any(
+            self._device(c, r, one, (request.name, f"{request.name}/{one.name}"), 0, 0)
+            for one in request.first_available
+        )
+
+    def _device(self, c: int, r: int, request: DeviceRequest, names: tuple[str, ...], have: int, start: int) -> bool:
+        """Choose the request's device number `have`, from the candidate number `start` on, and all that follow."""
+        is_all = request.allocation_mode == "All"
+        wanted = self.whole[id(request)] if is_all else self.candidates
+        count = len(wanted) if is_all else request.count
+        if have == count:
+            return count > 0 and self._request(c, r + 1)
+        if len(self.chosen[c]) + count - have > MOST_DEVICES:
+            return False
+        tried: set[object] = set()
+        for place in range(start, len(wanted)):
+            if len(wanted) - place < count - have or self.steps > _MOST_STEPS:
                 return False
-            candidates = [tuple(int(i) for i in wanted)]
-        else:
-            options = [int(i) for i in np.flatnonzero(reachable & free) if int(i) not in chosen]
-            if len(options) < count:
+            self.steps += 1
+            device = wanted[place]
+            if self._is_used(device, c, request) or not (is_all or self.table.suits(device, self.claims[c], request)):
+                if is_all:
+                    return False
+                continue
+            kind = self._kind(device)
+            if kind in tried:
+                continue  # one just like it didn't lead anywhere
+            if self._choose(device, c, request, names):
+                if self._device(c, r, request, names, have + 1, place + 1):
+                    return True
+                self._give_back(device, c, names)
+            if is_all:
                 return False
-            candidates = [tuple(options[:count])]
-            if request + 1 < len(demand.counts):
-                candidates += [tuple(options[k : k + count]) for k in range(1, len(options) - count + 1)]
-        for candidate in candidates:
-            chosen.extend(candidate)
-            if solve(request + 1):
-                return True
-            del chosen[-len(candidate) :]
+            if kind is not None:
+                tried.add(kind)
         return False
 
-    return tuple(chosen) if solve(0) else None
+    def _is_used(self, device: int, c: int, request: DeviceRequest) -> bool:
+        chosen_for = self.allocating.get(device, set())
+        return c in chosen_for if request.is_admin else bool(chosen_for) or not self.devices.free[device]
+
+    def _kind(self, device: int) -> object:
+        """Equal for devices that can stand for each other everywhere in this search; None where that isn't known."""
+        if device not in self.kinds:
+            one = self.table.devices[device][1]
+            names = [x.match_attribute or x.distinct_attribute for claim in self.claims for x in claim.spec.constraints]
+            try:
+                suits = tuple(
+                    self.table.suits(device, claim, exact)
+                    for claim in self.claims
+                    for request in claim.spec.requests
+                    for exact in request.first_available or (request,)
+                )
+            except DeviceError:
+                self.kinds[device] = None
+            else:
+                values = tuple(self.table.attribute(device, name) for name in names)
+                used = bool(self.devices.free[device])
+                self.kinds[device] = (self.table.pool(device), suits, values, one.taints, one.counters, used)
+        return self.kinds[device]
+
+    def _choose(self, device: int, c: int, request: DeviceRequest, names: tuple[str, ...]) -> bool:
+        pool, consumes = self.table.pool(device), self.table.devices[device][1].counters
+        consumed = self.consumed.setdefault(pool, Counter())
+        if consumes:
+            left = self.devices.counters_left(pool)
+            if any(left[a, b] - consumed[a, b] < amount for a, b, amount in consumes):
+                return False
+        if not self.table.tolerated(device, request) or not self.constraints[c].add(device, names):
+            return False
+        for a, b, amount in consumes:
+            consumed[a, b] += amount
+        self.allocating.setdefault(device, set()).add(c)
+        self.chosen[c].append((device, not request.is_admin))
+        return True
+
+    def _give_back(self, device: int, c: int, names: tuple[str, ...]) -> None:
+        for a, b, amount in self.table.devices[device][1].counters:
+            self.consumed[self.table.pool(device)][a, b] -= amount
+        self.constraints[c].remove(names)
+        self.allocating[device].discard(c)
+        self.chosen[c].pop()
 
 
-def _reachable(table: DeviceTable, node: int) -> BoolArray:
-    reachable: BoolArray = (table.node == node) | (table.node == ALL_NODES)
-    for device, nodes in table.reach.items():
-        reachable[device] = nodes[node]
-    return reachable
+# ── in motion ────────────────────────────────────────────────────────────────────────────────────────────────────────
+class Devices:
+    """Claims and devices during a run.
 
+    Attributes
+    ----------
+    free : bool[device], not allocated to any claim
+    error : kube-scheduler's words where the last question made it give up, else ""
+    """
 
-def nodes_with_devices(cluster: Cluster, table: DeviceTable, free: BoolArray, demand: Demand) -> BoolArray:
-    """Nodes on which the demand could be met now: bool[node]."""
-    possible = demand.nodes.copy() if demand.nodes is not None else np.ones(cluster.node_count, dtype=np.bool_)
-    if not demand.counts:
-        return possible
-    if len(demand.counts) == 1 and demand.counts[0] > 0 and not table.reach and not (table.node == ALL_NODES).any():
-        usable = table.node[demand.masks[0] & free]
-        counts: NDArray[np.intp] = np.bincount(usable, minlength=cluster.node_count)
-        enough: BoolArray = possible & (counts >= demand.counts[0])
-        return enough
-    for node in np.flatnonzero(possible):
-        possible[node] = choose(table, free, demand, int(node)) is not None
-    return possible
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.table = device_table(cluster)
+        self.free: BoolArray = ~self.table.taken
+        self.error = ""
+        self._held: dict[ClaimKey, tuple[tuple[int, ...], BoolArray | None]] = {}  # named claims: devices, nodes
+        self._users: dict[ClaimKey, set[str]] = {}  # uids of the pods a named claim is reserved for
+        common = [c for c in cluster.snapshot.resource_claims if c.is_allocated and c.owner is None]
+        alive = {p.uid for p in cluster.snapshot.pods if not p.is_terminal} if common else set()
+        for claim in common:
+            key = (claim.namespace, claim.name)
+            nodes = None
+            if claim.node_selector is not None:
+                terms = claim.node_selector
+                found = [any(term_matches(t, n.labels, n.name) for t in terms) for n in cluster.nodes]
+                nodes = np.array(found, dtype=np.bool_)
+            self._held[key] = tuple(self.table.number[a] for a in claim.allocated if a in self.table.number), nodes
+            self._users[key] = alive.intersection(claim.reserved_for)
+            if claim.reserved_for and not self._users[key]:
+                self._deallocate(key)  # the controller does so once its last user is gone
+
+    def counters_left(self, pool: tuple[str, str]) -> Counter[tuple[str, str]]:
+        """Counters of a pool that its allocated devices leave."""
+        left = Counter(self.table.counters[pool])
+        for i in np.flatnonzero(~self.free).tolist():
+            if self.table.pool(i) == pool:
+                left.subtract({(a, b): amount for a, b, amount in self.table.devices[i][1].counters})
+        return left
+
+    def _to_allocate(self, demand: Demand, node: int) -> tuple[ClaimDemand, ...]:
+        return tuple(c for c in demand.on_node(node) if c.key is None or c.key not in self._held)
+
+    def refused(self, demand: Demand, nodes: BoolArray) -> tuple[BoolArray, BoolArray]:
+        """Of `nodes` (bool[node]): those without devices for the claims, those an allocated claim isn't available on."""
+        self.error = ""
+        lacking = np.zeros(self.cluster.node_count, dtype=np.bool_)
+        elsewhere = np.zeros(self.cluster.node_count, dtype=np.bool_)
+        if demand.unknown or demand.missing or demand.blocked:
+            return lacking, elsewhere
+        if demand.alike is not None:
+            mask, count = demand.alike
+            there: NDArray[np.intp] = np.bincount(self.table.node[mask & self.free], minlength=self.cluster.node_count)
+            return nodes & (there < count), elsewhere
+        for node in np.flatnonzero(nodes).tolist():
+            try:
+                claims = self._to_allocate(demand, node)
+                lacking[node] = bool(claims) and _Search(self, node, claims).run() is None
+            except DeviceError as error:
+                self.error = str(error)
+                return lacking, elsewhere
+            elsewhere[node] = not lacking[node] and not self._is_available(demand, node)
+        return lacking, elsewhere
+
+    def _is_available(self, demand: Demand, node: int) -> bool:
+        masks = (self._held[c.key][1] for c in demand.claims if c.key is not None and c.key in self._held)
+        return all(mask is None or mask[node] for mask in masks)
+
+    def take(self, demand: Demand, node: int, uid: str) -> tuple[int, ...]:
+        """Allocate the claims of a pod that gets `node`, and reserve them for it; its own devices are returned."""
+        own: list[int] = []
+        if demand.unknown or demand.missing or demand.blocked:
+            return ()
+        claims = self._to_allocate(demand, node)
+        found = _Search(self, node, claims).run() if claims else []
+        for claim, chosen in zip(claims, found or (), strict=False):
+            devices = tuple(device for device, is_taken in chosen if is_taken)
+            self.hold(devices)
+            if claim.key is None:
+                own += devices
+            else:
+                self._held[claim.key] = devices, self._reach([device for device, _ in chosen], node)
+        for claim in demand.claims:
+            if claim.key is not None:
+                self._users.setdefault(claim.key, set()).add(uid)
+        return tuple(own)
+
+    def _reach(self, devices: list[int], node: int) -> BoolArray | None:
+        """Nodes that can use what was allocated (`createNodeSelector`); None: all."""
+        if any(self.table.node[i] != ALL_NODES for i in devices):
+            only = np.zeros(self.cluster.node_count, dtype=np.bool_)
+            only[node] = True
+            return only
+        masks = [self.table.reach[i] for i in devices if i in self.table.reach]
+        return np.logical_and.reduce(masks) if masks else None
+
+    def leave(self, demand: Demand, uid: str, own: Iterable[int]) -> None:
+        """A pod is gone: its own devices are free, and those of a claim that nobody else has reserved."""
+        self.hold(own, release=True)
+        for claim in demand.claims:
+            if claim.key is not None and uid in self._users.get(claim.key, ()):
+                self._users[claim.key].discard(uid)
+                if not self._users[claim.key]:
+                    self._deallocate(claim.key)
+
+    def deallocate_unused(self, demand: Demand, uid: str) -> bool:
+        """Give up a claim that is allocated elsewhere and that no other pod has reserved (`PostFilter`)."""
+        for claim in demand.claims:
+            held = self._held.get(claim.key) if claim.key is not None else None
+            if claim.key is not None and held is not None and held[1] is not None and not held[1].all():
+                if not self._users.get(claim.key, set()) - {uid}:
+                    self._deallocate(claim.key)
+                    return True
+        return False
+
+    def _deallocate(self, key: ClaimKey) -> None:
+        devices, _ = self._held.pop(key, ((), None))
+        self.hold(devices, release=True)
+
+    def hold(self, devices: Iterable[int], *, release: bool = False) -> None:
+        for device in devices:
+            self.free[device] = release
+
+    @contextmanager
+    def tried(self) -> Iterator[None]:
+        """Whatever is done inside is undone at the end."""
+        saved = self.free.copy(), dict(self._held), deepcopy(self._users)
+        yield
+        self.free, self._held, self._users = saved

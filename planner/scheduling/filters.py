@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.scheduling.cluster import PODS_ROW, BoolArray, IntArray
-from planner.scheduling.devices import Demand, device_demand, device_table, nodes_with_devices
 from planner.scheduling.scores import resource_scores
 from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
 from planner.scheduling.state import State
@@ -30,6 +29,7 @@ class Fails(IntEnum):
     RESOURCES = 11
     EXCLUSIVE_CLAIM = 12
     DISK = 13
+    VOLUME_LIMIT = 14
     STORAGE = 20  # + the storage code
     SPREAD_LABEL = 30
     SPREAD = 31
@@ -37,6 +37,8 @@ class Fails(IntEnum):
     ANTI_AFFINITY = 33
     EXISTING_ANTI_AFFINITY = 34
     DEVICES = 35
+    CLAIM_ELSEWHERE = 36
+    DEVICE_ERROR = 37
 
 
 REASONS: dict[int, str] = {
@@ -45,6 +47,7 @@ REASONS: dict[int, str] = {
     Fails.EXCLUSIVE_CLAIM: "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already "
     "in-use by another pod",
     Fails.DISK: "node(s) had no available disk",
+    Fails.VOLUME_LIMIT: "node(s) exceed max volume count",
     **{Fails.STORAGE + code: reason for code, reason in STORAGE_REASONS.items()},
     Fails.SPREAD_LABEL: "node(s) didn't match pod topology spread constraints (missing required label)",
     Fails.SPREAD: "node(s) didn't match pod topology spread constraints",
@@ -52,11 +55,13 @@ REASONS: dict[int, str] = {
     Fails.ANTI_AFFINITY: "node(s) didn't match pod anti-affinity rules",
     Fails.EXISTING_ANTI_AFFINITY: "node(s) didn't satisfy existing pods anti-affinity rules",
     Fails.DEVICES: "cannot allocate all claims",
+    Fails.CLAIM_ELSEWHERE: "resourceclaim not available on the node",
+    Fails.DEVICE_ERROR: "error of a device selector",
 }
 # Statuses UnschedulableAndUnresolvable: removing pods can't help. RESOURCES is judged by amounts.
 UNRESOLVABLE = np.array(
     sorted([*(int(s) for s in Static if s), *(Fails.STORAGE + c for c in STORAGE_REASONS), Fails.SPREAD_LABEL,
-            Fails.AFFINITY, Fails.DEVICES]),
+            Fails.AFFINITY, Fails.DEVICES, Fails.CLAIM_ELSEWHERE, Fails.DEVICE_ERROR]),
     dtype=np.uint8,
 )  # fmt: skip
 
@@ -68,7 +73,6 @@ class View:
     fits: BoolArray  # bool[candidate]
     scores: IntArray  # int64[candidate]
     position: NDArray[np.intp]  # intp[node]: place among the candidates, −1 elsewhere
-    demand: Demand
     seen: int  # how much of State.changed is in
     may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: nobody asked
 
@@ -84,7 +88,6 @@ def view(state: State, shape: Shape) -> View:
             fits=_resources_fit(state, shape, nodes),
             scores=resource_scores(state, shape, nodes),
             position=position,
-            demand=device_demand(state.cluster, shape.namespace, shape.spec),
             seen=len(state.changed),
         )
         state.views[shape] = found
@@ -136,7 +139,8 @@ def _resources_fit(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolA
         return np.zeros(len(nodes), dtype=np.bool_)
     fits: BoolArray = state.free[PODS_ROW, nodes] >= 1
     for row, amount in shape.asks:
-        fits &= state.free[row, nodes] >= amount
+        enough = state.free[row, nodes] >= amount
+        fits &= enough | shape.delegated[row][nodes] if row in shape.delegated else enough
     return fits
 
 
@@ -176,15 +180,21 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
         mark(np.ones(len(codes), dtype=np.bool_), Fails.EXCLUSIVE_CLAIM)
     if shape.storage.disks:
         mark(_disks_taken(state, shape), Fails.DISK)
-    if shape.storage.codes is not None:
-        conflicts = (codes == 0) & (shape.storage.codes != 0)
-        codes[conflicts] = Fails.STORAGE + shape.storage.codes[conflicts]
+    if shape.storage.mounts:
+        mark(state.volumes.over_limit(shape.storage), Fails.VOLUME_LIMIT)
+    if shape.storage.codes is not None or shape.storage.late:
+        now = state.volumes.codes(shape.storage)
+        conflicts = (codes == 0) & (now != 0)
+        codes[conflicts] = Fails.STORAGE + now[conflicts]
     for spread in shape.hard_spread:
         _mark_spread(state, shape, spread, mark)
     _mark_affinity(state, shape, mark)
-    if not seen.demand.is_empty and not seen.demand.unknown:
-        usable = nodes_with_devices(state.cluster, device_table(state.cluster), state.free_devices(), seen.demand)
-        mark(~usable, Fails.DEVICES)
+    if shape.uses_devices:
+        lacking, elsewhere = state.devices.refused(shape.devices, codes == 0)
+        mark(lacking, Fails.DEVICES)
+        mark(elsewhere, Fails.CLAIM_ELSEWHERE)
+        if state.devices.error:
+            mark(codes == 0, Fails.DEVICE_ERROR)
     return codes
 
 
@@ -268,9 +278,11 @@ def insufficient(state: State, shape: Shape, nodes: NDArray[np.intp]) -> tuple[C
         names[PODS] = lacking
     for row, amount in shape.asks:
         short = state.free[row, nodes] < amount
+        if row in shape.delegated:
+            short &= ~shape.delegated[row][nodes]
         if short.any():
             names[state.cluster.resources[row]] = int(short.sum())
-            too_small |= state.cluster.allocatable[row, nodes] < amount
+            too_small |= short & (state.cluster.allocatable[row, nodes] < amount)
     for name in shape.absent:
         names[name] = len(nodes)
         too_small[:] = True

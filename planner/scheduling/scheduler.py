@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from planner.kubernetes.budgets import spares
 from planner.kubernetes.records import LabelSelector
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
-from planner.scheduling.devices import choose, device_table
 from planner.scheduling.filters import (
     Fails,
     could_preempt,
@@ -57,6 +56,8 @@ class Attempt:
     victims: tuple[LivePod, ...] = ()
     words: str | Words = ""
     refused_by: frozenset[int] = frozenset()  # filters that refused the pod somewhere
+    deallocates: bool = False  # a claim allocated where the pod can't go is given up
+    is_error: bool = False  # no refusal but an error: tried again and again
     gives_up: bool = False  # preemption was tried and helps nowhere: a nomination is cleared
     counts_for_alike: bool = False  # whoever is `alike` is refused too
 
@@ -135,13 +136,19 @@ class Scheduler:
         self.attempts += 1
         shape = pod.shape
         if shape.blocked:
-            message = f"0/{self.state.cluster.node_count} nodes are available: {shape.blocked}."
-            return Attempt(words=self._with_post_filter(message, pod, self._all_not_helpful()))
+            return Attempt(words=self._blocked(pod))
         nodes = self._feasible(pod)
+        if shape.uses_devices and self.state.devices.error:
+            return Attempt(
+                words=f'running "DynamicResources" filter plugin: {self.state.devices.error}',
+                refused_by=frozenset((Fails.DEVICE_ERROR,)),
+                is_error=True,
+            )
         if pod.nominated != NOWHERE and pod.nominated in nodes:
             return Attempt(node=pod.nominated)
         if len(nodes) == 0:
-            return self._post_filter(pod)
+            attempt = self._post_filter(pod)
+            return replace(attempt, deallocates=True) if self._deallocates(pod) else attempt
         if len(nodes) == 1:
             return Attempt(node=int(nodes[0]))
         seen = view(self.state, shape)
@@ -154,10 +161,9 @@ class Scheduler:
         pod.node = node
         if pod.nominated != NOWHERE:
             self.clear_nomination(pod)
-        demand = view(self.state, pod.shape).demand
-        if demand.counts:
-            pod.devices = choose(device_table(self.state.cluster), self.state.free_devices(), demand, node) or ()
-            self.state.hold_devices(pod.devices)
+        if pod.shape.uses_devices:
+            pod.devices = self.state.devices.take(pod.shape.devices, node, pod.uid)
+        self.state.volumes.bind(pod.shape.storage, node)
         self.state.add(pod.shape, node)
 
     def nominate(self, pod: LivePod, node: int) -> None:
@@ -203,17 +209,33 @@ class Scheduler:
             for rival in rivals:
                 self.state.remove(rival.shape, node, is_terminating=False)
 
-    # ── when nothing fits ───────────────────────────────────────────────────────────────────────────────────────────
-    def _all_not_helpful(self) -> str:
+    def _blocked(self, pod: LivePod) -> str:
+        """The words where a plugin refuses the pod before any node is looked at (PreFilter)."""
         count = self.state.cluster.node_count
-        return histogram(count, Counter({NOT_HELPFUL: count}))
+        message = f"0/{count} nodes are available: {pod.shape.blocked}."
+        if pod.shape.storage.blocked:
+            # DynamicResources comes later and hasn't looked at the pod: its PostFilter finds no state of its own, which
+            # is an error, and preemption isn't tried.
+            return f"{message} not found"
+        preemption = f"preemption: {histogram(count, Counter({NOT_HELPFUL: count}))}"
+        return f"{message} no new claims to deallocate, {preemption}"
 
+    # ── when nothing fits ───────────────────────────────────────────────────────────────────────────────────────────
     def _with_post_filter(self, message: str, pod: LivePod, preemption: str) -> str:
         """DynamicResources' PostFilter speaks first, then DefaultPreemption's, if it failed."""
-        devices = "still not schedulable" if pod.shape.spec.resource_claims else "no new claims to deallocate"
+        devices = "still not schedulable" if pod.shape.uses_devices else "no new claims to deallocate"
+        if self._deallocates(pod):
+            devices = "deallocation of ResourceClaim completed"
         if not pod.shape.may_preempt:
             preemption = "not eligible due to preemptionPolicy=Never."
         return f"{message} {devices}, preemption: {preemption}"
+
+    def _deallocates(self, pod: LivePod) -> bool:
+        """Whether DynamicResources' PostFilter has a claim to give up that is allocated where the pod can't go."""
+        if not pod.shape.uses_devices or Fails.CLAIM_ELSEWHERE not in fails(self.state, pod.shape):
+            return False
+        with self.state.devices.tried():
+            return self.state.devices.deallocate_unused(pod.shape.devices, pod.uid)
 
     def _post_filter(self, pod: LivePod) -> Attempt:
         shape = pod.shape
@@ -423,11 +445,9 @@ class Scheduler:
 
     def _lift(self, pod: LivePod) -> None:
         self.state.remove(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        self.state.hold_devices(pod.devices, release=True)
 
     def _put_back(self, pod: LivePod) -> None:
         self.state.add(pod.shape, pod.node, is_terminating=pod.is_terminating)
-        self.state.hold_devices(pod.devices)
 
     def _fits_on(self, pod: LivePod, node: int) -> bool:
         return node in self._feasible(pod)

@@ -38,6 +38,7 @@ from planner.kubernetes.selectors import (
     tolerates_taints,
 )
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
+from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.storage import StorageDemand, storage_demand
 from planner.vocabulary import CPU, HOSTNAME, MEMORY, ZONE
 
@@ -134,6 +135,8 @@ class Shape:
     soft_spread: tuple[Spread, ...]
     has_own_spread: bool
     storage: StorageDemand
+    devices: Demand
+    delegated: dict[int, BoolArray]  # rows that devices stand for → on which nodes
     blocked: str
 
     @property
@@ -141,11 +144,15 @@ class Shape:
         return bool(self.affinity or self.anti_affinity or self.liked)
 
     @property
+    def uses_devices(self) -> bool:
+        return not self.devices.is_empty
+
+    @property
     def is_simple(self) -> bool:
         """Whether nodes can be judged one by one: only static filters and resources decide."""
         return not (
-            self.host_ports or self.affinity or self.anti_affinity or self.hard_spread or self.spec.resource_claims
-            or self.storage.exclusive_claims or self.storage.disks
+            self.host_ports or self.affinity or self.anti_affinity or self.hard_spread or self.uses_devices
+            or self.storage.is_in_motion
         )  # fmt: skip
 
     @property
@@ -404,6 +411,8 @@ def _compile(
     known = [(cluster.row[name], amount) for name, amount in requests.items() if name in cluster.row]
     scored, balanced = scored_requests(spec), (requests.get(CPU, 0), requests.get(MEMORY, 0))
     storage = storage_demand(cluster, namespace, spec)
+    devices = device_demand(cluster, namespace, spec)
+    by_devices = {name for name, _, _ in devices.delegated}
     required = [c for c in spec.topology_spread if c.when_unsatisfiable != "ScheduleAnyway"]
     compile_one = partial(compile_term, namespace=namespace, labels=labels)
     static = _static(cluster, spec)
@@ -417,7 +426,7 @@ def _compile(
         priority=cluster.priority_of(spec),
         may_preempt=_may_preempt(cluster, spec),
         asks=tuple(known),
-        absent=tuple(sorted(name for name in requests if name not in cluster.row)),
+        absent=tuple(sorted(name for name in requests if name not in cluster.row and name not in by_devices)),
         candidates=np.flatnonzero(passes),
         scored=scored,
         scored_column=np.array(scored, dtype=np.int64)[:, None],
@@ -436,5 +445,7 @@ def _compile(
         soft_spread=_soft_spread(cluster, spec, labels, default_selector),
         has_own_spread=bool(spec.topology_spread),
         storage=storage,
-        blocked=storage.blocked,
+        devices=devices,
+        delegated={cluster.row[name]: nodes for name, nodes, _ in devices.delegated if name in cluster.row},
+        blocked=storage.blocked or devices.blocked,
     )

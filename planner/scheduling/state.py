@@ -6,7 +6,7 @@ terms somebody asked about; the first question scans the pods, later changes are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,8 +19,9 @@ from planner.kubernetes.records import HostPort, Labels, LabelSelector, PodSpec
 from planner.kubernetes.requests import host_ports
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray
-from planner.scheduling.devices import device_table
+from planner.scheduling.devices import Devices
 from planner.scheduling.shape import Shape, Term, compile_term
+from planner.scheduling.storage import Volumes
 
 K = TypeVar("K")
 
@@ -216,7 +217,8 @@ class State:
         self._counts: dict[_Selected | _Matching, Count] = {}
         self._by_shape: dict[Shape, list[Count]] = {}
         self._carries: dict[Shape, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
-        self.devices_free: BoolArray | None = None
+        self.volumes = Volumes(cluster)
+        self._devices: Devices | None = None
         self._moves: list[tuple[Shape, int, int, int]] = []  # shape, node, change in pods, change in standing pods
         self._below: dict[int, IntArray] = {}  # priority → requests of pods below it
         self.views: dict[Shape, object] = {}  # per shape, kept by planner.scheduling.filters
@@ -274,6 +276,8 @@ class State:
             self._add(self.disks, disk, node, change)
         for claim in shape.storage.exclusive_claims:
             self.exclusive[claim] = self.exclusive.get(claim, 0) + change
+        if shape.storage.mounts:
+            self.volumes.mount(shape.storage, node, change)
 
     def _add(self, table: dict[K, IntArray], key: K, node: int, change: int) -> None:
         counts = table.get(key)
@@ -307,7 +311,7 @@ class State:
             if shape.priority < priority:
                 _add_requests(table, shape, node, change)
         self.changed.append(node)
-        if shape.has_affinity or shape.host_ports or shape.storage.disks or shape.storage.exclusive_claims:
+        if shape.has_affinity or shape.host_ports or shape.storage.is_in_motion:
             self._carry(shape, node, change)
 
     def add(self, shape: Shape, node: int, *, is_terminating: bool = False) -> None:
@@ -358,13 +362,9 @@ class State:
         del self._moves[before:]
 
     # ── devices ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    def free_devices(self) -> BoolArray:
-        """bool[device], copied on first use."""
-        if self.devices_free is None:
-            self.devices_free = ~device_table(self.cluster).taken
-        return self.devices_free
-
-    def hold_devices(self, devices: Iterable[int], *, release: bool = False) -> None:
-        free = self.free_devices()
-        for device in devices:
-            free[device] = release
+    @property
+    def devices(self) -> Devices:
+        """Claims and devices, compiled on first use."""
+        if self._devices is None:
+            self._devices = Devices(self.cluster)
+        return self._devices

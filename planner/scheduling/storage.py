@@ -1,18 +1,23 @@
-"""What a pod's volumes ask of a node: where bound volumes are, which disks can't be shared.
+"""What a pod's volumes ask of a node: where bound volumes are, where unbound claims can be had, how many volumes a node
+takes, which disks can't be shared.
 
-Sources: kubernetes `pkg/scheduler/framework/plugins/volumebinding`, `volumezone`, `volumerestrictions`.
+A claim is bound once and then remembered: the first pod that gets a node decides where a late-binding claim's volume is.
+Sources: kubernetes `pkg/scheduler/framework/plugins/volumebinding` (`binder.go` `FindPodVolumes`,
+`findMatchingVolumes`), `volumezone`, `volumerestrictions`, `nodevolumelimits/csi.go`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.kubernetes.records import (
+    ClaimTemplate,
     Node,
     NodeSelectorTerm,
     PersistentVolume,
@@ -20,9 +25,10 @@ from planner.kubernetes.records import (
     PodSpec,
     Presence,
     StorageClass,
+    Volume,
 )
-from planner.kubernetes.selectors import terms_match
-from planner.scheduling.cluster import Cluster
+from planner.kubernetes.selectors import labels_match, terms_match
+from planner.scheduling.cluster import BoolArray, Cluster, IntArray
 from planner.vocabulary import HOSTNAME, REGION, ZONE
 
 NODE_CONFLICT, NO_VOLUME, ZONE_CONFLICT, VOLUME_MISSING = 1, 2, 3, 4
@@ -38,82 +44,237 @@ _ZONE_LABELS = (
     "failure-domain.beta.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region",
 )
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+ClaimKey = tuple[str, str]  # namespace, name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LateClaim:
+    """A claim that is bound when a pod that uses it gets its node.
+
+    Attributes
+    ----------
+    key : the claim, None for one that is made anew for each pod
+    volumes : free volumes that suit it, the smallest first
+    provisioned : nodes on which a volume can be made for it: bool[node]
+    reach : node labels that tell which nodes reach a volume made for it
+    """
+
+    key: ClaimKey | None
+    requested_bytes: int
+    volumes: tuple[PersistentVolume, ...]
+    provisioned: BoolArray
+    reach: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StorageDemand:
-    """`codes`: uint8[node], 0 or the conflict on that node; None when no volume restricts nodes."""
+    """`codes`: uint8[node], 0 or the conflict on that node; None when no volume that is bound already restricts nodes."""
 
     codes: NDArray[np.uint8] | None = None
-    exclusive_claims: tuple[tuple[str, str], ...] = ()  # (namespace, claim) with ReadWriteOncePod
+    late: tuple[LateClaim, ...] = ()
+    mounts: tuple[
+        tuple[str, ClaimKey | None], ...
+    ] = ()  # (CSI driver that has limits, claim; None: one of the pod's own)
+    exclusive_claims: tuple[ClaimKey, ...] = ()  # with ReadWriteOncePod
     disks: tuple[tuple[str, bool], ...] = ()  # (disk, read-only): disks one node can mount only once for writing
+    single_node: tuple[ClaimKey, ...] = ()  # claims whose volume is attached to one node at a time (ReadWriteOnce)
     blocked: str = ""
-    unknown: bool = False  # the snapshot doesn't hold the claims it would take to judge
+    unknown: str = ""  # what the snapshot lacks to judge
+
+    @property
+    def is_in_motion(self) -> bool:
+        """Whether what other pods do changes where the pod's volumes can be had."""
+        return bool(self.late or self.mounts or self.exclusive_claims or self.disks)
+
+
+def _claims(cluster: Cluster) -> dict[ClaimKey, PersistentVolumeClaim]:
+    return {(c.namespace, c.name): c for c in cluster.snapshot.persistent_volume_claims}
+
+
+def _volumes(cluster: Cluster) -> dict[str, PersistentVolume]:
+    return {v.name: v for v in cluster.snapshot.persistent_volumes}
+
+
+def _reached(cluster: Cluster, volume: str) -> BoolArray:
+    """Nodes that reach a volume: bool[node]."""
+    terms = cluster.remember(_volumes)[volume].node_affinity
+    if terms is None:
+        return np.ones(cluster.node_count, dtype=np.bool_)
+    return cluster.by_node(partial(_in_terms, terms), (HOSTNAME,)).astype(np.bool_)
+
+
+class _Compiler:
+    """A pod's volumes against the cluster's claims and volumes."""
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self.cluster, self.namespace = cluster, namespace
+        snapshot = cluster.snapshot
+        self.claims = cluster.remember(_claims)
+        self.volumes = cluster.remember(_volumes)
+        self.classes = {c.name: c for c in snapshot.storage_classes}
+        self.limited = {driver for one in snapshot.csi_nodes for driver in one.limits}
+        self.codes = np.zeros(cluster.node_count, dtype=np.uint8)
+        self.late: list[LateClaim] = []
+        self.mounts: list[tuple[str, ClaimKey | None]] = []
+        self.exclusive: list[ClaimKey] = []
+        self.single_node: list[ClaimKey] = []
+        self.blocked = self.unknown = ""
+
+    def knows(self, kind: str) -> bool:
+        return self.cluster.snapshot.presence.get(kind) is Presence.PRESENT
+
+    def lacks(self, kind: str) -> None:
+        plural = f"{kind}es" if kind.endswith("s") else f"{kind}s"
+        self.unknown = self.unknown or f"the pods use volumes, and the snapshot doesn't hold {plural}"
+
+    def take(self, volume: Volume) -> None:
+        key = (self.namespace, volume.claim_name)
+        claim = self.claims.get(key) if volume.claim_name else None
+        if claim is not None:
+            self._named(key, claim)
+        elif volume.claim_template is not None:  # a controller makes it
+            own = key if volume.claim_name else None
+            self._unbound(own, volume.claim_template)
+        elif not self.knows("PersistentVolumeClaim"):
+            self.lacks("PersistentVolumeClaim")
+        else:
+            self.block(f'persistentvolumeclaim "{volume.claim_name}" not found')
+
+    def block(self, why: str) -> None:
+        self.blocked = self.blocked or why
+
+    def _named(self, key: ClaimKey, claim: PersistentVolumeClaim) -> None:
+        if claim.phase == "Lost":
+            self.block(
+                f'persistentvolumeclaim "{claim.name}" bound to non-existent persistentvolume "{claim.volume_name}"'
+            )
+        if claim.is_deleting:
+            self.block(f'persistentvolumeclaim "{claim.name}" is being deleted')
+        if "ReadWriteOncePod" in claim.access_modes:
+            self.exclusive.append(key)
+        if not claim.volume_name:
+            self._unbound(key, claim.template, claim.selected_node)
+            return
+        volume = self.volumes.get(claim.volume_name)
+        if volume is None and not self.knows("PersistentVolume"):
+            self.lacks("PersistentVolume")
+            return
+        self._bound(volume)
+        if volume is not None:
+            if volume.csi_driver in self.limited:
+                self.mounts.append((volume.csi_driver, key))
+            if volume.csi_driver and set(claim.access_modes) == {"ReadWriteOnce"}:
+                self.single_node.append(key)
+
+    def _bound(self, volume: PersistentVolume | None) -> None:
+        if volume is None:
+            self.codes[self.codes == 0] = VOLUME_MISSING
+            return
+        if volume.node_affinity is not None:
+            self._mark(NODE_CONFLICT, partial(_in_terms, volume.node_affinity))
+        for key in _ZONE_LABELS:
+            if key in volume.labels:
+                zones = volume.labels[key].split("__")
+                self._mark(ZONE_CONFLICT, partial(_in_zone, key, zones))
+
+    def _unbound(self, key: ClaimKey | None, wanted: ClaimTemplate, selected_node: str = "") -> None:
+        if not self.knows("StorageClass") and wanted.storage_class_name != "":
+            self.lacks("StorageClass")
+            return
+        storage_class = self._class_of(wanted)
+        if storage_class is None or storage_class.volume_binding_mode != "WaitForFirstConsumer":
+            if key is not None and key in self.claims:
+                self.block("pod has unbound immediate PersistentVolumeClaims")
+            return  # one that is still to be made is bound at once
+        if selected_node:
+            self._mark(NO_VOLUME, lambda node: node.name == selected_node)
+        provisions = storage_class.provisioner not in ("", _NO_PROVISIONER)
+        if not provisions and not self.knows("PersistentVolume"):
+            self.lacks("PersistentVolume")
+            return
+        if storage_class.provisioner in self.limited:
+            self.mounts.append((storage_class.provisioner, key))
+        if key is not None and provisions and set(wanted.access_modes) == {"ReadWriteOnce"}:
+            self.single_node.append(key)
+        late = LateClaim(
+            key=key,
+            requested_bytes=wanted.requested_bytes,
+            volumes=tuple(self._suiting(key, wanted, storage_class.name)),
+            provisioned=self._provisioned(storage_class) if provisions else np.zeros_like(self.codes, dtype=np.bool_),
+            reach=self._reach(storage_class),
+        )
+        if not late.volumes and key is None:
+            self.codes[~late.provisioned & (self.codes == 0)] = NO_VOLUME  # nobody else has a say
+        else:
+            self.late.append(late)
+
+    def _class_of(self, wanted: ClaimTemplate) -> StorageClass | None:
+        """The class named, else the cluster's default (`DefaultStorageClass`)."""
+        if wanted.storage_class_name is not None:
+            return self.classes.get(wanted.storage_class_name)
+        return next((c for c in self.classes.values() if c.is_default), None)
+
+    def _suiting(self, key: ClaimKey | None, wanted: ClaimTemplate, class_name: str) -> Iterable[PersistentVolume]:
+        """Source: component-helpers `storage/volume/pv_helpers.go` `FindMatchingVolume`."""
+        found = [
+            v
+            for v in self.volumes.values()
+            if v.storage_class_name == class_name
+            and (v.claim is None or v.claim == key)
+            and v.phase not in ("Released", "Failed")
+            and v.capacity_bytes >= wanted.requested_bytes
+            and set(wanted.access_modes) <= set(v.access_modes)
+            and v.volume_mode == wanted.volume_mode
+            and (wanted.selector is None or labels_match(wanted.selector, v.labels))
+        ]
+        return sorted(found, key=lambda v: (v.claim is None, v.capacity_bytes))
+
+    def _provisioned(self, storage_class: StorageClass) -> BoolArray:
+        terms = storage_class.allowed_topologies
+        if not terms:
+            return np.ones(self.cluster.node_count, dtype=np.bool_)
+        return self.cluster.by_node(lambda n: _in_terms(terms, n), (HOSTNAME,)).astype(np.bool_)
+
+    def _reach(self, storage_class: StorageClass) -> tuple[str, ...]:
+        """Node labels a volume of the class is tied to: those of the volumes it has made, else the zone."""
+        for volume in self.volumes.values():
+            if volume.storage_class_name == storage_class.name and volume.node_affinity:
+                keys = {e.key for term in volume.node_affinity for e in term.match_expressions}
+                if keys:
+                    return tuple(sorted(keys))
+        return (ZONE,)
+
+    def _mark(self, code: int, allows: Callable[[Node], bool]) -> None:
+        """Set `code` on nodes that `allows` refuses and that have none yet."""
+        refused = self.cluster.by_node(lambda n: not allows(n), (HOSTNAME,)).astype(np.bool_)
+        self.codes[refused & (self.codes == 0)] = code
 
 
 def storage_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> StorageDemand:
     """Compile a pod's volumes against the cluster's claims and volumes."""
     disks = tuple((v.disk_id, v.read_only) for v in spec.volumes if v.disk_id)
-    names = [v.claim_name for v in spec.volumes if v.kind == "persistentVolumeClaim"]
-    ephemeral = [v for v in spec.volumes if v.kind == "ephemeral"]
-    if not names and not ephemeral:
+    claimed = [v for v in spec.volumes if v.claim_name or v.claim_template is not None]
+    if not claimed:
         return StorageDemand(disks=disks)
-    if cluster.snapshot.presence.get("PersistentVolumeClaim") is not Presence.PRESENT:
-        return StorageDemand(disks=disks, unknown=True)
-    snapshot = cluster.snapshot
-    claims = {(c.namespace, c.name): c for c in snapshot.persistent_volume_claims}
-    volumes = {v.name: v for v in snapshot.persistent_volumes}
-    classes = {c.name: c for c in snapshot.storage_classes}
-    codes = np.zeros(cluster.node_count, dtype=np.uint8)
-    exclusive = []
-    blocked = ""
-    for name in names:
-        claim = claims.get((namespace, name))
-        if claim is None:
-            blocked = f'persistentvolumeclaim "{name}" not found'
-            break
-        if "ReadWriteOncePod" in claim.access_modes:
-            exclusive.append((namespace, name))
-        if claim.volume_name:
-            _mark_bound(cluster, codes, volumes.get(claim.volume_name))
-        elif _binds_late(classes.get(claim.storage_class_name or "")):
-            _mark_unbound(cluster, codes, claim, classes[claim.storage_class_name or ""], volumes)
-        elif claim.storage_class_name in classes or claim.storage_class_name == "":
-            blocked = "pod has unbound immediate PersistentVolumeClaims"
-    for volume in ephemeral:
-        storage_class = classes.get(volume.storage_class_name or "")
-        if storage_class is not None and storage_class.allowed_topologies:
-            _mark(cluster, codes, NO_VOLUME, partial(_in_topologies, storage_class.allowed_topologies))
+    compiler = _Compiler(cluster, namespace)
+    for volume in claimed:
+        compiler.take(volume)
+    codes = compiler.codes
     return StorageDemand(
-        codes=codes if codes.any() else None, exclusive_claims=tuple(exclusive), disks=disks, blocked=blocked
+        codes=codes if codes.any() else None,
+        late=tuple(sorted(compiler.late, key=lambda c: c.requested_bytes)),
+        mounts=tuple(compiler.mounts),
+        exclusive_claims=tuple(compiler.exclusive),
+        disks=disks,
+        single_node=tuple(compiler.single_node),
+        blocked=compiler.blocked,
+        unknown=compiler.unknown,
     )
 
 
-def _binds_late(storage_class: StorageClass | None) -> bool:
-    return storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
-
-
-def _in_topologies(terms: tuple[NodeSelectorTerm, ...], node: Node) -> bool:
+def _in_terms(terms: tuple[NodeSelectorTerm, ...], node: Node) -> bool:
     return terms_match(terms, node.labels, node.name)
-
-
-def _mark(cluster: Cluster, codes: NDArray[np.uint8], code: int, allows: Callable[[Node], bool]) -> None:
-    """Set `code` on nodes that `allows` refuses and that have none yet."""
-    refused = cluster.by_node(lambda n: not allows(n), (HOSTNAME,)).astype(np.bool_)
-    codes[refused & (codes == 0)] = code
-
-
-def _mark_bound(cluster: Cluster, codes: NDArray[np.uint8], volume: PersistentVolume | None) -> None:
-    if volume is None:
-        codes[codes == 0] = VOLUME_MISSING
-        return
-    terms = volume.node_affinity
-    if terms is not None:
-        _mark(cluster, codes, NODE_CONFLICT, partial(_in_topologies, terms))
-    for key in _ZONE_LABELS:
-        if key in volume.labels:
-            zones = volume.labels[key].split("__")
-            _mark(cluster, codes, ZONE_CONFLICT, partial(_in_zone, key, zones))
 
 
 def _in_zone(key: str, zones: list[str], node: Node) -> bool:
@@ -123,30 +284,137 @@ def _in_zone(key: str, zones: list[str], node: Node) -> bool:
     return node.labels.get(key) in zones
 
 
-def _mark_unbound(
-    cluster: Cluster,
-    codes: NDArray[np.uint8],
-    claim: PersistentVolumeClaim,
-    storage_class: StorageClass,
-    volumes: dict[str, PersistentVolume],
-) -> None:
-    """A claim bound at first use goes where a free volume matches or, with a provisioner, where topology allows."""
-    if storage_class.provisioner and storage_class.provisioner != "kubernetes.io/no-provisioner":
-        topologies = storage_class.allowed_topologies
-        if topologies:
-            _mark(cluster, codes, NO_VOLUME, partial(_in_topologies, topologies))
-        return
-    free = [
-        v
-        for v in volumes.values()
-        if v.storage_class_name == storage_class.name
-        and (v.claim is None or v.claim == (claim.namespace, claim.name))
-        and v.capacity_bytes >= claim.requested_bytes
-        and set(claim.access_modes) <= set(v.access_modes)
-    ]
-    _mark(
-        cluster,
-        codes,
-        NO_VOLUME,
-        lambda n: any(v.node_affinity is None or terms_match(v.node_affinity, n.labels, n.name) for v in free),
-    )
+# ── in motion ────────────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(slots=True, eq=False)
+class Volumes:
+    """Claims bound during a run, and how many volumes each CSI driver has attached to each node."""
+
+    cluster: Cluster
+    bound: dict[ClaimKey, BoolArray] = field(default_factory=dict)  # claim → nodes that reach its volume
+    taken: set[str] = field(default_factory=set)  # PersistentVolumes claimed during the run
+    _mounted: Counter[tuple[str, ClaimKey | None, int]] = field(default_factory=Counter)  # change since the snapshot
+    _attached: dict[str, IntArray] = field(default_factory=dict)
+
+    # ── binding ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    def codes(self, demand: StorageDemand) -> NDArray[np.uint8]:
+        """uint8[node]: what keeps the pod's volumes from being had there now, 0 where nothing does."""
+        count = self.cluster.node_count
+        codes = np.zeros(count, dtype=np.uint8) if demand.codes is None else demand.codes.copy()
+        unbound = []
+        for claim in demand.late:
+            reached = self.bound.get(claim.key) if claim.key is not None else None
+            if reached is None:
+                unbound.append(claim)
+            else:
+                codes[~reached & (codes == 0)] = NODE_CONFLICT
+        if len(unbound) == 1:
+            codes[~self._had(unbound[0]) & (codes == 0)] = NO_VOLUME
+        elif unbound:
+            for node in np.flatnonzero(codes == 0).tolist():
+                if self._choose(unbound, node) is None:
+                    codes[node] = NO_VOLUME
+        return codes
+
+    def _had(self, claim: LateClaim) -> BoolArray:
+        had = claim.provisioned.copy()
+        for volume in claim.volumes:
+            if volume.name not in self.taken:
+                had |= self._reached(volume)
+        return had
+
+    def _reached(self, volume: PersistentVolume) -> BoolArray:
+        return self.cluster.remember(_reached, volume.name)
+
+    def _choose(self, claims: list[LateClaim], node: int) -> list[PersistentVolume | None] | None:
+        """A volume for each claim on the node, None for one that is made there; None when a claim gets neither."""
+        chosen: list[PersistentVolume | None] = []
+        taken = set(self.taken)
+        for claim in claims:
+            found = next((v for v in claim.volumes if v.name not in taken and self._reached(v)[node]), None)
+            if found is None and not claim.provisioned[node]:
+                return None
+            if found is not None:
+                taken.add(found.name)
+            chosen.append(found)
+        return chosen
+
+    def bind(self, demand: StorageDemand, node: int) -> None:
+        """Bind the pod's late claims as the scheduler does once the pod has its node."""
+        claims = [c for c in demand.late if c.key is None or c.key not in self.bound]
+        for claim, volume in zip(claims, self._choose(claims, node) or (), strict=False):
+            if volume is not None:
+                self.taken.add(volume.name)
+            if claim.key is not None:
+                self.bound[claim.key] = self._reached(volume) if volume is not None else self._made(claim, node)
+
+    def _made(self, claim: LateClaim, node: int) -> BoolArray:
+        """Nodes that reach a volume made for a pod on `node`: those that agree in the labels it is tied to."""
+        here = self.cluster.nodes[node].labels
+        wanted = [(key, here[key]) for key in claim.reach if key in here]
+        return self.cluster.by_node(
+            lambda n: all(n.labels.get(key) == value for key, value in wanted), claim.reach
+        ).astype(np.bool_)
+
+    # ── attaching ───────────────────────────────────────────────────────────────────────────────────────────────────
+    def mount(self, demand: StorageDemand, node: int, change: int) -> None:
+        """A pod with these volumes came to `node` (+1) or left it (−1)."""
+        for driver, claim in demand.mounts:
+            before = self._count(driver, claim, node)
+            self._mounted[driver, claim, node] += change
+            if claim is None or before == 0 or before + change == 0:
+                if driver not in self._attached:
+                    self._attached[driver] = self.cluster.remember(_attached_at_first, driver).copy()
+                self._attached[driver][node] += change
+
+    def _count(self, driver: str, claim: ClaimKey | None, node: int) -> int:
+        """Pods on the node that use the claim."""
+        return self.cluster.remember(_snapshot_mounts)[driver, claim, node] + self._mounted[driver, claim, node]
+
+    def over_limit(self, demand: StorageDemand) -> BoolArray:
+        """bool[node]: nodes whose CSI drivers can't attach as many volumes more as the pod needs."""
+        refused = np.zeros(self.cluster.node_count, dtype=np.bool_)
+        for driver in dict.fromkeys(driver for driver, _ in demand.mounts):
+            limit = self.cluster.remember(_limits, driver)
+            claims = [claim for of, claim in demand.mounts if of == driver]
+            new = np.full(self.cluster.node_count, sum(claim is None for claim in claims), dtype=np.int64)
+            for named in {c for c in claims if c is not None}:
+                there = [n for n in np.flatnonzero(limit >= 0).tolist() if self._count(driver, named, n)]
+                new += 1
+                new[there] -= 1
+            attached = self._attached.get(driver)
+            if attached is None:
+                attached = self.cluster.remember(_attached_at_first, driver)
+            refused |= (limit >= 0) & (new > 0) & (attached + new > limit)
+        return refused
+
+
+def _limits(cluster: Cluster, driver: str) -> IntArray:
+    """Volumes the driver can attach to each node: int64[node], −1 without a limit."""
+    limit = np.full(cluster.node_count, -1, dtype=np.int64)
+    for one in cluster.snapshot.csi_nodes:
+        node = cluster.node_index.get(one.name)
+        if node is not None and driver in one.limits:
+            limit[node] = one.limits[driver]
+    return limit
+
+
+def _attached_at_first(cluster: Cluster, driver: str) -> IntArray:
+    """Volumes the driver has attached to each node: int64[node]."""
+    attached = np.zeros(cluster.node_count, dtype=np.int64)
+    for (of, claim, node), pods in cluster.remember(_snapshot_mounts).items():
+        if of == driver:
+            attached[node] += pods if claim is None else 1
+    return attached
+
+
+def _snapshot_mounts(cluster: Cluster) -> Counter[tuple[str, ClaimKey | None, int]]:
+    """(driver, claim, node) → the snapshot's pods there that use it."""
+    found: Counter[tuple[str, ClaimKey | None, int]] = Counter()
+    if not any(one.limits for one in cluster.snapshot.csi_nodes):
+        return found
+    for group in cluster.groups:
+        if any(v.claim_name or v.claim_template is not None for v in group.spec.volumes):
+            for driver, claim in cluster.remember(storage_demand, group.namespace, group.spec).mounts:
+                for node in group.nodes.tolist():
+                    found[driver, claim, node] += 1
+    return found

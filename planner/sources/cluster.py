@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.kubernetes.records import Snapshot
 from planner.sources import demo, kubectl
 
@@ -13,7 +12,7 @@ CONTEXT_PREFIX: Final = "context:"
 EMBEDDED: Final = (demo.DEMO_NAME, demo.LARGE_NAME)
 
 
-def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int = LARGEST_UNPACKED_BYTES) -> Snapshot:
+def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int | None = None) -> Snapshot:
     """The snapshot of a file, a folder, an archive, ``-``, ``demo``, ``openb`` (the large example) or ``context:NAME``.
 
     Several files or folders are joined by commas: ``cluster.json,more.json``. A file or folder called ``demo`` is read

@@ -30,6 +30,9 @@ _DOCUMENTS: Final = (".json", ".yaml", ".yml", ".jsonl", ".ndjson")
 _LOGS: Final = (".log", ".txt")
 _PACKED: Final = (".gz", ".xz", ".bz2")
 _ARCHIVES: Final = (".zip", ".tar", ".tgz", ".txz", ".tbz2", ".tar.gz", ".tar.xz", ".tar.bz2")
+UPLOADED: Final = ("json", "jsonl", "ndjson", "yaml", "yml", "gz", "xz", "bz2", "tgz", "tar", "zip", "txt", "log")
+"""What uploaded files may be called."""
+
 _GIVE: Final = (
     "Give what kubectl get … -A -o json (or yaml) writes, a folder written by kubectl cluster-info dump, a must-gather or "
     "a support bundle"
@@ -41,7 +44,7 @@ def read(
     *,
     stdin: BinaryIO | None = None,
     taken_at: float | None = None,
-    limit_bytes: int = LARGEST_UNPACKED_BYTES,
+    limit_bytes: int | None = None,
 ) -> Snapshot:
     """The snapshot in a file, an archive, a folder, standard input (``"-"``), or several of them joined.
 
@@ -53,8 +56,8 @@ def read(
         Read for ``"-"``; the process's standard input when not given.
     taken_at : float, optional
         When the snapshot was taken, seconds since the epoch; the newest time in the objects when not given.
-    limit_bytes : int
-        What may be read and unpacked in all. At most twice as much memory is needed.
+    limit_bytes : int, optional
+        What may be read and unpacked in all; else `unpacked_limit_bytes`. At most twice as much memory is needed.
 
     Raises
     ------
@@ -86,7 +89,7 @@ def read_uploads(
     *,
     source: str = "",
     taken_at: float | None = None,
-    limit_bytes: int = LARGEST_UNPACKED_BYTES,
+    limit_bytes: int | None = None,
 ) -> Snapshot:
     """The snapshot in several files or archives, given as (name, content); sections of logs give log lines.
 
@@ -123,8 +126,8 @@ def unpacked_limit_bytes(given: str = "") -> int:
 class _Reading:
     """One reading: its bounds, and what was found beside the objects."""
 
-    def __init__(self, limit_bytes: int) -> None:
-        self.walk = Walk(limit_bytes=limit_bytes)
+    def __init__(self, limit_bytes: int | None) -> None:
+        self.walk = Walk(unpacked_limit_bytes() if limit_bytes is None else limit_bytes)
         self.problems = self.walk.problems
         self.logs: list[PodLog] = []
         self._log_bytes = 0

@@ -21,8 +21,8 @@ from kubernetes import client, config
 from kubernetes.config.config_exception import ConfigException
 
 from planner.errors import SourceError
+from planner.inventory import wire
 from planner.inventory.parse import Part, build_snapshot
-from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS
 from planner.kubernetes.records import Finding, PodLog, Severity, Snapshot
 from planner.words import duration
 
@@ -36,26 +36,12 @@ LONGEST_WAIT_SECONDS: Final = 10.0  # whatever Retry-After says
 LOG_LINES: Final = 2000  # the last ones of a container
 LOG_BYTES: Final = 2 * 2**20
 
-_DEVICE_VERSIONS = ("v1", "v1beta2", "v1beta1")
 PATHS: Final[dict[str, tuple[str, ...]]] = {
-    NODE.name: (NODE.path,),
-    "Namespace": ("/api/v1/namespaces",),
-    **{kind.name: (kind.path,) for kind in (POD, *PARTS, *WORKLOADS)},
-    "PodDisruptionBudget": ("/apis/policy/v1/poddisruptionbudgets",),
-    "PriorityClass": ("/apis/scheduling.k8s.io/v1/priorityclasses",),
-    "ResourceQuota": ("/api/v1/resourcequotas",),
-    "LimitRange": ("/api/v1/limitranges",),
-    "PersistentVolume": ("/api/v1/persistentvolumes",),
-    "PersistentVolumeClaim": ("/api/v1/persistentvolumeclaims",),
-    "StorageClass": ("/apis/storage.k8s.io/v1/storageclasses",),
-    "DeviceClass": tuple(f"/apis/resource.k8s.io/{version}/deviceclasses" for version in _DEVICE_VERSIONS),
-    "ResourceSlice": tuple(f"/apis/resource.k8s.io/{version}/resourceslices" for version in _DEVICE_VERSIONS),
-    "ResourceClaim": tuple(f"/apis/resource.k8s.io/{version}/resourceclaims" for version in _DEVICE_VERSIONS),
-    "ResourceClaimTemplate": tuple(
-        f"/apis/resource.k8s.io/{version}/resourceclaimtemplates" for version in _DEVICE_VERSIONS
-    ),
-    "Event": ("/api/v1/events",),
-    "PodMetrics": ("/apis/metrics.k8s.io/v1beta1/pods",),
+    name: tuple(
+        f"/apis/{kind.group}/{version}/{kind.resource}" if kind.group else f"/api/{version}/{kind.resource}"
+        for version in kind.versions
+    )
+    for name, kind in wire.READ.items()
 }
 """kind → the lists it is read from: the first one that is installed."""
 

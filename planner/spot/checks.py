@@ -339,7 +339,7 @@ def _check_storage(case: Case) -> CheckResult:
             cure="Keep what must last on a network volume or in object storage.",
         )
     claims = [volume.name for volume in volumes if volume.kind in ("persistentVolumeClaim", "ephemeral")]
-    claims += list(case.workload.claim_templates)
+    claims += [template.name for template in case.workload.claim_templates]
     if claims:
         return CheckResult(
             check=Check.STORAGE,

@@ -58,7 +58,7 @@ def upload() -> None:
     with st.expander("Compare with another cluster", icon=":material/upload_file:"):
         st.caption("Its snapshot stays in this session's memory, beside the cluster every page looks at.")
         files = st.file_uploader(
-            "Upload snapshots", type=["json", "yaml", "yml", "gz"], accept_multiple_files=True, key="_other_uploads"
+            "Upload snapshots", type=kubectl.UPLOADED, accept_multiple_files=True, key="_other_uploads"
         )
         handled = tuple(file.file_id for file in files)
         if handled != st.session_state.get(_HANDLED, ()):

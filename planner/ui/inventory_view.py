@@ -8,9 +8,8 @@ import streamlit as st
 
 from planner import words
 from planner.errors import HeadroomError
-from planner.inventory import account
-from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
-from planner.kubernetes.records import Presence, Snapshot
+from planner.inventory import account, wire
+from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import cluster, kubectl
 from planner.ui import errors, session, tables
 
@@ -20,8 +19,6 @@ _PRESENCE = {
     Presence.INFERRED: "i not in the input: told from its pods",
     Presence.REFUSED: "✗ refused (403): may not be listed",
 }
-_SNAPSHOT_COMMAND = f"{account.get_command()} | gzip > cluster.json.gz"
-_TYPES = ["json", "jsonl", "ndjson", "yaml", "yml", "gz", "xz", "bz2", "tgz", "tar", "zip", "txt", "log"]
 _HANDLED, _READ = "_upload_handled", "_upload_read"
 
 
@@ -43,28 +40,13 @@ def read(snapshot: Snapshot) -> None:
 
 def _counts(snapshot: Snapshot) -> dict[str, int]:
     """Kind → objects, for the kinds kept in a field of their own."""
-    counts = {
-        NODE.name: len(snapshot.nodes),
-        "Namespace": len(snapshot.namespaces),
-        POD.name: len(snapshot.pods),
-        REPLICA_SET.name: len(snapshot.replica_sets),
-        "PodDisruptionBudget": len(snapshot.pod_disruption_budgets),
-        "PriorityClass": len(snapshot.priority_classes),
-        "ResourceQuota": len(snapshot.resource_quotas),
-        "LimitRange": len(snapshot.limit_ranges),
-        "PersistentVolume": len(snapshot.persistent_volumes),
-        "PersistentVolumeClaim": len(snapshot.persistent_volume_claims),
-        "StorageClass": len(snapshot.storage_classes),
-        "DeviceClass": len(snapshot.device_classes),
-        "ResourceSlice": len(snapshot.resource_slices),
-        "ResourceClaim": len(snapshot.resource_claims),
-        "ResourceClaimTemplate": len(snapshot.resource_claim_templates),
-        "Event": len(snapshot.events),
-        "PodMetrics": len(snapshot.pod_metrics),
-    }
-    for kind in WORKLOADS:
-        counts[kind.name] = sum(workload.kind == kind.name for workload in snapshot.workloads)
-    return {kind: counts[kind] for kind in counts if snapshot.presence.get(kind) is Presence.PRESENT}
+    counts: dict[str, int] = {}
+    for kind, known in wire.READ.items():
+        if snapshot.presence.get(kind) is Presence.PRESENT:
+            records = getattr(snapshot, known.field)
+            is_shared = sum(other.field == known.field for other in wire.READ.values()) > 1
+            counts[kind] = sum(one.kind == kind for one in records) if is_shared else len(records)
+    return counts
 
 
 def another_cluster() -> None:
@@ -76,7 +58,7 @@ def another_cluster() -> None:
 
 def _upload() -> None:
     files = st.file_uploader(
-        "Upload a snapshot", type=_TYPES, key="upload", accept_multiple_files=True,
+        "Upload a snapshot", type=kubectl.UPLOADED, key="upload", accept_multiple_files=True,
         help="What kubectl get … -o json or yaml or kubectl cluster-info dump printed, a must-gather or a support bundle, "
         "plain or as zip, tar or gzip; metrics and logs may come with it. It stays in "
         "this session's memory: nothing is written to disk or sent on, and values of environment variables are dropped "
@@ -86,11 +68,7 @@ def _upload() -> None:
     if files and st.session_state.get(_HANDLED) != handled:
         st.session_state[_HANDLED] = handled
         with st.spinner("Reading …"):
-            _adopt(
-                lambda: kubectl.read_uploads(
-                    [(file.name, file.getvalue()) for file in files], limit_bytes=kubectl.unpacked_limit_bytes()
-                )
-            )
+            _adopt(lambda: kubectl.read_uploads([(file.name, file.getvalue()) for file in files]))
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
@@ -129,19 +107,23 @@ def _adopt(read: Callable[[], Snapshot]) -> None:
 def _say_read() -> None:
     snapshot = session.cluster()
     if st.session_state.get(_READ) == snapshot.digest:
-        number = words.count(len(snapshot.problems), "part")
-        damaged = f" {number} could not be used: see the findings." if snapshot.problems else ""
-        box = st.warning if snapshot.problems else st.success
+        lost = [problem for problem in snapshot.problems if problem.severity is not Severity.INFO]
+        damaged = f" {words.count(len(lost), 'part')} could not be used: see the findings." if lost else ""
+        box = st.warning if lost else st.success
         box(
-            f"{'△' if snapshot.problems else '✓'} Read {words.count(len(snapshot.nodes), 'node')} and "
+            f"{'△' if lost else '✓'} Read {words.count(len(snapshot.nodes), 'node')} and "
             f"{words.count(len(snapshot.pods), 'pod')}.{damaged}",
         )
+        st.caption(words.literal(f"What was given: {account.read_sentence(snapshot)}."))
+        if lacking := account.missing_sentence(snapshot):
+            st.caption(words.literal(f"{lacking[:1].upper()}{lacking[1:]}. This adds it:"))
+            st.code(account.missing_command(snapshot), language="bash", wrap_lines=True)
 
 
 def how_to() -> None:
     """The command that makes a snapshot."""
     st.caption("Run this where kubectl reaches the cluster; reading is all it needs. Then upload the file.")
-    st.code(_SNAPSHOT_COMMAND, language="bash", wrap_lines=True)
+    st.code(account.SNAPSHOT_COMMAND, language="bash", wrap_lines=True)
     st.caption(
         "With metrics: kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods. With logs: kubectl cluster-info dump "
         "--all-namespaces --output json --output-directory DIR, and headroom on the command line."

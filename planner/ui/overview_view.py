@@ -25,6 +25,7 @@ def trouble(overview: ClusterOverview) -> list[WorkloadOverview]:
 def story(overview: ClusterOverview) -> None:
     """What could not be rolled out now, in one box."""
     troubled, total = trouble(overview), len(overview.workloads)
+    stuck = [line for line in troubled if line.verdict is not Verdict.UNKNOWN]
     if not total:
         st.info("No workload in this snapshot.", title="? Nothing to roll out", icon=":material/help:")
     elif not troubled:
@@ -32,12 +33,18 @@ def story(overview: ClusterOverview) -> None:
             words.literal(overview.sentence), title=f"✓ All {words.count(total, 'workload')} could be rolled out now",
             icon=":material/check_circle:",
         )  # fmt: skip
-    else:
-        st.error(
-            f"**{words.literal(troubled[0].workload)}**: "
-            f"{words.literal(verdict.why(troubled[0].verdict, troubled[0].sentence))}", icon=":material/block:",
-            title=f"✗ {len(troubled):,} of {words.count(total, 'workload')} could not be rolled out now",
+    elif not stuck:
+        st.warning(
+            words.literal(overview.sentence), icon=":material/help:",
+            title=f"? Of {len(troubled):,} of {words.count(total, 'workload')} it isn't known whether they could be rolled out",
         )  # fmt: skip
+    else:
+        first = stuck[0]
+        st.error(
+            f"**{words.literal(first.workload)}**: {words.literal(verdict.why(first.verdict, first.sentence))}",
+            icon=":material/block:",
+            title=f"✗ {len(stuck):,} of {words.count(total, 'workload')} could not be rolled out now",
+        )
 
 
 def figures(overview: ClusterOverview, findings: words.Text) -> None:

@@ -47,6 +47,7 @@ REASON = {
     Reason.DEVICE: "device claims",
     Reason.MISSING_OBJECT: "missing object",
     Reason.SCHEDULING_GATE: "scheduling gate",
+    Reason.OTHER_SCHEDULER: "another scheduler's",
     Reason.PAUSED: "paused",
     Reason.ON_DELETE: "waits for deletion by hand",
     Reason.POD_MANAGEMENT: "waits for a broken pod",

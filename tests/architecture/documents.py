@@ -18,10 +18,13 @@ from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom, main
 from planner.exit_status import MEANING, ExitStatus
+from planner.inventory import account, wire
+from planner.inventory.fields import FIELDS, Standing
 from tests.architecture import schemas
 from tests.architecture.tree import ROOT, project_files
 
 COMMAND_LINE = Path("docs/command-line.md")
+ROLLOUT = Path("docs/rollout.md")
 HEAD = """\
 # The command line
 
@@ -37,6 +40,7 @@ document, `headroom.<question>/v1`, whose JSON Schema is in [schemas](schemas). 
 of what, and `--rows facts` is the whole answer as metric, labels, value, unit.
 """
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EMPTY_GROUP = '""'
 _MORE = "…"
 
 
@@ -64,6 +68,38 @@ def command_line() -> str:
         if isinstance(command, click.Group):
             parts += [_section([name, below]) for below in command.commands]
     return "\n".join(parts)
+
+
+def with_reading(text: str) -> str:
+    """The README with kubectl's line and the ClusterRole as `wire.READ` has them."""
+    text = re.sub(r"kubectl get nodes,.*?cluster\.json\.gz", lambda _: account.SNAPSHOT_COMMAND, text, flags=re.DOTALL)
+    text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{account.DEVICE_KINDS}`", text)
+    groups: dict[str, list[str]] = {}
+    for kind in wire.READ.values():
+        groups.setdefault(kind.group, []).append(kind.resource)
+    rules = "".join(
+        f"  - apiGroups: [{group or EMPTY_GROUP}]\n    resources: [{', '.join(resources)}]\n    verbs: [list]\n"
+        for group, resources in groups.items()
+    )
+    return re.sub(
+        r"(?<=^rules:\n).*?(?=^  - apiGroups: [^\n]*--live-logs)", rules, text, flags=re.DOTALL | re.MULTILINE
+    )
+
+
+def with_fields(text: str) -> str:
+    """docs/rollout.md with its section "What is modelled" as `planner.inventory.fields` has it."""
+    lines = []
+    for name, fields in FIELDS.items():
+        groups: dict[tuple[Standing, str], list[str]] = {}
+        for field, (standing, why) in sorted(fields.items()):
+            groups.setdefault((standing, why), []).append(f"`{field}`")
+        cells: dict[Standing, list[str]] = {standing: [] for standing in Standing}
+        for (standing, why), names in groups.items():
+            cells[standing].append(", ".join(names) + (f": {why}" if why else ""))
+        lines.append(f"| {name} | " + " | ".join("; ".join(cells[standing]) for standing in Standing) + " |")
+    head = ["", "| type | modelled | cannot matter | verdict becomes unknown |", "| --- | --- | --- | --- |"]
+    table = "\n".join([*head, *lines, ""])
+    return re.sub(r"(?<=<!-- fields -->\n).*?(?=\n<!-- end of fields -->)", lambda _: table, text, flags=re.DOTALL)
 
 
 def _section(path: list[str]) -> str:
@@ -97,6 +133,10 @@ if __name__ == "__main__":
         (ROOT / path).parent.mkdir(exist_ok=True)
         (ROOT / path).write_text(text, encoding="utf-8")
     (ROOT / COMMAND_LINE).write_text(command_line(), encoding="utf-8")
+    rollout = ROOT / ROLLOUT
+    rollout.write_text(with_fields(rollout.read_text(encoding="utf-8")), encoding="utf-8")
+    readme = ROOT / "README.md"
+    readme.write_text(with_reading(readme.read_text(encoding="utf-8")), encoding="utf-8")
     for document in documents_with_examples():
         before = (ROOT / document).read_text(encoding="utf-8")
         (ROOT / document).write_text(with_outputs(before), encoding="utf-8")

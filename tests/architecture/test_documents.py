@@ -13,6 +13,7 @@ import yaml
 from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom
+from planner.inventory import account
 from planner.sources.kubernetes_api import PATHS
 from tests.architecture import documents, schemas
 from tests.architecture.tree import ROOT, project_files, python_files
@@ -36,6 +37,11 @@ def test_schemas_are_those_of_the_records() -> None:
 def test_examples_print_what_the_document_says(path: Path) -> None:
     written = (ROOT / path).read_text(encoding="utf-8")
     assert written == documents.with_outputs(written), "run `make docs`, and read what changed"
+
+
+def test_kinds_in_the_readme_are_those_that_are_read() -> None:
+    assert documents.with_reading(README) == README, "run `make docs`"
+    assert account.SNAPSHOT_COMMAND in README
 
 
 def test_rights_in_the_readme_are_those_that_are_used() -> None:

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.dashboard import Visitor
 from tests.pages.clusters import node, worker
+from tests.sources import layouts
 
 
 def test_an_upload_is_answered_on_every_page_and_a_damaged_one_changes_nothing(
@@ -28,3 +29,15 @@ def test_an_upload_is_answered_on_every_page_and_a_damaged_one_changes_nothing(
     expect(visitor.page.get_by_test_id("stSidebar").get_by_text("1 node, 1 pod")).to_be_visible()
     visitor.page.get_by_test_id("stSidebarNavLink").filter(has_text="Overview").click()
     expect(visitor.main().get_by_text("1 of 1 workload could not be rolled out now")).to_be_visible()
+
+
+def test_a_must_gather_is_uploaded_as_it_was_packed(visit: Callable[..., Visitor], tmp_path: Path) -> None:
+    archive = tmp_path / "must-gather.tar.gz"
+    archive.write_bytes(layouts.tar(layouts.must_gather(), "w:gz"))
+    for width, scheme in ((1360, "light"), (390, "dark")):
+        visitor = visit(width=width, scheme=scheme)
+        visitor.open("inventory")
+        visitor.page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(archive)
+        expect(visitor.main().get_by_text("Read 2 nodes and 3 pods.")).to_be_visible()
+        expect(visitor.main().get_by_text("9 objects, 8 used; not used: 1 Service")).to_be_visible()
+        expect(visitor.main().get_by_text("must-gather.tar.gz", exact=False).first).to_be_visible()

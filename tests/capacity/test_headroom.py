@@ -193,3 +193,37 @@ def test_obstacles_say_nodes_and_resource_and_words_for_one_or_several() -> None
     alone = fit(Cluster(snapshot(nodes[:1])), parse_shape("gpu=2,cpu=9", cluster))
     assert list(map(str, alone.obstacles)) == ["1 node lacks nvidia.com/gpu", "1 node lacks cpu"]
     assert str(alone.sentence) == "none fits: 1 node lacks nvidia.com/gpu, 1 lacks cpu"
+
+
+# ── by preempting ────────────────────────────────────────────────────────────────────────────────────────────────────
+def urgent() -> Cluster:
+    """Two nodes of two GPUs: batch pods of priority -1 hold three, one of priority 5 the fourth."""
+    classes = [
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+        for name, value in (("low", -1), ("high", 5), ("urgent", 5))
+    ]
+    batch = deployment("batch", ["n-0", "n-0", "n-1"], pod_spec(gpus=1, priority=-1, priorityClassName="low"))
+    serve = deployment("serve", ["n-1"], pod_spec(gpus=1, priority=5, priorityClassName="high"))
+    return Cluster(snapshot([node("n-0", gpus=2), node("n-1", gpus=2), *classes, *batch, *serve]))
+
+
+def test_how_many_more_by_preempting_and_whom() -> None:
+    cluster = urgent()
+    plain = fit(cluster, parse_shape("gpu=1", cluster))
+    assert (plain.count, plain.by_preempting, plain.victims) == (0, 3, (("Deployment/ml/batch", 3),))
+    assert str(plain.sentence).endswith("; 3 more by preempting pods of Deployment/ml/batch (3)")
+    large = fit(cluster, parse_shape("gpu=2,priority=urgent", cluster))
+    assert (large.shape, large.by_preempting) == ("2 GPU, of priority urgent", 1)
+    assert large.victims == (("Deployment/ml/batch", 2),)
+
+
+def test_who_may_not_preempt_does_not() -> None:
+    cluster = urgent()
+    low = fit(cluster, parse_shape("gpu=1,priority=low", cluster))
+    assert (low.by_preempting, low.victims) == (0, ())
+    with pytest.raises(InputError, match="there is no PriorityClass mighty"):
+        parse_shape("gpu=1,priority=mighty", cluster)
+    [serve] = [one for one in workload_shapes(cluster) if one.name == "Deployment/ml/serve"]
+    never = replace(serve, spec=replace(serve.spec, preemption_policy="Never"))
+    assert fit(cluster, serve).by_preempting == 3
+    assert fit(cluster, never).by_preempting == 0

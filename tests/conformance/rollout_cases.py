@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from planner.inventory.change import WorkloadChange, apply_change
+from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot, Workload
 from planner.rollout.answers import Reason
 from planner.rollout.run import Revision, Run, simulate
@@ -15,10 +17,15 @@ from planner.rollout.ties import sample
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-from planner.sources import kubectl
 from tests.conformance.comparison import Comparison, each_case
 
 RUNS = 15  # placements tried where ties may matter; the commonest outcome is compared
+
+# A recording has every object there was: a kind without any is an empty list, not an unread one.
+WHOLE_LISTS = (
+    "PersistentVolume", "PersistentVolumeClaim", "StorageClass",
+    "DeviceClass", "ResourceSlice", "ResourceClaim", "ResourceClaimTemplate",
+)  # fmt: skip
 
 # What kube-scheduler's words leave as reasons for the workload that waits.
 _BY_MESSAGE: tuple[tuple[str, frozenset[Reason]], ...] = (
@@ -39,7 +46,8 @@ _BY_MESSAGE: tuple[tuple[str, frozenset[Reason]], ...] = (
     ("untolerated taint", frozenset({Reason.NO_MATCHING_NODE})),
     ("were unschedulable", frozenset({Reason.NO_MATCHING_NODE})),
 )
-_NEVER_TRIED = {Reason.MISSING_OBJECT, Reason.QUOTA}  # a claim that isn't there, or that a quota refused
+# A claim that isn't there, or that a quota refused; or not kube-scheduler's pod.
+_NEVER_TRIED = {Reason.MISSING_OBJECT, Reason.QUOTA, Reason.OTHER_SCHEDULER}
 
 
 def compare(folder: Path) -> Iterator[Comparison]:
@@ -69,7 +77,7 @@ def revisions_of(case: Mapping[str, Any], snapshot: Snapshot) -> list[Revision]:
 
 def play(case: Mapping[str, Any]) -> tuple[Run, list[Revision]]:
     """Headroom's answer to a recorded case."""
-    snapshot = kubectl.read_items(case["cluster"]["items"])
+    snapshot = build_snapshot([Part(items=case["cluster"]["items"], listed=WHOLE_LISTS)], source="recording")
     cluster = Cluster(snapshot)
     revisions = revisions_of(case, snapshot)
     selectors = case.get("never_ready") or []
@@ -125,9 +133,14 @@ def _final(recorded: Mapping[str, Any], ours: Mapping[str, int]) -> dict[str, in
     return _without_zeros({k: v for k, v in recorded.items() if isinstance(v, int | float) and k in ours})
 
 
+# A claim made from a template: <pod>-<name in the pod>-<five random characters>.
+_MADE_CLAIM = re.compile(r"claim (\S+)/\S+-([a-z0-9]+)-[a-z0-9]{5}:")
+
+
 def _messages(pending: list[Any]) -> list[tuple[str, str]]:
     """(namespace, message) of recorded pods: objects in `outcome`, [owner kind, namespace, message] in `also`."""
-    return sorted((p["namespace"], p["message"] or "") if isinstance(p, dict) else (p[1], p[2] or "") for p in pending)
+    told = ((p["namespace"], p["message"] or "") if isinstance(p, dict) else (p[1], p[2] or "") for p in pending)
+    return sorted((namespace, _MADE_CLAIM.sub(r"claim \1/\2:", message)) for namespace, message in told)
 
 
 def _reasons(recorded: list[dict[str, Any]], revision: Revision) -> set[Reason]:

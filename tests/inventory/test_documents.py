@@ -26,7 +26,10 @@ YAML = yaml.safe_dump(LIST).encode()
 
 def read(data: bytes) -> Snapshot:
     problems: list[Finding] = []
-    return build_snapshot(parts_of(data, "dump", problems), source="dump", problems=problems)
+    snapshot = build_snapshot(parts_of(data, "dump", problems), source="dump", problems=problems)
+    reading = snapshot.reading
+    assert reading.objects == reading.used + reading.repeated + reading.unreadable + sum(reading.other_kinds.values())
+    return snapshot
 
 
 def names(snapshot: Snapshot) -> list[str]:

@@ -112,12 +112,12 @@ def test_a_job_that_is_there_already_is_not_run_again() -> None:
 
 
 def test_lists_and_several_documents_json_and_yaml() -> None:
-    items = [plain(), workload("StatefulSet", "db"), named("Service")]
+    items = [plain(), workload("StatefulSet", "db"), named("Lease")]
     texts = [json.dumps(a_list(*items)), yaml.safe_dump_all(items), "\n---\n".join(json.dumps(one) for one in items)]
     for text in texts:
         manifest = read_manifest(text, SNAPSHOT)
         assert [one.after.key for one in manifest.workloads] == ["Deployment/prod/app", "StatefulSet/prod/db"]
-        assert manifest.other_kinds == {"Service": 1}
+        assert manifest.other_kinds == {"Lease": 1}
         assert [finding.code for finding in manifest.findings] == ["manifest-not-applied"]
 
 

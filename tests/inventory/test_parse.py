@@ -16,6 +16,7 @@ from planner.inventory import wire
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import (
     EMPTY,
+    ClaimTemplate,
     CommandForm,
     Container,
     FrozenMap,
@@ -241,7 +242,7 @@ def test_an_empty_required_affinity_matches_nothing_and_none_matches_all() -> No
         ),
         (
             {"ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": "fast"}}}},
-            Volume(name="v", kind="ephemeral", storage_class_name="fast"),
+            Volume(name="v", kind="ephemeral", claim_template=ClaimTemplate(storage_class_name="fast")),
         ),
         ({"gcePersistentDisk": {"pdName": "d"}}, Volume(name="v", kind="gcePersistentDisk", disk_id="d")),
         ({"awsElasticBlockStore": {"volumeID": "d"}}, Volume(name="v", kind="awsElasticBlockStore", disk_id="d")),
@@ -418,14 +419,48 @@ def test_devices_of_both_shapes() -> None:
     assert not new.devices[0].is_complex
 
 
-@pytest.mark.parametrize(
-    "complexity",
-    [{"consumesCounters": [{}]}, {"allowMultipleAllocations": True}, {"nodeName": "n"}, {"bindingConditions": ["a"]}],
-)
+@pytest.mark.parametrize("complexity", [{"allowMultipleAllocations": True}, {"bindingConditions": ["a"]}])
 def test_devices_that_are_more_than_counted(complexity: Object) -> None:
     spec = {"driver": "d", "pool": {"name": "p"}, "allNodes": True, "devices": [{"name": "x"} | complexity]}
     [one] = read(named("ResourceSlice", api_version="resource.k8s.io/v1", spec=spec)).resource_slices
     assert one.devices[0].is_complex
+
+
+def test_devices_that_share_counters_and_say_their_nodes_themselves() -> None:
+    consumes = [{"counterSet": "g", "counters": {"mem": {"value": "10Gi"}}}]
+    term = {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}
+    devices = [
+        {"name": "a", "nodeName": "n", "consumesCounters": consumes},
+        {"name": "b", "nodeSelector": {"nodeSelectorTerms": [term]}},
+        {"name": "c", "allNodes": True},
+    ]
+    spec = {"driver": "d", "pool": {"name": "p"}, "perDeviceNodeSelection": True, "devices": devices,
+            "sharedCounters": [{"name": "g", "counters": {"mem": {"value": "40Gi"}}}]}  # fmt: skip
+    [one] = read(named("ResourceSlice", api_version="resource.k8s.io/v1", spec=spec)).resource_slices
+    assert one.is_per_device
+    assert one.counters == (("g", "mem", 40 * 2**30),)
+    a, b, c = one.devices
+    assert (a.node_name, a.counters) == ("n", (("g", "mem", 10 * 2**30),))
+    assert b.node_selector is not None
+    assert c.all_nodes
+    assert not any(device.is_complex for device in one.devices)
+
+
+def test_what_device_claims_ask_for_beyond_a_count() -> None:
+    devices = {
+        "requests": [
+            {
+                "name": "r",
+                "firstAvailable": [{"name": "big", "deviceClassName": "b"}, {"name": "small", "deviceClassName": "s"}],
+            }
+        ],
+        "constraints": [{"requests": ["r"], "matchAttribute": "d/numa"}, {"distinctAttribute": "d/slot"}],
+    }
+    [one] = read(named("ResourceClaim", "c", "ml", "resource.k8s.io/v1", spec={"devices": devices})).resource_claims
+    assert [r.device_class_name for r in one.spec.requests[0].first_available] == ["b", "s"]
+    match, distinct = one.spec.constraints
+    assert (match.requests, match.match_attribute, distinct.distinct_attribute) == (("r",), "d/numa", "d/slot")
+    assert not one.is_allocated
 
 
 def test_claims_of_both_shapes() -> None:
@@ -464,6 +499,46 @@ def test_pod_metrics() -> None:
     assert (one.containers[0].cpu_millicores, one.containers[0].working_set_bytes) == (13, 1_024_000)
 
 
+def test_kinds_beside_the_pods() -> None:
+    toleration = {"key": "sandbox", "operator": "Exists", "effect": "NoSchedule"}
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    where = {"matchLabels": {"checked": "yes"}}
+    admission, secret = (
+        "admissionregistration.k8s.io/v1",
+        {"caBundle": "c2VjcmV0", "url": "https://hook.example/secret"},
+    )
+    snapshot = read(
+        named("RuntimeClass", "gvisor", "", "node.k8s.io/v1", overhead={"podFixed": {"cpu": "500m", "memory": "1Gi"}},
+              scheduling={"nodeSelector": {"runtime": "gvisor"}, "tolerations": [toleration]}),
+        named("CSINode", "n1", "", "storage.k8s.io/v1", spec={"drivers": [
+            {"name": "pd.csi.storage.gke.io", "nodeID": "n1", "allocatable": {"count": 15}}, {"name": "other"}]}),
+        named("HorizontalPodAutoscaler", "web", "prod", "autoscaling/v2", spec={
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "maxReplicas": 9}),
+        named("Service", "web", "prod", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]}),
+        named("MutatingWebhookConfiguration", "inject", "", admission, webhooks=[
+            {"name": "inject.example", "rules": [rule], "failurePolicy": "Ignore", "namespaceSelector": where,
+             "clientConfig": secret}]),
+        named("ValidatingAdmissionPolicy", "limits", "", admission, spec={
+            "matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "secret == 1"}]}),
+        named("ValidatingAdmissionPolicyBinding", "limits-prod", "", admission, spec={
+            "policyName": "limits", "validationActions": ["Warn"], "matchResources": {"namespaceSelector": where}}),
+    )  # fmt: skip
+    assert snapshot.problems == ()
+    [runtime] = snapshot.runtime_classes
+    assert runtime.overhead == {"cpu": 500, "memory": 2**30}
+    assert (dict(runtime.node_selector), runtime.tolerations[0].key) == ({"runtime": "gvisor"}, "sandbox")
+    assert snapshot.csi_nodes[0].limits == {"pd.csi.storage.gke.io": 15}
+    [autoscaler] = snapshot.autoscalers
+    assert (autoscaler.target, autoscaler.minimum, autoscaler.maximum) == ("Deployment/prod/web", 1, 9)
+    assert snapshot.services[0].selector == {"app": "web"}
+    [hook] = snapshot.webhook_configurations[0].hooks
+    assert (hook.name, hook.is_required, hook.rules[0].resources) == ("inject/inject.example", False, ("pods",))
+    assert hook.namespace_selector == snapshot.admission_policy_bindings[0].namespace_selector != None  # noqa: E711
+    assert not snapshot.admission_policy_bindings[0].denies
+    assert snapshot.admission_policies[0].rules == hook.rules
+    assert "secret" not in repr(snapshot)
+
+
 def test_every_kind_is_read() -> None:
     items = [
         named(kind, api_version=f"{wire.API_GROUPS[kind]}/v1" if kind in wire.API_GROUPS else "v1",
@@ -480,7 +555,7 @@ def test_every_kind_is_read() -> None:
 # ── the snapshot ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_presence_and_other_kinds() -> None:
     parts = [
-        Part(items=[pod(), named("Service"), named("Job", api_version="batch.example/v1"), named("Service", "two")]),
+        Part(items=[pod(), named("Lease"), named("Job", api_version="batch.example/v1"), named("Lease", "two")]),
         Part(listed=("ResourceQuota",)),
         Part(refused=("Node",)),
     ]
@@ -489,7 +564,7 @@ def test_presence_and_other_kinds() -> None:
     assert snapshot.presence["ResourceQuota"] is Presence.PRESENT
     assert snapshot.presence["Node"] is Presence.REFUSED
     assert snapshot.presence["Job"] is Presence.ABSENT  # that Job is another group's
-    assert snapshot.other_kinds == {"Service": 2, "Job": 1}
+    assert snapshot.other_kinds == {"Lease": 2, "Job": 1}
 
 
 def test_the_time_is_the_newest_in_the_objects_unless_given() -> None:

@@ -209,3 +209,15 @@ def test_a_link_may_write_the_workload_as_the_command_line_does() -> None:
     [box] = [one for one in app.selectbox if one.label == "Workload"]
     assert box.value == "Deployment/prod/ml-worker"
     assert "there is no such choice" not in said(app)
+
+
+def test_pods_of_a_kind_that_is_not_rolled_out_are_placed() -> None:
+    template = "{spec: {containers: [{name: a, image: x, resources: {limits: {nvidia.com/gpu: 1}}}]}}"
+    manifest = (
+        "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: llm, namespace: ml}\n"
+        f"spec: {{replicas: 2, leaderWorkerTemplate: {{size: 2, workerTemplate: {template}}}}}\n"
+    )
+    app = visit("rollout", full(), by="manifest", manifest=manifest)
+    assert verdict(app).startswith("✗ Stuck")
+    assert "0 of its 2 groups are placed whole" in said(app)
+    assert "placement only" in said(app)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.errors import ChangeError
+from planner.errors import ChangeError, NotKnownError
 from planner.kubernetes.records import Snapshot
 from planner.questions.prepared import Scenario
 from planner.questions.rollout import rollout
@@ -168,7 +168,7 @@ def test_pods_that_run_already_are_said_to_be_beside_these() -> None:
 def test_a_kind_that_is_not_in_the_table_is_named_with_its_pods() -> None:
     unknown = named("TrainThing", "t", "ml", "example.com/v1", spec={"x": {"template": {"spec": GPU}}})
     with pytest.raises(
-        ChangeError, match=r"TrainThing t isn't in the table.*its pod template at spec\.x\.template\.spec"
+        NotKnownError, match=r"TrainThing t isn't in the table.*its pod template at spec\.x\.template\.spec"
     ):
         asked(cluster(), unknown)
     result = asked(cluster(), unknown, named("Pod", "one", "ml", spec=GPU))
@@ -177,7 +177,7 @@ def test_a_kind_that_is_not_in_the_table_is_named_with_its_pods() -> None:
 
 def test_an_object_without_a_template_of_its_own_is_named() -> None:
     preset = named("Workspace", "w", "ml", "kaito.sh/v1beta1", inference={"preset": {"name": "phi-4"}})
-    with pytest.raises(ChangeError, match=r"Workspace \(document 1\) has no pod template with containers"):
+    with pytest.raises(NotKnownError, match=r"Workspace \(document 1\) has no pod template with containers"):
         asked(cluster(), preset)
 
 

@@ -17,7 +17,7 @@ from planner.questions.prepared import Scenario
 from planner.rollout.answers import PodState, Reason, RolloutResult, Verdict
 from planner.sources import demo
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
-from tests.rollout.rollouts import rolling
+from tests.rollout.rollouts import rolling, stateful_set
 
 DEMO = demo.read()
 A, B = "Deployment/ml/a", "Deployment/ml/b"
@@ -165,3 +165,151 @@ def test_seats_add_up() -> None:
 def test_a_snapshot_is_compiled_once() -> None:
     assert prepared_question.compiled(DEMO) is prepared_question.compiled(DEMO)
     assert DEMO.presence["Pod"] is Presence.PRESENT
+
+
+# ── volumes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def on_disk(mode: str, *, surge: int) -> RolloutResult:
+    """One pod with a network disk, on the node of two that has no room for a second."""
+    spec = pod_spec(gpus=1, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
+    rule = rolling(surge, 1 - surge)
+    source = {"driver": "pd.csi.storage.gke.io", "volumeHandle": "h"}
+    disk: Item = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"},
+                  "spec": {"csi": source, "accessModes": [mode], "capacity": {"storage": "1Gi"}}}  # fmt: skip
+    claim: Item = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "ml"},
+                   "spec": {"volumeName": "pv", "accessModes": [mode]}, "status": {"phase": "Bound"}}  # fmt: skip
+    nodes = [node("gpu-0", pool="gpu", gpus=1), node("gpu-1", pool="gpu", gpus=1)]
+    return ask(nodes, disk, claim, deployment("a", ["gpu-0"], spec, strategy=rule), a={})
+
+
+def test_a_volume_for_one_node_does_not_follow_a_surge() -> None:
+    result = on_disk("ReadWriteOnce", surge=1)
+    assert result.verdict is Verdict.COMPLETES  # for kube-scheduler, which doesn't look at attached volumes
+    [finding] = [f for f in result.findings if f.code == "volume-on-two-nodes"]
+    assert finding.severity is Severity.ERROR
+    assert "claim data (ReadWriteOnce) is attached to node gpu-0, and a new pod was placed on gpu-1" in str(
+        result.sentence
+    )
+
+
+@pytest.mark.parametrize(("mode", "surge"), [("ReadWriteMany", 1), ("ReadWriteOnce", 0)])
+def test_a_volume_that_can_follow_is_not_spoken_of(mode: str, surge: int) -> None:
+    result = on_disk(mode, surge=surge)
+    assert result.verdict is Verdict.COMPLETES
+    assert "volume-on-two-nodes" not in {f.code for f in result.findings}
+
+
+def test_a_stateful_sets_controller_makes_its_claims() -> None:
+    """A StatefulSet that is scaled up has new claims: bound late, or refused by the driver's limit on the node."""
+    template = {"metadata": {"name": "data"}, "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}}}}  # fmt: skip
+    fast = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
+            "provisioner": "csi.example", "volumeBindingMode": "WaitForFirstConsumer"}  # fmt: skip
+    items = [node("n-0"), fast, *stateful_set("db", ["n-0"], pod_spec(), volumeClaimTemplates=[template])]
+    scaled = (WorkloadChange(workload="StatefulSet/ml/db", replicas=3, new_revision=False),)
+    grown = rollout_question.rollout(snapshot(items), Scenario(changes=scaled))
+    assert grown.verdict is Verdict.COMPLETES
+    drivers = [{"name": "csi.example", "nodeID": "n-0", "allocatable": {"count": 1}}]
+    limit = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSINode",
+        "metadata": {"name": "n-0"},
+        "spec": {"drivers": drivers},
+    }
+    limited = rollout_question.rollout(snapshot([*items, limit]), Scenario(changes=scaled))
+    assert (limited.verdict, limited.reason) == (Verdict.STUCK, Reason.VOLUME)
+    assert "1 node(s) exceed max volume count" in str(limited.workloads[0].scheduler_message)
+
+
+# ── what isn't played ────────────────────────────────────────────────────────────────────────────────────────────────
+def test_another_schedulers_pods_are_said() -> None:
+    spec = pod_spec(gpus=1)
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], spec)]
+    patch = json.dumps({"spec": {"template": {"spec": {"schedulerName": "volcano"}}}})
+    alone = ask(items, a={"patch": patch})
+    assert (alone.verdict, alone.reason) == (Verdict.STUCK, Reason.OTHER_SCHEDULER)
+    assert 'asks for the scheduler "volcano"' in str(alone.sentence)
+    placed = deployment("b", ["gpu-0"], spec | {"schedulerName": "volcano"})
+    beside = ask(items, placed, a={"patch": patch})
+    assert beside.verdict is Verdict.UNKNOWN
+    assert 'placed by the scheduler "volcano", whose rules Headroom doesn\'t know' in str(beside.sentence)
+
+
+def test_a_runtime_class_that_was_not_read_leaves_the_answer_open() -> None:
+    patch = json.dumps({"spec": {"template": {"spec": {"runtimeClassName": "gvisor"}}}})
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], pod_spec(gpus=1))]
+    assert ask(items, a={"patch": patch}).verdict is Verdict.UNKNOWN
+    runtime: Item = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "gvisor"},
+                     "scheduling": {"nodeSelector": {"runtime": "gvisor"}}}  # fmt: skip
+    assert ask(items, runtime, a={"patch": patch}).reason is Reason.NO_MATCHING_NODE
+    other: Item = runtime | {"metadata": {"name": "other"}}
+    refused = ask(items, other, a={"patch": patch})
+    assert refused.reason is Reason.ADMISSION
+    assert 'RuntimeClass "gvisor" not found' in str(refused.sentence)
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"schedulingGroup": {"podGroupName": "g"}}, "the pods' schedulingGroup is not modelled (pods of a group"),
+        ({"os": {"name": "windows"}}, "the pods' os is not modelled"),
+        ({"readinessGates": [{"conditionType": "lb"}]}, "the pods' readinessGates is not modelled"),
+        (
+            {"serviceAccountName": "trainer"},
+            "the pods run as ServiceAccount trainer, which no pod of namespace ml uses yet",
+        ),
+    ],
+)
+def test_a_field_that_is_not_modelled_is_named(fields: Item, named: str) -> None:
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], pod_spec(gpus=1))]
+    result = ask(items, a={"patch": json.dumps({"spec": {"template": {"spec": fields}}})})
+    assert result.verdict is Verdict.UNKNOWN
+    assert named in str(result.sentence)
+    assert named in next(f.what for f in result.findings if f.code == "answer-incomplete")
+
+
+@pytest.mark.parametrize("fields", [{"os": {"name": "linux"}}, {"serviceAccountName": "default"}, {"hostname": "x"}])
+def test_a_field_that_cannot_matter_is_not_spoken_of(fields: Item) -> None:
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], pod_spec(gpus=1))]
+    assert ask(items, a={"patch": json.dumps({"spec": {"template": {"spec": fields}}})}).verdict is Verdict.COMPLETES
+
+
+def test_what_the_pods_have_had_all_along_works() -> None:
+    """Readiness gates that somebody sets, and a ServiceAccount that is there, leave the answer as it is."""
+    spec = pod_spec(gpus=1) | {"readinessGates": [{"conditionType": "lb"}], "serviceAccountName": "trainer"}
+    items = [node("gpu-0", pool="gpu", gpus=2), *deployment("a", ["gpu-0"], spec)]
+    assert ask(items, a={}).verdict is Verdict.COMPLETES
+
+
+def test_webhooks_and_policies_that_see_the_pods_are_named() -> None:
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    elsewhere = {"matchLabels": {"kubernetes.io/metadata.name": "other"}}
+    group = "admissionregistration.k8s.io/v1"
+
+    def hook(name: str, **more: object) -> Item:
+        return {"apiVersion": group, "kind": "MutatingWebhookConfiguration", "metadata": {"name": name},
+                "webhooks": [{"name": f"{name}.example", "rules": [rule], **more}]}  # fmt: skip
+
+    def policy(name: str, *actions: str) -> list[Item]:
+        on_deployments = rule | {"apiGroups": ["apps"], "resources": ["deployments"], "operations": ["UPDATE"]}
+        spec = {"matchConstraints": {"resourceRules": [on_deployments]}}
+        bound = {"policyName": name, "validationActions": list(actions)}
+        return [
+            {"apiVersion": group, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec},
+            {
+                "apiVersion": group,
+                "kind": "ValidatingAdmissionPolicyBinding",
+                "metadata": {"name": name},
+                "spec": bound,
+            },
+        ]
+
+    namespace: Item = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}
+    quiet = hook("quiet", rules=[rule | {"resources": ["services"]}])
+    items = [namespace, hook("inject"), hook("other", namespaceSelector=elsewhere), quiet]
+    result = ask(two(4), items, policy("limits", "Deny"), policy("advice", "Warn"), a={})
+    assert result.verdict is Verdict.COMPLETES
+    [finding] = [f for f in result.findings if f.code == "admission-not-played"]
+    assert finding.what == (
+        "MutatingWebhookConfiguration inject/inject.example, ValidatingAdmissionPolicy limits may change or refuse these "
+        "pods or the workload: what they do is not played"
+    )

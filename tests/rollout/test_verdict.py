@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.rollout.answers import Reason
-from planner.rollout.verdict import unknowns
+from planner.rollout.unknowns import unknowns
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import revision, roll, rolling, stateful_set, why
 from tests.rollout.test_admission import limit_range, quota
@@ -158,8 +158,10 @@ def test_gates_pause_on_delete_and_pod_management() -> None:
 def test_what_the_snapshot_lacks_for_an_answer() -> None:
     items = [node("n-0"), *worker("n-0", spec=volume_spec())]
     asked = revision(snapshot(items))
-    assert unknowns(roll(items), asked) == (
-        "the pods use volumes, and the snapshot doesn't hold PersistentVolumeClaims",
-    )
+    run = roll(items)
+    assert [u.what for u in unknowns(run.simulation.cluster, asked, run.new_shapes[asked.after.key])] == [
+        "the pods use volumes, and the snapshot doesn't hold PersistentVolumeClaims"
+    ]
     alone = [item for item in items if item["kind"] in ("Node", "Deployment")]
-    assert unknowns(roll(alone), asked)[0] == "the snapshot doesn't hold Pods and ReplicaSets"
+    lacking = unknowns(roll(alone).simulation.cluster, asked)[0]
+    assert (lacking.what, lacking.may_help) == ("the snapshot doesn't hold Pods and ReplicaSets", True)

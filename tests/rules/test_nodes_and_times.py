@@ -150,8 +150,8 @@ def told_as_spot(found: Snapshot, node: Node) -> bool:
 # ── a node's arrival ─────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_node_arrives_in_one_time() -> None:
     assert arrival_seconds(has_gpus=True) == 300.0
-    in_strategies = next(one.default for one in STRATEGY_SETTINGS if one.name == "node_start_seconds")
-    in_savings = next(one.default for one in SETTINGS if one.name == "node_start_seconds")
+    in_strategies = next(one.assumed for one in STRATEGY_SETTINGS if one.name == "node_start_seconds")
+    in_savings = next(one.assumed for one in SETTINGS if one.name == "node_start_seconds")
     terms = SpareTerms(on_demand_usd_per_gpu_hour=None, spot_usd_per_gpu_hour=None, gpus_per_node=1)
     fields = Assumptions(nodes=1, needed_nodes=0, on_demand_usd_per_hour=1.0, spot_usd_per_hour=0.5)
     assert in_strategies == in_savings == terms.node_start_seconds == fields.node_start_seconds == 300.0

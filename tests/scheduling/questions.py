@@ -9,7 +9,7 @@ import numpy as np
 
 from planner.kubernetes.records import LabelSelector
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.filters import feasible_nodes, view
+from planner.scheduling.filters import fails, feasible_nodes, reasons_for, view
 from planner.scheduling.pod import LivePod
 from planner.scheduling.scheduler import Attempt, Budget, Scheduler
 from planner.scheduling.scores import total_scores
@@ -73,9 +73,25 @@ class Question:
             )
         )
 
+    def place(self, node: str) -> None:
+        """Bind one more pod like the one asked about."""
+        at = self.cluster.node_index[node]
+        live = LivePod(
+            shape=self.shape, namespace=self.shape.namespace, name="placed", uid="placed", owner="", number=999,
+            created_at=0.0,
+        )  # fmt: skip
+        Scheduler(self.state, 0, lambda n: self.live[n], lambda _: []).bind(live, at)
+        live.node = at
+        self.live[at].append(live)
+
     def reasons(self) -> str:
         """The first sentence of the scheduler's message."""
         return self.attempt().message.split(". ")[0].partition(": ")[2]
+
+    def reasons_elsewhere(self) -> str:
+        """What refuses the pod on nodes that it doesn't fit on, though it fits on another."""
+        found, _ = reasons_for(self.state, self.shape, fails(self.state, self.shape))
+        return ", ".join(f"{count} {reason}" for reason, count in found.items())
 
     def scores(self) -> dict[str, int]:
         nodes = feasible_nodes(self.state, self.shape)

@@ -106,6 +106,88 @@ def test_a_disk_written_on_a_node_is_not_mounted_there_again() -> None:
     assert ask(there, spec=disk(read_only=True)).fitting() == ["n-0", "n-1"]
 
 
+def limits(name: str, count: int) -> Item:
+    drivers = [{"name": "csi.example", "nodeID": name, "allocatable": {"count": count}}]
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSINode",
+        "metadata": {"name": name},
+        "spec": {"drivers": drivers},
+    }
+
+
+def on_claim(name: str) -> Item:
+    return pod_spec(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": name}}])
+
+
+def scratch() -> Item:
+    wanted = {
+        "storageClassName": "fast",
+        "resources": {"requests": {"storage": "1Gi"}},
+        "accessModes": ["ReadWriteOnce"],
+    }
+    return pod_spec(volumes=[{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": wanted}}}])
+
+
+def test_the_first_pods_node_is_where_the_others_have_to_go() -> None:
+    question = ask(claim(), storage_class())
+    question.place("n-1")
+    assert question.fitting() == ["n-1"]
+
+
+def test_a_local_volume_is_taken_once() -> None:
+    local = storage_class(provisioner="kubernetes.io/no-provisioner")
+    question = ask(volume("a"), local, claim("pv") | {"metadata": {"name": "x", "namespace": "x"}}, spec=scratch())
+    assert question.fitting() == ["n-0"]
+    question.place("n-0")
+    assert question.fitting() == []
+    assert question.reasons() == "2 node(s) didn't find available persistent volumes to bind"
+
+
+def test_a_claim_chooses_by_labels_and_mode() -> None:
+    local = storage_class(provisioner="kubernetes.io/no-provisioner")
+    picky = claim()
+    picky["spec"]["selector"] = {"matchLabels": {"tier": "gold"}}
+    assert ask(picky, local, volume("b", labels={"tier": "gold"})).fitting() == ["n-1"]
+    assert ask(picky, local, volume("b")).fitting() == []
+    assert ask(claim(), local, volume("b", volumeMode="Block")).fitting() == []
+
+
+def test_a_claim_that_is_being_provisioned_waits_for_its_node() -> None:
+    chosen = claim()
+    chosen["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": "n-1"}
+    assert ask(chosen, storage_class()).fitting() == ["n-1"]
+
+
+def test_a_claim_on_its_way_out_blocks_the_pod() -> None:
+    going = claim("pv")
+    going["metadata"]["deletionTimestamp"] = "2026-11-20T00:00:00Z"
+    lost = claim("pv") | {"status": {"phase": "Lost"}}
+    assert 'persistentvolumeclaim "data" is being deleted' in ask(going, volume()).attempt().message
+    assert 'claim "data" bound to non-existent persistentvolume "pv"' in ask(lost, volume()).attempt().message
+
+
+def test_a_node_attaches_as_many_volumes_as_its_driver_says() -> None:
+    csi = volume(csi={"driver": "csi.example", "volumeHandle": "h"})
+    other = claim() | {"metadata": {"name": "other", "namespace": "ml"}}
+    there = pod("there", SPEC, on="n-0")
+    full = [claim("pv"), csi, other, storage_class(), limits("n-0", 1), limits("n-1", 1), there]
+    assert ask(*full, spec=on_claim("other")).fitting() == ["n-1"]
+    assert ask(*full).fitting() == ["n-0", "n-1"]  # the same volume twice is one
+    assert ask(*full, spec=scratch()).fitting() == ["n-1"]
+    question = ask(*full, spec=scratch())
+    question.place("n-1")
+    assert question.reasons() == "2 node(s) exceed max volume count"
+    assert ask(*full, limits("n-2", 0), spec=pod_spec()).fitting() == ["n-0", "n-1"]
+
+
+def test_volumes_that_have_nothing_to_do_with_the_pod_make_nothing_unknown() -> None:
+    question = ask(claim(), storage_class())  # no PersistentVolume in the snapshot: none is needed
+    assert question.shape.storage.unknown == ""
+    assert ask(claim("pv")).shape.storage.unknown.endswith("PersistentVolumes")
+    assert ask(claim()).shape.storage.unknown.endswith("StorageClasses")
+
+
 def test_without_claims_in_the_snapshot_the_answer_is_unknown() -> None:
     question = ask()
     assert question.shape.storage.unknown

@@ -32,7 +32,7 @@ def dump(tmp_path: Path) -> Path:
         "nodes.json": {"kind": "NodeList", "apiVersion": "v1", "items": [bare(node())]},
         "prod/pods.json": {"kind": "PodList", "apiVersion": "v1", "items": [bare(pod())]},
         "prod/deployments.json": {"kind": "DeploymentList", "apiVersion": "apps/v1", "items": [bare(workload())]},
-        "prod/services.json": {"kind": "ServiceList", "apiVersion": "v1", "items": [{"metadata": {"name": "s"}}]},
+        "prod/leases.json": {"kind": "LeaseList", "apiVersion": "v1", "items": [{"metadata": {"name": "s"}}]},
         "empty/pods.json": {"kind": "PodList", "apiVersion": "v1", "items": None},
         "empty/daemonsets.json": {"kind": "DaemonSetList", "apiVersion": "apps/v1", "items": None},
     }
@@ -70,7 +70,7 @@ def test_a_dump_folder_with_its_logs(dump: Path) -> None:
     ]
     assert snapshot.presence["DaemonSet"] is Presence.PRESENT
     assert snapshot.presence["PodDisruptionBudget"] is Presence.ABSENT
-    assert snapshot.other_kinds == {"Service": 1}
+    assert snapshot.other_kinds == {"Lease": 1}
 
 
 def test_a_broken_file_of_a_dump_is_named_and_the_others_are_read(dump: Path) -> None:
@@ -113,7 +113,7 @@ def test_places_that_cannot_be_read(tmp_path: Path) -> None:
     [
         (b"", "it is empty"),
         (b"hello", "nothing in it can be read"),
-        (b'{"kind": "Service", "apiVersion": "v1", "metadata": {"name": "x"}}', r"none of its objects.*Service"),
+        (b'{"kind": "Lease", "apiVersion": "v1", "metadata": {"name": "x"}}', r"none of its objects.*Lease"),
         (b'{"kind": "List", "items": []}', "no Kubernetes object in it"),
         (b'{"kind": "List", "items": [{"kind": "Po', "nothing in it can be read"),
     ],

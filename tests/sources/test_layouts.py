@@ -12,7 +12,7 @@ from planner.errors import InputError
 from planner.inventory import account
 from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import cluster, kubectl
-from tests.inventory.objects import a_list, node, pod, workload
+from tests.inventory.objects import a_list, named, node, pod, workload
 from tests.sources import layouts
 from tests.sources.layouts import LAYOUTS, OBJECTS, PACKERS, as_json, as_yaml, bare, on_disk
 
@@ -39,7 +39,7 @@ def test_a_folder_of_each_layout(layout: str, tmp_path: Path) -> None:
     snapshot = kubectl.read(on_disk(LAYOUTS[layout](), tmp_path / "given"))
     check_same(snapshot)
     check_account(snapshot, len(OBJECTS) + (layout == "support bundle"))  # its own kind SupportBundle
-    assert snapshot.other_kinds["Service"] == 1
+    assert [one.name for one in snapshot.services] == ["app"]
 
 
 @pytest.mark.parametrize("name", PACKERS)
@@ -99,7 +99,8 @@ def test_the_kind_is_told_by_the_fields(form: str) -> None:
     snapshot = kubectl.read_bytes(KINDLESS[form], name="api.json")
     assert snapshot.digest == WHOLE.digest
     check_account(snapshot, len(OBJECTS))
-    assert snapshot.other_kinds == {"Service": 1}
+    assert len(snapshot.services) == 1
+    assert not snapshot.other_kinds
     assert {problem.code for problem in snapshot.problems} <= {"kind-by-shape"}
 
 
@@ -181,14 +182,24 @@ def test_a_folder_without_anything_of_use(tmp_path: Path) -> None:
 
 # ── in words ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_the_account_in_words() -> None:
-    snapshot = kubectl.read_bytes(as_json(a_list(pod(), pod(), workload(), layouts.SERVICE)), name="all.json")
+    snapshot = kubectl.read_bytes(as_json(a_list(pod(), pod(), workload(), named("Lease"))), name="all.json")
     assert account.read_sentence(snapshot) == (
-        "read 1 file: 4 objects, 2 used; not used: 1 Service; there more than once: 1"
+        "read 1 file: 4 objects, 2 used; not used: 1 Lease; there more than once: 1"
     )
     said = account.missing_sentence(snapshot)
-    assert said.startswith("not in the input: no Node: without nodes nothing can be placed; no ReplicaSet: ")
-    assert said.endswith(
+    assert said.startswith("not in the input: Node (without nodes nothing can be placed); ReplicaSet (")
+    assert account.missing_command(snapshot) == (
         "kubectl get nodes,replicasets,priorityclasses,resourcequotas,poddisruptionbudgets "
         "--all-namespaces --output json"
     )
     assert not account.is_whole(snapshot)
+
+
+def test_the_limit_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADROOM_UNPACKED_LIMIT", "1Ki")
+    with pytest.raises(InputError, match="more than 1 KiB"):
+        kubectl.read_bytes(b" " * 2000, name="a")
+    assert kubectl.unpacked_limit_bytes("8Gi") == 8 * 2**30
+    monkeypatch.setenv("HEADROOM_UNPACKED_LIMIT", "much")
+    with pytest.raises(InputError, match="not a Kubernetes quantity"):
+        kubectl.unpacked_limit_bytes()

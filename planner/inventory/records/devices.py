@@ -6,6 +6,8 @@ v1beta2 and v1 have flat devices and nest the request in ``exactly`` (or ``first
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planner.inventory import wire
 from planner.inventory.records.selectors import read_taint, read_terms, read_tolerations
 from planner.inventory.records.shared import Shared, amount, given, metadata_of, read_owner
@@ -37,6 +39,8 @@ def read_resource_slice(shared: Shared, resource_slice: wire.ResourceSlice) -> m
         node_name=shared.text(spec.node_name),
         all_nodes=bool(spec.all_nodes),
         node_selector=terms[0] if terms else None,
+        is_per_device=bool(spec.per_device_node_selection),
+        counters=_counters((one.name, one) for one in spec.shared_counters or ()),
         devices=tuple(_device(one) for one in spec.devices or ()),
     )
 
@@ -53,7 +57,8 @@ def read_resource_claim(shared: Shared, claim: wire.ResourceClaim) -> model.Reso
         name=metadata.name or "",
         spec=_claim_spec(claim.spec),
         owner=read_owner(shared, metadata),
-        allocated=tuple((one.driver, one.pool, one.device) for one in results),
+        is_allocated=allocation is not None,
+        allocated=tuple((one.driver, one.pool, one.device) for one in results if not one.admin_access),
         node_selector=read_terms(selector) if selector else None,
         reserved_for=tuple(user.uid or "" for user in status.reserved_for or ()),
     )
@@ -84,19 +89,17 @@ def _device(device: wire.Device) -> model.Device:
         name: amount(given if isinstance(given, str) else given.value, name)
         for name, given in (body.capacity or {}).items()
     }
-    is_complex = bool(
-        body.consumes_counters
-        or body.allow_multiple_allocations
-        or body.node_name
-        or body.node_selector is not None
-        or body.all_nodes
-        or body.binding_conditions
-    )
+    is_complex = bool(body.allow_multiple_allocations or body.binding_conditions)
+    terms = read_terms(body.node_selector) if body.node_selector else ()
     return model.Device(
         name=device.name,
         attributes=FrozenMap(attributes),
         capacity=FrozenMap(capacity),
         taints=tuple(read_taint(taint) for taint in body.taints or ()),
+        counters=_counters((one.counter_set, one) for one in body.consumes_counters or ()),
+        node_name=body.node_name or "",
+        all_nodes=bool(body.all_nodes),
+        node_selector=terms[0] if terms else None,
         is_complex=is_complex,
     )
 
@@ -105,19 +108,44 @@ def _claim_spec(spec: wire.ClaimSpec | None) -> model.ClaimSpec:
     devices = (spec.devices if spec else None) or wire.DeviceClaim()
     return model.ClaimSpec(
         requests=tuple(_device_request(one) for one in devices.requests or ()),
-        has_constraints=bool(devices.constraints),
+        constraints=tuple(
+            model.DeviceConstraint(
+                requests=tuple(one.requests or ()),
+                match_attribute=one.match_attribute or "",
+                distinct_attribute=one.distinct_attribute or "",
+            )
+            for one in devices.constraints or ()
+        ),
+    )
+
+
+def _counters(sets: Iterable[tuple[str, wire.CounterSet]]) -> tuple[tuple[str, str, int], ...]:
+    return tuple(
+        (name, counter, amount(one.value, counter))
+        for name, counters in sets
+        for counter, one in (counters.counters or {}).items()
     )
 
 
 def _device_request(request: wire.DeviceRequest) -> model.DeviceRequest:
-    exact = request.exactly or request
+    alternatives = tuple(_exact_request(one.name, one) for one in request.first_available or ())
+    if alternatives:
+        return model.DeviceRequest(
+            name=request.name,
+            first_available=alternatives,
+            is_complex=any(one.is_complex for one in alternatives),
+        )
+    return _exact_request(request.name, request.exactly or request)
+
+
+def _exact_request(name: str, exact: wire.ExactRequest) -> model.DeviceRequest:
     return model.DeviceRequest(
-        name=request.name,
+        name=name,
         device_class_name=exact.device_class_name or "",
         selectors=_cel(exact.selectors),
         allocation_mode=exact.allocation_mode or "ExactCount",
         count=given(exact.count, 1),
         is_admin=bool(exact.admin_access),
         tolerations=read_tolerations(exact.tolerations or []),
-        is_complex=bool(request.first_available) or exact.capacity is not None,
+        is_complex=exact.capacity is not None,
     )

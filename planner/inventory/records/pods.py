@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from planner.inventory.records.selectors import (
     read_tolerations,
 )
 from planner.inventory.records.shared import Shared, amount, annotations_of, given, metadata_of, read_owner, seconds_of
+from planner.inventory.records.storage import read_claim_template
 from planner.inventory.start import read_start, start_of, written_start
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
@@ -207,7 +209,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         host_users=spec.host_users is not False,
         os=(spec.os.name or "") if spec.os else "",
         security=_security(shared, spec.security_context),
-        volumes=tuple(_volume(one) for one in spec.volumes or ()),
+        volumes=tuple(_volume(shared, one) for one in spec.volumes or ()),
         resource_claims=tuple(_pod_claim(one) for one in spec.resource_claims or ()),
         scheduler_name=shared.text(spec.scheduler_name) or "default-scheduler",
         scheduling_gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
@@ -216,7 +218,22 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         termination_grace_period_seconds=given(spec.termination_grace_period_seconds, DEFAULT_GRACE_SECONDS),
         active_deadline_seconds=spec.active_deadline_seconds,
         has_readiness_gates=bool(spec.readiness_gates),
+        service_account_name="" if spec.service_account_name == "default" else shared.text(spec.service_account_name),
+        unmodelled=tuple(_unmodelled(spec)),
     )
+
+
+def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
+    """Fields that make a verdict unknown (`planner.inventory.fields`), apart from serviceAccountName, which only does so
+    where nobody uses the account yet."""
+    if spec.os is not None and spec.os.name != "linux":
+        yield "os"
+    if spec.readiness_gates:
+        yield "readinessGates"
+    if spec.scheduling_group is not None:
+        yield "schedulingGroup"
+    if any(one.restart_policy_rules for one in (*(spec.containers or ()), *(spec.init_containers or ()))):
+        yield "restartPolicyRules"
 
 
 def _container(shared: Shared, container: wire.Container, host_network: bool) -> model.Container:
@@ -389,7 +406,7 @@ def _node_affinity(affinity: wire.NodeAffinity | None) -> model.NodeAffinity:
     )
 
 
-def _volume(volume: wire.Volume) -> model.Volume:
+def _volume(shared: Shared, volume: wire.Volume) -> model.Volume:
     claim, ephemeral, empty = volume.persistent_volume_claim, volume.ephemeral, volume.empty_dir
     if claim is not None:
         return model.Volume(
@@ -399,9 +416,10 @@ def _volume(volume: wire.Volume) -> model.Volume:
             read_only=bool(claim.read_only),
         )
     if ephemeral is not None:
-        template = ephemeral.volume_claim_template
-        storage_class = template.spec.storage_class_name if template and template.spec else None
-        return model.Volume(name=volume.name, kind="ephemeral", storage_class_name=storage_class)
+        template = ephemeral.volume_claim_template or wire.ClaimTemplate()
+        return model.Volume(
+            name=volume.name, kind="ephemeral", claim_template=read_claim_template(shared, template.spec)
+        )
     if empty is not None:
         size = empty.size_limit
         return model.Volume(

@@ -1,10 +1,10 @@
-"""Budgets, priorities, quotas and limit ranges: wire → record."""
+"""Budgets, priorities, runtime classes, quotas and limit ranges: wire → record."""
 
 from __future__ import annotations
 
 from planner import quantity
 from planner.inventory import wire
-from planner.inventory.records.selectors import read_selector
+from planner.inventory.records.selectors import read_selector, read_tolerations
 from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
@@ -35,6 +35,17 @@ def read_priority_class(_: Shared, priority_class: wire.PriorityClass) -> model.
         value=priority_class.value,
         is_global_default=bool(priority_class.global_default),
         preemption_policy=priority_class.preemption_policy or "PreemptLowerPriority",
+    )
+
+
+def read_runtime_class(shared: Shared, runtime_class: wire.RuntimeClass) -> model.RuntimeClass:
+    """A RuntimeClass."""
+    scheduling = runtime_class.scheduling or wire.RuntimeScheduling()
+    return model.RuntimeClass(
+        name=metadata_of(runtime_class).name or "",
+        overhead=shared.amounts(runtime_class.overhead.pod_fixed) if runtime_class.overhead else EMPTY,
+        node_selector=shared.labels(scheduling.node_selector),
+        tolerations=read_tolerations(scheduling.tolerations or []),
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from planner.inventory import wire
-from planner.inventory.records.selectors import read_terms
-from planner.inventory.records.shared import Shared, metadata_of
+from planner.inventory.records.selectors import read_selector, read_terms
+from planner.inventory.records.shared import Shared, annotations_of, metadata_of
 from planner.kubernetes import records as model
-from planner.kubernetes.records import EMPTY
+from planner.kubernetes.records import EMPTY, FrozenMap
+from planner.vocabulary import DEFAULT_STORAGE_CLASS, SELECTED_NODE
 
 
 def read_persistent_volume(shared: Shared, volume: wire.PersistentVolume) -> model.PersistentVolume:
@@ -25,6 +26,7 @@ def read_persistent_volume(shared: Shared, volume: wire.PersistentVolume) -> mod
         phase=(volume.status.phase or "") if volume.status else "",
         csi_driver=spec.csi.driver if spec.csi else "",
         is_local=spec.local is not None,
+        volume_mode=spec.volume_mode or "Filesystem",
     )
 
 
@@ -32,15 +34,30 @@ def read_persistent_volume_claim(shared: Shared, claim: wire.PersistentVolumeCla
     """A PersistentVolumeClaim."""
     metadata = metadata_of(claim)
     spec = claim.spec or wire.PersistentVolumeClaimSpec()
-    requests = shared.amounts(spec.resources.requests) if spec.resources else EMPTY
     return model.PersistentVolumeClaim(
         namespace=shared.text(metadata.namespace or "default"),
         name=metadata.name or "",
         volume_name=spec.volume_name or "",
+        template=read_claim_template(shared, spec),
+        phase=(claim.status.phase or "") if claim.status else "",
+        selected_node=annotations_of(metadata).get(SELECTED_NODE, ""),
+        is_deleting=metadata.deletion_timestamp is not None,
+    )
+
+
+def read_claim_template(
+    shared: Shared, spec: wire.PersistentVolumeClaimSpec | None, name: str = ""
+) -> model.ClaimTemplate:
+    """What a claim's spec asks for."""
+    spec = spec or wire.PersistentVolumeClaimSpec()
+    requests = shared.amounts(spec.resources.requests) if spec.resources else EMPTY
+    return model.ClaimTemplate(
+        name=name,
         storage_class_name=spec.storage_class_name,
         requested_bytes=requests.get("storage", 0),
         access_modes=tuple(spec.access_modes or ()),
-        phase=(claim.status.phase or "") if claim.status else "",
+        selector=read_selector(shared, spec.selector),
+        volume_mode=spec.volume_mode or "Filesystem",
     )
 
 
@@ -53,9 +70,18 @@ def read_storage_class(_: Shared, storage_class: wire.StorageClass) -> model.Sto
             for e in topology.match_label_expressions or ()
         )
         terms.append(model.NodeSelectorTerm(match_expressions=expressions))
+    metadata = metadata_of(storage_class)
     return model.StorageClass(
-        name=metadata_of(storage_class).name or "",
+        name=metadata.name or "",
+        is_default=annotations_of(metadata).get(DEFAULT_STORAGE_CLASS) == "true",
         provisioner=storage_class.provisioner or "",
         volume_binding_mode=storage_class.volume_binding_mode or "Immediate",
         allowed_topologies=tuple(terms),
     )
+
+
+def read_csi_node(_: Shared, csi_node: wire.CsiNode) -> model.CsiNode:
+    """A CSINode: how many volumes each CSI driver attaches to the node."""
+    drivers = (csi_node.spec.drivers or ()) if csi_node.spec else ()
+    limits = {d.name: d.allocatable.count for d in drivers if d.allocatable and d.allocatable.count is not None}
+    return model.CsiNode(name=metadata_of(csi_node).name or "", limits=FrozenMap(limits))

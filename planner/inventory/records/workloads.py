@@ -12,6 +12,7 @@ from planner.inventory import wire
 from planner.inventory.records.pods import cut, read_pod_spec
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.shared import Shared, annotations_of, given, metadata_of, read_owner
+from planner.inventory.records.storage import read_claim_template
 from planner.inventory.sealed import seal, unread, with_kept
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind
@@ -73,7 +74,9 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], 
         service_name=spec.service_name or "",
         start_ordinal=(spec.ordinals.start or 0) if spec.ordinals else 0,
         claim_templates=tuple(
-            (claim.metadata.name or "") for claim in spec.volume_claim_templates or () if claim.metadata
+            read_claim_template(shared, claim.spec, claim.metadata.name or "")
+            for claim in spec.volume_claim_templates or ()
+            if claim.metadata
         ),
         current_revision=status.current_revision or "",
         update_revision=status.update_revision or "",
@@ -156,4 +159,29 @@ def _strategy(kind: Kind, spec: wire.WorkloadSpec) -> model.Strategy:
         max_surge=kind.default_surge if rolling.max_surge is None else rolling.max_surge,
         max_unavailable=kind.default_unavailable if rolling.max_unavailable is None else rolling.max_unavailable,
         partition=rolling.partition or 0,
+    )
+
+
+def read_autoscaler(shared: Shared, autoscaler: wire.HorizontalPodAutoscaler) -> model.HorizontalPodAutoscaler:
+    """A HorizontalPodAutoscaler: whom it scales, and between which bounds."""
+    metadata = metadata_of(autoscaler)
+    spec = autoscaler.spec or wire.AutoscalerSpec()
+    target = spec.scale_target_ref or wire.ScaleTarget()
+    namespace = shared.text(metadata.namespace or "default")
+    return model.HorizontalPodAutoscaler(
+        namespace=namespace,
+        name=metadata.name or "",
+        target=f"{target.kind}/{namespace}/{target.name}",
+        minimum=given(spec.min_replicas, 1),
+        maximum=spec.max_replicas,
+    )
+
+
+def read_service(shared: Shared, service: wire.Service) -> model.Service:
+    """A Service: which pods it selects."""
+    metadata = metadata_of(service)
+    return model.Service(
+        namespace=shared.text(metadata.namespace or "default"),
+        name=metadata.name or "",
+        selector=shared.labels(service.spec.selector) if service.spec else model.EMPTY,
     )

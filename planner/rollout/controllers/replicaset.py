@@ -173,7 +173,8 @@ class ReplicaSetController:
     def _own_events(self, simulation: Simulation) -> tuple[int, ...]:
         """Changes when it is scaled, when its status is written, and when something happens to one of its pods."""
         pods = self.pods(simulation)
-        bound, ready, ending = (sum(getattr(p, f) for p in pods) for f in ("is_bound", "is_ready", "is_terminating"))
+        bound, ready = sum(p.is_bound for p in pods), sum(p.is_ready for p in pods)
+        ending = sum(p.is_terminating for p in pods)
         return self.replicas, len(pods), bound, ready, ending, *(self._status or ())[:3]
 
     def _create(self, simulation: Simulation) -> bool:

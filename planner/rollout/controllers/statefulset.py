@@ -183,14 +183,19 @@ class StatefulSetController:
         )
 
     def _with_claims(self, spec: PodSpec, pod_name: str) -> PodSpec:
-        """volumeClaimTemplates become claims named ``<template>-<pod>``."""
+        """volumeClaimTemplates become claims named ``<template>-<pod>``, made where there are none."""
         if not self.workload.claim_templates:
             return spec
         claims = tuple(
-            Volume(name=name, kind="persistentVolumeClaim", claim_name=f"{name}-{pod_name}")
-            for name in self.workload.claim_templates
+            Volume(
+                name=one.name,
+                kind="persistentVolumeClaim",
+                claim_name=f"{one.name}-{pod_name}",
+                claim_template=one,
+            )
+            for one in self.workload.claim_templates
         )
-        others = tuple(v for v in spec.volumes if v.name not in self.workload.claim_templates)
+        others = tuple(v for v in spec.volumes if v.name not in {one.name for one in self.workload.claim_templates})
         return replace(spec, volumes=others + claims)
 
 

@@ -1,0 +1,147 @@
+"""What an answer depends on and isn't known: named, and the verdict is then "unknown" rather than a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from planner.inventory.fields import FIELDS
+from planner.inventory.inference import untold_revision
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET
+from planner.kubernetes.records import AdmissionHook, AdmissionPolicyBinding, Labels, PodSpec, Presence, Snapshot
+from planner.kubernetes.selectors import labels_match
+from planner.rollout.admission import unknown_rules
+from planner.rollout.run import Revision
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.devices import device_demand
+from planner.scheduling.pod import DEFAULT_SCHEDULER
+from planner.scheduling.shape import Shape
+
+_ADD_KIND = "Add the missing kinds to kubectl get"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """`may_help`: knowing it could make a rollout complete that is stuck without it, not only the other way round."""
+
+    what: str
+    may_help: bool = False
+    mend: str = _ADD_KIND
+
+
+def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> tuple[Unknown, ...]:
+    """What is lacking for a sure answer on this workload; `new` is the shape of its new pods, where any were made."""
+    snapshot = cluster.snapshot
+    spec = revision.after.template.spec
+    found = [
+        *_missing_kinds(snapshot, revision, spec),
+        *_unmodelled(snapshot, revision, spec),
+        *_other_scheduler(snapshot, spec),
+        *(Unknown(what=what, may_help=True) for what in unknown_rules(cluster, revision.after)),
+    ]
+    if new is not None and new.storage.unknown:
+        found.append(Unknown(what=new.storage.unknown))
+    devices = device_demand(cluster, revision.after.namespace, spec).unknown
+    if devices:
+        found.append(Unknown(what=devices))
+    return tuple(found)
+
+
+def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
+    def lacks(kind: str) -> bool:
+        return snapshot.presence.get(kind) in (Presence.ABSENT, Presence.REFUSED)
+
+    needed = [NODE.name, POD.name]
+    if revision.after.traits.part and revision.before is not None:
+        needed.append(revision.after.traits.part)
+    missing = [kind for kind in needed if lacks(kind)]
+    if missing:
+        names = " and ".join(f"{kind}s" for kind in missing)
+        yield Unknown(what=f"the snapshot doesn't hold {names}", may_help=missing != [POD.name])
+    if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
+        yield Unknown(what=untold, may_help=True)
+    if spec.runtime_class_name and lacks("RuntimeClass"):
+        name = spec.runtime_class_name
+        yield Unknown(
+            what=f"the pods are of RuntimeClass {name}, and the snapshot doesn't hold RuntimeClasses", may_help=True
+        )
+    if lacks("Namespace") and any(t.namespace_selector for t in spec.pod_affinity + spec.pod_anti_affinity):
+        yield Unknown(
+            what="the pods' affinity selects namespaces by label, and the snapshot doesn't hold Namespaces",
+            may_help=True,
+        )
+
+
+def _unmodelled(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
+    """Fields that could change the verdict and that aren't modelled."""
+    why = {**FIELDS["PodSpec"], **FIELDS["Container"]}
+    for field in spec.unmodelled:
+        if field == "readinessGates" and _are_ready_with_gates(snapshot, revision):
+            continue  # whoever sets the conditions does so for this workload's pods
+        yield Unknown(
+            what=f"the pods' {field} is not modelled ({why[field].why})",
+            may_help=True,
+            mend="Read the answer as one without that field",
+        )
+    account = spec.service_account_name
+    if account and not any(
+        p.namespace == revision.after.namespace and p.spec.service_account_name == account for p in snapshot.pods
+    ):
+        yield Unknown(
+            what=f"the pods run as ServiceAccount {account}, which no pod of namespace {revision.after.namespace} uses yet: "
+            "without it they are refused",
+            mend=f"Check with kubectl get serviceaccount {account} -n {revision.after.namespace}",
+        )
+
+
+def _are_ready_with_gates(snapshot: Snapshot, revision: Revision) -> bool:
+    before = revision.before
+    return before is not None and any(
+        p.is_ready and p.spec.has_readiness_gates and labels_match(before.selector, p.labels)
+        for p in snapshot.pods
+        if p.namespace == before.namespace
+    )
+
+
+# ── admission ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHook, ...]:
+    """Webhooks and policies that see the workload or its pods on their way in: what they do to them isn't played."""
+    after = revision.after
+    known = next((n.labels for n in snapshot.namespaces if n.name == after.namespace), None)
+    objects = [(POD.group, POD.resource, after.template.labels)]
+    if after.traits.part:
+        objects.append((REPLICA_SET.group, REPLICA_SET.resource, after.template.labels))
+    objects.append((after.traits.group, after.traits.resource, after.labels))
+
+    def sees(hook: AdmissionHook | AdmissionPolicyBinding, labels: Labels) -> bool:
+        in_namespace = known is None or hook.namespace_selector is None or labels_match(hook.namespace_selector, known)
+        return in_namespace and (hook.object_selector is None or labels_match(hook.object_selector, labels))
+
+    def concerns(hook: AdmissionHook, labels: Labels, group: str, resource: str) -> bool:
+        return sees(hook, labels) and any(
+            not {"*", "CREATE", "UPDATE"}.isdisjoint(rule.operations)
+            and not {"*", group}.isdisjoint(rule.groups)
+            and not {"*", "*/*", resource}.isdisjoint(rule.resources)
+            for rule in hook.rules
+        )
+
+    found: dict[AdmissionHook, None] = {}
+    for group, resource, labels in objects:
+        for configuration in snapshot.webhook_configurations:
+            found.update(dict.fromkeys(h for h in configuration.hooks if concerns(h, labels, group, resource)))
+        for policy in snapshot.admission_policies:
+            bindings = (b for b in snapshot.admission_policy_bindings if b.policy == policy.name and b.denies)
+            if any(sees(b, labels) for b in bindings) and concerns(policy, labels, group, resource):
+                found[policy] = None
+    return tuple(found)
+
+
+def _other_scheduler(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:
+    """Another scheduler's pods, where there are signs that it is at work."""
+    name = spec.scheduler_name
+    if name != DEFAULT_SCHEDULER and any(p.node_name and p.spec.scheduler_name == name for p in snapshot.pods):
+        yield Unknown(
+            what=f'the pods are placed by the scheduler "{name}", whose rules Headroom doesn\'t know',
+            may_help=True,
+            mend="Read the answer as kube-scheduler's, which leaves these pods alone",
+        )
