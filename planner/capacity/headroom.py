@@ -18,7 +18,7 @@ from planner.capacity.pod_shapes import PodShape
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import node_pool, zone
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Amounts, Container, PodSpec
+from planner.kubernetes.records import Amounts, Container, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.admission import quota_covers, usage
 from planner.rollout.simulation import Simulation
@@ -467,12 +467,20 @@ def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
     return f", in {', '.join(named[:3])}{more}"
 
 
+def _quotas(cluster: Cluster) -> dict[str, list[ResourceQuota]]:
+    """The quotas by namespace."""
+    found: dict[str, list[ResourceQuota]] = {}
+    for quota in cluster.snapshot.resource_quotas:
+        found.setdefault(quota.namespace, []).append(quota)
+    return found
+
+
 def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
     """The quotas of the shape's namespace beside what the nodes would take: they refuse pods before any scheduling."""
     limit: int | None = None
     name = ""
-    for quota in cluster.snapshot.resource_quotas:
-        if quota.namespace != asked.namespace or not quota.used:
+    for quota in cluster.remember(_quotas).get(asked.namespace, ()):
+        if not quota.used:
             continue
         if not quota_covers(quota, asked.spec, asked.spec.priority_class_name):
             continue

@@ -22,6 +22,7 @@ from planner.inventory.parse import DAMAGE, damage_in_words
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import read_workload
 from planner.inventory.sealed import fields_of, seal
+from planner.inventory.template_rules import problems_of
 from planner.kubernetes.kinds import ROLLING_UPDATE, kind_called
 from planner.kubernetes.patches import merge
 from planner.kubernetes.records import (
@@ -211,11 +212,21 @@ def read_workload_document(kind: str, document: Object, where: str) -> Workload:
     """A workload out of plain values; errors name `where`."""
     try:
         decoded = msgspec.convert(document, wire.Workload)
+        _check_template(decoded, kind, where)
         return read_workload(
             Shared(), decoded, (document.get("spec") or {}).get("template") or {}, kind=kind_called(kind)
         )
     except DAMAGE as error:
         raise ChangeError(damage_in_words(error), where=where, mend=getattr(error, "mend", "")) from None
+
+
+def _check_template(decoded: wire.Workload, kind: str, where: str) -> None:
+    template = decoded.spec.template if decoded.spec else None
+    problem = next(problems_of(template), None) if template and kind_called(kind).rolls_out else None
+    if problem:
+        raise ChangeError(
+            f"spec.template.spec.{problem}", where=where, mend="The API server refuses it: mend that field"
+        )
 
 
 def _selector_document(selector: LabelSelector) -> Object:

@@ -22,9 +22,14 @@ def check_workload(before: Workload | None, after: Workload) -> None:
     if before is not None:
         _check_unchanged(before, after)
     if before is None or before.strategy != after.strategy:
-        _check_strategy(after.strategy, after.key)
+        _check_strategy(after.strategy, after)
     if before is None or before.template != after.template:
         _check_template(before, after)
+    deadline, wait = after.progress_deadline_seconds, after.min_ready_seconds
+    is_given = before is None or (before.progress_deadline_seconds, before.min_ready_seconds) != (deadline, wait)
+    if deadline is not None and deadline <= wait and is_given:
+        what = f"progressDeadlineSeconds is {deadline}, and must be greater than minReadySeconds, which is {wait}"
+        raise ChangeError(what, where=after.key, mend="Raise it, or wait for fewer seconds")
     if not 0 <= after.replicas <= _MOST_REPLICAS:
         raise ChangeError(f"replicas is {after.replicas}", where=after.key, mend="Give 0 or more")
 
@@ -48,13 +53,17 @@ def _check_unchanged(before: Workload, after: Workload) -> None:
             raise ChangeError(f"{field} can't be changed", where=before.key, mend=mend)
 
 
-def _check_strategy(strategy: Strategy, where: str) -> None:
+def _check_strategy(strategy: Strategy, workload: Workload) -> None:
+    where = workload.key
     if strategy.kind != ROLLING_UPDATE:
         return
     values = [("maxSurge", strategy.max_surge), ("maxUnavailable", strategy.max_unavailable)]
     sizes = {name: share_parts(v, name=name, where=where)[0] for name, v in values if v is not None}
     if len(sizes) == 2 and not any(sizes.values()):
         raise ChangeError("maxSurge and maxUnavailable are both 0", where=where, mend="Give one of them at least 1")
+    if workload.traits.is_per_node and len(sizes) == 2 and all(sizes.values()):
+        mend = "Give one of them as 0"
+        raise ChangeError("maxSurge may not be set when maxUnavailable is not 0", where=where, mend=mend)
     unavailable = strategy.max_unavailable
     if isinstance(unavailable, str) and sizes["maxUnavailable"] > 100:
         raise ChangeError(f"maxUnavailable is {unavailable}", where=where, mend="Give 100% or less")

@@ -19,6 +19,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from planner.inventory import wire
+from planner.inventory.fields import FIELDS
 
 Object = dict[str, Any]
 _key = bytes(32)
@@ -38,6 +39,7 @@ _DEFAULTS: dict[str, tuple[Any, ...]] = {
     "expirationSeconds": (3600,),
     "apiVersion": ("v1",),
     "divisor": ("0",),
+    "volumeMode": ("Filesystem",),
     "stdin": (False,),
     "stdinOnce": (False,),
     "tty": (False,),
@@ -59,7 +61,7 @@ def _digest(value: Any) -> str:
 def _hide(value: Any) -> Any:
     """`value` with a digest in the place of each plain value; directives of a patch, and null, stay."""
     if isinstance(value, dict):
-        return {key: one if key.startswith("$") else _hide(one) for key, one in value.items() if not _is_order(key)}
+        return {key: one if _is_directive(key) else _hide(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_hide(one) for one in value]
     if value is None or (isinstance(value, str) and _SEALED.match(value)):
@@ -67,8 +69,9 @@ def _hide(value: Any) -> Any:
     return _digest(value)
 
 
-def _is_order(key: str) -> bool:
-    return key.startswith(("$setElementOrder/", "$deleteFromPrimitiveList/"))
+def _is_directive(key: str) -> bool:
+    """A directive of a patch whose value names fields; those that name values (`$setElementOrder/env`) are hidden too."""
+    return key.startswith("$") and "/" not in key
 
 
 def seal(template: Object) -> Object:
@@ -93,9 +96,10 @@ def _seal(value: Object, type_: type[msgspec.Struct]) -> Object:
     for key, one in value.items():
         if key in _APART:
             result[key], result[_APART[key]] = one, _hide(one)
-        elif key.startswith("$"):
-            if not _is_order(key):
-                result[key] = one
+        elif _is_directive(key):
+            result[key] = one
+        elif key.startswith("$"):  # $setElementOrder/env
+            result[key] = one if key.partition("/")[2] in fields else _hide(one)
         elif key not in fields:
             result[key] = _hide(one)
         elif (inner := fields[key]) is None:
@@ -139,12 +143,21 @@ def _hidden(value: Any, type_: type[msgspec.Struct] | None) -> Any:
     fields = _kept(type_) if type_ is not None else {}
     found = {}
     for key, one in value.items():
-        if (key in fields and fields[key] is None) or key in _APART or key == "serviceAccount":
+        if (key in fields and fields[key] is None) or key in _APART or _is_dropped(key, type_):
             continue
         part = _hidden(one, fields.get(key))
         if part is not None and not (isinstance(part, str) and _is_default(key, part, value)):
             found[key] = part
     return found or None
+
+
+def _is_dropped(key: str, type_: type[msgspec.Struct] | None) -> bool:
+    """Whether the API server drops the field: it doesn't know it, or it repeats another (`serviceAccount`)."""
+    known = FIELDS.get(_API_TYPES.get(type_, "")) if type_ else None
+    return key == "serviceAccount" or (known is not None and key not in known and key not in _APART.values())
+
+
+_API_TYPES: dict[type[msgspec.Struct], str] = {wire.PodSpec: "PodSpec", wire.Container: "Container"}
 
 
 def _is_default(key: str, digest: str, beside: Object) -> bool:

@@ -1,7 +1,7 @@
 """Strategic merge patches on plain values, as the API server applies them to workloads.
 
-Lists of objects are merged by a key where Kubernetes' types say so, and replaced otherwise; null deletes; ``$patch``
-and ``$retainKeys`` direct; ``$setElementOrder`` is accepted and has no effect (order decides nothing here).
+Lists of objects are merged by a key where Kubernetes' types say so, and replaced otherwise; null deletes; ``$patch``,
+``$retainKeys`` and ``$setElementOrder`` direct.
 Source: apimachinery `pkg/util/strategicpatch/patch.go`; merge keys: the ``patchMergeKey`` tags in k8s.io/api
 `core/v1/types.go` of what a pod template holds.
 """
@@ -69,7 +69,12 @@ def merge(original: Object, patch: Object, where: str = "") -> Object:
             raise ChangeError("$retainKeys isn't a list", where=where)
         result = {key: value for key, value in result.items() if key in retained}
     for key, value in patch.items():
-        if key in (_DIRECTIVE, _RETAIN) or key.startswith(_ORDER):
+        if key in (_DIRECTIVE, _RETAIN):
+            continue
+        if key.startswith(_ORDER):
+            key = key.removeprefix(_ORDER)
+            if key not in patch and isinstance(result.get(key), list):
+                result[key] = _ordered(result[key], value, result[key], MERGE_KEYS.get(key, ""))
             continue
         place = f"{where}.{key}" if where else key
         if key.startswith(_DELETE_TEXTS):
@@ -78,11 +83,11 @@ def merge(original: Object, patch: Object, where: str = "") -> Object:
         elif value is None:
             result.pop(key, None)
         else:
-            result[key] = _merged_value(key, result.get(key), value, place)
+            result[key] = _merged_value(key, result.get(key), value, place, patch.get(f"{_ORDER}{key}"))
     return result
 
 
-def _merged_value(key: str, old: Any, new: Any, where: str) -> Any:
+def _merged_value(key: str, old: Any, new: Any, where: str, order: Any) -> Any:
     if not isinstance(old, dict | list):
         old = None
     elif type(old) is not type(new):
@@ -93,13 +98,13 @@ def _merged_value(key: str, old: Any, new: Any, where: str) -> Any:
     if not isinstance(new, list):
         return new
     if key in MERGE_KEYS:
-        return _merged_list(old or [], new, MERGE_KEYS[key], where)
+        return _merged_list(old or [], new, MERGE_KEYS[key], where, order)
     if key in _MERGED_TEXTS:
         return [*(old or []), *(one for one in new if one not in (old or []))]
     return _without_nulls(new)
 
 
-def _merged_list(old: list[Any], new: list[Any], merge_key: str, where: str) -> list[Any]:
+def _merged_list(old: list[Any], new: list[Any], merge_key: str, where: str, order: Any) -> list[Any]:
     for one in new:
         if not isinstance(one, dict):
             raise ChangeError("an element isn't an object", where=where, mend=f"Give objects with {merge_key}")
@@ -119,7 +124,25 @@ def _merged_list(old: list[Any], new: list[Any], merge_key: str, where: str) -> 
             result.append(merge({}, one, place))
         else:
             result[index] = merge(result[index], one, place)
-    return result
+    return _ordered(result, order if isinstance(order, list) else new, old, merge_key)
+
+
+def _ordered(merged: list[Any], order: list[Any], old: list[Any], merge_key: str) -> list[Any]:
+    """`merged` as the API server orders it: what the patch names in the patch's order, before what it doesn't name, except
+    where that was in front of it (`normalizeElementOrder`, `mergeSortedSlice`)."""
+
+    def place(one: Any, among: list[Any]) -> int:
+        name = one.get(merge_key) if isinstance(one, dict) else one
+        names = [other.get(merge_key) if isinstance(other, dict) else other for other in among]
+        return names.index(name) if name in names else -1
+
+    named = sorted((one for one in merged if place(one, order) >= 0), key=lambda one: place(one, order))
+    others = [one for one in merged if place(one, order) < 0]
+    result: list[Any] = []
+    while named and others:
+        was_before = 0 <= place(others[0], old) < place(named[0], old)
+        result.append((others if was_before else named).pop(0))
+    return result + named + others
 
 
 def _without_nulls(value: Any) -> Any:

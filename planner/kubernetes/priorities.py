@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from planner.kubernetes.records import PodSpec, PriorityClass
+from planner.kubernetes.records import PodSpec, Presence, PriorityClass, Snapshot
 
 HIGHEST_USER_PRIORITY: Final = 1_000_000_000
 SYSTEM_CRITICAL_PRIORITY: Final = 2 * HIGHEST_USER_PRIORITY  # from here on the cluster itself needs the pod
@@ -22,6 +22,18 @@ _BUILT_IN: Final = {
     )
 }
 Classes = Mapping[str, PriorityClass]
+
+
+def classes_in(snapshot: Snapshot) -> dict[str, PriorityClass]:
+    """The snapshot's priority classes by name; where it doesn't hold the kind, those that its pods show."""
+    found = {one.name: one for one in snapshot.priority_classes}
+    if snapshot.presence.get("PriorityClass") is not Presence.PRESENT:
+        for spec in {one.spec for one in snapshot.pods}:
+            name = spec.priority_class_name
+            if name and spec.priority is not None and name not in found:
+                policy = spec.preemption_policy or "PreemptLowerPriority"
+                found[name] = PriorityClass(name=name, value=spec.priority, preemption_policy=policy)
+    return found
 
 
 def class_called(name: str, classes: Classes) -> PriorityClass | None:

@@ -44,9 +44,12 @@ class NodeSeats:
     zone: str
     model: str
     is_cordoned: bool
-    seats: tuple[Seat, ...]
+    seats: tuple[Seat, ...]  # at most 256 of them
     free: Amounts  # what is left of every resource
     could_take: tuple[str, ...]  # keys of workloads whose next pod fits here now
+
+
+_MOST_SEATS = 256  # of one node: no node has so many GPUs, and nobody could look at more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +74,24 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
             for n in np.flatnonzero(feasible(state, shape)).tolist():
                 takers.setdefault(n, []).append(workload.key)
     held: dict[int, list[Seat]] = {}
+    gpu_rows = [row for name, row in cluster.row.items() if is_gpu_resource(name)]
+    has_gpus = cluster.requested[gpu_rows].sum(axis=0) > 0
     for group in cluster.groups:
-        gpus = requested_gpus(group.spec)
+        gpus = requested_gpus(group.spec) if has_gpus[group.nodes].any() else 0
         if gpus:
             for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
                 pod = snapshot.pods[i]
                 seat = Seat(
                     holder=keys[pod.uid], pod=f"{pod.namespace}/{pod.name}", is_terminating=group.is_terminating
                 )
-                held.setdefault(n, []).extend([seat] * gpus)
+                held.setdefault(n, []).extend([seat] * min(gpus, _MOST_SEATS))
     rows = []
     for n, node in enumerate(cluster.nodes):
         total = gpu_count(node)
         if not total and n not in held:
             continue
-        taken = sorted(held.get(n, []), key=lambda s: (s.holder, s.pod))
+        taken = sorted(held.get(n, []), key=lambda s: (s.holder, s.pod))[:_MOST_SEATS]
+        left = min(total, _MOST_SEATS) - len(taken)
         free = {name: int(state.free[row, n]) for name, row in cluster.row.items() if cluster.allocatable[row, n]}
         rows.append(
             NodeSeats(
@@ -94,7 +100,7 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
                 zone=zone(node),
                 model=gpu_model(node),
                 is_cordoned=node.is_cordoned,
-                seats=tuple(taken) + tuple(Seat(holder="", pod="") for _ in range(total - len(taken))),
+                seats=tuple(taken) + (Seat(holder="", pod=""),) * max(0, left),
                 free=FrozenMap(free),
                 could_take=tuple(takers.get(n, ())),
             )

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_gke
-from planner.kubernetes.pod_security import Policy, enforced, violation
-from planner.kubernetes.priorities import class_called
+from planner.kubernetes.pod_security import Policy, enforced, forbidden, violation
+from planner.kubernetes.priorities import class_called, classes_in
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -36,6 +36,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
+from planner.scheduling.cluster import Cluster
 from planner.vocabulary import is_extended_resource
 
 
@@ -207,6 +208,39 @@ def tolerates_extended_resources(snapshot: Snapshot) -> bool:
 _InMotion = list[tuple[ResourceQuota, dict[str, int]]]  # quotas, and what of them is used
 
 
+def unknown_rules(cluster: Cluster, workload: Workload) -> list[str]:
+    """What admission may do to the workload's pods that the snapshot doesn't tell.
+
+    Without PriorityClasses, a class that no pod shows the priority of; without Namespaces, something that Pod Security may
+    forbid and that no pod of the namespace does today (what baseline forbids, where the namespace has no pods).
+    """
+    found: list[str] = []
+    snapshot = cluster.snapshot
+    spec, presence = workload.template.spec, snapshot.presence
+    name = spec.priority_class_name
+    if (
+        name
+        and presence.get("PriorityClass") is not Presence.PRESENT
+        and class_called(name, cluster.priorities) is None
+    ):
+        found.append(f"the pods are of PriorityClass {name}, and the snapshot doesn't hold PriorityClasses")
+    if presence.get("Namespace") is not Presence.PRESENT:
+        here = {one.spec for one in snapshot.pods if one.namespace == workload.namespace}
+        level = Policy(level="restricted" if here else "baseline")
+        allowed = {_forbidden_thing(text) for one in here for text in forbidden(level, one)}
+        more = [text for text in forbidden(level, spec) if _forbidden_thing(text) not in allowed]
+        if more:
+            found.append(
+                f"Pod Security may forbid the pods ({more[0].partition(' (')[0]}), "
+                "and the snapshot doesn't hold Namespaces, whose labels say so"
+            )
+    return found
+
+
+def _forbidden_thing(text: str) -> str:
+    return text.partition(" (")[0]
+
+
 class Admission:
     """Admission in motion: quotas' use follows the pods made and gone."""
 
@@ -218,7 +252,7 @@ class Admission:
         for quota in snapshot.resource_quotas:
             used = dict(quota.used) if quota.used else _counted(snapshot, quota)
             self._quotas.setdefault(quota.namespace, []).append((quota, used))
-        self._classes = {p.name: p for p in snapshot.priority_classes}
+        self._classes = classes_in(snapshot)
         self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
         self._runtimes = {c.name: c for c in snapshot.runtime_classes}
         self._runtimes_known = snapshot.presence.get("RuntimeClass") is Presence.PRESENT

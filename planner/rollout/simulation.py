@@ -175,6 +175,7 @@ class Simulation:
             number=index - len(self.snapshot.pods),
             created_at=pod.created_at or 0.0,
             node=self.cluster.node_index.get(pod.node_name, NOWHERE) if pod.node_name else NOWHERE,
+            is_lost=bool(pod.node_name) and pod.node_name not in self.cluster.node_index,
             is_ready=pod.is_ready,
             is_terminating=pod.deleted_at is not None,
             is_running=pod.phase == "Running",
@@ -199,7 +200,7 @@ class Simulation:
                     self.let_mature(live)
             else:
                 # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.
-                live.never_ready = not is_starting(pod)
+                live.never_ready = live.is_lost or not is_starting(pod)
                 if not live.never_ready:
                     self.starting.append(live)
         elif not live.is_terminating:
@@ -424,7 +425,8 @@ class Simulation:
         pod.is_terminating = True
         self.news.append(pod)
         self.touched.append(pod)
-        self.state.terminate(pod.shape, pod.node)
+        if not pod.is_lost:
+            self.state.terminate(pod.shape, pod.node)
         self.terminating.append(pod)
 
     def _forget(self, pod: LivePod) -> None:
@@ -436,7 +438,7 @@ class Simulation:
         self._drop_claims(pod)
         if pod.nominated != NOWHERE:
             self._release_nomination(pod)
-        if pod.is_bound:
+        if pod.is_bound and not pod.is_lost:
             self._waiting.happened(Event(pod.shape, is_removal=True))
             self.state.remove(pod.shape, pod.node, is_terminating=True)
             if pod.devices or pod.shape.uses_devices:

@@ -50,7 +50,7 @@ def _same_size(shape: Shape, pod: LivePod) -> bool:
     if other is shape:
         return True
     mine, theirs = shape.static == Static.PASSES, other.static == Static.PASSES
-    if pod.is_bound and not mine[pod.node]:
+    if pod.is_lost or (pod.is_bound and not mine[pod.node]):
         return True
     if not (mine & theirs).any() and not pod.is_bound:
         return True

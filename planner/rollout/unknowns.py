@@ -10,6 +10,7 @@ from planner.inventory.inference import untold_revision
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET
 from planner.kubernetes.records import AdmissionHook, AdmissionPolicyBinding, Labels, PodSpec, Presence, Snapshot
 from planner.kubernetes.selectors import labels_match
+from planner.rollout.admission import unknown_rules
 from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand
@@ -36,6 +37,7 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
         *_missing_kinds(snapshot, revision, spec),
         *_unmodelled(cluster, revision, spec),
         *_other_scheduler(snapshot, spec),
+        *(Unknown(what=what, may_help=True) for what in unknown_rules(cluster, revision.after)),
     ]
     if new is not None and new.storage.unknown:
         found.append(Unknown(what=new.storage.unknown))

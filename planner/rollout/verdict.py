@@ -261,7 +261,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     reason = _REFUSALS.get(commonest, Reason.INSUFFICIENT_RESOURCE)
     if PODS in short and not names:
         reason = Reason.TOO_MANY_PODS
-    old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_new]
+    old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_lost and not p.is_new]
     freed = _fits_without(run, shape, old) if old and revision.has_new_template else False
     context = _Context(run, revision, shape, where, matching, names, old, Text(message))
     if freed:
@@ -392,7 +392,7 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
             return False
         if pod is not None and (pod.is_gone or pod.is_gated or pod.is_terminating):
             return False
-        return bool(mine[pod.node]) if pod is not None and pod.is_bound else meets(one.shape)
+        return not pod.is_lost and bool(mine[pod.node]) if pod is not None and pod.is_bound else meets(one.shape)
 
     found = [one for one in run.simulation.waiters(with_words=False) if is_rival(one)]
     numbers: Counter[str] = Counter()

@@ -14,8 +14,9 @@ from typing import TypeVar, TypeVarTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.errors import InputError
 from planner.kubernetes.derived import Derived
-from planner.kubernetes.priorities import priority
+from planner.kubernetes.priorities import classes_in, priority
 from planner.kubernetes.records import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, scored_requests
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
@@ -28,6 +29,7 @@ About = TypeVarTuple("About")
 
 CPU_ROW, MEMORY_ROW, STORAGE_ROW, PODS_ROW = 0, 1, 2, 3
 _FIXED_ROWS = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
+_MOST = 2.0**62  # of a resource, all nodes or all pods together
 _ALIKE_LIMIT = 64  # a label with more values than this, on average below 4 nodes a value, tells nodes apart
 
 
@@ -66,6 +68,11 @@ class Cluster:
     ----------
     snapshot : Snapshot
         Pods bound to nodes the snapshot doesn't hold are left out (the inventory reports them).
+
+    Raises
+    ------
+    InputError
+        When amounts don't add up in 64 bits.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -80,13 +87,14 @@ class Cluster:
         self.resources = self._resource_names(requests.values())
         self.row = {name: i for i, name in enumerate(self.resources)}
         self.allocatable = self._allocatable()
+        self._check_sums(requests)
         self.requested, self.scored_requested = self._requested(requests)
         self.requested_total: IntArray = self.requested.sum(axis=1)
         self.namespace_labels: dict[str, Labels] = {n.name: n.labels for n in snapshot.namespaces}
         self._domains: dict[str, Domains] = {}
         self.identifying_labels = self._identifying_labels()
         self.node_class, self.class_members = self._node_classes()
-        self.priorities = {p.name: p for p in snapshot.priority_classes}
+        self.priorities = classes_in(snapshot)
         self._derived = Derived()  # shapes and the like, compiled once a cluster
 
     # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -135,6 +143,32 @@ class Cluster:
                 table[self.row[name], column] = amount
         return table
 
+    def _check_sums(self, requests: dict[int, FrozenMap[int]]) -> None:
+        """Amounts are counted in 64 bits: what doesn't add up in them is refused, with the object that has most.
+
+        Raises
+        ------
+        InputError
+        """
+        offered = self.allocatable.astype(np.float64).sum(axis=1)
+        asked = np.zeros(len(self.resources))
+        for group in self.groups:
+            for name, amount in requests[id(group.spec)].items():
+                asked[self.row[name]] += float(amount) * len(group.pods)
+        for row in np.flatnonzero(np.maximum(offered, asked) > _MOST).tolist():
+            name = self.resources[row]
+            if offered[row] > _MOST:
+                node = self.nodes[int(self.allocatable[row].argmax())]
+                what, where = f"the nodes' {name} is more than can be counted", f"Node/{node.name}"
+            else:
+                most = max(self.groups, key=lambda g: requests[id(g.spec)].get(name, 0))
+                pod = self.snapshot.pods[most.pods[0]]
+                what, where = (
+                    f"the pods' requests for {name} are more than can be counted",
+                    f"Pod/{pod.namespace}/{pod.name}",
+                )
+            raise InputError(what, where=where, mend="Correct the amount, or leave the object out")
+
     def _requested(self, requests: dict[int, FrozenMap[int]]) -> tuple[IntArray, IntArray]:
         requested = np.zeros_like(self.allocatable)
         scored = np.zeros((2, self.node_count), dtype=np.int64)
@@ -143,21 +177,11 @@ class Cluster:
             key = id(group.spec)
             if key not in scored_by_spec:
                 scored_by_spec[key] = scored_requests(group.spec)
-            count = np.bincount(group.nodes, minlength=self.node_count) if len(group.nodes) > 8 else None
-            amounts = [(self.row[name], amount) for name, amount in requests[key].items()]
-            amounts.append((PODS_ROW, 1))
+            for name, amount in (*requests[key].items(), (PODS, 1)):
+                np.add.at(requested[self.row[name]], group.nodes, amount)
             millicores, size = scored_by_spec[key]
-            if count is None:
-                for node in group.nodes:
-                    for row, amount in amounts:
-                        requested[row, node] += amount
-                    scored[0, node] += millicores
-                    scored[1, node] += size
-            else:
-                for row, amount in amounts:
-                    requested[row] += count * amount
-                scored[0] += count * millicores
-                scored[1] += count * size
+            np.add.at(scored[0], group.nodes, millicores)
+            np.add.at(scored[1], group.nodes, size)
         return requested, scored
 
     def _identifying_labels(self) -> frozenset[str]:

@@ -75,6 +75,7 @@ class LivePod:
     is_gated: bool = False  # never tried: scheduling gates, another scheduler's, or a claim that isn't there
     is_maturing: bool = False  # Ready, and not yet for its workload's minReadySeconds
     claims_made: int = 0  # ResourceClaims made for it from templates
+    is_lost: bool = False  # bound to a node that isn't there (any more)
     is_overdue: bool = False  # it has been, and its controller hasn't looked yet
     refused_by: frozenset[int] = frozenset()  # filters that refused it at its last attempt (`filters.Fails`)
     seen_events: int = -1  # how much of the simulation's events its last attempt had seen; −1: to be tried anew
@@ -92,7 +93,7 @@ class LivePod:
 
     @property
     def is_bound(self) -> bool:
-        return self.node != NOWHERE
+        return self.node != NOWHERE or self.is_lost
 
     @property
     def is_available(self) -> bool:

@@ -127,7 +127,7 @@ def _scan(cluster: Cluster, asked: _Selected | _Matching) -> IntArray:
     by_node = np.zeros(cluster.node_count, dtype=np.int64)
     for namespace, labels, is_terminating, nodes in cluster.label_groups(asked.only_in):
         if not (asked.skips_terminating and is_terminating) and asked.matches(cluster, namespace, labels):
-            by_node += np.bincount(nodes, minlength=cluster.node_count)
+            np.add.at(by_node, nodes, 1)
     return by_node
 
 

@@ -23,15 +23,17 @@ from planner.capacity.headroom import fit, fits
 from planner.capacity.pod_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
+from planner.questions import capacity as capacity_question
 from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
 from planner.questions import rollout as rollout_question
+from planner.questions import seats as seats_question
 from planner.questions.prepared import Scenario
 from planner.sources import demo
 from planner.spot import economics, months
 from planner.spot.assumptions import Assumptions
 from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU
-from tests.bench import clusters
+from tests.bench import clusters, crowd
 from tests.bench.table import Figure, best, header, once
 from tests.reference.simulation import simulate
 
@@ -151,6 +153,101 @@ def _reference_seconds(nodes: int, key: str) -> float | None:
     return once(lambda: simulate(items, [{"kind": kind, "namespace": namespace, "name": name, "patch": patch}], []))
 
 
+def crowded(_: int) -> Iterator[Figure]:
+    """The same questions where pods wait, preempt and are spread: copies of the demo, beside the quiet cluster."""
+    for copies, quiet in ((42, 1_000), (208, 5_000)):
+        for varied in (False, True):
+            yield from _crowded(copies, quiet, varied=varied)
+    yield from _waiting()
+    yield from _many_replicas()
+
+
+def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
+    snapshot, calm = crowd.snapshot(copies, varied=varied), made(quiet)
+    is_target, slack = copies == 208, 4 if varied else 1
+    cluster = f"{copies} {'varied' if varied else 'copies'}"
+
+    def figure(what: str, seconds: float, beside: Callable[[], float] | None, target: float) -> Figure:
+        return Figure(
+            figure=what,
+            cluster=cluster,
+            seconds=seconds,
+            beside="quiet" if beside else "",
+            beside_seconds=beside() if beside else None,
+            at_most_seconds=target * slack if is_target else None,
+        )
+
+    def ask(key: str, run: int, *, ties: bool = False) -> object:
+        return rollout_question.rollout(snapshot, _restart(key, run, ties=ties))
+
+    yield figure("first verdict, tables not yet made", once(lambda: ask(crowd.STUCK, 0)), None, 0.5)
+    yield figure(
+        "one verdict, stuck",
+        best(lambda run: ask(crowd.STUCK, run)),
+        lambda: _verdict_seconds(quiet, clusters.HELD),
+        0.020,
+    )
+    yield figure(
+        "the same with remedies and ties",
+        best(lambda run: ask(crowd.STUCK, run, ties=True), runs=3),
+        lambda: best(lambda run: rollout_question.rollout(calm, _restart(clusters.HELD, run, ties=True)), runs=3),
+        0.500,
+    )
+    yield figure(
+        "strategy grid",
+        best(lambda run: rollout_question.strategy_grid(snapshot, _restart(crowd.STUCK, run), crowd.STUCK), runs=5),
+        lambda: best(
+            lambda run: rollout_question.strategy_grid(calm, _restart(clusters.TEN, run), clusters.TEN), runs=5
+        ),
+        0.100,
+    )
+    rolling = sum(w.traits.rolls_out for w in snapshot.workloads)
+    yield figure(
+        f"every workload's own rollout ({rolling:,})",
+        best(lambda _: overview_question.overview(snapshot), runs=2),
+        lambda: best(lambda _: overview_question.overview(calm), runs=1),
+        5.0,
+    )
+    yield figure(
+        "seats", best(lambda _: seats_question.seats(snapshot), runs=2),
+        lambda: best(lambda _: seats_question.seats(calm), runs=2), 0.300,
+    )  # fmt: skip
+    yield figure(
+        "capacity", best(lambda _: capacity_question.capacity(snapshot), runs=2),
+        lambda: best(lambda _: capacity_question.capacity(calm), runs=2), 0.300,
+    )  # fmt: skip
+
+
+def _waiting() -> Iterator[Figure]:
+    """One verdict against how many pods wait that are alike."""
+    for waiting in (0, 100, 1_000, 10_000):
+        snapshot = crowd.waiting(waiting)
+        key = crowd.STUCK
+        rollout_question.rollout(snapshot, _restart(key, 0))
+        yield Figure(
+            figure="one verdict",
+            cluster=f"{waiting:,} wait",
+            seconds=best(lambda run, s=snapshot: rollout_question.rollout(s, _restart(crowd.STUCK, run)), runs=5),  # type: ignore[misc]
+        )
+
+
+def _many_replicas() -> Iterator[Figure]:
+    snapshot = demo.read()
+    for replicas in (1_000, 10_000):
+        change = WorkloadChange(workload="Deployment/prod/web", replicas=replicas)
+        yield Figure(
+            figure=f"one verdict, {replicas:,} replicas",
+            cluster="demo",
+            seconds=best(
+                lambda run, c=change: rollout_question.rollout(  # type: ignore[misc]
+                    snapshot, Scenario(changes=(c,), seed=run, runs=1, with_remedies=False)
+                ),
+                runs=3,
+            ),
+            at_most_seconds=1.0,
+        )
+
+
 def openb(_: int) -> Iterator[Figure]:
     """The same questions on the recorded production cluster."""
     snapshot = demo.read_large()
@@ -249,7 +346,7 @@ def _cluster(nodes: int) -> str:
     return f"{nodes:,} nodes"
 
 
-MEASURES = {"load": load, "rollout": rollout, "openb": openb, "capacity": capacity, "spot": spot}
+MEASURES = {"load": load, "rollout": rollout, "crowded": crowded, "openb": openb, "capacity": capacity, "spot": spot}
 OF_GENERATED_CLUSTERS: dict[Callable[[int], Iterator[Figure]], int] = {
     load: LARGEST_AS_JSON,
     rollout: max(SIZES),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from planner.sources import kubectl
-from tests.bench import clusters
+from planner.scheduling.cluster import Cluster
+from planner.sources import demo, kubectl
+from tests.bench import clusters, crowd
 
 
 def test_layout_holds_thirty_pods_a_node_and_no_node_too_much() -> None:
@@ -38,3 +39,25 @@ def test_snapshot_is_what_reading_the_json_gives() -> None:
     assert len({(pod.namespace, pod.name) for pod in read.pods}) == layout.pod_count
     assert set(made.pods) == set(read.pods)
     assert replace(made, pods=(), digest="") == replace(read, pods=(), digest="")
+
+
+def test_a_crowd_is_so_many_copies_of_the_demo() -> None:
+    one, crowded = demo.read(), crowd.snapshot(3)
+    assert not crowded.problems
+    assert len(crowded.nodes) == 3 * len(one.nodes)
+    assert len({(pod.namespace, pod.name) for pod in crowded.pods}) == len(crowded.pods)
+    assert len({pod.uid for pod in crowded.pods}) == len(crowded.pods)
+    cluster = Cluster(crowded)
+    assert len(cluster.waiting) == 3 * len(Cluster(one).waiting)
+    assert (cluster.requested <= cluster.allocatable).all()
+    owners = {workload.uid for workload in crowded.workloads} | {one.uid for one in crowded.replica_sets}
+    assert all(pod.owner.uid in owners for pod in crowded.pods if pod.owner and pod.owner.kind != "Node")
+    assert crowded.workload(crowd.STUCK) is not None
+
+
+def test_no_two_copies_are_alike_if_so_asked() -> None:
+    crowded = crowd.snapshot(3, varied=True)
+    specs = {w.template.spec for w in crowded.workloads if w.name == "web" and w.namespace.startswith("prod")}
+    assert len(specs) == 3
+    assert {w.replicas for w in crowded.workloads if w.name == "web" and w.namespace.startswith("prod")} == {5, 6}
+    assert len(Cluster(crowd.waiting(20)).waiting) == 20 + len(Cluster(demo.read()).waiting)

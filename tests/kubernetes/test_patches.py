@@ -42,7 +42,10 @@ POD = {
         ({"strategy": {"$patch": "merge", "type": "X"}}, {"strategy": POD["strategy"] | {"type": "X"}}),  # type: ignore[operator]
         ({"finalizers": ["z", "x"]}, {"finalizers": ["x", "y", "z"]}),
         ({"$deleteFromPrimitiveList/finalizers": ["x"]}, {"finalizers": ["y"]}),
-        ({"$setElementOrder/containers": [{"name": "side"}, {"name": "main"}]}, {}),
+        (
+            {"$setElementOrder/containers": [{"name": "side"}, {"name": "main"}]},
+            {"containers": POD["containers"][::-1]},  # type: ignore[index]
+        ),
     ],
 )
 def test_merge(patch: dict[str, Any], changed: dict[str, Any]) -> None:
@@ -60,7 +63,7 @@ def test_merge(patch: dict[str, Any], changed: dict[str, Any]) -> None:
             [{**POD["containers"][0], "image": "z"}, POD["containers"][1]],  # type: ignore[index]
         ),
         ([{"name": "side", "$patch": "delete"}], [POD["containers"][0]]),  # type: ignore[index]
-        ([{"name": "third", "image": "z"}], [*POD["containers"], {"name": "third", "image": "z"}]),  # type: ignore[misc]
+        ([{"name": "third", "image": "z"}], [{"name": "third", "image": "z"}, *POD["containers"]]),  # type: ignore[misc]
         ([{"$patch": "replace"}, {"name": "third"}], [{"name": "third"}]),
         (
             [{"name": "main", "env": [{"name": "B", "value": "2"}], "ports": [{"containerPort": 80, "name": "http"}]}],
@@ -68,7 +71,7 @@ def test_merge(patch: dict[str, Any], changed: dict[str, Any]) -> None:
                 {
                     "name": "main",
                     "image": "x",
-                    "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
+                    "env": [{"name": "B", "value": "2"}, {"name": "A", "value": "1"}],
                     "ports": [{"containerPort": 80, "name": "http"}],
                 },
                 POD["containers"][1],  # type: ignore[index]
@@ -117,3 +120,23 @@ def test_any_patch_is_merged_or_refused_and_changes_neither_side(patch: dict[str
     if once is not None and "$patch" not in str(patch):
         assert merge(once, patch) == once  # a patch applied twice changes nothing more
     assert (before, given_patch) == (POD, patch)
+
+
+@pytest.mark.parametrize(
+    ("names", "order", "expected"),
+    [
+        (["new"], None, "new a b c"),
+        (["c"], None, "a b c"),  # what was in front of it stays there
+        (["c", "a"], None, "b c a"),
+        (["new", "b"], None, "new a b c"),
+        (["new"], ["a", "new", "b", "c"], "a new b c"),
+        (["new"], ["c", "new"], "a b c new"),
+    ],
+)
+def test_the_order_of_merged_lists(names: list[str], order: list[str] | None, expected: str) -> None:
+    """Source: apimachinery `pkg/util/strategicpatch/patch.go` `normalizeElementOrder`."""
+    patch: dict[str, Any] = {"containers": [{"name": name} for name in names]}
+    if order is not None:
+        patch["$setElementOrder/containers"] = [{"name": name} for name in order]
+    merged = merge({"containers": [{"name": name} for name in "abc"]}, patch)["containers"]
+    assert [one["name"] for one in merged] == expected.split()

@@ -16,7 +16,16 @@ from planner.kubernetes.records import (
     PodSpec,
     Toleration,
 )
-from planner.rollout.admission import Admission, claim_usage, object_count, pod_limits, quota_covers, usage
+from planner.rollout.admission import (
+    Admission,
+    claim_usage,
+    object_count,
+    pod_limits,
+    quota_covers,
+    unknown_rules,
+    usage,
+)
+from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
 GIB = 2**30
@@ -238,3 +247,34 @@ def test_a_namespace_refuses_what_its_level_forbids() -> None:
     assert refused(found, spec(host_network=True)) == f'pods "p" is forbidden: {words}'
     assert refused(found, spec()) == ""
     assert refused(found, spec(host_network=True), "other") == ""
+
+
+# ── what the snapshot doesn't tell ───────────────────────────────────────────────────────────────────────────────────
+def unknown(*items: Item | list[Item], **of_template: Any) -> list[str]:
+    found = snapshot(*items)
+    worker = next(one for one in found.workloads if one.name == "worker")
+    template = replace(worker.template, spec=replace(worker.template.spec, **of_template))
+    return unknown_rules(Cluster(found), replace(worker, template=template))
+
+
+def test_a_priority_class_that_nothing_shows_is_unknown() -> None:
+    worker = deployment("worker", ["n-0"], pod_spec())
+    shown = deployment("other", ["n-0"], pod_spec(priorityClassName="high", priority=7))
+    [words] = unknown(node("n-0"), worker, priority_class_name="high")
+    assert words == "the pods are of PriorityClass high, and the snapshot doesn't hold PriorityClasses"
+    assert unknown(node("n-0"), worker, shown, priority_class_name="high") == []
+    assert unknown(node("n-0"), worker, priority_class_name="system-node-critical") == []
+    cluster = Cluster(snapshot(node("n-0"), worker, shown))
+    assert cluster.priority_of(spec(priority_class_name="high")) == 7
+
+
+def test_without_namespaces_what_no_pod_there_does_may_be_forbidden() -> None:
+    worker, other = deployment("worker", ["n-0"], pod_spec()), deployment("other", ["n-0"], pod_spec(hostNetwork=True))
+    [words] = unknown(node("n-0"), worker, host_network=True)
+    assert words.startswith(
+        "Pod Security may forbid the pods (host namespaces), and the snapshot doesn't hold Namespaces"
+    )
+    assert unknown(node("n-0"), worker) == []
+    assert unknown(node("n-0"), worker, other, host_network=True) == []
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}
+    assert unknown(node("n-0"), namespace, worker, host_network=True) == []

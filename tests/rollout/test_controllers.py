@@ -204,3 +204,12 @@ def test_a_surging_daemon_set_looks_at_available_pods_a_step_late() -> None:
     run = roll(*items, key=DAEMONS)
     assert (run.completed, run.ticks) == (True, 5)
     assert max(m.pods for m in run.moments[DAEMONS]) == 3
+
+
+# ── pods of a node that is gone ──────────────────────────────────────────────────────────────────────────────────────
+def test_pods_of_a_removed_node_do_not_wait() -> None:
+    run = roll(node("n-0"), deployment("worker", ["n-0", "gone"], pod_spec(), strategy=rolling(1, 0)))
+    first = run.moments[WORKER][0]
+    assert (first.pods, first.pending, first.ready) == (2, 0, 2)
+    assert run.completed
+    assert run.waiting == ()

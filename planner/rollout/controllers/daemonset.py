@@ -79,7 +79,8 @@ class DaemonSetController:
         self._target_set: frozenset[int] = frozenset()
         self._pods: dict[int, list[LivePod]] = {}
         self._state: dict[int, NodeState] = {}
-        self._nodes: dict[NodeState, set[int]] = {state: set() for state in NodeState}
+        self._nodes: dict[NodeState, set[int]] = {state: set() for state in NodeState}  # it should run on
+        self._others: dict[NodeState, set[int]] = {state: set() for state in NodeState}
         self._order: list[int] = []
         self._rank: dict[int, int] = {}
         self._next = 0  # in the order, before which no Ready old pod is left
@@ -150,10 +151,11 @@ class DaemonSetController:
         for node in dirty:
             before, after = self._state.get(node), self._judge(self._pods.get(node, []))
             if before is not after:
+                nodes = self._nodes if node in self._target_set else self._others
                 if before is not None:
-                    self._nodes[before].discard(node)
+                    nodes[before].discard(node)
                 self._state[node] = after
-                self._nodes[after].add(node)
+                nodes[after].add(node)
 
     def _judge(self, pods: list[LivePod]) -> NodeState:
         new, old = self._pair(pods)
@@ -181,12 +183,10 @@ class DaemonSetController:
 
     def _in(self, *states: NodeState) -> list[int]:
         """Target nodes in one of the states, in the controller's (arbitrary) order."""
-        targets = self._target_set
-        found = [n for state in states for n in self._nodes[state] if n in targets]
-        return sorted(found, key=self._rank.__getitem__)
+        return sorted((n for state in states for n in self._nodes[state]), key=self._rank.__getitem__)
 
     def _count(self, *states: NodeState) -> int:
-        return sum(len(self._nodes[state] & self._target_set) for state in states)
+        return sum(len(self._nodes[state]) for state in states)
 
     # ── status ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def is_terminating(self, simulation: Simulation) -> bool:
@@ -218,7 +218,7 @@ class DaemonSetController:
         if self.workload.strategy.kind == "OnDelete" and self.has_new_template:
             return False
         self._begin(simulation)
-        return len(self._nodes[NodeState.NEW_READY] & self._target_set) == len(self._target_set)
+        return len(self._nodes[NodeState.NEW_READY]) == len(self._target_set)
 
     def _begin(self, simulation: Simulation) -> None:
         if self._read < 0:
@@ -273,7 +273,7 @@ class DaemonSetController:
         """Pods on nodes it should not be on (any more)."""
         busy = False
         for state in (NodeState.NEW_READY, NodeState.NEW_WAITS, NodeState.OLD_READY, NodeState.OLD_WAITS):
-            for node in self._nodes[state] - self._target_set:
+            for node in tuple(self._others[state]):
                 if not self._may_stay(simulation, node):
                     for pod in [p for p in self._pods[node] if not p.is_terminating]:
                         simulation.delete(pod)
@@ -294,10 +294,9 @@ class DaemonSetController:
         """`rollingUpdate`: within maxUnavailable by deleting old pods, or within maxSurge by adding new ones."""
         surge, unavailable = self.limits(simulation)
         if surge == 0:
-            missing = self._count(
-                NodeState.EMPTY, NodeState.LEAVING, NodeState.REPLACED, NodeState.SURGING, NodeState.NEW_WAITS,
-                NodeState.OLD_WAITS,
-            )  # fmt: skip
+            # pods on nodes it should not be on (any more) count as well, as long as they are there
+            waits = (NodeState.LEAVING, NodeState.REPLACED, NodeState.SURGING, NodeState.NEW_WAITS, NodeState.OLD_WAITS)
+            missing = self._count(NodeState.EMPTY) + sum(len(self._nodes[state]) for state in waits)
             doomed = self._in(NodeState.OLD_WAITS) + self._some(simulation, unavailable - missing)
             for node in doomed:
                 _, old = self._pair(self._pods[node])

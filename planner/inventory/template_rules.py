@@ -1,0 +1,185 @@
+"""What the API server refuses of a pod template as it is written, beyond what the types of its fields say.
+
+Source: kubernetes 1.36 `pkg/apis/core/validation/validation.go` `ValidatePodSpec` and what it calls, as far as the planner
+reads the fields.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import msgspec
+
+from planner import quantity
+from planner.inventory import wire
+from planner.inventory.records.pods import read_pod_spec
+from planner.inventory.records.shared import Shared
+from planner.kubernetes.records import EMPTY, Amounts, Container, PodSpec
+from planner.kubernetes.requests import at_once
+
+_SOURCES = tuple(one.name for one in msgspec.structs.fields(wire.Volume) if one.name != "name")
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_POD_LEVEL = ("cpu", "memory")
+
+
+def problems_of(template: wire.PodTemplate) -> Iterator[str]:
+    """Each refusal: the field in ``spec.template.spec``, and what is wrong with it."""
+    spec = template.spec or wire.PodSpec()
+    yield from _volumes(spec.volumes or ())
+    yield from _ports(spec)
+    yield from _claims(spec)
+    yield from _tolerations(spec.tolerations or ())
+    yield from _affinity(spec.affinity or wire.Affinity())
+    yield from _spread(spec.topology_spread_constraints or ())
+    if spec.resources is not None:
+        yield from _pod_level(read_pod_spec(Shared(), spec))
+    if spec.active_deadline_seconds is not None:
+        yield "activeDeadlineSeconds is not supported in a workload's template"
+
+
+def _repeated(names: Iterable[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def _volumes(volumes: Iterable[wire.Volume]) -> Iterator[str]:
+    for name in _repeated(one.name for one in volumes):
+        yield f"volumes: the name {name} is used twice"
+    for one in volumes:
+        sources = [source for source in _SOURCES if getattr(one, source) is not None]
+        if len(sources) > 1:
+            yield f"volumes[{one.name}]: may not specify more than 1 volume type; it has {len(sources)}"
+
+
+def _containers(spec: wire.PodSpec) -> list[wire.Container]:
+    return [*(spec.init_containers or ()), *(spec.containers or ())]
+
+
+def _ports(spec: wire.PodSpec) -> Iterator[str]:
+    taken: list[str] = []
+    for container in spec.containers or ():
+        for port in container.ports or ():
+            if not 1 <= (port.container_port or 0) <= 65_535:
+                yield f"containers[{container.name}].ports: containerPort {port.container_port} is not from 1 to 65535"
+            if spec.host_network and port.host_port and port.host_port != port.container_port:
+                yield (
+                    f"containers[{container.name}].ports: hostPort {port.host_port} must match containerPort "
+                    f"{port.container_port} when hostNetwork is true"
+                )
+            if port.host_port:
+                taken.append(f"{port.protocol or 'TCP'}/{port.host_ip or '0.0.0.0'}/{port.host_port}")
+    for one in _repeated(taken):
+        yield f"containers: the host port {one} is taken twice"
+
+
+def _claims(spec: wire.PodSpec) -> Iterator[str]:
+    known = [one.name for one in spec.resource_claims or ()]
+    for name in _repeated(known):
+        yield f"resourceClaims: the name {name} is used twice"
+    for claim in spec.resource_claims or ():
+        given = claim.source or claim
+        if (given.resource_claim_name is None) == (given.resource_claim_template_name is None):
+            yield f"resourceClaims[{claim.name}]: give one of resourceClaimName and resourceClaimTemplateName"
+    for container in _containers(spec):
+        for reference in (container.resources.claims if container.resources else None) or ():
+            if reference.name not in known:
+                yield f"containers[{container.name}].resources.claims: {reference.name} is none of the pod's resourceClaims"
+
+
+def _tolerations(tolerations: Iterable[wire.Toleration]) -> Iterator[str]:
+    for i, one in enumerate(tolerations):
+        place, operator = f"tolerations[{i}]", one.operator or "Equal"
+        if not one.key and operator != "Exists":
+            yield f"{place}: operator must be Exists when key is empty"
+        if operator not in ("Equal", "Exists", "Lt", "Gt"):
+            yield f'{place}: the operator "{operator}" is none of Equal, Exists, Lt and Gt'
+        if operator == "Exists" and one.value:
+            yield f"{place}: value must be empty when operator is Exists"
+        if one.effect and one.effect not in _EFFECTS:
+            yield f'{place}: the effect "{one.effect}" is none of {", ".join(_EFFECTS)}'
+        if one.toleration_seconds is not None and one.effect != "NoExecute":
+            yield f"{place}: effect must be NoExecute when tolerationSeconds is set"
+
+
+def _affinity(affinity: wire.Affinity) -> Iterator[str]:
+    node = affinity.node_affinity or wire.NodeAffinity()
+    if node.required is not None and not node.required.node_selector_terms:
+        yield "affinity.nodeAffinity: a required node selector must have at least one term"
+    terms = [*((node.required.node_selector_terms if node.required else None) or ())]
+    terms += [one.preference for one in node.preferred or () if one.preference is not None]
+    for one in (r for term in terms for r in (*(term.match_expressions or ()), *(term.match_fields or ()))):
+        yield from _requirement(one)
+    for preferred in node.preferred or ():
+        if not 1 <= preferred.weight <= 100:
+            yield f"affinity.nodeAffinity: the weight {preferred.weight} is not from 1 to 100"
+    for side in (affinity.pod_affinity, affinity.pod_anti_affinity):
+        if side is None:
+            continue
+        weighted = [one.pod_affinity_term or wire.PodAffinityTerm() for one in side.preferred or ()]
+        if any(not one.topology_key for one in (*(side.required or ()), *weighted)):
+            yield "affinity: a term for pods must have a topologyKey"
+        if any(not 1 <= one.weight <= 100 for one in side.preferred or ()):
+            yield "affinity: the weight of a term for pods is not from 1 to 100"
+
+
+def _requirement(one: wire.Requirement) -> Iterator[str]:
+    count, place = len(one.values or ()), f"affinity.nodeAffinity, {one.key or 'a requirement without key'}"
+    if not one.key:
+        yield f"{place}: give a key"
+    if one.operator in ("In", "NotIn"):
+        if not count:
+            yield f"{place}: {one.operator} needs values"
+    elif one.operator in ("Exists", "DoesNotExist"):
+        if count:
+            yield f"{place}: {one.operator} has no values"
+    elif one.operator in ("Gt", "Lt"):
+        if count != 1:
+            yield f"{place}: {one.operator} needs one value"
+    else:
+        yield f'{place}: "{one.operator}" is no operator of node selectors'
+
+
+def _spread(constraints: Iterable[wire.TopologySpreadConstraint]) -> Iterator[str]:
+    for one in constraints:
+        place = f"topologySpreadConstraints[{one.topology_key}]"
+        if not one.topology_key:
+            yield f"{place}: give a topologyKey"
+        if one.max_skew < 1:
+            yield f"{place}: maxSkew must be greater than 0"
+        if one.when_unsatisfiable not in ("DoNotSchedule", "ScheduleAnyway"):
+            yield f'{place}: "{one.when_unsatisfiable}" is neither DoNotSchedule nor ScheduleAnyway'
+        if one.min_domains is not None and (one.min_domains < 1 or one.when_unsatisfiable != "DoNotSchedule"):
+            yield f"{place}: minDomains is at least 1, and for DoNotSchedule only"
+    for name in _repeated(f"{one.topology_key}, {one.when_unsatisfiable}" for one in constraints):
+        yield f"topologySpreadConstraints: {name} is there twice"
+
+
+def _request(container: Container, resource: str) -> int:
+    amount: int = container.requests.get(resource, 0)
+    return amount
+
+
+def _pod_level(spec: PodSpec) -> Iterator[str]:
+    """`validatePodResourceConsistency`: requests of all containers together, limits of each."""
+    requests: Amounts = spec.pod_requests or EMPTY
+    limits: Amounts = spec.pod_limits or EMPTY
+    for name, amount in requests.items():
+        asked = partial(_request, resource=name)
+        together = at_once(spec.containers, spec.init_containers, asked)
+        if together > amount:
+            yield (
+                f"resources.requests: {name} {quantity.format_amount(amount, name)} is less than the containers' "
+                f"{quantity.format_amount(together, name)}"
+            )
+        if amount > limits.get(name, amount):
+            yield f"resources.requests: {name} is above its limit"
+        if name not in _POD_LEVEL and not name.startswith("hugepages-"):
+            yield f"resources.requests: {name} can't be given for the pod as a whole"
+    for one in spec.containers:
+        for name, amount in one.limits.items():
+            if amount > limits.get(name, amount):
+                yield (
+                    f"containers[{one.name}].resources.limits: {name} {quantity.format_amount(amount, name)} is above the "
+                    f"pod's {quantity.format_amount(limits[name], name)}"
+                )

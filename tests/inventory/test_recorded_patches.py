@@ -1,0 +1,82 @@
+"""Strategic merge patches as an API server applied or refused them (`tests/conformance/patches.json.gz`)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.errors import ChangeError
+from planner.inventory.change import WorkloadChange, apply_change
+from planner.kubernetes.records import Workload
+from planner.sources import kubectl
+
+RECORDED = json.loads(gzip.decompress(Path("tests/conformance/patches.json.gz").read_bytes()))
+BEFORE = RECORDED["before"]
+DROPS = {
+    "unknown-field"
+}  # a field the API server doesn't know: it drops it, the planner can't tell it from one it skips
+
+
+def read(spec: Any) -> Workload:
+    return kubectl.read_items([{**BEFORE, "spec": spec}]).workloads[0]
+
+
+@pytest.mark.parametrize("case", RECORDED["cases"], ids=lambda case: str(case["name"]))
+def test_a_patch_gives_what_the_api_server_gave(case: dict[str, Any]) -> None:
+    before = read(BEFORE["spec"])
+    asked = WorkloadChange(workload=before.key, patch=json.dumps(case["patch"]), new_revision=False)
+    if case["status"] != 200:
+        with pytest.raises(ChangeError):
+            apply_change(before, asked)
+        return
+    after, is_new, _ = apply_change(before, asked)
+    recorded = read(case["after"].get("spec", case["after"]))
+    assert after.template.spec == recorded.template.spec
+    assert (after.replicas, after.strategy, after.is_paused) == (
+        recorded.replicas,
+        recorded.strategy,
+        recorded.is_paused,
+    )
+    if case["name"] not in DROPS:
+        assert after.template.makes_the_same_pods(recorded.template)
+        assert is_new == (not before.template.makes_the_same_pods(recorded.template))
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"tolerations": [{"operator": "Equal", "value": "x"}]}, "operator must be Exists when key is empty"),
+        ({"tolerations": [{"key": "a", "operator": "Exists", "value": "x"}]}, "value must be empty"),
+        ({"tolerations": [{"key": "a", "effect": "NoSchedule", "tolerationSeconds": 3}]}, "effect must be NoExecute"),
+        (
+            {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}},
+            "must have at least one term",
+        ),
+        (
+            {"resources": {"requests": {"cpu": "100m"}}},
+            "resources.requests: cpu 100m is less than the containers'",
+        ),
+        ({"resourceClaims": [{"name": "g"}]}, "give one of resourceClaimName and resourceClaimTemplateName"),
+        ({"activeDeadlineSeconds": 60}, "activeDeadlineSeconds is not supported"),
+        (
+            {"topologySpreadConstraints": [
+                {"topologyKey": "zone", "maxSkew": 0, "whenUnsatisfiable": "DoNotSchedule"}
+            ]},
+            "maxSkew must be greater than 0",
+        ),
+        (
+            {"containers": [{"name": "main", "resources": {"claims": [{"name": "no"}]}}]},
+            "no is none of the pod's resourceClaims",
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_api_server_refuses_of_a_template(spec: dict[str, Any], words: str) -> None:
+    before = read(BEFORE["spec"])
+    patch = json.dumps({"spec": {"template": {"spec": spec}}})
+    with pytest.raises(ChangeError) as refused:
+        apply_change(before, WorkloadChange(workload=before.key, patch=patch))
+    assert words in refused.value.what
