@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.kubernetes.derived import Derived
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.priorities import classes_in, priority
 from planner.kubernetes.records import FrozenMap, Labels, Node, Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, scored_requests
@@ -159,13 +160,13 @@ class Cluster:
             name = self.resources[row]
             if offered[row] > _MOST:
                 node = self.nodes[int(self.allocatable[row].argmax())]
-                what, where = f"the nodes' {name} is more than can be counted", f"Node/{node.name}"
+                what, where = f"the nodes' {name} is more than can be counted", NODE.key("", node.name)
             else:
                 most = max(self.groups, key=lambda g: requests[id(g.spec)].get(name, 0))
                 pod = self.snapshot.pods[most.pods[0]]
                 what, where = (
                     f"the pods' requests for {name} are more than can be counted",
-                    f"Pod/{pod.namespace}/{pod.name}",
+                    POD.key(pod.namespace, pod.name),
                 )
             raise InputError(what, where=where, mend="Correct the amount, or leave the object out")
 

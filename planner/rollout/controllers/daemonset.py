@@ -296,7 +296,7 @@ class DaemonSetController:
         if surge == 0:
             # pods on nodes it should not be on (any more) count as well, as long as they are there
             waits = (NodeState.LEAVING, NodeState.REPLACED, NodeState.SURGING, NodeState.NEW_WAITS, NodeState.OLD_WAITS)
-            missing = self._count(NodeState.EMPTY) + sum(len(self._nodes[state]) for state in waits)
+            missing = self._count(NodeState.EMPTY, *waits) + sum(len(self._others[state]) for state in waits)
             doomed = self._in(NodeState.OLD_WAITS) + self._some(simulation, unavailable - missing)
             for node in doomed:
                 _, old = self._pair(self._pods[node])
