@@ -35,7 +35,7 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     spec = revision.after.template.spec
     found = [
         *_missing_kinds(snapshot, revision, spec),
-        *_unmodelled(snapshot, revision, spec),
+        *_unmodelled(cluster, revision, spec),
         *_other_scheduler(snapshot, spec),
         *(Unknown(what=what, may_help=True) for what in unknown_rules(cluster, revision.after)),
     ]
@@ -72,11 +72,11 @@ def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Ite
         )
 
 
-def _unmodelled(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
+def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
     """Fields that could change the verdict and that aren't modelled."""
     why = {**FIELDS["PodSpec"], **FIELDS["Container"]}
     for field in spec.unmodelled:
-        if field == "readinessGates" and _are_ready_with_gates(snapshot, revision):
+        if field == "readinessGates" and _are_ready_with_gates(cluster.snapshot, revision):
             continue  # whoever sets the conditions does so for this workload's pods
         yield Unknown(
             what=f"the pods' {field} is not modelled ({why[field].why})",
@@ -84,14 +84,17 @@ def _unmodelled(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterat
             mend="Read the answer as one without that field",
         )
     account = spec.service_account_name
-    if account and not any(
-        p.namespace == revision.after.namespace and p.spec.service_account_name == account for p in snapshot.pods
-    ):
+    if account and (revision.after.namespace, account) not in cluster.remember(_accounts):
         yield Unknown(
             what=f"the pods run as ServiceAccount {account}, which no pod of namespace {revision.after.namespace} uses yet: "
             "without it they are refused",
             mend=f"Check with kubectl get serviceaccount {account} -n {revision.after.namespace}",
         )
+
+
+def _accounts(cluster: Cluster) -> frozenset[tuple[str, str]]:
+    """(namespace, ServiceAccount) of the pods there are: those accounts exist."""
+    return frozenset((p.namespace, p.spec.service_account_name) for p in cluster.snapshot.pods)
 
 
 def _are_ready_with_gates(snapshot: Snapshot, revision: Revision) -> bool:
