@@ -39,5 +39,7 @@ def test_a_must_gather_is_uploaded_as_it_was_packed(visit: Callable[..., Visitor
         visitor.open("inventory")
         visitor.page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(archive)
         expect(visitor.main().get_by_text("Read 2 nodes and 3 pods.")).to_be_visible()
-        expect(visitor.main().get_by_text("9 objects, 8 used; not used: 1 Service")).to_be_visible()
+        expect(
+            visitor.main().get_by_text("9 objects, 9 used; files not looked into: 2 neither JSON, YAML nor a log")
+        ).to_be_visible()
         expect(visitor.main().get_by_text("must-gather.tar.gz", exact=False).first).to_be_visible()
