@@ -112,6 +112,16 @@ def counts(pod: Object) -> bool:
     return pod["status"].get("phase") not in ("Succeeded", "Failed")
 
 
+COMPULSORY = {"cpu": "requests", "memory": "requests", "requests.cpu": "requests", "requests.memory": "requests", "limits.cpu": "limits", "limits.memory": "limits"}  # fmt: skip
+
+
+def states_it(pod: Object, name: str) -> bool:
+    """pkg/quota/v1/evaluator/core/pods.go enforcePodContainerConstraints: in every container, or for the whole pod."""
+    spec, field, resource = pod["spec"], COMPULSORY[name], name.rsplit(".", maxsplit=1)[-1]
+    holders = [spec] if spec.get("resources") else [*spec["containers"], *(spec.get("initContainers") or [])]
+    return all(resource in ((one.get("resources") or {}).get(field) or {}) for one in holders)
+
+
 def check_quotas(cluster: Cluster, pod: Object) -> None:
     """plugin/pkg/admission/resourcequota controller.go checkRequest."""
     namespace = pod["metadata"]["namespace"]
@@ -119,6 +129,8 @@ def check_quotas(cluster: Cluster, pod: Object) -> None:
         if quota["metadata"]["namespace"] != namespace:
             continue
         for name, limit in (quota["spec"].get("hard") or {}).items():
+            if name in COMPULSORY and not states_it(pod, name):
+                raise QuotaExceeded(name)
             asked = usage(pod).get(name)
             if asked is None:
                 if name.startswith(("requests.", "limits.")) and name.split(".", 1)[1] in ("cpu", "memory"):
