@@ -28,7 +28,7 @@ def classes_in(snapshot: Snapshot) -> dict[str, PriorityClass]:
     """The snapshot's priority classes by name; where it doesn't hold the kind, those that its pods show."""
     found = {one.name: one for one in snapshot.priority_classes}
     if snapshot.presence.get("PriorityClass") is not Presence.PRESENT:
-        for spec in {one.spec for one in snapshot.pods}:
+        for spec in {id(one.spec): one.spec for one in snapshot.pods}.values():
             name = spec.priority_class_name
             if name and spec.priority is not None and name not in found:
                 policy = spec.preemption_policy or "PreemptLowerPriority"

@@ -193,16 +193,10 @@ def tolerates_extended_resources(snapshot: Snapshot) -> bool:
     disproves it. Without evidence it is on where the nodes are GKE's, which has it.
     """
     owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
-    templates = {one.uid: one.template for one in owners}
-    lacks = False
-    for pod in snapshot.pods:
-        template = templates.get(pod.owner.uid) if pod.owner else None
-        if template is None or pod.is_terminal or tolerating(template.spec) is template.spec:
-            continue
-        if tolerating(pod.spec) is pod.spec:
-            return True
-        lacks = True
-    return not lacks and any(is_gke(node) for node in snapshot.nodes)
+    asking = {one.uid for one in owners if tolerating(one.template.spec) is not one.template.spec}
+    pods = (one for one in snapshot.pods if one.owner and one.owner.uid in asking and not one.is_terminal)
+    shown = {tolerating(spec) is spec for spec in {id(one.spec): one.spec for one in pods}.values()}
+    return True in shown or (not shown and any(is_gke(node) for node in snapshot.nodes))
 
 
 _InMotion = list[tuple[ResourceQuota, dict[str, int]]]  # quotas, and what of them is used
@@ -225,7 +219,7 @@ def unknown_rules(cluster: Cluster, workload: Workload) -> list[str]:
     ):
         found.append(f"the pods are of PriorityClass {name}, and the snapshot doesn't hold PriorityClasses")
     if presence.get("Namespace") is not Presence.PRESENT:
-        here = {one.spec for one in snapshot.pods if one.namespace == workload.namespace}
+        here = {id(one.spec): one.spec for one in snapshot.pods if one.namespace == workload.namespace}.values()
         level = Policy(level="restricted" if here else "baseline")
         allowed = {_forbidden_thing(text) for one in here for text in forbidden(level, one)}
         more = [text for text in forbidden(level, spec) if _forbidden_thing(text) not in allowed]
