@@ -219,9 +219,7 @@ def unknown_rules(cluster: Cluster, workload: Workload) -> list[str]:
     ):
         found.append(f"the pods are of PriorityClass {name}, and the snapshot doesn't hold PriorityClasses")
     if presence.get("Namespace") is not Presence.PRESENT:
-        here = {id(one.spec): one.spec for one in snapshot.pods if one.namespace == workload.namespace}.values()
-        level = Policy(level="restricted" if here else "baseline")
-        allowed = {_forbidden_thing(text) for one in here for text in forbidden(level, one)}
+        level, allowed = cluster.remember(_seen_allowed, workload.namespace)
         more = [text for text in forbidden(level, spec) if _forbidden_thing(text) not in allowed]
         if more:
             found.append(
@@ -229,6 +227,13 @@ def unknown_rules(cluster: Cluster, workload: Workload) -> list[str]:
                 "and the snapshot doesn't hold Namespaces, whose labels say so"
             )
     return found
+
+
+def _seen_allowed(cluster: Cluster, namespace: str) -> tuple[Policy, frozenset[str]]:
+    """The level to ask by where the namespace's labels aren't told, and what of it the pods there do already."""
+    here = {id(one.spec): one.spec for one in cluster.snapshot.pods if one.namespace == namespace}.values()
+    level = Policy(level="restricted" if here else "baseline")
+    return level, frozenset(_forbidden_thing(text) for one in here for text in forbidden(level, one))
 
 
 def _forbidden_thing(text: str) -> str:
