@@ -249,7 +249,7 @@ class Reader:
         # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
         self._digests.add(blake2b(wire.encode(decoded), digest_size=16, person=kind[:16].encode()).digest())
         if kind in TELLING:
-            self.one_cluster.saw(kind, record, decoded.metadata.uid or "", file)
+            self.one_cluster.saw(kind, record, (decoded.metadata and decoded.metadata.uid) or "", file)
         self.found.setdefault(kind, []).append(record)
         self.presence[kind] = Presence.PRESENT
 
