@@ -38,7 +38,16 @@ def answer(
 
 
 def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> A:
-    """The answer to a question of the hall, kept like any other."""
+    """The answer to a question of the hall, kept like any other.
+
+    Raises
+    ------
+    HeadroomError
+        As the question; `NotKnownError` where it hangs on a list that wasn't seen.
+    """
+    lacking = question.not_known((snapshot, *given.others))
+    if lacking:
+        raise lacking
     return answer(question.answer, snapshot, settings, given)
 
 

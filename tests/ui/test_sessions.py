@@ -45,7 +45,8 @@ def test_two_sessions_with_the_same_objects_see_their_own_logs() -> None:
 @pytest.mark.parametrize("name", [one.name for one in fields(Snapshot) if one.compare])
 def test_whatever_differs_makes_another_key(name: str) -> None:
     base = demo.read()
-    changed = replace(base, **{name: _CHANGES[name] if name in _CHANGES else (*getattr(base, name), *base.nodes)})
+    more: dict[str, Any] = {name: _CHANGES[name] if name in _CHANGES else (*getattr(base, name), *base.nodes)}
+    changed = replace(base, **more)
     assert identity(changed) != identity(base)
     assert identity(replace(base)) == identity(base)
 
