@@ -105,7 +105,7 @@ def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> str:
     """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
     stuck, known = (sum(line.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
     unknown = len(lines) - stuck - known
-    refused = [one for one in QUESTION.lacks(snapshot, QUESTION.lists) if one.state is Presence.REFUSED]
+    refused = [one for one in QUESTION.lacks(snapshot) if one.state is Presence.REFUSED]
     if refused:
         why = listing([str(one.sentence) for one in refused], most=None)
         return (
@@ -388,5 +388,7 @@ QUESTION: Final = Question(
     tables={"workloads": workload_rows, "gpus": gpu_rows},
     states={verdict.value: status for verdict, status in EXIT.items() if verdict is not Verdict.COMPLETES},
     states_of=lambda answer: {line.verdict.value for line in answer.workloads},
-    lists=(NODE.name, POD.name, *(kind.name for kind in ROLLING)),
+    hangs_on=(NODE.name, POD.name),
+    lists=tuple(kind.name for kind in ROLLING),
+    is_by_parts=True,
 )

@@ -19,7 +19,7 @@ from planner.inventory.account import Unseen, unseen
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.usage import Usage
-from planner.kubernetes.kinds import NODE, POD, kind_in
+from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
 from planner.pricing.model import PriceBook
@@ -99,6 +99,7 @@ class Question(Generic[S, A]):
     state_of : for a list, the states that are in the answer
     hangs_on : kinds without which there is no answer: what it would say of them is wrong, not rough
     lists : kinds whose objects it answers for one by one: without them it is no answer for all, and right for the rest
+    is_by_parts : each part says itself what it doesn't know, so that the parts are given even where one of `hangs_on` lacks
     """
 
     name: str
@@ -112,6 +113,7 @@ class Question(Generic[S, A]):
     states_of: Callable[[A], Iterable[str]] = lambda _: ()
     hangs_on: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    is_by_parts: bool = False
 
     @property
     def format(self) -> str:
@@ -128,7 +130,7 @@ class Question(Generic[S, A]):
     ) -> ExitStatus:
         """What a command that asked this ends with."""
         there = set(self.states_of(answer))
-        incomplete = any(self.lacks(one, (*self.hangs_on, *self.lists)) for one in _each(snapshots))
+        incomplete = any(self.lacks(one) for one in _each(snapshots))
         return gravest(
             [
                 self.status(answer),
@@ -140,8 +142,8 @@ class Question(Generic[S, A]):
     def not_known(self, snapshots: Snapshot | Sequence[Snapshot]) -> NotKnownError | None:
         """Why there is no answer: a list it hangs on wasn't seen, and an unseen list is not an empty one."""
         for snapshot in _each(snapshots):
-            lacking = self.lacks(snapshot, self.hangs_on)
-            if lacking:
+            lacking = [one for one in self.lacks(snapshot) if one.kind in self.hangs_on]
+            if lacking and not self.is_by_parts:
                 why = words.listing([str(one.sentence) for one in lacking], most=None)
                 mend = "; ".join(str(one.mend) for one in lacking)
                 return NotKnownError(
@@ -149,19 +151,14 @@ class Question(Generic[S, A]):
                 )
         return None
 
-    @staticmethod
-    def lacks(snapshot: Snapshot, kinds: Iterable[str]) -> list[Unseen]:
-        """Those of `kinds` that weren't seen. A kind that isn't in the input lacks only where something tells that there
-        are such objects: nodes and pods there always are, workloads where pods are theirs."""
-        unseen_kinds = {one.kind: one for one in unseen(snapshot)}
-        found = [unseen_kinds[kind] for kind in dict.fromkeys(kinds) if kind in unseen_kinds]
-        if all(one.state is Presence.REFUSED or one.kind in _ALWAYS for one in found):
+    def lacks(self, snapshot: Snapshot) -> list[Unseen]:
+        """Kinds this hangs on that weren't seen. One that it lists and that isn't in the input lacks only where pods tell
+        that there are such objects."""
+        found = [one for one in unseen(snapshot) if one.kind in self.hangs_on or one.kind in self.lists]
+        if all(one.state is Presence.REFUSED or one.kind in self.hangs_on for one in found):
             return found
-        owners = {kind_in(key).name for key in workload_keys(snapshot).values()}
-        return [one for one in found if one.state is Presence.REFUSED or one.kind in {*_ALWAYS, *owners}]
-
-
-_ALWAYS: Final = (NODE.name, POD.name)  # a cluster has some
+        there = {*self.hangs_on, *(kind_in(key).name for key in workload_keys(snapshot).values())}
+        return [one for one in found if one.state is Presence.REFUSED or one.kind in there]
 
 
 def _each(snapshots: Snapshot | Sequence[Snapshot]) -> Sequence[Snapshot]:
