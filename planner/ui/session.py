@@ -13,7 +13,9 @@ import streamlit as st
 
 from planner import words
 from planner.errors import InputError
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.kinds import NODE
+from planner.kubernetes.records import Presence, Snapshot
+from planner.questions.identity import identity
 from planner.sources import accelerators, demo
 from planner.ui import link
 
@@ -158,7 +160,7 @@ def cluster() -> Snapshot:
 
 def is_demo() -> bool:
     """Whether what is looked at came with Headroom."""
-    return cluster().digest not in {one.digest for one in given()}
+    return identity(cluster()) not in {identity(one) for one in given()}
 
 
 def adopt(snapshot: Snapshot) -> None:
@@ -170,9 +172,11 @@ def adopt(snapshot: Snapshot) -> None:
         Where it has no node: nothing could be answered for it.
     """
     if not snapshot.nodes:
+        is_refused = snapshot.presence.get(NODE.name) is Presence.REFUSED
         raise InputError(
-            "it has no nodes", where=snapshot.source,
-            mend="Give the files of one cluster together, nodes among them: kubectl get nodes,pods,… -A -o json",
+            "its nodes may not be listed (403)" if is_refused else "it has no nodes", where=snapshot.source,
+            mend="Ask for the right to list nodes" if is_refused
+            else "Give the files of one cluster together, nodes among them: kubectl get nodes,pods,… -A -o json",
         )  # fmt: skip
     others = [one for one in given() if one.digest != snapshot.digest]
     st.session_state[_GIVEN] = (*others, snapshot)[-_MOST_GIVEN:]
