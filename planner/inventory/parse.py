@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from planner import collector
 from planner.errors import InputError
 from planner.inventory import wire
 from planner.inventory.inference import with_inferred
@@ -135,13 +136,18 @@ def build_snapshot(
         the objects finds. `passed_over`: why → how many files weren't looked into.
     """
     reader = Reader()
-    for part in parts:
-        reader.read(part)
-    return with_inferred(
-        reader.snapshot(
-            source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems), passed_over=passed_over or {}
+    with collector.resting():
+        for part in parts:
+            reader.read(part)
+        return with_inferred(
+            reader.snapshot(
+                source=source,
+                taken_at=taken_at,
+                logs=tuple(logs),
+                problems=tuple(problems),
+                passed_over=passed_over or {},
+            )
         )
-    )
 
 
 class Reader:
