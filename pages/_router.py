@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from planner.ui import errors, sidebar
+from planner.ui import errors, findings, session, sidebar
 
 # section → (file in this folder, title, icon, what it answers); the first page is the home page
 PAGES = {
@@ -36,4 +36,5 @@ page = st.navigation(
 )
 with errors.shown():
     sidebar.show()
+    findings.not_seen(session.cluster())
     page.run()

@@ -16,7 +16,7 @@ from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import FACTS, Question, document, plain
 from planner.tables import Rows
-from planner.words import literal
+from planner.words import literal, sentence
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -81,11 +81,16 @@ def show(
     rows: str = "",
     also: Iterable[Mapping[str, Any]] = (),
 ) -> None:
-    """Print `answer` as asked; `text` prints the words."""
-    if output in ("json", "yaml"):
+    """Print `answer` as asked; `text` prints the words. Where it hangs on a list that wasn't seen, that is printed."""
+    lacking = question.not_known(snapshots)
+    if lacking and output in ("csv", "markdown"):
+        click.echo(f"headroom: {lacking}", err=True)
+    elif lacking and output == "text":
+        click.echo(f"{sentence(lacking.what)} {sentence(lacking.mend)}")
+    elif output in ("json", "yaml"):
         write_document(output, document(question, snapshots, settings, answer, *also))
     elif output in ("csv", "markdown"):
-        write_rows(output, question.rows(answer, rows), sentence=getattr(answer, "sentence", ""))
+        write_rows(output, question.rows(answer, rows), headline=getattr(answer, "sentence", ""))
     else:
         text()
 
@@ -123,9 +128,9 @@ def write_file(path: Path, content: str | bytes) -> None:
         beside.unlink(missing_ok=True)
 
 
-def write_rows(output: str, rows: Rows, *, sentence: str = "") -> None:
-    """Rows on standard output, as CSV or as a Markdown table under `sentence`; unknown values are empty."""
+def write_rows(output: str, rows: Rows, *, headline: str = "") -> None:
+    """Rows on standard output, as CSV or as a Markdown table under `headline`; unknown values are empty."""
     if output == "csv":
         click.echo(tables.as_csv(rows), nl=False)
     else:
-        click.echo((f"{literal(sentence)}\n\n" if sentence else "") + tables.as_markdown(rows, unknown=""), nl=False)
+        click.echo((f"{literal(headline)}\n\n" if headline else "") + tables.as_markdown(rows, unknown=""), nl=False)

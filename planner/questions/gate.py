@@ -6,16 +6,18 @@ workloads are asked for, what the change takes beyond today, and what the policy
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Final
 
+from planner.errors import NotKnownError
 from planner.exit_status import ExitStatus, gravest
+from planner.inventory.account import get_command
 from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, read_manifest
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Finding, FrozenMap, PodSpec, Snapshot, Workload
+from planner.kubernetes.records import Finding, FrozenMap, PodSpec, Presence, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.shares import scaled_value
 from planner.pricing.cluster import cluster_cost
@@ -116,6 +118,7 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     unchanged = tuple(_key(one) for one in manifest.workloads if not one.moves_pods)
     if not changes:
         return _nothing(manifest, unchanged)
+    _check_listed(snapshot, manifest.workloads)
     then = manifest.snapshot
     pools = growing(then, settings.pools.known(given))
     alone = [rollout(then, Scenario(applied=(change,)), pools) for change in changes]
@@ -130,6 +133,14 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     return _answer(
         parts, together, policy, unchanged, tuple(one for one in policy.exceptions if one not in held), manifest
     )
+
+
+def _check_listed(snapshot: Snapshot, applied: Iterable[AppliedWorkload]) -> None:
+    """Refuse to take a workload for new where nobody listed its kind."""
+    for one in applied:
+        if one.before is None and snapshot.presence.get(one.after.kind) in (Presence.ABSENT, Presence.REFUSED):
+            what = f"whether there is a {one.after.key} is not known: the snapshot doesn't list its kind"
+            raise NotKnownError(what, mend=f"To add it: {get_command([one.after.kind])}")
 
 
 def _after(one: Change) -> Workload:
