@@ -360,7 +360,6 @@ def _sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], status: 
 def facts(found: GateAnswer) -> Iterator[Fact]:
     """Whether it passes, what it takes beyond today, each workload's verdicts."""
     yield fact("gate_passes", found.passes)
-    yield fact("gate_exit_status", found.exit_status)
     yield fact("gate_together", found.together.value)
     yield fact("gate_extra_gpus", found.extra_gpus, "GPUs")
     yield fact("gate_extra_cost", found.extra_usd_per_month, "USD/month")
