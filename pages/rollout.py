@@ -2,6 +2,7 @@ import streamlit as st
 
 from planner.figures import strategy_grid, wait_for
 from planner.questions import rollout as rollout_question
+from planner.questions import strategy_costs as costs_question
 from planner.questions import usable_devices as usable_question
 from planner.ui import cache, capacity_inputs, charts, downloads, errors, rollout_inputs, rollout_view, session, spares
 
@@ -18,6 +19,7 @@ with errors.shown(answer):
     result = cache.ask(rollout_question.QUESTION, snapshot, settings, given)
 scenario = rollout_question.scenario_of(snapshot, settings)
 with answer:
+    rollout_view.asked_for(rollout_inputs.differs(settings, snapshot.workload(key)))
     rollout_view.answer(result)
 
 with picture:
@@ -31,7 +33,7 @@ with picture:
 
 ways_out, costs = st.container(), None
 
-if rollout_view.has_grid(rollout):
+if rollout_view.has_grid(rollout) and not costs_question.QUESTION.not_known(snapshot):
     st.subheader("Every strategy")
     st.caption(
         "Click a cell to try it. In a cell: verdict, and the most GPUs held at once (pods, where none is asked)."

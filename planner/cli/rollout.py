@@ -71,7 +71,7 @@ def command(
     )
     result = rollout_question.answer(snapshot, settings, given)
     costs, also = None, []
-    if with_costs:
+    if with_costs and not costs_question.QUESTION.not_known(snapshot):
         priced = StrategyCostSettings(rollout=settings, spares=options.read(SpareSettings, asked))
         costs = costs_question.answer(snapshot, priced, given)
         also = [document(costs_question.QUESTION, snapshot, priced, costs)]

@@ -15,7 +15,7 @@ from planner.capacity.node_pools import NodePool, held_by, pools, unmatched
 from planner.capacity.pod_shapes import parse_shape, standard_shapes, usual_share, workload_shapes
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Amounts, Finding, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.questions import overview as overview_question
@@ -281,4 +281,5 @@ QUESTION: Final = Question(
     facts=facts,
     tables={"fits": fit_rows, "resources": resource_rows, "pools": pool_rows},
     hangs_on=(NODE.name, POD.name),
+    lists=tuple(kind.name for kind in ROLLING),
 )

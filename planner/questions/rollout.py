@@ -343,6 +343,9 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
         placement=_placement(run),
         ties=None,
         growth=Text(growth.sentence),
+        extra_nodes=growth.nodes,
+        extra_gpus=growth.nodes * growth.pool.gpus_a_node,
+        node_template=growth.pool.nodes[0],
     )
 
 
@@ -428,7 +431,8 @@ def _capacity(cluster: Cluster) -> FrozenMap[int]:
 
 def _placement(run: Run) -> tuple[tuple[str, str, str], ...]:
     names = run.simulation.cluster.node_names
-    return tuple((p.namespace, p.name, names[p.node]) for pods in run.pods.values() for p in pods if p.is_bound)
+    pods = (pod for some in run.pods.values() for pod in some)
+    return tuple((p.namespace, p.name, names[p.node]) for p in pods if p.is_bound and not p.is_lost)
 
 
 def _workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: dict[str, str]) -> WorkloadRollout:
@@ -685,6 +689,8 @@ def pending_rows(answer: RolloutResult) -> list[Row]:
 
 
 def _status(answer: RolloutResult) -> ExitStatus:
+    if answer.verdict is Verdict.UNKNOWN:  # its parts say what would be without what lacks
+        return ExitStatus.NOT_KNOWN
     return gravest(EXIT[verdict] for verdict in (answer.verdict, *(part.verdict for part in answer.workloads)))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from planner.errors import InputError, NotKnownError
 from planner.kubernetes.budgets import protection
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.nodes import (
     ARRIVAL_SOURCE,
     arrival_seconds,
@@ -552,4 +552,5 @@ QUESTION: Final = Question(
     facts=facts,
     tables={"figures": figure_rows, "workloads": workload_rows},
     hangs_on=(NODE.name, POD.name),
+    lists=("PodDisruptionBudget", *(kind.name for kind in WORKLOADS)),
 )

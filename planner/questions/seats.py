@@ -9,7 +9,7 @@ from typing import Final
 from planner import collector
 from planner.capacity.headroom import Likeness, likeness
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, zone
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
@@ -183,4 +183,5 @@ QUESTION: Final = Question(
     facts=facts,
     tables={"nodes": node_rows, "seats": seat_rows},
     hangs_on=(NODE.name, POD.name),
+    lists=tuple(kind.name for kind in ROLLING),
 )

@@ -116,7 +116,8 @@ def _places(state: State, shape: Shape, since: int) -> NDArray[np.intp]:
         return changed[:0]
     places: NDArray[np.intp] = np.searchsorted(shape.candidates, changed)
     places[places == len(shape.candidates)] = 0
-    return places[shape.candidates[places] == changed]
+    known: NDArray[np.intp] = places[shape.candidates[places] == changed]
+    return known
 
 
 def could_preempt(state: State, shape: Shape) -> NDArray[np.intp]:

@@ -1,7 +1,7 @@
-"""Answers kept for a while: each by the snapshot's digest and what was asked, never by hashing the snapshot itself.
+"""Answers kept for a while, for all sessions: each by the snapshot's `identity` and what was asked.
 
-Streamlit hashes only a sample of large frames and arrays, so that two different inputs could share an entry; the digest
-can't. Arguments that start with an underscore are not hashed.
+Streamlit hashes only a sample of large frames and arrays, so that two different inputs could share an entry; the
+identity can't. Arguments that start with an underscore are not hashed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import streamlit as st
 
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
+from planner.questions.identity import identity
 from planner.questions.question import NOTHING, Given, Question
 from planner.sources import prices
 
@@ -28,18 +29,25 @@ def answer(
     *asked: Asked.args,
     **more: Asked.kwargs,
 ) -> Answer:
-    """``question(snapshot, *asked, **more)``, worked out once for each digest and question.
+    """``question(snapshot, *asked, **more)``, worked out once for each identity and question.
 
     `asked` holds frozen records, texts and numbers; `question` is a function of a module (`plan.rollout`).
     """
     name = f"{question.__module__}.{question.__qualname__}"
-    # The digest stands for the objects; two readings of the same objects may still differ in these.
-    reading = (snapshot.digest, snapshot.source, snapshot.taken_at, snapshot.presence, snapshot.problems)
-    return cast("Answer", _kept(name, reading, asked, tuple(sorted(more.items())), question, snapshot))
+    return cast("Answer", _kept(name, identity(snapshot), asked, tuple(sorted(more.items())), question, snapshot))
 
 
 def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> A:
-    """The answer to a question of the hall, kept like any other."""
+    """The answer to a question of the hall, kept like any other.
+
+    Raises
+    ------
+    HeadroomError
+        As the question; `NotKnownError` where it hangs on a list that wasn't seen.
+    """
+    lacking = question.not_known((snapshot, *given.others))
+    if lacking:
+        raise lacking
     return answer(question.answer, snapshot, settings, given)
 
 
@@ -47,11 +55,15 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given 
     ttl="1h",
     max_entries=64,
     show_spinner="Working it out …",
-    hash_funcs={FrozenMap: lambda items: sorted(items.items()), PriceBook: lambda book: book.digest},
+    hash_funcs={
+        FrozenMap: lambda items: sorted(items.items()),
+        PriceBook: lambda book: book.digest,
+        Snapshot: identity,
+    },
 )
 def _kept(
-    name: str,  # noqa: ARG001 - hashed, with `reading` it is what the answer is kept by
-    reading: tuple[Any, ...],  # noqa: ARG001
+    name: str,  # noqa: ARG001 - hashed, with `whole` it is what the answer is kept by
+    whole: str,  # noqa: ARG001
     asked: tuple[Any, ...],
     more: tuple[tuple[str, Any], ...],
     _question: Callable[..., Any],
