@@ -150,6 +150,7 @@ def build_snapshot(
         reader.snapshot(
             source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems), passed_over=passed_over or {}
         )
+    )
 
 
 class Reader:
