@@ -198,6 +198,9 @@ class RolloutResult:
     preempted: tuple[str, ...] = ()  # "namespace/pod" of victims
     apply: tuple[Applied, ...] = ()  # of each changed workload how the change is applied; none for a mere restart
     growth: Text = NO_WORDS  # for NEEDS_GROWTH: what has to grow, in words
+    extra_nodes: int = 0  # for NEEDS_GROWTH: nodes that the pool has to grow by
+    extra_gpus: int = 0  # GPUs on them
+    node_template: str = ""  # a node like those
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
