@@ -19,6 +19,7 @@ with errors.shown(answer):
     result = cache.ask(rollout_question.QUESTION, snapshot, settings, given)
 scenario = rollout_question.scenario_of(snapshot, settings)
 with answer:
+    rollout_view.asked_for(rollout_inputs.differs(settings, snapshot.workload(key)))
     rollout_view.answer(result)
 
 with picture:

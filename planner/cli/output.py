@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 import yaml
 
 from planner import tables
+from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import FACTS, Question, document, plain
 from planner.tables import Rows
@@ -97,8 +100,32 @@ def write_document(output: str, content: Mapping[str, Any]) -> None:
     if output == "json":
         click.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml's where it is there
-        click.echo(yaml.dump(plain(content), Dumper=dumper, sort_keys=False, allow_unicode=True, width=120), nl=False)
+        click.echo(as_yaml(content), nl=False)
+
+
+def as_yaml(content: Mapping[str, Any]) -> str:
+    """A document as YAML."""
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml's where it is there
+    return str(yaml.dump(plain(content), Dumper=dumper, sort_keys=False, allow_unicode=True, width=120))
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """A file, whole or not at all: what stood there stays until all of the new one is written.
+
+    Raises
+    ------
+    InputError
+        When it can't be written.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(f"can't be written: {error.strerror}", where=str(path), mend="Check the folder") from None
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def write_rows(output: str, rows: Rows, *, headline: str = "") -> None:

@@ -343,6 +343,9 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
         placement=_placement(run),
         ties=None,
         growth=Text(growth.sentence),
+        extra_nodes=growth.nodes,
+        extra_gpus=growth.nodes * growth.pool.gpus_a_node,
+        node_template=growth.pool.nodes[0],
     )
 
 

@@ -182,6 +182,9 @@ class RolloutResult:
     findings: tuple[Finding, ...] = ()
     preempted: tuple[str, ...] = ()  # "namespace/pod" of victims
     growth: Text = NO_WORDS  # for NEEDS_GROWTH: what has to grow, in words
+    extra_nodes: int = 0  # for NEEDS_GROWTH: nodes that the pool has to grow by
+    extra_gpus: int = 0  # GPUs on them
+    node_template: str = ""  # a node like those
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

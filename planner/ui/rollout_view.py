@@ -16,6 +16,19 @@ from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, StrategyG
 from planner.ui import charts, findings, link, rollout_inputs, tables, verdict
 
 
+def asked_for(differs: str) -> None:
+    """Which settings the verdict is for, where they aren't today's, and the way back."""
+    if differs:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"For **{words.literal(differs)}**")
+            st.button(
+                "Back to today's", icon=":material/undo:", key="back_to_today", type="tertiary",
+                on_click=rollout_inputs.back_to_today,
+            )  # fmt: skip
+    else:
+        st.caption("For a new template, with everything else as it is today.")
+
+
 def answer(result: RolloutResult) -> None:
     """The verdict first, Kubernetes' own words under it, what chance has to do with it, then the key figures."""
     verdict.show(result.verdict, result.reason, str(result.sentence))

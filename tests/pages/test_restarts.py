@@ -19,7 +19,7 @@ API = "dev/api: workers killed by timeout"
 def page(given: Snapshot | None = None, **query: str) -> AppTest:
     app = AppTest.from_file(PAGE, default_timeout=120)
     if given is not None:
-        app.session_state["_cluster"] = given
+        app.session_state["_clusters"] = (given,)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
