@@ -8,7 +8,7 @@ import streamlit as st
 
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.wording import GLYPH, REASON, WORD, words
-from planner.words import literal
+from planner.words import Text, literal
 from planner.words import sentence as as_sentence
 
 __all__ = ["COLOUR", "GLYPH", "REASON", "WORD", "badge", "show", "why", "words"]
@@ -42,7 +42,7 @@ def show(verdict: Verdict, reason: Reason, sentence: str) -> None:
         box(literal(said), title=title, icon=_ICON[verdict])
 
 
-def unknown(title: str, sentence: str) -> None:
+def unknown(title: str, sentence: str | Text) -> None:
     """A box for what isn't known: grey, since neither good nor bad is true of it."""
     with st.container(border=True, gap="xsmall"):
         st.markdown(f":gray-background[**{literal(title)}**]")
