@@ -129,7 +129,8 @@ def _unbeaten(done: Sequence[Option], *, is_priced: bool) -> list[Option]:
     first: dict[tuple[float, ...], Option] = {}
     for one in sorted(done, key=lambda one: (one.is_recreate, not one.is_current, one.max_surge, one.max_unavailable)):
         first.setdefault(_figures(one, is_priced=is_priced), one)
-    kept, seen = [], []
+    kept: list[Option] = []
+    seen: list[tuple[float, ...]] = []
     for own in sorted(first):  # whatever beats it comes before it
         if not any(all(a <= b for a, b in zip(other, own, strict=True)) for other in seen):
             seen.append(own)
