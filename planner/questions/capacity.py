@@ -179,7 +179,7 @@ def _sentence(
     if not supplies:
         return "the cluster has no GPUs"
     fitting = [
-        f"{one.count:,} more {plural(one.count, 'pod')} of {_gpus(one, broken)} GPU" for one in standard if one.count
+        f"{count(one.count, 'more pod')} of {count(_gpus(one, broken), 'GPU')}" for one in standard if one.count
     ]
     lacking = [_gpus(one, broken) for one in standard if not one.count]
     none = " or ".join(map(str, lacking))
