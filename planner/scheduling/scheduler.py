@@ -231,7 +231,7 @@ class Scheduler:
 
     def _post_filter(self, pod: LivePod) -> Attempt:
         shape = pod.shape
-        if not self.is_thorough and pod.nominated == NOWHERE and self._is_alone(shape):
+        if not self.is_thorough and pod.nominated == NOWHERE and self.is_alone(shape):
             if not shape.may_preempt or not len(could_preempt(self.state, shape)):
                 return self._refusal(pod)
         return self._explained(pod)
@@ -358,7 +358,7 @@ class Scheduler:
         """On which of `nodes` the outcome of a dry run is known, bool[node], and what the choice goes by."""
         ranks = np.zeros((5, len(nodes)))
         is_known = np.zeros(len(nodes), dtype=np.bool_)
-        if self.is_thorough or not self._is_alone(pod.shape):
+        if self.is_thorough or not self.is_alone(pod.shape):
             return is_known, ranks
         known = dry_runs(self.state.cluster, pod.shape)
         if len(known.nodes):
@@ -368,7 +368,7 @@ class Scheduler:
             ranks[1:, is_known] = known.ranks[:, places[is_known]]
         return is_known, ranks
 
-    def _is_alone(self, shape: Shape) -> bool:
+    def is_alone(self, shape: Shape) -> bool:
         """Whether amounts alone decide where such a pod fits, beside those nominated too."""
         return is_judged_alone(self.state, shape) and not any(r.shape.anti_affinity for r in self.nominations)
 
@@ -402,7 +402,7 @@ class Scheduler:
         lower = [p for p in self.pods_on(node) if p.priority < pod.priority]
         if not lower:
             return [], 0, Counter({NO_VICTIMS: 1})
-        if not self.is_thorough and self._is_alone(pod.shape):
+        if not self.is_thorough and self.is_alone(pod.shape):
             return self._select_by_amounts(pod, node, lower, budgets)
         for victim in lower:
             self._lift(victim)
