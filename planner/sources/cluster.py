@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import BinaryIO, Final
 
 from planner.kubernetes.records import Snapshot
-from planner.sources import demo, kubectl
+from planner.sources import bounded, demo, kubectl
 from planner.store import names
 
 CONTEXT_PREFIX: Final = "context:"
@@ -39,7 +38,7 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
         return kubernetes_api.read(spec.removeprefix(CONTEXT_PREFIX))
     if names.is_place(spec):
         return _stored(spec, limit_bytes)
-    places = [spec] if "," not in spec or Path(spec).exists() else spec.split(",")
+    places = [spec] if "," not in spec or bounded.exists(spec) else spec.split(",")
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)
 
 
