@@ -245,7 +245,7 @@ class Store:
     def _asked(
         self, duckdb: Any, sql: str, readings: Sequence[Reading], parameters: Sequence[object]
     ) -> list[dict[str, Any]]:
-        safe = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+        safe: dict[str, object] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
         safe |= {"python_enable_replacements": False, "TimeZone": "UTC"}
         with duckdb.connect(":memory:") as connection:
             connection.execute(";".join(f"SET {name}='{value}'" for name, value in safe.items()))

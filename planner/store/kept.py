@@ -77,15 +77,16 @@ class _Reader:
 
     def read(self, wanted: Any, value: Any) -> Any:
         if getattr(wanted, "__origin__", wanted) is FrozenMap:
-            inner = wanted.__args__[0] if hasattr(wanted, "__args__") else Any
-            made = FrozenMap(msgspec.convert(value, dict[str, inner], dec_hook=self.read))
+            inner: Any = wanted.__args__[0] if hasattr(wanted, "__args__") else Any
+            kind: Any = dict.__class_getitem__((str, inner))
+            made = FrozenMap[Any](msgspec.convert(value, kind, dec_hook=self.read))
             return self._maps.setdefault((inner, made), made) if inner in (str, int) else made  # True equals 1
         if wanted is Text:
             return Text(value)
         raise NotImplementedError(str(wanted))
 
 
-def _types(record: type[Any], names: tuple[str, ...], changed: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+def _types(record: type[Any], names: tuple[str, ...], changed: dict[str, Any]) -> list[Any]:
     """Fields of a record as `msgspec.defstruct` takes them; those that may be missing have their default."""
     from dataclasses import MISSING
     from typing import get_type_hints
@@ -99,9 +100,13 @@ def _types(record: type[Any], names: tuple[str, ...], changed: dict[str, Any]) -
     return made
 
 
-_POD: Final = msgspec.defstruct("_Pod", [*_types(Pod, _POD_FIELDS, {}), ("spec", int)], kw_only=True)
+_POD: Any = msgspec.defstruct("_Pod", [*_types(Pod, _POD_FIELDS, {}), ("spec", int)], kw_only=True)
 _STORED: Any = msgspec.defstruct(
     "_Stored",
-    [("format", str), *_types(Snapshot, _FIELDS, {"pods": tuple[_POD, ...]}), ("pod_specs", tuple[PodSpec, ...], ())],
+    [
+        ("format", str),
+        *_types(Snapshot, _FIELDS, {"pods": tuple.__class_getitem__((_POD, ...))}),
+        ("pod_specs", tuple[PodSpec, ...], ()),
+    ],
     kw_only=True,
 )

@@ -128,8 +128,8 @@ def latest_moment(time: str, *, now: float) -> float:
         return now - timedelta(**{"d": {"days": 1}, "h": {"hours": 1}}[ago[2]]).total_seconds() * int(ago[1])
     try:
         if len(time) == len("2026-11-17"):
-            start = datetime.combine(date.fromisoformat(time), datetime.min.time(), UTC)
-            return start.timestamp() + 86_400 - _BEFORE_SECONDS
+            midnight = datetime.combine(date.fromisoformat(time), datetime.min.time(), UTC)
+            return midnight.timestamp() + 86_400 - _BEFORE_SECONDS
         moment = datetime.fromisoformat(time)
     except ValueError:
         raise InputError(f'"{time[:40]}" is no time', where="store", mend=_TIMES) from None

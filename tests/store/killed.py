@@ -43,7 +43,7 @@ def kill(folder: str, times: int) -> set[str]:
 
 def lost_of(folder: str, said: set[str]) -> set[str]:
     """What was said and isn't there whole and once; after joining too."""
-    store, lost = Store(folder), set[str]()
+    store, lost, there = Store(folder), set[str](), {}
     for _ in range(2):
         there = {one.snapshot: one for one in store.snapshots()}
         lost |= said - set(there)

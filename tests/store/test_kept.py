@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -30,9 +31,8 @@ def test_questions_are_answered_alike() -> None:
 
 def test_yes_is_not_one() -> None:
     """True equals 1 in Python: maps that are made one by being equal would mix them up."""
-    devices = tuple(
-        Device(name=f"d{i}", attributes=FrozenMap({"x": value})) for i, value in enumerate((True, 1, "1", False, 0))
-    )
+    values: tuple[str | int | bool, ...] = (True, 1, "1", False, 0)
+    devices = tuple(Device(name=f"d{i}", attributes=FrozenMap({"x": value})) for i, value in enumerate(values))
     snapshot = Snapshot(
         taken_at=1.0,
         source="x",
@@ -49,7 +49,7 @@ SECRETS = ("hunter2-env", "--password=hunter2-arg", "hunter2-secret", "hunter2-m
 
 
 def test_no_values_arguments_secrets_or_logs_are_kept() -> None:
-    template = {
+    template: dict[str, Any] = {
         "metadata": {"labels": {"app": "a"}, "annotations": {"note": SECRETS[4]}},
         "spec": {
             "containers": [
@@ -95,7 +95,7 @@ def test_later_fields_are_passed_over_and_missing_ones_have_their_default() -> N
     assert again.autoscalers == ()
 
 
-DAMAGE = {
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda data: data[: len(data) // 2],
     "empty": lambda data: b"",
     "array": lambda data: b"[]",
