@@ -55,7 +55,7 @@ def test_one_of_several_that_fails_leaves_the_others_kept(capsys: pytest.Capture
     )
     assert status == 1
     assert out.startswith("wrote store:")
-    assert "nowhere.json: no such file" in err
+    assert "nowhere.json: can't be read: no such file" in err
 
 
 @pytest.mark.parametrize(
