@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from planner.errors import InputError
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
+from planner.pricing.sustained_use import billed_hours
 from planner.settings import Setting, setting, settings_of
 from planner.vocabulary import HOURS_PER_MONTH
 
@@ -36,6 +37,8 @@ class Fallback(StrEnum):
 # Preemptible VMs are stopped 24 hours after they start at the latest; Spot VMs have no maximum run time.
 # https://cloud.google.com/compute/docs/instances/preemptible (read 2026-11)
 PREEMPTIBLE_HOURS: Final = 24.0
+
+ASSUMED_GAP_HOURS: Final = 1.36  # of a node that is up 61 % of the time and lost each 2.13 h (Wu et al., NSDI 2024)
 
 _SPOT_GUIDE = "Google's former guide line of 5 to 15 % of preemptible VMs a day (2019, since withdrawn)"
 
@@ -219,27 +222,30 @@ class SpotSettings:
         help="All spot nodes of a zone are taken at once, on top of the losses one by one.",
         source="assumed: no public count for GCP. 94 % of the time all or none of 16 spot VMs were up: NSDI 2024 (AWS)",
     )
-    availability: float | None = setting(
-        None,
-        label="Share of time a spot node can be had",
-        unit="share",
-        group=LOSSES,
-        least=0,
-        most=1,
-        assumed=0.95,
-        help="1: a lost node is always replaced at once. Running nodes are not affected.",
-        source="assumed: no public figure for GCP. One AWS V100 could be kept up 61 % of the time: NSDI 2024",
-    )
     stock_out_hours: float | None = setting(
         None,
-        label="Mean length of a stock-out",
+        label="Mean gap after a loss",
         unit="h",
         group=LOSSES,
         least=0.01,
         most=720,
-        assumed=4,
-        help="Times without capacity are exponential with this mean.",
-        source="assumed: availability went from all to none within hours in NSDI 2024 (AWS)",
+        optional=True,
+        help="A loss begins a gap: so long it takes, on average, until a spot node is to be had again. Empty: as long as "
+        f"the share of time up leaves over, else {ASSUMED_GAP_HOURS:g} h.",
+        source=f"assumed: {ASSUMED_GAP_HOURS:g} h, what 61 % up and a loss each 2.13 h come to (AWS V100, NSDI 2024); no "
+        "public figure for GCP",
+    )
+    availability: float | None = setting(
+        None,
+        label="Share of time up",
+        unit="share",
+        group=LOSSES,
+        least=0,
+        most=1,
+        optional=True,
+        help="The share of time a place in the pool has a spot node: mean life / (mean life + mean gap). Of rate, gap and "
+        "share two are enough. 1: a lost node is replaced at once; 0: there is never one.",
+        source="follows from the rate and the gap",
     )
     node_start_seconds: float | None = setting(
         None,
@@ -375,6 +381,20 @@ class SpotSettings:
         help="Preemptible VMs cost the same as Spot VMs and are stopped after 24 hours.",
         source="how its nodes are bought now",
     )
+    goes_together: bool | None = setting(
+        None,
+        label="Nodes of a zone come and go together",
+        group=LOSSES,
+        help="All nodes of a zone are lost together and come back together, at the rate and with the gaps of one.",
+        source="assumed: one by one, but for the bulk losses",
+    )
+    works_as_gang: bool | None = setting(
+        None,
+        label="The pods only work together",
+        group=WORK,
+        help="One lost pod stops all of them (a gang: distributed training, an indexed Job that waits for all).",
+        source="the workload's kind and labels",
+    )
     fallback: Fallback | None = setting(
         None,
         label="While no spot node is to be had",
@@ -398,7 +418,7 @@ ASSUMED: Final[dict[str, Any]] = {one.name: one.assumed for one in SETTINGS}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
-    """An observed life of a spot VM. `ended` False: it was still running when it was last seen."""
+    """An observed life of a spot VM, or a gap between two. `ended` False: it was still running when it was last seen."""
 
     hours: float
     ended: bool = True
@@ -406,7 +426,8 @@ class Life:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
-    """All of `SETTINGS`, checked. `lives` replaces the interruption rate (not the bulk losses) when it isn't empty.
+    """All of `SETTINGS`, checked. `lives` replaces the interruption rate (not the bulk losses) when it isn't empty, `gaps`
+    the mean gap and the share of time up.
 
     Raises
     ------
@@ -432,8 +453,12 @@ class Assumptions:
     lives: tuple[Life, ...] = ()
     zones: int = ASSUMED["zones"]
     zone_losses_per_month: float = ASSUMED["zone_losses_per_month"]
-    availability: float = ASSUMED["availability"]
-    stock_out_hours: float = ASSUMED["stock_out_hours"]
+    stock_out_hours: float | None = None
+    availability: float | None = None
+    gaps: tuple[Life, ...] = ()
+    goes_together: bool = False  # nodes of a zone come and go together, with the rate and the gaps of one
+    works_as_gang: bool = False  # the pods only work together: one lost node stops all
+    price_moves: tuple[float, ...] = ()  # relative moves of the spot price within a month, each as likely
     node_start_seconds: float = ASSUMED["node_start_seconds"]
     pod_start_seconds: float = ASSUMED["pod_start_seconds"]
     window_seconds: float = ASSUMED["window_seconds"]
@@ -466,7 +491,12 @@ class Assumptions:
                     where=SETTING[name].label,
                     mend=f"Give at most {self.nodes}, or raise the number of nodes",
                 )
-
+        if self.works_as_gang and self.base_nodes not in (0, self.nodes):
+            raise InputError(
+                f"{self.base_nodes} of {self.nodes} nodes on demand don't keep pods going that only work together",
+                where=SETTING["base_nodes"].label,
+                mend="Keep all of them on demand, or none",
+            )
         if self.committed_nodes and self.committed_usd_per_hour is None:
             raise InputError(
                 f"{self.committed_nodes} nodes are committed, and nobody says at which price",
@@ -481,8 +511,14 @@ class Assumptions:
 
     @property
     def fallback_usd_per_hour(self) -> float:
-        """Of an on-demand node for hours, not for a month."""
+        """Of an on-demand node for an hour, before any discount for running longer."""
         return self.on_demand_usd_per_hour if self.stand_in_usd_per_hour is None else self.stand_in_usd_per_hour
+
+    def on_demand_usd(self, hours: Any) -> Any:
+        """What so many hours a month of one on-demand node cost, after the discount for sustained use; arrays too."""
+        full, month = self.fallback_usd_per_hour, self.on_demand_usd_per_hour
+        discount = 1 - month / full if full > month else 0.0
+        return full * billed_hours(hours, discount)
 
     @property
     def spot_nodes(self) -> int:
