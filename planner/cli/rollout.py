@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from planner.cli.given import pool_limits, pool_options, price_book, price_optio
 from planner.cli.overview import answer_overview
 from planner.errors import ChangeError, InputError
 from planner.kubernetes.records import Snapshot
+from planner.pricing.book import age_warning
 from planner.questions import rollout as rollout_question
 from planner.questions import strategy_costs as costs_question
 from planner.questions.question import Given, document
@@ -152,6 +154,8 @@ def _print_costs(costs: StrategyCosts) -> None:
         click.echo(
             f"Nodes like pool {costs.node_pool}'s: {costs.machine_type} in {costs.region_id}, as of {costs.as_of}."
         )
+        if warning := age_warning(costs.as_of, time.time()):
+            click.echo(warning, err=True)
 
 
 def _cost_row(one: StrategyPrice) -> dict[str, object]:

@@ -302,11 +302,13 @@ class _Question:
         else:
             includes = f" with {row.gpu_count:g} × {row.gpu_model}" if row.gpu_count else ""
             parts = [_machine_part(row.machine_type + includes, total)]
+        since = row.newer_as_of.get(self.column)
+        moved = (f"{self.column} price since {since}, from the log of price changes",) if since else ()
         return _Sum(
             parts=tuple(replace(part, is_own=is_own) for part in parts),
-            as_of=row.as_of,
+            as_of=since or row.as_of,
             source=row.source,
-            notes=row.notes,
+            notes=(*moved, *row.notes),
             gpu_model=row.gpu_model,
             gpu_count=row.gpu_count,
         )

@@ -55,7 +55,7 @@ class SpotSettings:
         label="Nodes in all",
         unit="nodes",
         group=POOL,
-        least=1,
+        least=0,
         most=5000,
         help="Nodes that the work needs when nothing is interrupted.",
         source="the cluster: the nodes the workload's pods fill",
@@ -79,7 +79,7 @@ class SpotSettings:
         most=5000,
         assumed=0,
         help="The base that is never interrupted; the rest is bought on spot.",
-        source="your choice",
+        source="the default",
     )
     needed_nodes: int | None = setting(
         None,
@@ -100,7 +100,7 @@ class SpotSettings:
         most=5000,
         assumed=0,
         help="They cost the same whether they are used or not, so that replacing them saves nothing.",
-        source="your choice",
+        source="the default",
     )
     on_demand_usd_per_hour: float | None = setting(
         None,
@@ -144,6 +144,17 @@ class SpotSettings:
         help="What a committed node costs an hour; it is spent either way.",
         source="the price book, 1-year commitment",
     )
+    committed_3y_usd_per_hour: float | None = setting(
+        None,
+        label="Price of a node committed for 3 years",
+        unit="USD/h",
+        group=POOL,
+        least=0,
+        most=1000,
+        optional=True,
+        help="For comparison. Empty: no price.",
+        source="the price book, 3-year commitment",
+    )
     flex_start_usd_per_hour: float | None = setting(
         None,
         label="Flex-start price of a node",
@@ -160,7 +171,7 @@ class SpotSettings:
         label="Hours of useful work a month",
         unit="h",
         group=POOL,
-        least=1,
+        least=0.01,
         most=HOURS_PER_MONTH * 12,
         assumed=HOURS_PER_MONTH,
         help="Per node. The same work is priced on demand and on spot.",
@@ -289,7 +300,7 @@ class SpotSettings:
         most=60 * 24 * 365,
         assumed=60,
         help="Of useful work, without interruptions and checkpoints.",
-        source="your jobs",
+        source="assumed: nobody said",
     )
     checkpoint_minutes: float | None = setting(
         None,
@@ -300,7 +311,7 @@ class SpotSettings:
         most=60 * 24 * 365,
         assumed=0,
         help="0: none, an interrupted job starts again from its beginning.",
-        source="your jobs",
+        source="assumed: nobody said",
     )
     checkpoint_seconds: float | None = setting(
         None,
@@ -311,7 +322,7 @@ class SpotSettings:
         most=86_400,
         assumed=10,
         help="The job stands still meanwhile.",
-        source="your jobs",
+        source="assumed: nobody said",
     )
     late_factor: float | None = setting(
         None,
@@ -322,7 +333,7 @@ class SpotSettings:
         most=1000,
         assumed=2,
         help="Counted from its start, restarts and waiting included.",
-        source="your choice",
+        source="the default",
     )
     retries: int | None = setting(
         None,
@@ -344,7 +355,7 @@ class SpotSettings:
         most=86_400,
         assumed=1,
         help="Requests that need longer than the notice are lost and served again.",
-        source="your service",
+        source="assumed: nobody said",
     )
     runs: int | None = setting(
         None,
@@ -355,7 +366,7 @@ class SpotSettings:
         most=20_000,
         assumed=10_000,
         help="More runs give steadier percentiles.",
-        source="your choice",
+        source="the default",
     )
     seed: int | None = setting(
         None,
@@ -365,7 +376,7 @@ class SpotSettings:
         most=2**31 - 1,
         assumed=0,
         help="The same seed gives the same numbers.",
-        source="your choice",
+        source="the default",
     )
     work: Work | None = setting(
         None,
@@ -400,14 +411,14 @@ class SpotSettings:
         label="While no spot node is to be had",
         group=LOSSES,
         help="Wait, or buy on demand.",
-        source="your choice",
+        source="the default",
     )
     saves_on_notice: bool | None = setting(
         None,
         label="A checkpoint is written on notice",
         group=WORK,
         help="On SIGTERM the worker writes a checkpoint.",
-        source="your jobs",
+        source="assumed: nobody said",
     )
 
 
@@ -443,6 +454,7 @@ class Assumptions:
     needed_nodes: int = 0
     committed_nodes: int = ASSUMED["committed_nodes"]
     committed_usd_per_hour: float | None = None
+    committed_3y_usd_per_hour: float | None = None
     stand_in_usd_per_hour: float | None = None
     flex_start_usd_per_hour: float | None = None
     hours_per_month: float = ASSUMED["hours_per_month"]

@@ -17,7 +17,7 @@ from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import daly_hours, pattern_of, useful_hours_per_life, young_hours
 from planner.spot.interruption import Floats, availability_of, gaps_of, lives_of, mean_life_hours
 from planner.spot.months import OVERRUN, Months, simulate
-from planner.words import Text, count, duration, usd
+from planner.words import Text, count, duration, signed, usd
 
 _PERCENTILES: Final = (5, 50, 95)
 _HISTOGRAM_BINS: Final = 40
@@ -283,7 +283,7 @@ def expected_saved_usd(assumptions: Assumptions, hazard_per_hour: float) -> floa
     hours, spot = assumptions.hours_per_month, assumptions.spot_usd_per_hour
     if assumptions.price_moves:
         spot *= 1 + sum(assumptions.price_moves) / len(assumptions.price_moves)
-    alone, zones = (assumptions.nodes, assumptions.zones) if assumptions.works_as_gang else (1, 1)
+    alone, zones = (max(1, assumptions.nodes), assumptions.zones) if assumptions.works_as_gang else (1, 1)
     if assumptions.works_as_gang and assumptions.goes_together:
         alone = min(alone, zones)
     rate, bulk = hazard_per_hour * alone, bulk * zones
@@ -350,6 +350,8 @@ def _curve(assumptions: Assumptions, at: float | None) -> tuple[tuple[float, flo
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _sentence(assumptions: Assumptions, saved: Band, before: float) -> str:
+    if not assumptions.nodes:
+        return "It runs on no node: there is nothing to save."
     if not assumptions.spot_nodes:
         return f"Nothing is bought on {assumptions.capacity}: the month costs {usd(before)}."
     nodes = f"{assumptions.spot_nodes} of {count(assumptions.nodes, 'node')} on {assumptions.capacity}"
@@ -366,7 +368,7 @@ def _moves_text(assumptions: Assumptions) -> str:
     if not assumptions.price_moves:
         return "no move of the spot price"
     low, high = np.percentile(assumptions.price_moves, (5, 95))
-    return f"moves of the spot price within a month ({low:+.1%} to {high:+.1%} in 9 of 10)"
+    return f"moves of the spot price within a month ({signed(low)} to {signed(high)} in 9 of 10)"
 
 
 def _up_text(assumptions: Assumptions) -> str:

@@ -116,7 +116,7 @@ def _lane_count(assumptions: Assumptions) -> int:
     if assumptions.works_as_gang:
         return 1
     places = assumptions.zones if assumptions.goes_together else LARGEST_POOL
-    return min(assumptions.nodes, places)
+    return max(1, min(assumptions.nodes, places))
 
 
 def _price_factors(assumptions: Assumptions) -> Floats:
@@ -137,7 +137,7 @@ def _rates(rng: np.random.Generator, assumptions: Assumptions, runs: int) -> Flo
 
 def _moving_apart(assumptions: Assumptions) -> int:
     """Of the pool's nodes, those that are lost one by one: all, or the zones where a zone's nodes go together."""
-    return min(assumptions.nodes, assumptions.zones) if assumptions.goes_together else assumptions.nodes
+    return max(1, min(assumptions.nodes, assumptions.zones) if assumptions.goes_together else assumptions.nodes)
 
 
 class _Chunk:

@@ -40,11 +40,11 @@ def test_the_cluster_tells_nodes_prices_and_times(worker: Derived) -> None:
     # 8 vCPUs and 30 GiB of N1 and a T4 in Seoul: 0.487514 + 0.37, less 30 % for a whole month
     assert values["stand_in_usd_per_hour"] == pytest.approx(0.857514)
     assert values["on_demand_usd_per_hour"] == pytest.approx(0.857514 * 0.7, abs=1e-6)
-    assert values["spot_usd_per_hour"] == pytest.approx(0.17236 + 0.1841)
+    assert values["spot_usd_per_hour"] == pytest.approx(0.18964 + 0.1841)
     assert values["pod_start_seconds"] == 101
     assert values["window_seconds"] == 15
     assert "30% for sustained use" in worker.sources["on_demand_usd_per_hour"]
-    assert worker.list_discount == pytest.approx(1 - 0.35646 / 0.857514)
+    assert worker.list_discount == pytest.approx(1 - 0.37374 / 0.857514)
     assert (worker.work, worker.bought_as, worker.as_of) == (Work.JOBS, "on-demand", "2026-07-16")
 
 
