@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from planner.ui import errors, sidebar
+from planner.ui import errors, findings, inventory_view, link, session, sidebar
 
 # section → (file in this folder, title, icon, what it answers); the first page is the home page
 PAGES = {
@@ -34,6 +34,11 @@ page = st.navigation(
         if pages
     }
 )
+link.arrive(page.url_path)
 with errors.shown():
     sidebar.show()
-    page.run()
+    if session.wanted() is None:
+        findings.not_seen(session.cluster())
+        page.run()
+    else:
+        inventory_view.missing()

@@ -33,6 +33,6 @@ MEANING = {
     ExitStatus.STUCK: "stuck",
     ExitStatus.NEEDS_GROWTH: "completes once a node pool has grown",
     ExitStatus.NOT_KNOWN: "not known: the input lacks it, a list was refused, it isn't modelled, or is too large",
-    ExitStatus.REFUSED: "what --fail-on names was found",
+    ExitStatus.REFUSED: "what --fail-on names was found; the gate: only the policy refuses",
     ExitStatus.INTERRUPTED: "interrupted (Ctrl-C)",
 }

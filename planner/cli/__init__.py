@@ -17,6 +17,7 @@ from planner.exit_status import MEANING, ExitStatus
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Decide": {
         "rollout": ("rollout", "Will this rollout finish? Why not, and what would help?"),
+        "gate": ("gate", "May this change be merged? Manifests against a policy, for pipelines."),
         "overview": ("overview", "Every workload's own rollout, were it changed now; GPUs by model."),
     },
     "Capacity": {

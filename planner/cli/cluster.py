@@ -8,7 +8,7 @@ import click
 
 from planner.errors import InputError
 from planner.inventory import account
-from planner.kubernetes.records import Severity, Snapshot
+from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import cluster as source
 from planner.sources import kubectl
 
@@ -24,6 +24,10 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
             place = f"{problem.object}: " if problem.object else ""
             mend = f". {problem.mend}" if problem.mend else ""
             click.echo(f"headroom: warning: {place}{problem.what}{mend}", err=True)
+    for one in account.unseen(snapshot):
+        if one.state is Presence.REFUSED:
+            lacking = f": {one.lacking}" if one.lacking else ""
+            click.echo(f"headroom: warning: {one.sentence}{lacking}. {one.mend}", err=True)
     if not account.is_whole(snapshot) and spec not in source.EMBEDDED:
         click.echo(f"headroom: {account.read_sentence(snapshot)}", err=True)
         if lacking := account.missing_sentence(snapshot):

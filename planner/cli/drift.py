@@ -47,7 +47,7 @@ def command(
     shown = "all" if everything and rows == next(iter(QUESTION.tables)) else rows
     text = partial(_print, report, everything=everything)
     output.show(output_format, QUESTION, snapshots, settings, report, text=text, rows=shown)
-    return QUESTION.exit_status(snapshots[0], report, fail_on)
+    return QUESTION.exit_status(snapshots, report, fail_on)
 
 
 def _print(report: DriftReport, *, everything: bool) -> None:

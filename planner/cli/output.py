@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 import yaml
 
 from planner import tables
+from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import FACTS, Question, document, plain
 from planner.tables import Rows
-from planner.words import literal
+from planner.words import literal, sentence
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -43,13 +46,15 @@ def printing(question: Question[Any, Any]) -> Callable[[Callable[..., Any]], Cal
         named = [*question.tables, FACTS]
         command = click.option("--rows", type=click.Choice(named), default=named[0], show_default=True,
                                help="What rows of CSV and Markdown stand for.")(command)  # fmt: skip
-        if question.states:
-            command = click.option("--fail-on", type=_States(tuple(question.states)), default=(), metavar="STATE",
-                                   help=f"Fail where one of these is found, joined by commas: {', '.join(question.states)}.",
-                                   )(command)  # fmt: skip
-        return command
+        return fail_on_option(question)(command) if question.states else command
 
     return with_options
+
+
+def fail_on_option(question: Question[Any, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--fail-on`` for a list of the question's states."""
+    said = f"Of a list: fail where one of these is found, joined by commas: {', '.join(question.states)}."
+    return click.option("--fail-on", type=_States(tuple(question.states)), default=(), metavar="STATE", help=said)
 
 
 class _States(click.ParamType[Any]):
@@ -78,11 +83,16 @@ def show(
     rows: str = "",
     also: Iterable[Mapping[str, Any]] = (),
 ) -> None:
-    """Print `answer` as asked; `text` prints the words."""
-    if output in ("json", "yaml"):
+    """Print `answer` as asked; `text` prints the words. Where it hangs on a list that wasn't seen, that is printed."""
+    lacking = question.not_known(snapshots)
+    if lacking and output in ("csv", "markdown"):
+        click.echo(f"headroom: {lacking}", err=True)
+    elif lacking and output == "text":
+        click.echo(f"{sentence(lacking.what)} {sentence(lacking.mend)}")
+    elif output in ("json", "yaml"):
         write_document(output, document(question, snapshots, settings, answer, *also))
     elif output in ("csv", "markdown"):
-        write_rows(output, question.rows(answer, rows), sentence=getattr(answer, "sentence", ""))
+        write_rows(output, question.rows(answer, rows), headline=getattr(answer, "sentence", ""))
     else:
         text()
 
@@ -92,13 +102,37 @@ def write_document(output: str, content: Mapping[str, Any]) -> None:
     if output == "json":
         click.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml's where it is there
-        click.echo(yaml.dump(plain(content), Dumper=dumper, sort_keys=False, allow_unicode=True, width=120), nl=False)
+        click.echo(as_yaml(content), nl=False)
 
 
-def write_rows(output: str, rows: Rows, *, sentence: str = "") -> None:
-    """Rows on standard output, as CSV or as a Markdown table under `sentence`; unknown values are empty."""
+def as_yaml(content: Mapping[str, Any]) -> str:
+    """A document as YAML."""
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml's where it is there
+    return str(yaml.dump(plain(content), Dumper=dumper, sort_keys=False, allow_unicode=True, width=120))
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """A file, whole or not at all: what stood there stays until all of the new one is written.
+
+    Raises
+    ------
+    InputError
+        When it can't be written.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(f"can't be written: {error.strerror}", where=str(path), mend="Check the folder") from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_rows(output: str, rows: Rows, *, headline: str = "") -> None:
+    """Rows on standard output, as CSV or as a Markdown table under `headline`; unknown values are empty."""
     if output == "csv":
         click.echo(tables.as_csv(rows), nl=False)
     else:
-        click.echo((f"{literal(sentence)}\n\n" if sentence else "") + tables.as_markdown(rows, unknown=""), nl=False)
+        click.echo((f"{literal(headline)}\n\n" if headline else "") + tables.as_markdown(rows, unknown=""), nl=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from planner import words
@@ -11,6 +12,7 @@ from planner.inventory import wire
 from planner.inventory.checks import needed_kinds
 from planner.inventory.shapes import resource_of
 from planner.kubernetes.records import Presence, Severity, Snapshot
+from planner.words import NO_WORDS, Text
 
 SNAPSHOT_KINDS: Final = tuple(
     name for name, kind in wire.READ.items() if kind.group not in (wire.DEVICES, wire.METRICS)
@@ -45,6 +47,44 @@ def missing(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     known = (Presence.PRESENT, Presence.INFERRED)
     needed = needed_kinds(snapshot).items()
     return {kind: cost for kind, cost in needed if snapshot.presence.get(kind) not in known}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """A kind whose objects weren't seen, which is not that there are none.
+
+    `sentence` says so, `lacking` what answers lack without, "" where nothing in this cluster needs them.
+    """
+
+    kind: str
+    state: Presence
+    sentence: Text
+    lacking: Text
+    mend: Text
+
+
+def unseen(snapshot: Snapshot) -> tuple[Unseen, ...]:
+    """Kinds that were refused, or that answers need and were not in the input."""
+    needed = needed_kinds(snapshot)
+    found = []
+    for kind, state in snapshot.presence.items():
+        if state is Presence.REFUSED or (state is Presence.ABSENT and kind in needed):
+            why, mend = _why_unseen(kind, state)
+            lacking = Text(needed[kind][1]) if kind in needed else NO_WORDS
+            found.append(Unseen(kind=kind, state=state, sentence=Text(why), lacking=lacking, mend=Text(mend)))
+    return tuple(found)
+
+
+def _why_unseen(kind: str, state: Presence) -> tuple[str, str]:
+    many = several(kind)
+    if state is Presence.REFUSED:
+        return f"the API server refused to list {many} (403)", f"Ask for the right to get and list {resource_of(kind)}"
+    return f"the input holds no {many}", f"To add them: {get_command([kind])}"
+
+
+def several(kind: str) -> str:
+    """``Pods``, ``PriorityClasses``, ``StorageClasses``."""
+    return kind if kind.endswith("Metrics") else f"{kind}{'es' if kind.endswith('s') else 's'}"
 
 
 def read_sentence(snapshot: Snapshot) -> str:
@@ -84,7 +124,8 @@ def missing_command(snapshot: Snapshot) -> str:
 
 
 def _to_add(snapshot: Snapshot) -> list[str]:
-    return [kind for kind in missing(snapshot) if kind not in _APART]
+    refused = {kind for kind, state in snapshot.presence.items() if state is Presence.REFUSED}
+    return [kind for kind in missing(snapshot) if kind not in _APART and kind not in refused]
 
 
 def is_whole(snapshot: Snapshot) -> bool:

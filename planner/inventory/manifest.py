@@ -78,6 +78,17 @@ class AppliedWorkload:
     def is_changed(self) -> bool:
         return self.has_new_template or self.before != self.after
 
+    @property
+    def moves_pods(self) -> bool:
+        """Whether its controller makes or deletes pods for it: not for labels, annotations, a strategy or a deadline."""
+        before, after = self.before, self.after
+        if self.has_new_template or before is None:
+            return True
+        asked = ("replicas", "is_paused", "start_ordinal", "selector", "completions")
+        return before.strategy.partition != after.strategy.partition or any(
+            getattr(before, name) != getattr(after, name) for name in asked
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedWorkload:

@@ -16,9 +16,11 @@ from typing import Any
 
 import msgspec
 
+from planner import collector
 from planner.errors import InputError
 from planner.inventory import wire
 from planner.inventory.inference import with_inferred
+from planner.inventory.one_cluster import TELLING, OneCluster
 from planner.inventory.records import admission, devices, nodes, observations, pods, policy, storage, workloads
 from planner.inventory.records.shared import Shared
 from planner.inventory.shapes import is_object, kind_of_shape
@@ -111,6 +113,7 @@ class NotAnObject(InputError):
     """A value that is no object of Kubernetes at all."""
 
 
+@collector.resting()
 def build_snapshot(
     parts: Iterable[Part],
     *,
@@ -133,10 +136,16 @@ def build_snapshot(
     logs, problems, passed_over
         Kept as they are, and read after `parts`, which may have added to them. `problems` come before what reading
         the objects finds. `passed_over`: why → how many files weren't looked into.
+
+    Raises
+    ------
+    InputError
+        When the parts are of two clusters.
     """
     reader = Reader()
     for part in parts:
         reader.read(part)
+    reader.one_cluster.check(source)
     return with_inferred(
         reader.snapshot(
             source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems), passed_over=passed_over or {}
@@ -158,6 +167,7 @@ class Reader:
         self._old: dict[tuple[str, str], int] = {}
         self._shared = Shared()
         self._digests: set[bytes] = set()
+        self.one_cluster = OneCluster()
 
     def read(self, part: Part) -> None:
         """Read every item of `part`; what can't be read becomes a problem."""
@@ -187,7 +197,7 @@ class Reader:
                 continue
             self._count(part)
             try:
-                self._keep(item, kind, api_version)
+                self._keep(item, kind, api_version, part.where)
             except DAMAGE as error:
                 self._leave_out(item, part, number, error)
 
@@ -222,9 +232,9 @@ class Reader:
 
     def read_item(self, item: Item, part: Part) -> None:
         """Read one item of `part`; one of `DAMAGE` is raised when it can't be read."""
-        self._keep(item, *kind_of(item, part))
+        self._keep(item, *kind_of(item, part), part.where)
 
-    def _keep(self, item: Item, kind: str, api_version: str) -> None:
+    def _keep(self, item: Item, kind: str, api_version: str, file: str) -> None:
         if not is_known(kind, api_version):
             self.other_kinds[kind] = self.other_kinds.get(kind, 0) + 1
             return
@@ -240,6 +250,8 @@ class Reader:
             record = _READERS[kind](self._shared, decoded)
         # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
         self._digests.add(blake2b(wire.encode(decoded), digest_size=16, person=kind[:16].encode()).digest())
+        if kind in TELLING:
+            self.one_cluster.saw(kind, record, (decoded.metadata and decoded.metadata.uid) or "", file)
         self.found.setdefault(kind, []).append(record)
         self.presence[kind] = Presence.PRESENT
 

@@ -55,7 +55,7 @@ class FrozenMap(Mapping[str, V], Generic[V]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, FrozenMap):
-            return self._items == other._items
+            return self._items is other._items or self._items == other._items
         return self._items == other
 
     def __repr__(self) -> str:

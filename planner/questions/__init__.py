@@ -4,6 +4,7 @@
 module             question
 =================  ================================================================================================
 `rollout`          Will these changes finish? Why not, and what would help?
+`gate`             May this change be merged? Its workloads, alone and together, against a policy.
 `overview`         What could not be rolled out now? GPUs by model.
 `seats`            Who holds which GPU, and whose next pod would fit?
 `capacity`         What is left, what still fits and where, what is stranded?
@@ -30,6 +31,7 @@ from typing import Any
 
 INDEX = {
     "rollout": "rollout.QUESTION",
+    "gate": "gate.QUESTION",
     "overview": "overview.QUESTION",
     "seats": "seats.QUESTION",
     "capacity": "capacity.QUESTION",

@@ -8,13 +8,14 @@ from typing import Final
 
 import numpy as np
 
+from planner import collector
 from planner.capacity.fragmentation import Fragments, fragments
 from planner.capacity.headroom import Fit, fit, fits
 from planner.capacity.node_pools import NodePool, held_by, pools, unmatched
 from planner.capacity.pod_shapes import parse_shape, standard_shapes, usual_share, workload_shapes
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Amounts, Finding, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.questions import overview as overview_question
@@ -86,6 +87,7 @@ class CapacityAnswer:
     shapes: tuple[Fit, ...] = ()  # those asked for, in their order
 
 
+@collector.resting()
 def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> CapacityAnswer:
     """What there is, what is left, and what of it can be used."""
     cluster = prepared_question.compiled(snapshot)
@@ -279,4 +281,5 @@ QUESTION: Final = Question(
     facts=facts,
     tables={"fits": fit_rows, "resources": resource_rows, "pools": pool_rows},
     hangs_on=(NODE.name, POD.name),
+    lists=tuple(kind.name for kind in ROLLING),
 )

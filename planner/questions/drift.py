@@ -11,6 +11,7 @@ from planner.drift.rows import flat_rows, suggestion_rows
 from planner.drift.services import drift
 from planner.errors import InputError
 from planner.exit_status import ExitStatus
+from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.patched import put
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
@@ -107,4 +108,5 @@ QUESTION: Final = Question(
     },
     states={DIFFERS: ExitStatus.REFUSED, EXPLAINS: ExitStatus.REFUSED},
     states_of=_states,
+    lists=(POD.name, *(kind.name for kind in ROLLING)),
 )

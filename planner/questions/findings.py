@@ -11,6 +11,7 @@ from planner import restarts
 from planner.drift import services as drift
 from planner.exit_status import ExitStatus
 from planner.inventory import checks
+from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.memory import risks
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
@@ -90,4 +91,5 @@ QUESTION: Final = Question(
     tables={"findings": finding_rows},
     states={severity.value: ExitStatus.REFUSED for severity in WORD},
     states_of=lambda answer: {finding.severity.value for finding in answer.findings},
+    lists=(NODE.name, POD.name, *(kind.name for kind in ROLLING)),
 )

@@ -310,4 +310,5 @@ WHAT_IF: Final = Question(
     facts=what_if_facts,
     tables={"differences": difference_rows},
     status=lambda answer: EXIT[answer.rollout.verdict] if answer.rollout else ExitStatus.ANSWERED,
+    hangs_on=(NODE.name, POD.name),
 )

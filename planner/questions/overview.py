@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.inventory.account import get_command, missing
+from planner.inventory.account import get_command, missing, several
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, unit
 from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
 from planner.kubernetes.nodes import gpu_model, node_pool
@@ -105,11 +105,17 @@ def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> str:
     """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
     stuck, known = (sum(line.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
     unknown = len(lines) - stuck - known
+    refused = [one for one in QUESTION.lacks(snapshot) if one.state is Presence.REFUSED]
+    if refused:
+        why = listing([str(one.sentence) for one in refused], most=None)
+        return (
+            f"Not known of all workloads: {why}. Of those seen, {stuck:,} could not be rolled out now, {known:,} could."
+        )
     if not lines:
         return _without_workloads(snapshot)
     if unknown:
         lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
-        why = f": no {listing([_several(kind) for kind in lacking], most=len(lacking))}" if lacking else ""
+        why = f": no {listing([several(kind) for kind in lacking], most=len(lacking))}" if lacking else ""
         adds = f" To add them: {get_command(lacking)}" if lacking else ""
         no = f"{stuck:,} could not be rolled out now, " if stuck else ""
         return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{adds}"
@@ -127,13 +133,9 @@ def _without_workloads(snapshot: Snapshot) -> str:
     if not owners or not absent:
         return "The snapshot holds no workload that rolls out."
     return (
-        f"Not known: the input holds no {listing([_several(kind) for kind in absent], most=len(absent))}; its pods are of "
+        f"Not known: the input holds no {listing([several(kind) for kind in absent], most=len(absent))}; its pods are of "
         f"{count(len(owners), 'workload')}. To add them: {get_command(absent)}"
     )
-
-
-def _several(kind: str) -> str:
-    return f"{kind}{'es' if kind.endswith('s') else 's'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,4 +389,6 @@ QUESTION: Final = Question(
     states={verdict.value: status for verdict, status in EXIT.items() if verdict is not Verdict.COMPLETES},
     states_of=lambda answer: {line.verdict.value for line in answer.workloads},
     hangs_on=(NODE.name, POD.name),
+    lists=tuple(kind.name for kind in ROLLING),
+    is_by_parts=True,
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+from planner import collector
 from planner.errors import ChangeError, InputError, NotKnownError
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.inventory.manifest import read_manifest
-from planner.kubernetes.kinds import ROLLING_TEXT
-from planner.kubernetes.records import Finding, Snapshot
+from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, read_manifest
+from planner.kubernetes.kinds import ROLLING_TEXT, kind_in
+from planner.kubernetes.records import Finding, Presence, Snapshot
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision
 from planner.rollout.timing import PodTimes, learn_pod_times
@@ -20,23 +22,30 @@ class Scenario:
     """Changes applied together, and how ties are sampled.
 
     `manifest` holds documents as ``kubectl apply -f`` would take them; what they change against the snapshot is added
-    to `changes`. `runs` seeds are tried where the verdict may depend on placement; the first is `seed`.
+    to `changes`; so are `applied`, workloads of a manifest that was read before (against this snapshot). `runs` seeds are
+    tried where the verdict may depend on placement; the first is `seed`.
     """
 
     changes: tuple[WorkloadChange, ...] = ()
     manifest: str = ""
+    applied: tuple[AppliedWorkload | PlacedWorkload, ...] = ()
     seed: int = 0
     runs: int = 50
     with_remedies: bool = True
 
     def __post_init__(self) -> None:
-        if not self.changes and not self.manifest:
+        if not self.changes and not self.manifest and not self.applied:
             raise ChangeError("nothing is changed", mend="Name a workload or give a manifest")
 
 
 def compiled(snapshot: Snapshot) -> Cluster:
     """The snapshot compiled for scheduling, once: kept by the snapshot, and as long as it."""
-    return snapshot.derived.once(Cluster, snapshot)
+    return snapshot.derived.once(_compiled, snapshot)
+
+
+@collector.resting()
+def _compiled(snapshot: Snapshot) -> Cluster:
+    return Cluster(snapshot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,20 +69,21 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     revisions: list[Revision] = []
     findings: list[Finding] = []
     wanted: dict[str, WorkloadChange] = {}
+    applied = scenario.applied
     if scenario.manifest:
         manifest = read_manifest(scenario.manifest, snapshot)
         snapshot = manifest.snapshot
         findings.extend(manifest.findings)
-        for changed in manifest.workloads:
-            revisions.append(
-                Revision(before=changed.before, after=changed.after, has_new_template=changed.has_new_template)
-            )
-            wanted[changed.after.key] = WorkloadChange(workload=changed.after.key)
-        for one in manifest.placed:
-            revisions.append(Revision(before=None, after=one.workload, has_new_template=True, placed=one.placed))
-            wanted[one.workload.key] = WorkloadChange(workload=one.workload.key)
+        applied += (*manifest.workloads, *manifest.placed)
+    for one in applied:
+        revision = _revision(one)
+        revisions.append(revision)
+        wanted[revision.after.key] = WorkloadChange(workload=revision.after.key)
     for change in scenario.changes:
         workload = snapshot.workload(change.workload)
+        if workload is None and snapshot.presence.get(kind_in(change.workload).name) is Presence.REFUSED:
+            what = f"whether there is a {change.workload} is not known: the API server refused to list its kind (403)"
+            raise NotKnownError(what, mend=f"Ask for the right to get and list {kind_in(change.workload).resource}")
         if workload is None:
             raise ChangeError(
                 f"there is no {change.workload} in the snapshot", mend=_similar(snapshot, change.workload)
@@ -98,7 +108,14 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     return Prepared(snapshot=snapshot, revisions=tuple(revisions), pod_times=pod_times, findings=tuple(findings))
 
 
-_UNTOLD = frozenset({"manifest-unknown-template", "manifest-without-pods"})
+def _revision(one: AppliedWorkload | PlacedWorkload) -> Revision:
+    if isinstance(one, PlacedWorkload):
+        return Revision(before=None, after=one.workload, has_new_template=True, placed=one.placed)
+    return Revision(before=one.before, after=one.after, has_new_template=one.has_new_template)
+
+
+UNTOLD: Final = frozenset({"manifest-unknown-template", "manifest-without-pods"})
+"""Findings of a manifest that speak of pods which aren't told here."""
 
 
 def _nothing_changes(findings: list[Finding]) -> InputError:
@@ -106,7 +123,7 @@ def _nothing_changes(findings: list[Finding]) -> InputError:
     found = "; ".join(finding.what for finding in findings) or "it holds no workload"
     mend = next((finding.mend for finding in findings if finding.mend), "")
     what = f"the manifest asks for no pods that are known here: {found}"
-    error = NotKnownError if any(finding.code in _UNTOLD for finding in findings) else ChangeError
+    error = NotKnownError if any(finding.code in UNTOLD for finding in findings) else ChangeError
     return error(what, mend=mend or "Give a workload, a Pod, or a kind whose pod template is known")
 
 

@@ -12,10 +12,15 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from planner import words
+from planner.errors import NotKnownError
 from planner.exit_status import ExitStatus, gravest
+from planner.inventory.account import Unseen, unseen
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.usage import Usage
+from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Verdict
@@ -92,7 +97,9 @@ class Question(Generic[S, A]):
     status : the exit status of the answer by itself
     states : for a list, state → the exit status it stands for when ``--fail-on`` names it
     state_of : for a list, the states that are in the answer
-    hangs_on : kinds without which a list doesn't answer the question
+    hangs_on : kinds without which there is no answer: what it would say of them is wrong, not rough
+    lists : kinds whose objects it answers for one by one: without them it is no answer for all, and right for the rest
+    is_by_parts : each part says itself what it doesn't know, so that the parts are given even where one of `hangs_on` lacks
     """
 
     name: str
@@ -105,6 +112,8 @@ class Question(Generic[S, A]):
     states: Mapping[str, ExitStatus] = field(default_factory=dict)
     states_of: Callable[[A], Iterable[str]] = lambda _: ()
     hangs_on: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    is_by_parts: bool = False
 
     @property
     def format(self) -> str:
@@ -116,21 +125,47 @@ class Question(Generic[S, A]):
             return fact_rows(self.facts(answer))
         return self.tables[table or next(iter(self.tables))](answer)
 
-    def exit_status(self, snapshot: Snapshot, answer: A, fail_on: Iterable[str] = ()) -> ExitStatus:
+    def exit_status(
+        self, snapshots: Snapshot | Sequence[Snapshot], answer: A, fail_on: Iterable[str] = ()
+    ) -> ExitStatus:
         """What a command that asked this ends with."""
-        missing = [kind for kind in self.hangs_on if snapshot.presence.get(kind, Presence.PRESENT) in _LACKING]
         there = set(self.states_of(answer))
+        incomplete = any(self.lacks(one) for one in _each(snapshots))
         return gravest(
             [
                 self.status(answer),
-                *([ExitStatus.NOT_KNOWN] if missing else []),
+                *([ExitStatus.NOT_KNOWN] if incomplete else []),
                 *(self.states[state] for state in fail_on if state in there),
             ]
         )
 
+    def not_known(self, snapshots: Snapshot | Sequence[Snapshot]) -> NotKnownError | None:
+        """Why there is no answer: a list it hangs on wasn't seen, and an unseen list is not an empty one."""
+        for snapshot in _each(snapshots):
+            lacking = [one for one in self.lacks(snapshot) if one.kind in self.hangs_on]
+            if lacking and not self.is_by_parts:
+                why = words.listing([str(one.sentence) for one in lacking], most=None)
+                mend = "; ".join(str(one.mend) for one in lacking)
+                return NotKnownError(
+                    f"not known: {why}, and the answer hangs on them", where=snapshot.source, mend=mend
+                )
+        return None
+
+    def lacks(self, snapshot: Snapshot) -> list[Unseen]:
+        """Kinds this hangs on that weren't seen. One that it lists and that isn't in the input lacks only where pods tell
+        that there are such objects."""
+        found = [one for one in unseen(snapshot) if one.kind in self.hangs_on or one.kind in self.lists]
+        if all(one.state is Presence.REFUSED or one.kind in self.hangs_on for one in found):
+            return found
+        there = {*self.hangs_on, *(kind_in(key).name for key in workload_keys(snapshot).values())}
+        return [one for one in found if one.state is Presence.REFUSED or one.kind in there]
+
+
+def _each(snapshots: Snapshot | Sequence[Snapshot]) -> Sequence[Snapshot]:
+    return [snapshots] if isinstance(snapshots, Snapshot) else snapshots
+
 
 FACTS: Final = "facts"
-_LACKING: Final = (Presence.ABSENT, Presence.REFUSED)
 
 
 def fact_rows(facts: Iterable[Fact]) -> list[Row]:
@@ -152,15 +187,20 @@ def document(
     """The answer as a versioned document for programs, the same from the page and from the command line.
 
     Amounts are integers in the planner's units (millicores, bytes, devices), times are seconds, money is USD a month
-    where nothing else is said. `also`: documents of other questions that were answered along with it. Its JSON Schema
-    is in docs/schemas.
+    where nothing else is said. `also`: documents of other questions that were answered along with it. ``not_seen`` names
+    the kinds that weren't seen, and ``result`` is null where the answer hangs on one. Its JSON Schema is in docs/schemas.
     """
-    clusters = [snapshots] if isinstance(snapshots, Snapshot) else list(snapshots)
+    clusters = _each(snapshots)
     return {
         "format": question.format,
         "clusters": [{"source": one.source, "digest": one.digest, "taken_at": one.taken_at} for one in clusters],
         "settings": plain(settings),
-        "result": plain(answer),
+        "result": None if question.not_known(clusters) else plain(answer),
+        "not_seen": [
+            {"kind": one.kind, "state": one.state.value, "lacking": str(one.lacking)}
+            for cluster in clusters
+            for one in unseen(cluster)
+        ],
         "also": list(also),
     }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from planner.errors import InputError
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.records import Pod, Snapshot
 from planner.questions.costs import USD_A_MONTH, known_book
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
@@ -271,4 +271,5 @@ QUESTION: Final = Question(
     facts=facts,
     tables={"figures": figure_rows, "workloads": workload_rows},
     hangs_on=(NODE.name, POD.name),
+    lists=("PodDisruptionBudget", *(kind.name for kind in WORKLOADS)),
 )

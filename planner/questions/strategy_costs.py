@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from planner.capacity.growth import GROWING_REASONS
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import POD
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot, Strategy, Workload
@@ -554,6 +554,7 @@ QUESTION: Final = Question(
     answer=answer,
     facts=facts,
     tables={"strategies": strategy_rows},
+    hangs_on=(NODE.name, POD.name),
 )
 
 

@@ -14,7 +14,7 @@ from planner.capacity.what_if import Step, apply
 from planner.errors import ChangeError
 from planner.exit_status import ExitStatus
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
@@ -236,4 +236,5 @@ QUESTION: Final = Question(
     tables={"fits": fit_rows, "steps": step_rows, "verdicts": verdict_rows},
     status=_status,
     hangs_on=(NODE.name, POD.name),
+    lists=("PodDisruptionBudget", *(kind.name for kind in ROLLING)),
 )

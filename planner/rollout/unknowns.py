@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
+from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET
 from planner.kubernetes.records import AdmissionHook, AdmissionPolicyBinding, Labels, PodSpec, Presence, Snapshot
 from planner.kubernetes.selectors import labels_match
@@ -18,6 +19,8 @@ from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape
 
 _ADD_KIND = "Add the missing kinds to kubectl get"
+_ASK = "Ask for the right to list them (get, list on that resource)"
+_JUDGES = {"ResourceQuota": "refuse the pods", "LimitRange": "refuse the pods or change what they ask for"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,9 @@ def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Ite
         yield Unknown(
             what=f"the pods are of RuntimeClass {name}, and the snapshot doesn't hold RuntimeClasses", may_help=True
         )
+    for kind, what in _JUDGES.items():
+        if snapshot.presence.get(kind) is Presence.REFUSED:
+            yield Unknown(what=f"the API server refused to list {kind}s (403), and they may {what}", mend=_ASK)
     if lacks("Namespace") and any(t.namespace_selector for t in spec.pod_affinity + spec.pod_anti_affinity):
         yield Unknown(
             what="the pods' affinity selects namespaces by label, and the snapshot doesn't hold Namespaces",
@@ -88,7 +94,7 @@ def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator
         yield Unknown(
             what=f"the pods run as ServiceAccount {account}, which no pod of namespace {revision.after.namespace} uses yet: "
             "without it they are refused",
-            mend=f"Check with kubectl get serviceaccount {account} -n {revision.after.namespace}",
+            mend=f"Check with {command('kubectl', 'get', f'serviceaccount/{account}', '-n', revision.after.namespace)}",
         )
 
 

@@ -27,7 +27,7 @@ from planner.scheduling.filters import (
     is_judged_alone,
     reasons_for,
     refusing,
-    view,
+    scores_on,
 )
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scores import total_scores
@@ -151,8 +151,7 @@ class Scheduler:
             return replace(attempt, deallocates=True) if self._deallocates(pod) else attempt
         if len(nodes) == 1:
             return Attempt(node=int(nodes[0]))
-        seen = view(self.state, shape)
-        scores = total_scores(self.state, shape, seen.scores[seen.position[nodes]], nodes)
+        scores = total_scores(self.state, shape, scores_on(self.state, shape, nodes), nodes)
         best = nodes[scores == scores.max()]
         return Attempt(node=int(best[self._choose(len(best))]))
 

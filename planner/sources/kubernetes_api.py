@@ -8,6 +8,7 @@ Source: Kubernetes API concepts, "Retrieving large results sets in chunks" (limi
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -127,7 +128,7 @@ def _configuration(context: str) -> client.Configuration:
             )
     except _UNUSABLE as error:
         known = ", ".join(contexts()) or "none"
-        mend = f"Contexts of the kubeconfig: {known}. Check KUBECONFIG, and that kubectl works with --context {context}"
+        mend = f"Contexts of the kubeconfig: {known}. Check KUBECONFIG, and that kubectl works with --context {shlex.quote(context)}"
         raise SourceError(f"the context can't be used: {error}", where=f"context:{context}", mend=mend) from None
     return configuration
 
@@ -301,7 +302,7 @@ class Api:
                 self._sleep(min(LONGEST_WAIT_SECONDS, wait if asked is None else asked))
                 wait *= 2
         what = f"no answer after {ATTEMPTS} attempts: {failure}"
-        mend = f"Check that kubectl works with --context {self._name}, and try again"
+        mend = f"Check that kubectl works with --context {shlex.quote(self._name)}, and try again"
         raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
 
     def _request(self, path: str, query: list[tuple[str, Any]]) -> _Answer:

@@ -1,7 +1,7 @@
-"""Answers kept for a while: each by the snapshot's digest and what was asked, never by hashing the snapshot itself.
+"""Answers kept for a while, for all sessions: each by the snapshot's `identity` and what was asked.
 
-Streamlit hashes only a sample of large frames and arrays, so that two different inputs could share an entry; the digest
-can't. Arguments that start with an underscore are not hashed.
+Streamlit hashes only a sample of large frames and arrays, so that two different inputs could share an entry; the
+identity can't. Arguments that start with an underscore are not hashed.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
+from planner.questions.identity import identity
 from planner.questions.question import NOTHING, Given, Question
+from planner.rollout.budget import allowed
 from planner.sources import prices
 
 Asked = ParamSpec("Asked")
@@ -28,18 +31,25 @@ def answer(
     *asked: Asked.args,
     **more: Asked.kwargs,
 ) -> Answer:
-    """``question(snapshot, *asked, **more)``, worked out once for each digest and question.
+    """``question(snapshot, *asked, **more)``, worked out once for each identity and question.
 
     `asked` holds frozen records, texts and numbers; `question` is a function of a module (`plan.rollout`).
     """
     name = f"{question.__module__}.{question.__qualname__}"
-    # The digest stands for the objects; two readings of the same objects may still differ in these.
-    reading = (snapshot.digest, snapshot.source, snapshot.taken_at, snapshot.presence, snapshot.problems)
-    return cast("Answer", _kept(name, reading, asked, tuple(sorted(more.items())), question, snapshot))
+    return cast("Answer", _kept(name, identity(snapshot), asked, tuple(sorted(more.items())), question, snapshot))
 
 
 def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> A:
-    """The answer to a question of the hall, kept like any other."""
+    """The answer to a question of the hall, kept like any other.
+
+    Raises
+    ------
+    HeadroomError
+        As the question; `NotKnownError` where it hangs on a list that wasn't seen.
+    """
+    lacking = question.not_known((snapshot, *given.others))
+    if lacking:
+        raise lacking
     return answer(question.answer, snapshot, settings, given)
 
 
@@ -47,17 +57,34 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given 
     ttl="1h",
     max_entries=64,
     show_spinner="Working it out …",
-    hash_funcs={FrozenMap: lambda items: sorted(items.items()), PriceBook: lambda book: book.digest},
+    hash_funcs={
+        FrozenMap: lambda items: sorted(items.items()),
+        PriceBook: lambda book: book.digest,
+        Snapshot: identity,
+    },
 )
 def _kept(
-    name: str,  # noqa: ARG001 - hashed, with `reading` it is what the answer is kept by
-    reading: tuple[Any, ...],  # noqa: ARG001
+    name: str,  # noqa: ARG001 - hashed, with `whole` it is what the answer is kept by
+    whole: str,  # noqa: ARG001
     asked: tuple[Any, ...],
     more: tuple[tuple[str, Any], ...],
     _question: Callable[..., Any],
     _snapshot: Snapshot,
 ) -> Any:
-    return _question(_snapshot, *asked, **dict(more))
+    with allowed(is_wanted):
+        return _question(_snapshot, *asked, **dict(more))
+
+
+def is_wanted() -> bool:
+    """Whether the page still waits for its answer.
+
+    Where it was left or changed Streamlit ends its run from here, as it does at any command of a page
+    (`ScriptRunner._maybe_handle_execution_control_request`): by an exception of its own that nothing catches.
+    """
+    run = get_script_run_ctx(suppress_warning=True)
+    if run is not None:
+        run.yield_check()
+    return True
 
 
 @st.cache_resource(ttl="6h", show_spinner="Reading prices …")

@@ -15,6 +15,7 @@ from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import Snapshot
 from planner.questions.capacity import CapacitySettings
+from planner.questions.identity import identity
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.what_if import WhatIfSettings
@@ -22,7 +23,7 @@ from planner.sources import node_pools
 from planner.ui import errors
 from planner.ui.asked import Asked
 
-_GIVEN = "_pool_limits"  # limits read from files uploaded for a cluster: (its digest, limits)
+_GIVEN = "_pool_limits"  # limits read from files uploaded for a cluster: (its identity, limits)
 _CHANGES = "changes"
 _LIMITS = "gpu-t4=8, web=2-12"
 _QUICK_NODES = 2_000  # above, rollouts of all workloads take seconds
@@ -31,7 +32,7 @@ _QUICK_NODES = 2_000  # above, rollouts of all workloads take seconds
 def stated(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
     """Limits of pools that came with the cluster or were uploaded for it in this session."""
     given = st.session_state.get(_GIVEN)
-    uploaded: tuple[PoolLimits, ...] = given[1] if given and given[0] == snapshot.digest else ()
+    uploaded: tuple[PoolLimits, ...] = given[1] if given and given[0] == identity(snapshot) else ()
     return node_pools.stated(snapshot, uploaded)
 
 
@@ -49,7 +50,7 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
         if file is not None:
             try:
                 known = node_pools.read_bytes(file.getvalue(), name=file.name)
-                st.session_state[_GIVEN] = (snapshot.digest, known)
+                st.session_state[_GIVEN] = (identity(snapshot), known)
                 st.caption(f"✓ {words.count(len(known), 'pool')} read from {words.literal(file.name)}")
             except HeadroomError as error:
                 errors.show(error)

@@ -16,26 +16,19 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.questions.drift import DriftSettings
 from planner.questions.question import Given
-from planner.ui import cache, charts, downloads, drift_inputs, tables, verdict
+from planner.ui import cache, charts, downloads, tables, verdict
 
 
 def compared(
     snapshot: Snapshot, settings: DriftSettings, usages: tuple[Usage, ...] | None, others: Sequence[Snapshot]
 ) -> DriftReport:
-    """The comparison, kept by the digests of all clusters that are in it."""
-    return cache.answer(_compare, snapshot, settings, usages, tuple(other.digest for other in others))
+    """The comparison, kept by all clusters that are in it."""
+    return cache.ask(plan_drift.QUESTION, snapshot, settings, Given(usages=usages, others=tuple(others)))
 
 
 def environments(snapshot: Snapshot, others: Sequence[Snapshot]) -> tuple[str, ...]:
     """The names of all environments, to choose from."""
     return environment_names((snapshot, *others))
-
-
-def _compare(
-    snapshot: Snapshot, settings: DriftSettings, usages: tuple[Usage, ...] | None, other_digests: tuple[str, ...]
-) -> DriftReport:
-    others = tuple(other for other in drift_inputs.other_clusters() if other.digest in other_digests)
-    return plan_drift.answer(snapshot, settings, Given(usages=usages, others=others))
 
 
 def headline(report: DriftReport) -> None:

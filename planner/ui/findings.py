@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from planner import words
-from planner.inventory import checks
-from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.inventory import account, checks
+from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, summary
 from planner.questions.question import Given
 from planner.ui import cache, session, tables
@@ -27,6 +27,14 @@ def age(snapshot: Snapshot) -> Sequence[Finding]:
     """How old the snapshot is."""
     now = _now()
     return () if now is None else checks.check_age(snapshot, now)
+
+
+def not_seen(snapshot: Snapshot) -> None:
+    """A line on every page for each list that the API server refused: it isn't an empty one."""
+    for one in account.unseen(snapshot):
+        if one.state is Presence.REFUSED:
+            lacking = f": {one.lacking}" if one.lacking else ""
+            st.warning(words.literal(words.sentence(f"{one.sentence}{lacking}. {one.mend}")), title="△ Not seen")
 
 
 def of(snapshot: Snapshot) -> FindingsAnswer:

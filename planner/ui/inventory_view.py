@@ -19,7 +19,7 @@ _PRESENCE = {
     Presence.INFERRED: "i not in the input: told from its pods",
     Presence.REFUSED: "✗ refused (403): may not be listed",
 }
-_HANDLED, _READ = "_upload_handled", "_upload_read"
+_BATCH, _READ = "_upload_batch", "_upload_read"  # a number; a digest or an error
 
 
 def read(snapshot: Snapshot) -> None:
@@ -49,6 +49,32 @@ def _counts(snapshot: Snapshot) -> dict[str, int]:
     return counts
 
 
+def missing() -> None:
+    """The page while the snapshot that a link names isn't at hand: which it needs, and where to give it."""
+    asked = session.wanted()
+    assert asked is not None
+    st.title("This link needs its snapshot")
+    taken = f", taken {words.literal(asked.taken)}" if asked.taken else ""
+    digest = f" (content digest {words.literal(asked.digest)})" if asked.digest else ""
+    st.warning(
+        f"It is about **{words.literal(asked.name or 'a cluster')}**{taken}{digest}. A snapshot stays in the session it was "
+        "uploaded in, so it isn't here. Ask who sent the link for the file, and upload it: the rest of the link is kept.",
+        title="? Nothing is answered for another cluster", icon=":material/link_off:",
+    )  # fmt: skip
+    read = st.session_state.get(_READ)
+    other = next((one for one in session.given() if one.digest == read), None)
+    if other is not None:
+        st.warning(
+            f"△ **{words.literal(other.source)}**, taken {words.moment(other.taken_at)}, is another snapshot: its content "
+            f"digest is {other.digest[:16]}. It is kept beside the others."
+        )
+        st.button("Answer for it all the same", on_click=session.look_at_anyway, args=(other.digest,))
+    _upload()
+    _say_refused()
+    _live()
+    st.caption("Or choose another cluster in the sidebar; the link's settings are then put to that one.")
+
+
 def another_cluster() -> None:
     """Upload, or a live context. What can't be read leaves the cluster looked at as it was."""
     _upload()
@@ -57,16 +83,18 @@ def another_cluster() -> None:
 
 
 def _upload() -> None:
+    """One batch of files is one cluster; the list is emptied with each, so that the next doesn't join it."""
     files = st.file_uploader(
-        "Upload a snapshot", type=kubectl.UPLOADED, key="upload", accept_multiple_files=True,
+        "Upload a snapshot", type=kubectl.UPLOADED, key=f"upload-{st.session_state.get(_BATCH, 0)}",
+        accept_multiple_files=True,
         help="What kubectl get … -o json or yaml or kubectl cluster-info dump printed, a must-gather or a support bundle, "
-        "plain or as zip, tar or gzip; metrics and logs may come with it. It stays in "
+        "plain or as zip, tar or gzip; metrics and logs may come with it. Files given together are one cluster; another "
+        "one stands beside it. It stays in "
         "this session's memory: nothing is written to disk or sent on, and values of environment variables are dropped "
         "while reading.",
     )  # fmt: skip
-    handled = [file.file_id for file in files]
-    if files and st.session_state.get(_HANDLED) != handled:
-        st.session_state[_HANDLED] = handled
+    if files:
+        st.session_state[_BATCH] = st.session_state.get(_BATCH, 0) + 1
         with st.spinner("Reading …"):
             _adopt(lambda: kubectl.read_uploads([(file.name, file.getvalue()) for file in files]))
 
@@ -92,21 +120,28 @@ def _live() -> None:
 
 
 def _adopt(read: Callable[[], Snapshot]) -> None:
-    st.session_state.pop(_READ, None)
+    """Look at what is read; a refusal is told on the next run, when the uploader is empty again."""
     try:
         snapshot = read()
+        session.adopt(snapshot)
+        st.session_state[_READ] = snapshot.digest
     except HeadroomError as error:
-        errors.show(error)
-        st.caption(f"Still looking at {words.literal(session.cluster().source)}.")
-        return
-    session.adopt(snapshot)
-    st.session_state[_READ] = snapshot.digest
+        st.session_state[_READ] = error
     st.rerun()
+
+
+def _say_refused() -> bool:
+    found = st.session_state.get(_READ)
+    if isinstance(found, HeadroomError):
+        errors.show(found)
+    return isinstance(found, HeadroomError)
 
 
 def _say_read() -> None:
     snapshot = session.cluster()
-    if st.session_state.get(_READ) == snapshot.digest:
+    if _say_refused():
+        st.caption(f"Still looking at {words.literal(snapshot.source)}.")
+    elif st.session_state.get(_READ) == snapshot.digest:
         lost = [problem for problem in snapshot.problems if problem.severity is not Severity.INFO]
         damaged = f" {words.count(len(lost), 'part')} could not be used: see the findings." if lost else ""
         box = st.warning if lost else st.success

@@ -6,7 +6,7 @@ by the default, and the page says so beside the widget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -17,10 +17,40 @@ from planner.words import literal
 T = TypeVar("T")
 
 _REFUSED = "_refused_"
+_LINKED = "_linked"  # the parameters that widgets of this session have had
+_PAGE = "_page"
+
+
+def arrive(page: str) -> None:
+    """Before any widget of `page`: a link that names a page's parameters names all of them.
+
+    Streamlit gives widgets back what they had when their page was left. That is right for somebody who comes back by the
+    menu; a link to one workload must not open with what was typed for another.
+    """
+    if st.session_state.get(_PAGE) == page:
+        return
+    st.session_state[_PAGE] = page
+    linked: set[str] = st.session_state.setdefault(_LINKED, set())
+    if linked & set(st.query_params):
+        forget(linked - set(st.query_params))
+
+
+def forget(keys: Iterable[str]) -> None:
+    """Give the widgets called `keys` their defaults."""
+    for key in keys:
+        st.session_state.pop(key, None)
+
+
+def keep() -> None:
+    """Write every value into the link again; for a callback that changes another part of it."""
+    for key in st.session_state.get(_LINKED, ()):
+        if key in st.session_state:
+            st.session_state[key] = st.session_state[key]
 
 
 def _asked(key: str) -> list[str]:
     """What the URL asks for, at the widget's first appearance in this session only."""
+    st.session_state.setdefault(_LINKED, set()).add(key)
     return [] if key in st.session_state else st.query_params.get_all(key)
 
 
@@ -118,6 +148,7 @@ def _is_number(text: str, least: float, most: float, whole: bool) -> bool:
 
 def text(label: str, parse: Callable[[str], T], *, key: str, area: bool = False, **more: Any) -> T | None:
     """What `parse` makes of the text typed; None when it is empty. A refusal of `parse` is shown and ends the page."""
+    _asked(key)
     widget = st.text_area if area else st.text_input
     typed = (widget(label, key=key, bind="query-params", **more) or "").strip()
     if not typed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,13 +9,15 @@ import streamlit as st
 
 from planner import words
 from planner.kubernetes.records import PodLog, Snapshot
+from planner.questions.identity import identity
 from planner.restarts.model import Cause, Loop
 from planner.restarts.wanted import wanted_logs
 from planner.sources import kubernetes_api, pod_logs
 from planner.ui import errors, link, session
 from planner.words import short_name
 
-_LOGS = "_uploaded_logs"
+_LOGS = "_uploaded_logs"  # (identity of the cluster they are for, logs)
+_JOINED = "_uploaded_logs_joined"
 CAUSE = {
     Cause.OOM_OWN_LIMIT: "OOM-killed at its own limit",
     Cause.OOM_NODE: "OOM-killed, node ran out",
@@ -47,15 +48,29 @@ CAUSE = {
 
 
 def with_uploaded_logs(snapshot: Snapshot) -> Snapshot:
-    """`snapshot` with the logs uploaded for it in this session; its digest then tells it from the one without."""
+    """`snapshot` with the logs uploaded for it in this session."""
     kept = st.session_state.get(_LOGS)
-    if not kept or kept[0] != snapshot.digest:
+    if not kept or kept[0] != identity(snapshot):
         return snapshot
-    added: tuple[PodLog, ...] = kept[1]
+    made = st.session_state.get(_JOINED)
+    if made is None or made[0] is not kept:
+        made = st.session_state[_JOINED] = kept, _joined(snapshot, kept[1])
+    joined: Snapshot = made[1]
+    return joined
+
+
+def _keep(snapshot: Snapshot, added: tuple[PodLog, ...]) -> None:
+    """Look at `snapshot` with these logs from now on, in this session only."""
+    key = identity(snapshot), added
+    if st.session_state.get(_LOGS) != key:
+        st.session_state[_LOGS] = key
+        st.rerun()
+
+
+def _joined(snapshot: Snapshot, added: tuple[PodLog, ...]) -> Snapshot:
     replaced = {(log.namespace, log.pod, log.container, log.is_previous) for log in added}
     logs = [one for one in snapshot.logs if (one.namespace, one.pod, one.container, one.is_previous) not in replaced]
-    digest = hashlib.blake2b(repr((snapshot.digest, added)).encode(), digest_size=16).hexdigest()
-    return replace(snapshot, logs=(*logs, *added), digest=digest)
+    return replace(snapshot, logs=(*logs, *added))
 
 
 def add_logs(snapshot: Snapshot) -> None:
@@ -82,10 +97,8 @@ def add_logs(snapshot: Snapshot) -> None:
             unnamed += [] if logs else [file.name]
         if unnamed:
             st.warning(f"△ Say above which container this is the log of: {words.literal(', '.join(unnamed))}")
-        key = snapshot.digest, tuple(found)
-        if found and st.session_state.get(_LOGS) != key:
-            st.session_state[_LOGS] = key
-            st.rerun()
+        if found:
+            _keep(snapshot, tuple(found))
 
 
 def _read_live(snapshot: Snapshot) -> None:
@@ -96,8 +109,7 @@ def _read_live(snapshot: Snapshot) -> None:
     with st.spinner("Reading logs …"):
         logs, problems = pod_logs.read_live(snapshot.source, wanted)
     if logs:
-        st.session_state[_LOGS] = snapshot.digest, logs
-        st.rerun()
+        _keep(snapshot, logs)
     for problem in problems[:3]:
         errors.show(problem)
 

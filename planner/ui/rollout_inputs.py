@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from planner import words
 from planner.errors import ChangeError
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
@@ -11,6 +12,7 @@ from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
+from planner.settings import setting_of
 from planner.ui import capacity_inputs, link
 from planner.ui.asked import Asked
 from planner.vocabulary import CPU, MEMORY
@@ -130,6 +132,36 @@ def adopt_patch(patch: str) -> None:
     """Put a remedy's patch into the what-if panel; for callbacks."""
     _forget()
     st.session_state["patch"] = patch
+
+
+def differs(settings: RolloutSettings, workload: Workload | None) -> str:
+    """What is asked for beside today's, in the words of the link: ``maxSurge 0, maxUnavailable 1; today 25%, 25%``."""
+    if workload is None:
+        return ""
+    strategy, parts, now = workload.strategy, [], []
+    for name, today in (
+        ("strategy", strategy.kind), ("max_surge", strategy.max_surge), ("max_unavailable", strategy.max_unavailable),
+        ("replicas", workload.replicas),
+    ):  # fmt: skip
+        asked = getattr(settings, name)
+        if asked is not None and (name != "strategy" or asked.value != today):
+            parts.append(f"{setting_of(RolloutSettings, name).label} {asked.value if name == 'strategy' else asked}")
+            now.append(_or_none(today))
+    others = ("cpu", "memory", "gpu", "node_selector", "startup_seconds", "termination_seconds")
+    parts += [setting_of(RolloutSettings, name).label for name in others if getattr(settings, name) is not None]
+    parts += [said for name, said in _FLAGS.items() if getattr(settings, name)]
+    parts += [f"together with {words.count(len(settings.also), 'other workload')}"] if settings.also else []
+    return f"{', '.join(parts)}{'; today ' + ', '.join(now) if now else ''}"
+
+
+_FLAGS = {"patch": "a patch", "scale_only": "only scaled", "never_ready": "new pods that never become Ready"}
+
+
+def back_to_today() -> None:
+    """Take every what-if away; for callbacks."""
+    _forget()
+    st.session_state["also"] = []
+    st.session_state["by"] = _BY_WORKLOAD
 
 
 def _forget() -> None:

@@ -44,14 +44,12 @@ def price_changes() -> tuple[PriceChange, ...]:
 
 
 def derived(snapshot: Snapshot, key: str) -> Derived:
-    """What the cluster and the prices say of the workload, worked out once for each of their digests."""
-    book = cache.price_book()
-    return _derived(snapshot.digest, book.digest, key, snapshot, book)
+    """What the cluster and the prices say of the workload."""
+    return cache.answer(_derived, snapshot, key, cache.price_book())
 
 
-@st.cache_data(ttl="1h", max_entries=64, show_spinner=False)
-def _derived(digest: str, prices: str, key: str, _snapshot: Snapshot, _book: PriceBook) -> Derived:  # noqa: ARG001 - kept by
-    return spot_inputs.derive(_snapshot, _book, key)
+def _derived(snapshot: Snapshot, key: str, book: PriceBook) -> Derived:
+    return spot_inputs.derive(snapshot, book, key)
 
 
 def pick(snapshot: Snapshot) -> str:

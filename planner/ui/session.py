@@ -1,19 +1,43 @@
-"""The cluster this session looks at: one of the embedded ones, or the one the user gave."""
+"""The cluster this session looks at: one of the embedded ones, or one the user gave; and the link that names it.
+
+A link names the cluster, the digest of its content and when it was taken. Where that very content isn't at hand, nothing
+is answered: a page for another cluster than the one that was sent would be worse than none.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
 
-from planner.kubernetes.records import Snapshot
+from planner import words
+from planner.errors import InputError
+from planner.kubernetes.kinds import NODE
+from planner.kubernetes.records import Presence, Snapshot
+from planner.questions.identity import identity
 from planner.sources import accelerators, demo
 from planner.ui import link
 
-CHOICE: Final = "cluster"  # the widget's key and the URL's parameter
-_GIVEN: Final = "_cluster"  # the user's own snapshot
+CHOICE: Final = "cluster"  # the widget's key and the link's parameter
+DIGEST: Final = "digest"
+TAKEN: Final = "taken"
+_GIVEN: Final = "_clusters"  # the user's own snapshots, the newest last
 _NEXT: Final = "_cluster_next"  # what to look at from the next run on
+_WANTED: Final = "_cluster_wanted"  # what a link names and isn't at hand
+_WRITTEN: Final = "_cluster_written"  # what this session wrote into the link
 _EMBEDDED: Final = {demo.DEMO_NAME: demo.read, demo.LARGE_NAME: demo.read_large}
+_MOST_GIVEN: Final = 3
+_DIGITS: Final = 16  # of a digest, in a link and on the Inventory page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The snapshot that a link names: as the link tells it, so nothing of it can be trusted to be true."""
+
+    name: str
+    digest: str
+    taken: str
 
 
 @st.cache_resource(show_spinner="Reading the cluster …")
@@ -22,13 +46,22 @@ def _embedded(name: str) -> Snapshot:
     return _EMBEDDED[name]()
 
 
-def _given() -> Snapshot | None:
-    snapshot = st.session_state.get(_GIVEN)
-    return snapshot if isinstance(snapshot, Snapshot) else None
+def given() -> tuple[Snapshot, ...]:
+    """The user's own snapshots, the newest last."""
+    return tuple(st.session_state.get(_GIVEN, ()))
 
 
-def _name(given: Snapshot) -> str:
-    return f"{given.source} (given)" if given.source in _EMBEDDED else given.source
+def _names() -> dict[str, Snapshot | None]:
+    """What can be looked at, by the name it is called here; None for an embedded one that isn't read yet."""
+    names: dict[str, Snapshot | None] = dict.fromkeys(_EMBEDDED)
+    for one in given():
+        name = f"{one.source} (given)" if one.source in _EMBEDDED else one.source
+        names[name if name not in names else f"{name}, {words.moment(one.taken_at)}, {one.digest[:6]}"] = one
+    return names
+
+
+def _called(name: str) -> Snapshot:
+    return _names()[name] or _embedded(name)
 
 
 @st.cache_resource(show_spinner=False)
@@ -39,29 +72,113 @@ def _own_accelerators() -> bool:
 
 
 def choose() -> None:
-    """The choice between the embedded clusters and the user's own; a link to the latter works in this session only."""
+    """The choice between the embedded clusters and the user's own, as the link names it."""
     _own_accelerators()
+    _follow_link()
+    names = _names()
     if _NEXT in st.session_state:
-        st.session_state[CHOICE] = st.session_state.pop(_NEXT)
-    given = _given()
-    names = [*_EMBEDDED, *([_name(given)] if given else [])]
-    link.select("Cluster", names, key=CHOICE, default=names[-1] if given else None)
+        digest, asked = st.session_state.pop(_NEXT), wanted()
+        if asked is None or digest.startswith(asked.digest):
+            st.session_state.pop(_WANTED, None)
+            look_at(digest)
+    elif st.session_state.get(CHOICE) not in names and wanted() is None:
+        st.session_state[CHOICE] = list(names)[-1] if given() else demo.DEMO_NAME
+    index = 0 if wanted() is None else None
+    st.selectbox("Cluster", list(names), index=index, key=CHOICE, placeholder="not here", on_change=_chosen)
+    if wanted() is None:
+        _write_link()
+
+
+def look_at(digest: str) -> None:
+    """Choose the snapshot given with this digest; before the widget, or in a callback."""
+    st.session_state[CHOICE] = next(name for name, one in _names().items() if one and one.digest == digest)
+
+
+def look_at_anyway(digest: str) -> None:
+    """Answer a link for another snapshot than it names; for callbacks."""
+    look_at(digest)
+    _chosen()
+
+
+def _follow_link() -> None:
+    """Take up the cluster that the link names, where the link isn't one that this session wrote."""
+    asked = Wanted(
+        **{f: st.query_params.get(p, "")[:200] for f, p in (("name", CHOICE), ("digest", DIGEST), ("taken", TAKEN))}
+    )
+    if asked == st.session_state.get(_WRITTEN) or not (asked.name or asked.digest):
+        return
+    st.session_state[_WRITTEN] = asked
+    found = next((name for name, one in _names().items() if _is(asked, name, one)), None)
+    if found is None:
+        st.session_state[_WANTED] = asked
+    st.session_state[CHOICE] = found
+
+
+def _is(asked: Wanted, name: str, held: Snapshot | None) -> bool:
+    if not asked.digest:
+        return asked.name == name
+    if held is None and asked.name != name:  # an embedded one that nobody asks for isn't read
+        return False
+    return len(asked.digest) >= min(_DIGITS, len(_called(name).digest)) and _called(name).digest.startswith(
+        asked.digest
+    )
+
+
+def wanted() -> Wanted | None:
+    """The snapshot that the link names and that isn't at hand: then nothing can be answered."""
+    found = st.session_state.get(_WANTED)
+    return found if isinstance(found, Wanted) else None
+
+
+def _chosen() -> None:
+    """Another cluster by hand: the rest of the link stays."""
+    st.session_state.pop(_WANTED, None)
+    link.keep()
+
+
+def _write_link() -> None:
+    snapshot = cluster()
+    now = Wanted(
+        name=str(st.session_state[CHOICE]), digest=snapshot.digest[:_DIGITS], taken=words.moment(snapshot.taken_at)
+    )
+    there = Wanted(
+        name=st.query_params.get(CHOICE, ""),
+        digest=st.query_params.get(DIGEST, ""),
+        taken=st.query_params.get(TAKEN, ""),
+    )
+    st.session_state[_WRITTEN] = now
+    if now != there:
+        st.query_params.update({CHOICE: now.name, DIGEST: now.digest, TAKEN: now.taken})
 
 
 def cluster() -> Snapshot:
     """The snapshot every page answers for."""
-    given = _given()
-    name = st.session_state.get(CHOICE) or (_name(given) if given else demo.DEMO_NAME)
-    return given if given and name == _name(given) else _embedded(name if name in _EMBEDDED else demo.DEMO_NAME)
+    name = st.session_state.get(CHOICE)
+    if isinstance(name, str) and name in _names():
+        return _called(name)
+    return given()[-1] if given() else _embedded(demo.DEMO_NAME)
 
 
 def is_demo() -> bool:
     """Whether what is looked at came with Headroom."""
-    given = _given()
-    return given is None or cluster().digest != given.digest
+    return identity(cluster()) not in {identity(one) for one in given()}
 
 
 def adopt(snapshot: Snapshot) -> None:
-    """Look at `snapshot` from the next run on, in this session only."""
-    st.session_state[_GIVEN] = snapshot
-    st.session_state[_NEXT] = _name(snapshot)
+    """Look at `snapshot` from the next run on, in this session only, beside those given before.
+
+    Raises
+    ------
+    InputError
+        Where it has no node: nothing could be answered for it.
+    """
+    if not snapshot.nodes:
+        is_refused = snapshot.presence.get(NODE.name) is Presence.REFUSED
+        raise InputError(
+            "its nodes may not be listed (403)" if is_refused else "it has no nodes", where=snapshot.source,
+            mend="Ask for the right to list nodes" if is_refused
+            else "Give the files of one cluster together, nodes among them: kubectl get nodes,pods,… -A -o json",
+        )  # fmt: skip
+    others = [one for one in given() if one.digest != snapshot.digest]
+    st.session_state[_GIVEN] = (*others, snapshot)[-_MOST_GIVEN:]
+    st.session_state[_NEXT] = snapshot.digest

@@ -12,6 +12,8 @@ def show() -> None:
     """The choice of cluster, its size and its age, under the navigation."""
     with st.sidebar, st.container(gap="xsmall"):
         session.choose()
+        if session.wanted() is not None:
+            return
         snapshot = session.cluster()
         st.caption(
             f"{words.count(len(snapshot.nodes), 'node')}, {words.count(len(snapshot.pods), 'pod')}  \n"

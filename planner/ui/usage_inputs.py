@@ -14,6 +14,7 @@ from planner import words
 from planner.errors import HeadroomError
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
+from planner.questions.identity import identity
 from planner.sources.prometheus import Prometheus, usage_before
 from planner.ui import errors
 
@@ -23,7 +24,7 @@ _DAYS = (1, 3, 7, 14, 30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _History:
-    digest: str  # of the snapshot it belongs to
+    identity: str  # of the snapshot it belongs to
     usages: tuple[Usage, ...]
     sentence: str
 
@@ -31,14 +32,14 @@ class _History:
 def history(snapshot: Snapshot) -> tuple[Usage, ...] | None:
     """What was read for this snapshot in this session; None: nothing, its PodMetrics count."""
     kept = st.session_state.get(_KEY)
-    return kept.usages if isinstance(kept, _History) and kept.digest == snapshot.digest else None
+    return kept.usages if isinstance(kept, _History) and kept.identity == identity(snapshot) else None
 
 
 def ask(snapshot: Snapshot) -> None:
     """The form: address, token, days. Reading replaces the one moment of metrics-server on both pages."""
     with st.expander("Use over time, from Prometheus", icon=":material/monitoring:"):
         kept = st.session_state.get(_KEY)
-        if isinstance(kept, _History) and kept.digest == snapshot.digest:
+        if isinstance(kept, _History) and kept.identity == identity(snapshot):
             st.success(words.literal(kept.sentence), title="✓ Used in the suggestions")
             st.button("Back to metrics-server's one moment", on_click=lambda: st.session_state.pop(_KEY, None))
         elif snapshot.pod_metrics:
@@ -64,5 +65,5 @@ def _read(snapshot: Snapshot, url: str, token: str, days: int) -> None:
         return
     said = f"{words.count(len(usages), 'container')} over {words.count(days, 'day')} from {server.address}"
     warned = f" The server warns: {server.warnings[0]}" if server.warnings else ""
-    st.session_state[_KEY] = _History(digest=snapshot.digest, usages=usages, sentence=f"{said}.{warned}")
+    st.session_state[_KEY] = _History(identity=identity(snapshot), usages=usages, sentence=f"{said}.{warned}")
     st.rerun()

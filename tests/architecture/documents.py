@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from planner.cli import COMMANDS, headroom, main
+from planner.cli import COMMANDS, headroom, main, terminal
 from planner.exit_status import MEANING, ExitStatus
 from planner.inventory import account, wire
 from planner.inventory.fields import FIELDS, Standing
@@ -133,7 +133,7 @@ def _played(block: str) -> str:
 def _printed(arguments: list[str]) -> str:
     out = io.StringIO()
     os.environ["COLUMNS"] = "120"
-    with redirect_stdout(out), redirect_stderr(out), suppress(SystemExit):
+    with redirect_stdout(out), redirect_stderr(out), suppress(SystemExit), terminal.wrapped_to(120):
         main(arguments)
     return out.getvalue()
 

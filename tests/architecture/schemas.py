@@ -44,7 +44,11 @@ def document_schema(question: Any) -> dict[str, Any]:
         "format": {"const": question.format},
         "clusters": {"type": "array", "minItems": 1, "items": _object(cluster)},
         "settings": known.of(question.settings),
-        "result": known.of(question.result),
+        "result": {"anyOf": [known.of(question.result), _is("null")]},
+        "not_seen": {
+            "type": "array",
+            "items": _object({"kind": _is("string"), "state": _is("string"), "lacking": _is("string")}),
+        },
         "also": {"type": "array", "items": {"type": "object", "required": ["format"]}},
     }
     return {"$schema": _DIALECT, "title": question.format, **_object(body), "$defs": known.made}

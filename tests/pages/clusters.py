@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from planner.kubernetes.records import Snapshot
+from dataclasses import replace
+
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.sources import kubectl
 from tests.builders import objects
 from tests.builders.objects import GPU, Item
@@ -72,7 +74,9 @@ def _pod(place: int, meta: Item) -> Item:
 
 
 def snapshot(*items: Item, source: str = "small.json") -> Snapshot:
-    return kubectl.read_items(items, source=source, taken_at=TAKEN_AT)
+    """A cluster whose pods were listed, even where there are none."""
+    read = kubectl.read_items(items, source=source, taken_at=TAKEN_AT)
+    return replace(read, presence=FrozenMap({**read.presence, "Pod": Presence.PRESENT}))
 
 
 def full(replicas: int = 3, **strategy: int | str) -> Snapshot:

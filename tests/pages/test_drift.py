@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "pages" / "drift.py"
 def page(given: Snapshot | None = None, others: tuple[Snapshot, ...] = (), **query: str) -> AppTest:
     app = AppTest.from_file(PAGE, default_timeout=120)
     if given is not None:
-        app.session_state["_cluster"] = given
+        app.session_state["_clusters"] = (given,)
     if others:
         app.session_state["_other_clusters"] = others
     for name, value in query.items():

@@ -13,7 +13,7 @@ CELERY = {"workload": "Deployment/dev/celery", "container": "celery"}
 def page(given: Snapshot | None = None, query: dict[str, str] | None = None) -> AppTest:
     app = AppTest.from_file(PAGE, default_timeout=120)
     if given is not None:
-        app.session_state["_cluster"] = given
+        app.session_state["_clusters"] = (given,)
     for name, value in (query or {}).items():
         app.query_params[name] = value
     app.run()

@@ -6,6 +6,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from planner.kubernetes.records import PodSpec, Snapshot
+from planner.questions.identity import identity
 from planner.sources.pod_logs import read_text
 from tests.builders.records import amounts
 from tests.restarts.cases import RUNNING, Cluster, container, crashed, single
@@ -18,7 +19,7 @@ API = "dev/api: workers killed by timeout"
 def page(given: Snapshot | None = None, **query: str) -> AppTest:
     app = AppTest.from_file(PAGE, default_timeout=120)
     if given is not None:
-        app.session_state["_cluster"] = given
+        app.session_state["_clusters"] = (given,)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
@@ -81,7 +82,7 @@ def test_uploaded_logs_change_the_answer() -> None:
     assert "No container restarts" in app.success[0].value
     text = "\n".join(f"WORKER TIMEOUT (pid:{n})" for n in range(3))
     log = read_text(text, namespace="dev", pod="api-0", container="api")
-    app.session_state["_uploaded_logs"] = (snapshot.digest, (log,))
+    app.session_state["_uploaded_logs"] = (identity(snapshot), (log,))
     app.run()
     assert "hidden: the pod shows nothing" in shown(app)
 

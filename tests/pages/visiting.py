@@ -16,7 +16,7 @@ def visit(page: str, given: Snapshot | None = None, **query: str) -> AppTest:
     app = AppTest.from_file(ROUTER, default_timeout=120)
     app.switch_page(f"{page}.py")
     if given is not None:
-        app.session_state["_cluster"] = given
+        app.session_state["_clusters"] = (given,)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()

@@ -17,6 +17,7 @@ from planner.exit_status import ExitStatus, gravest
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
 from planner.questions import INDEX, question_called
 from planner.questions.capacity import CapacitySettings
+from planner.questions.gate import GateSettings
 from planner.questions.memory import MemoryWhatIfSettings
 from planner.questions.question import NOTHING, Given, document, plain
 from planner.questions.rollout import RolloutSettings
@@ -29,10 +30,12 @@ from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
 from tests.architecture.schemas import closed, document_schema
+from tests.architecture.tree import ROOT
 
 WORKER = RolloutSettings(workloads=("Deployment/prod/ml-worker",), max_surge="25%", runs=1)
 ASKED: Mapping[str, Any] = {
     "rollout": WORKER,
+    "gate": GateSettings(manifest=(ROOT / "docs/examples/manifests/llm-serve.yaml").read_text(encoding="utf-8")),
     "capacity": CapacitySettings(shapes=("gpu=1",)),
     "what_if": WhatIfSettings(changes=parse_changes("drain:pool/gpu-t4"), shape="cpu=1"),
     "savings": SavingsSettings(workload="Deployment/prod/ml-worker", spot=SpotSettings(runs=100)),

@@ -11,14 +11,23 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from tests.reference.admission import QuotaExceeded, admit_pod
+from tests.reference.admission import admit_pod
 from tests.reference.cluster import Cluster
 from tests.reference.objects import Object, is_ready
+from tests.reference.quotas import Refused
 from tests.reference.simulation import Simulation
 
 NAMESPACE = "ml"
 GPU = "nvidia.com/gpu"
-PRIVATE = ("created", "ready", "work", "templates", "revision")  # what the reference notes on metadata
+PRIVATE = (
+    "created",
+    "ready",
+    "available",
+    "work",
+    "templates",
+    "revision",
+    "revised",
+)  # what the reference notes on metadata
 
 
 @dataclass(frozen=True)
@@ -283,7 +292,7 @@ def grow(items: list[Object], neighbours: list[Object], seed: int) -> list[Objec
     for pod in neighbours:  # they come last and find what is left
         try:
             admit_pod(simulation.cluster, pod)
-        except QuotaExceeded:
+        except Refused:
             continue
         simulation.cluster.create(copy.deepcopy(pod))
         simulation.settle()

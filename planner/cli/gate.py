@@ -1,0 +1,121 @@
+"""``headroom gate``: may this change be merged? For pipelines, with an exit status and the formats they read."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from planner import tables
+from planner.cli import gate_formats, options, output
+from planner.cli.cluster import one_reader_of_stdin, read_cluster
+from planner.cli.given import pool_limits, pool_options, price_book, price_options
+from planner.errors import InputError
+from planner.questions.gate import QUESTION, GateSettings, answer
+from planner.questions.gate_policy import GatePolicy, read_policy
+from planner.questions.question import FACTS, Given, document
+from planner.sources import manifests
+
+POLICY: Final = "headroom.toml"
+FORMATS: Final = (*output.FORMATS, "junit", "sarif", "github")
+
+
+class _Write(click.ParamType[Any]):
+    """``junit=gate.xml``."""
+
+    name = "format=file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        name, _, file = value.partition("=")
+        if name not in FORMATS or not file:
+            self.fail(f"write it as FORMAT=FILE, with a format of {', '.join(FORMATS)}.", param, ctx)
+        return name, Path(file)
+
+
+@click.command("gate")
+@click.argument("cluster")
+@click.option("--filename", "-f", "names", multiple=True, required=True, metavar="FILE",
+              help='What would be applied: a file, a folder, or "-" for what kustomize or helm prints; repeatable.')  # fmt: skip
+@click.option("--recursive", "-R", is_flag=True, help="Folders below a folder as well.")
+@click.option("--policy", "policy_file", metavar="FILE",
+              help=f"What is let through; else {POLICY} of the working folder, where it is there.")  # fmt: skip
+@options.asked(GateSettings)
+@pool_options
+@price_options
+@click.option("--link", default="", metavar="URL", help="The dashboard's address, for links in the comment.")
+@click.option("--output", "-o", "output_format", type=click.Choice(FORMATS), default="text", show_default=True,
+              help="Words; a versioned document (JSON, YAML); rows (CSV); a comment (Markdown); reports of pipelines.")  # fmt: skip
+@click.option("--rows", type=click.Choice([*QUESTION.tables, FACTS]), default="workloads", show_default=True,
+              help="What rows of CSV stand for.")  # fmt: skip
+@click.option("--write", "writes", type=_Write(), multiple=True, metavar="FORMAT=FILE",
+              help="The answer in another format to a file as well, such as junit=gate.xml; repeatable.")  # fmt: skip
+def command(
+    cluster: str,
+    names: tuple[str, ...],
+    recursive: bool,
+    policy_file: str | None,
+    pool_files: tuple[str, ...],
+    gke: str | None,
+    own_prices: tuple[Path, ...],
+    discounts: tuple[str, ...],
+    link: str,
+    output_format: str,
+    rows: str,
+    writes: tuple[tuple[str, Path], ...],
+    **asked: Any,
+) -> int:
+    """May this change be merged?
+
+    Every workload that the manifests change is rolled out alone and together with the others. Exits as headroom rollout
+    does: 0 (completes), 2 (stuck), 3 (needs growth), 4 (not known); 5 where only the policy refuses. A verdict that the
+    policy lets pass, and a workload that it excepts, count as 0.
+    """
+    one_reader_of_stdin(cluster, *names)
+    policy = _policy(policy_file)
+    given_manifests = manifests.read(names, recursive=recursive, stdin=sys.stdin)
+    snapshot = read_cluster(cluster)
+    settings = options.read(GateSettings, asked, manifest=given_manifests.text)
+    settings = replace(settings, policy=policy)
+    given = Given(
+        limits=pool_limits(snapshot, pool_files, gke), book=price_book(own_prices, discounts), now=time.time()
+    )
+    found = answer(snapshot, settings, given)
+    places = given_manifests.places
+
+    def content() -> Any:
+        return document(QUESTION, snapshot, settings, found)
+
+    made: dict[str, Callable[[], str]] = {
+        "text": lambda: gate_formats.text(found, snapshot.source),
+        "json": lambda: json.dumps(content(), indent=2, ensure_ascii=False) + "\n",
+        "yaml": lambda: output.as_yaml(content()),
+        "csv": lambda: tables.as_csv(QUESTION.rows(found, rows)),
+        "markdown": lambda: gate_formats.markdown(found, snapshot.source, link),
+        "junit": lambda: gate_formats.junit(found, places),
+        "sarif": lambda: gate_formats.sarif(found, places),
+        "github": lambda: gate_formats.github(found, places),
+    }
+    for name, file in writes:
+        output.write_file(file, made[name]())
+    click.echo(made[output_format](), nl=False)
+    return QUESTION.exit_status(snapshot, found)
+
+
+def _policy(name: str | None) -> GatePolicy:
+    path = Path(name or POLICY)
+    if name is None and not path.exists():
+        return GatePolicy()
+    try:
+        return read_policy(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise InputError(f"can't be read: {error.strerror}", where=str(path), mend="Check the path") from None
+    except UnicodeDecodeError:
+        raise InputError("isn't text", where=str(path), mend="Give TOML in UTF-8") from None

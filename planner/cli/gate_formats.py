@@ -1,0 +1,260 @@
+"""The gate's answer for those who read it: a pipeline's log, its test report, its code scanning, a pull request.
+
+Names come out of clusters and manifests: each format escapes what its reader would obey.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Any, Final
+from urllib.parse import quote
+from xml.etree import ElementTree as ET
+
+from planner.exit_status import MEANING, ExitStatus
+from planner.kubernetes.records import Severity
+from planner.questions.gate import GateAnswer, GatedWorkload
+from planner.rollout.answers import Verdict
+from planner.sources.manifests import Place
+from planner.tables import Row, as_markdown, as_text
+from planner.words import count, duration, listing, literal, printable, sentence, usd
+
+MARK: Final = "<!-- headroom gate -->"  # a pipeline finds its own comment by it, and edits it
+_MOST_CHARACTERS: Final = 60_000  # GitHub takes 65,536 of a comment
+_MOST_ROWS: Final = 100
+_MOST_TOLD: Final = 20
+_SIGN: Final = {True: "✓", False: "✗"}
+_SARIF: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_RULES: Final = {
+    Verdict.STUCK: "The rollout would never complete",
+    Verdict.NEEDS_GROWTH: "The rollout completes only once a node pool has grown",
+    Verdict.UNKNOWN: "Whether the rollout completes isn't known",
+    Verdict.COMPLETES: "The rollout completes, and the policy refuses it",
+}
+
+
+def text(found: GateAnswer, source: str) -> str:
+    """For a terminal and a log."""
+    parts = [str(found.sentence), ""]
+    if found.workloads:
+        parts.append(as_text(_rows(found.workloads)))
+    for part in _worth_telling(found):
+        parts += [f"{part.workload}: {part.sentence}"]
+        parts += [f"  kube-scheduler: {part.scheduler_message}"] if part.scheduler_message else []
+        parts += [f"  policy: {refusal}" for refusal in part.refusals]
+        parts += [f"  excepted until {one.expires}: {one.reason}" for one in [part.exception] if one]
+        for remedy in part.ways_out:
+            parts.append(f"  way out: {remedy.title}: {remedy.sentence}; about {duration(remedy.seconds)}")
+            parts += [f"    {remedy.command}"] if remedy.command else []
+        parts.append("")
+    parts += [f"policy: {refusal}" for refusal in found.refusals]
+    parts += [f"policy: {one}" for one in _expired(found)]
+    parts.append(_takes(found))
+    parts += [f"unchanged: {listing(found.unchanged, most=10)}"] if found.unchanged else []
+    parts += [
+        f"{finding.severity.value}: {finding.object + ': ' if finding.object else ''}{finding.what}. {finding.mend}"
+        for finding in found.findings
+        if finding.severity is not Severity.INFO
+    ]
+    return printable("\n".join([*parts, f"from {source}"])).rstrip() + "\n"
+
+
+def markdown(found: GateAnswer, source: str, link: str = "") -> str:
+    """A comment for a pull request: verdict table, why, ways out, cost, link. It begins with `MARK`."""
+    head = f"{MARK}\n### {_SIGN[found.passes]} Headroom: {literal(printable(str(found.sentence), one_line=True))}\n"
+    parts = [head]
+    if found.workloads:
+        parts.append(as_markdown(_rows(found.workloads[:_MOST_ROWS])))
+        if len(found.workloads) > _MOST_ROWS:
+            parts.append(f"… and {len(found.workloads) - _MOST_ROWS} more\n")
+    told = _worth_telling(found)
+    parts += [_told(part, link) for part in told[:_MOST_TOLD]]
+    if len(told) > _MOST_TOLD:
+        parts.append(f"… and why of {len(told) - _MOST_TOLD} more: run `headroom gate` for all of them\n")
+    parts += [f"- policy: {_words(refusal)}\n" for refusal in (*found.refusals, *_expired(found))]
+    parts.append(f"{_words(_takes(found))}\n")
+    if found.unchanged:
+        parts.append(f"Unchanged: {_words(listing(found.unchanged, most=10))}\n")
+    parts.append(f"<sub>From {_words(source)}, by Headroom {version('headroom-planner')}</sub>\n")
+    whole = "\n".join(parts)
+    cut = "\n\n… cut here: a comment can't be longer\n"
+    return whole if len(whole) <= _MOST_CHARACTERS else whole[: _MOST_CHARACTERS - len(cut)] + cut
+
+
+def junit(found: GateAnswer, places: Mapping[str, Place]) -> str:
+    """A JUnit report: a test case a workload and way of asking; excepted ones are skipped."""
+    cases = []
+    for part in found.workloads:
+        asked = {"alone": part.alone, "together": part.together} if len(found.workloads) > 1 else {"alone": part.alone}
+        for name, verdict in asked.items():
+            case = ET.Element("testcase", classname=_xml(part.workload), name=f"rolls out {name}")
+            if part.workload in places:
+                case.set("file", _xml(places[part.workload].file))
+            if part.exception:
+                said = f"excepted until {part.exception.expires}: {part.exception.reason}"
+                ET.SubElement(case, "skipped", message=_xml(said))
+            elif not part.passes and (verdict is part.verdict or part.verdict is Verdict.COMPLETES):
+                message = _xml(_why(part))
+                failure = ET.SubElement(case, "failure", type=verdict.value, message=message)
+                failure.text = _xml("\n".join([_why(part), *_ways(part)]))
+            cases.append(case)
+    if found.refusals or not found.passes:
+        case = ET.Element("testcase", classname="headroom gate", name="the whole change")
+        if not found.passes:
+            status = MEANING[ExitStatus(found.exit_status)]
+            failure = ET.SubElement(case, "failure", type=status, message=_xml(str(found.sentence)))
+            failure.text = _xml("\n".join([str(found.sentence), *map(str, found.refusals)]))
+        cases.append(case)
+    counts: dict[str, Any] = {
+        "tests": str(len(cases)),
+        "failures": str(sum(case.find("failure") is not None for case in cases)),
+        "skipped": str(sum(case.find("skipped") is not None for case in cases)),
+    }
+    suites = ET.Element("testsuites", name="headroom", **counts)
+    ET.SubElement(suites, "testsuite", name="headroom gate", errors="0", **counts).extend(cases)
+    ET.indent(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
+
+
+def sarif(found: GateAnswer, places: Mapping[str, Place]) -> str:
+    """SARIF 2.1.0: a result for each workload that doesn't simply complete; excepted ones are suppressed."""
+    rules = list(_RULES)
+    results = []
+    for part in _worth_telling(found):
+        result: dict[str, Any] = {
+            "ruleId": f"headroom/{part.verdict.value}",
+            "ruleIndex": rules.index(part.verdict),
+            "level": "warning" if part.passes else "error",
+            "message": {"text": printable("\n".join([f"{part.workload}: {_why(part)}", *_ways(part)]))},
+            "partialFingerprints": {"headroom/workload": part.workload},
+        }
+        place = places.get(part.workload)
+        physical: dict[str, Any] = {"artifactLocation": {"uri": quote(place.file if place else "stdin")}}
+        if place and place.line:
+            physical["region"] = {"startLine": place.line}
+        result["locations"] = [
+            {"physicalLocation": physical, "logicalLocations": [{"fullyQualifiedName": part.workload}]}
+        ]
+        if part.exception:
+            said = f"{part.exception.reason} (until {part.exception.expires})"
+            result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": said}]
+        results.append(result)
+    driver = {
+        "name": "headroom",
+        "version": version("headroom-planner"),
+        "rules": [
+            {"id": f"headroom/{verdict.value}", "shortDescription": {"text": said}} for verdict, said in _RULES.items()
+        ],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "results": results,
+        "invocations": [{"executionSuccessful": True, "exitCode": found.exit_status}],
+    }
+    return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def github(found: GateAnswer, places: Mapping[str, Place]) -> str:
+    """Workflow commands of GitHub Actions: annotations at the workload's line, and the sentence.
+
+    Source: GitHub's "Workflow commands", and actions/toolkit `packages/core/src/command.ts` for what is escaped.
+    """
+    lines = []
+    for part in _worth_telling(found):
+        level = "notice" if part.exception else "warning" if part.passes else "error"
+        place = places.get(part.workload)
+        about = {"file": place.file, "line": str(place.line) if place.line else ""} if place else {}
+        lines.append(_annotation(level, "\n".join([_why(part), *_ways(part)]), title=part.workload, **about))
+    level = "notice" if found.passes else "error"
+    lines += [_annotation(level, str(one), title="headroom gate") for one in (found.sentence, *found.refusals)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _annotation(level: str, message: str, **properties: str) -> str:
+    said = ",".join(
+        f"{name}={_command(value).replace(':', '%3A').replace(',', '%2C')}"
+        for name, value in properties.items()
+        if value
+    )
+    return f"::{level} {said}::{_command(message)}"
+
+
+def _command(value: str) -> str:
+    return printable(value).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+# ── what they share ──────────────────────────────────────────────────────────────────────────────────────────────────
+def _rows(parts: Iterable[GatedWorkload]) -> list[Row]:
+    return [
+        {
+            "": "–" if part.exception else _SIGN[part.passes],
+            "workload": part.workload,
+            "alone": _verdict(part.alone),
+            "together": _verdict(part.together),
+            "Ready at worst": "new" if part.lowest_ready is None else f"{part.lowest_ready} of {part.replicas}",
+            "about": duration(part.seconds) if part.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH) else "",
+            "GPUs": f"{part.more_gpus:+d}" if part.more_gpus else "0",
+            "a month": None if part.more_usd_per_month is None else usd(part.more_usd_per_month),
+        }
+        for part in parts
+    ]
+
+
+def _verdict(verdict: Verdict) -> str:
+    return verdict.value.replace("_", " ")
+
+
+def _worth_telling(found: GateAnswer) -> list[GatedWorkload]:
+    return [part for part in found.workloads if part.verdict is not Verdict.COMPLETES or part.refusals]
+
+
+def _why(part: GatedWorkload) -> str:
+    said = [str(part.sentence)] if part.verdict is not Verdict.COMPLETES else []
+    return "; ".join([*said, *map(str, part.refusals)])
+
+
+def _ways(part: GatedWorkload) -> list[str]:
+    return [
+        f"way out: {remedy.title}: {remedy.sentence}{': ' + remedy.command if remedy.command else ''}"
+        for remedy in part.ways_out
+    ]
+
+
+def _takes(found: GateAnswer) -> str:
+    """What the change takes beyond today, in one line."""
+    gpus = f"{count(found.extra_gpus, 'GPU')} more than today" if found.extra_gpus else "no more GPUs than today"
+    if found.extra_usd_per_month is None:
+        return f"takes {gpus}; what that costs isn't known"
+    return f"takes {gpus}; {usd(found.extra_usd_per_month)} more a month, at list prices less discounts"
+
+
+def _expired(found: GateAnswer) -> list[str]:
+    return [f"the exception for {one.workload} expired on {one.expires} ({one.reason})" for one in found.expired]
+
+
+def _told(part: GatedWorkload, link: str) -> str:
+    title = _words(part.workload)
+    if link:
+        title = f"[{title}]({link.rstrip('/')}/rollout?workload={quote(part.workload, safe='')})"
+    lines = [f"**{title}**: {_words(sentence(_why(part)))}"]
+    if part.scheduler_message:
+        lines.append(f"\nkube-scheduler: {_words(part.scheduler_message)}")
+    if part.exception:
+        lines.append(f"\nExcepted until {part.exception.expires}: {_words(part.exception.reason)}")
+    for remedy in part.ways_out:
+        lines.append(
+            f"\n- way out: {_words(remedy.title)}: {_words(remedy.sentence)}; about {duration(remedy.seconds)}"
+        )
+        if remedy.command:
+            lines.append(f"\n  ```sh\n  {printable(remedy.command, one_line=True)}\n  ```")
+    return "\n".join(lines) + "\n"
+
+
+def _words(text: object) -> str:
+    return literal(printable(str(text), one_line=True))
+
+
+def _xml(text: str) -> str:
+    """`text` without what XML 1.0 can't hold."""
+    return "".join(sign for sign in printable(text) if sign not in "\ufffe\uffff")

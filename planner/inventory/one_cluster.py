@@ -1,0 +1,58 @@
+"""Whether objects that were given together are of one cluster: two clusters are never read as one."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from planner.errors import InputError
+from planner.kubernetes.kinds import NODE, POD
+
+_NAMESPACE: Final = "Namespace"
+_SYSTEM: Final = "kube-system"  # its uid is what tools take for the cluster's own: it lives as long as the cluster
+TELLING: Final = frozenset({NODE.name, POD.name, _NAMESPACE})
+"""Kinds that tell one cluster from another."""
+
+
+class OneCluster:
+    """What was seen of the nodes and of kube-system, by the file that it came from."""
+
+    def __init__(self) -> None:
+        self._system: dict[str, str] = {}  # uid of kube-system → file
+        self._nodes: dict[str, tuple[str, Any]] = {}  # node → file, what it is
+        self._names: dict[str, set[str]] = {}  # file → its nodes
+        self._with_pods: set[str] = set()
+        self._clash = ""
+
+    def saw(self, kind: str, record: Any, uid: str, file: str) -> None:
+        """One object of a telling kind, as it was read."""
+        if kind == POD.name:
+            self._with_pods.add(file)
+        elif kind == _NAMESPACE:
+            if record.name == _SYSTEM and uid and self._system.setdefault(uid, file) == file and len(self._system) > 1:
+                first = next(iter(self._system.values()))
+                self._clash = self._clash or f"{first} and {file} each have a namespace kube-system of their own"
+        else:
+            self._names.setdefault(file, set()).add(record.name)
+            what = (uid, record.provider_id) if uid else (record.provider_id, record.capacity)
+            there, known = self._nodes.setdefault(record.name, (file, what))
+            if there != file and known != what:
+                self._clash = self._clash or f"{there} and {file} have different nodes called {record.name}"
+
+    def check(self, source: str) -> None:
+        """Refuse two clusters.
+
+        Raises
+        ------
+        InputError
+            Where kube-system or a node comes in two kinds, or two files have nodes and pods and share no node.
+        """
+        clash = self._clash
+        whole = [file for file in self._names if file in self._with_pods]
+        for place, file in enumerate(whole if not clash else ()):
+            other = next((one for one in whole[:place] if not self._names[one] & self._names[file]), None)
+            if other is not None:
+                clash = f"{other} and {file} have nodes and pods each, and share no node"
+                break
+        if clash:
+            mend = "Give one cluster at a time; the dashboard keeps several and switches between them"
+            raise InputError(f"these are two clusters: {clash}", where=source, mend=mend)

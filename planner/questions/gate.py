@@ -1,0 +1,421 @@
+"""May this change be merged? Every workload of a manifest that would roll, alone and all together, held against a policy.
+
+Nothing of a rollout is worked out here: each answer is `planner.questions.rollout`'s. What the gate adds is which
+workloads are asked for, what the change takes beyond today, and what the policy says to all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import Final
+
+from planner.errors import NotKnownError
+from planner.exit_status import ExitStatus, gravest
+from planner.inventory.account import get_command
+from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, read_manifest
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Finding, FrozenMap, PodSpec, Presence, Snapshot, Workload
+from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.shares import scaled_value
+from planner.pricing.cluster import cluster_cost
+from planner.pricing.model import PriceBook
+from planner.questions.gate_policy import FAILING, GateException, GatePolicy
+from planner.questions.pool_settings import PoolSettings
+from planner.questions.prepared import UNTOLD, Scenario
+from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
+from planner.questions.rollout import growing, rollout
+from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
+from planner.settings import setting, settings_within
+from planner.tables import Row
+from planner.words import NO_WORDS, Text, count, listing, usd
+
+Change = AppliedWorkload | PlacedWorkload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateSettings:
+    manifest: str = setting(
+        "", on_command=False, help="What kubectl apply -f would get: several documents, new workloads too."
+    )
+    pools: PoolSettings = settings_within(PoolSettings)
+    policy: GatePolicy = field(default_factory=GatePolicy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedWorkload:
+    """One workload that the change rolls.
+
+    Attributes
+    ----------
+    alone, together : its verdict by itself, and with all others of the change at once
+    verdict : the graver of the two; `reason`, `sentence` and `scheduler_message` are that one's
+    lowest_ready : Ready pods at the worst moment of either; None for a workload that is new
+    more_gpus : GPUs asked for beyond today, once the change is through; negative for less
+    extra_gpus : GPUs on nodes that have to be added for it
+    more_usd_per_month : the share of their nodes' prices that its pods take beyond today; None where a price isn't known
+    added_usd_per_month : the price of nodes that have to be added; the same
+    refusals : what the policy has against it
+    exception : that of the policy which lets it pass, if any
+    """
+
+    workload: str
+    is_new: bool
+    verdict: Verdict
+    alone: Verdict
+    together: Verdict
+    reason: Reason
+    sentence: Text
+    scheduler_message: Text
+    replicas: int
+    lowest_ready: int | None
+    seconds: float
+    more_gpus: int
+    extra_gpus: int
+    extra_nodes: int
+    more_usd_per_month: float | None
+    added_usd_per_month: float | None
+    ways_out: tuple[Remedy, ...]
+    passes: bool = True
+    refusals: tuple[Text, ...] = ()
+    exception: GateException | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateAnswer:
+    """What the gate says of a change.
+
+    `together` is the verdict of all workloads at once. `extra_gpus` and `extra_usd_per_month` are the whole change's (those
+    of excepted workloads left out): what it asks for beyond today, or what has to be added for it, whichever is more.
+    """
+
+    sentence: Text
+    passes: bool
+    exit_status: int
+    workloads: tuple[GatedWorkload, ...]
+    together: Verdict
+    together_sentence: Text
+    unchanged: tuple[str, ...]
+    refusals: tuple[Text, ...]
+    extra_gpus: int
+    extra_usd_per_month: float | None
+    expired: tuple[GateException, ...]
+    findings: tuple[Finding, ...]
+
+
+def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -> GateAnswer:
+    """Every workload that the manifest rolls, alone and all together, held against the policy.
+
+    Raises
+    ------
+    ChangeError
+        When the manifest can't be read, or the API server would refuse it.
+    """
+    manifest = read_manifest(settings.manifest, snapshot)
+    changes: list[Change] = [*(one for one in manifest.workloads if one.moves_pods), *manifest.placed]
+    unchanged = tuple(_key(one) for one in manifest.workloads if not one.moves_pods)
+    if not changes:
+        return _nothing(manifest, unchanged)
+    _check_listed(snapshot, manifest.workloads)
+    then = manifest.snapshot
+    pools = growing(then, settings.pools.known(given))
+    alone = [rollout(then, Scenario(applied=(change,)), pools) for change in changes]
+    together = rollout(then, Scenario(applied=tuple(changes)), pools) if len(changes) > 1 else alone[0]
+    policy, now = settings.policy, given.now
+    held = [one for one in policy.exceptions if now is None or one.holds_at(now)]
+    parts = [
+        _gated(then, change, mine, together, place, given.book)
+        for place, (change, mine) in enumerate(zip(changes, alone, strict=True))
+    ]
+    parts = [_judged(part, change, policy, held) for part, change in zip(parts, changes, strict=True)]
+    return _answer(
+        parts, together, policy, unchanged, tuple(one for one in policy.exceptions if one not in held), manifest
+    )
+
+
+def _check_listed(snapshot: Snapshot, applied: Iterable[AppliedWorkload]) -> None:
+    """Refuse to take a workload for new where nobody listed its kind."""
+    for one in applied:
+        if one.before is None and snapshot.presence.get(one.after.kind) in (Presence.ABSENT, Presence.REFUSED):
+            what = f"whether there is a {one.after.key} is not known: the snapshot doesn't list its kind"
+            raise NotKnownError(what, mend=f"To add it: {get_command([one.after.kind])}")
+
+
+def _after(one: Change) -> Workload:
+    return one.workload if isinstance(one, PlacedWorkload) else one.after
+
+
+def _key(one: Change) -> str:
+    return _after(one).key
+
+
+def _nothing(manifest: Manifest, unchanged: tuple[str, ...]) -> GateAnswer:
+    """A change that rolls nothing passes, unless it holds pods that aren't told here."""
+    untold = [finding for finding in manifest.findings if finding.code in UNTOLD]
+    also = f" ({count(len(unchanged), 'workload')} stay as they are)" if unchanged else ""
+    said = f"not known: {untold[0].what}" if untold else f"passes: the change rolls nothing{also}"
+    return GateAnswer(
+        sentence=Text(said), passes=not untold,
+        exit_status=ExitStatus.NOT_KNOWN if untold else ExitStatus.ANSWERED,
+        workloads=(), together=Verdict.UNKNOWN if untold else Verdict.COMPLETES, together_sentence=NO_WORDS,
+        unchanged=unchanged, refusals=(), extra_gpus=0, extra_usd_per_month=None if untold else 0.0, expired=(),
+        findings=manifest.findings,
+    )  # fmt: skip
+
+
+# ── one workload ─────────────────────────────────────────────────────────────────────────────────────────────────────
+_GRAVITY: Final = {Verdict.STUCK: 0, Verdict.UNKNOWN: 1, Verdict.NEEDS_GROWTH: 2, Verdict.COMPLETES: 3}
+
+
+def _gated(
+    snapshot: Snapshot,
+    change: Change,
+    alone: RolloutResult,
+    together: RolloutResult,
+    place: int,
+    book: PriceBook | None,
+) -> GatedWorkload:
+    mine, ours = alone.workloads[0], together.workloads[place]
+    shared = Verdict.UNKNOWN if alone.verdict is Verdict.UNKNOWN else ours.verdict  # what isn't known stays so together
+    verdict = min((alone.verdict, shared), key=_GRAVITY.__getitem__)
+    is_alone = verdict is alone.verdict
+    told, source = (mine, alone) if is_alone else (ours, together)
+    before = None if isinstance(change, PlacedWorkload) else change.before
+    after = _after(change)
+    counts = _pod_count(snapshot, before, 0), _pod_count(snapshot, after, mine.replicas)
+    gpus = counts[1] * requested_gpus(after.template.spec)
+    gpus -= counts[0] * requested_gpus(before.template.spec) if before else 0
+    growth = alone if alone.verdict is Verdict.NEEDS_GROWTH else together if shared is Verdict.NEEDS_GROWTH else None
+    return GatedWorkload(
+        workload=after.key,
+        is_new=before is None,
+        verdict=verdict,
+        alone=alone.verdict,
+        together=shared,
+        reason=told.reason,
+        sentence=Text(alone.sentence) if is_alone else Text(f"together with the others: {ours.sentence}"),
+        scheduler_message=told.scheduler_message,
+        replicas=told.replicas,
+        lowest_ready=None if before is None else min(mine.lowest_ready, ours.lowest_ready),
+        seconds=told.seconds,
+        more_gpus=gpus,
+        extra_gpus=growth.extra_gpus if growth else 0,
+        extra_nodes=growth.extra_nodes if growth else 0,
+        more_usd_per_month=_more_usd(snapshot, change, counts, alone, book),
+        added_usd_per_month=_added_usd(snapshot, growth, book),
+        ways_out=source.remedies,
+    )
+
+
+def _pod_count(snapshot: Snapshot, workload: Workload | None, told: int) -> int:
+    """The pods it has once nothing rolls; for one on every node those of today, or what the rollout tells."""
+    if workload is None:
+        return 0
+    if workload.traits.is_per_node:
+        return told or len(_nodes_of(snapshot, workload))
+    return workload.replicas
+
+
+def _nodes_of(snapshot: Snapshot, workload: Workload) -> list[str]:
+    keys = workload_keys(snapshot)
+    return [pod.node_name for pod in snapshot.pods if pod.holds_room and keys[pod.uid] == workload.key]
+
+
+def _more_usd(
+    snapshot: Snapshot, change: Change, counts: tuple[int, int], alone: RolloutResult, book: PriceBook | None
+) -> float | None:
+    """What its pods take of their nodes' prices beyond what they take today; None where a price isn't known."""
+    before = None if isinstance(change, PlacedWorkload) else change.before
+    after = _after(change)
+    asked = [pod_requests(one.template.spec) if one else None for one in (before, after)]
+    if asked[0] == asked[1] and counts[0] == counts[1]:
+        return 0.0
+    if book is None:
+        return None
+    there = _nodes_of(snapshot, before) if before else []
+    then = [node for _, _, node in alone.placement] or there
+    pools = {node.name: node_pool(node) for node in snapshot.nodes}
+    if {pools.get(name) for name in there} == {pools.get(name) for name in then}:
+        there = then = [*there, *then]  # it stays in its pools: where the scheduler happens to put it costs nothing
+    old = _usd_of_pods(book, snapshot, before.template.spec, there, counts[0]) if before else 0.0
+    new = _usd_of_pods(book, snapshot, after.template.spec, then, counts[1])
+    return None if old is None or new is None else new - old
+
+
+def _added_usd(snapshot: Snapshot, growth: RolloutResult | None, book: PriceBook | None) -> float | None:
+    """The price of the nodes that have to be added; None where it isn't known."""
+    if growth is None:
+        return 0.0
+    nodes = [node for node in snapshot.nodes if node.name == growth.node_template]
+    month = cluster_cost(book, nodes, {}).usd_per_month if book else None
+    return None if month is None else month * growth.extra_nodes
+
+
+def _usd_of_pods(book: PriceBook, snapshot: Snapshot, spec: PodSpec, places: list[str], number: int) -> float | None:
+    """The share that `number` such pods take of the prices of the nodes they sit on; None where one isn't known."""
+    if not number:
+        return 0.0
+    wanted = set(places)
+    nodes = [node for node in snapshot.nodes if node.name in wanted]
+    found = cluster_cost(book, nodes, FrozenMap({node.name: pod_requests(spec) for node in nodes}))
+    if not found.nodes or found.unpriced:
+        return None
+    return number * fmean(one.cost.total - one.idle.total for one in found.nodes)
+
+
+# ── the policy ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _judged(part: GatedWorkload, change: Change, policy: GatePolicy, held: list[GateException]) -> GatedWorkload:
+    refusals = []
+    before = None if isinstance(change, PlacedWorkload) else change.before
+    if part.lowest_ready is not None and policy.least_ready is not None:
+        wanted = min(before.replicas if before else part.replicas, part.replicas) or part.replicas
+        least = min(scaled_value(policy.least_ready, wanted, round_up=True), wanted)
+        if part.lowest_ready < least:
+            said = f"at worst {part.lowest_ready} of {part.replicas} Ready, and the policy wants {policy.least_ready}"
+            refusals.append(Text(said))
+    excepted = next((one for one in held if one.covers(part.workload)), None)
+    passes = excepted is not None or not (refusals or part.verdict in policy.fail)
+    return replace(part, passes=passes, refusals=tuple(refusals), exception=excepted)
+
+
+def _answer(
+    parts: list[GatedWorkload],
+    together: RolloutResult,
+    policy: GatePolicy,
+    unchanged: tuple[str, ...],
+    expired: tuple[GateException, ...],
+    manifest: Manifest,
+) -> GateAnswer:
+    counted = [part for part in parts if part.exception is None]
+    gpus = max(0, sum(part.more_gpus for part in counted), *(part.extra_gpus for part in counted))
+    more, added = [part.more_usd_per_month for part in counted], [part.added_usd_per_month for part in counted]
+    known = [one for one in (*more, *added) if one is not None]
+    dollars = None if len(known) < len(more + added) else max(0.0, sum(known[: len(more)]), *known[len(more) :])
+    refusals = _limits_passed(policy, gpus, dollars)
+    verdicts = [part.verdict for part in counted]
+    if together.verdict is Verdict.UNKNOWN and len(counted) == len(parts):
+        verdicts.append(Verdict.UNKNOWN)
+    status = gravest(EXIT[verdict] for verdict in verdicts if verdict in policy.fail)
+    unpriced = policy.most_extra_usd_per_month is not None and dollars is None
+    if status is ExitStatus.ANSWERED and unpriced:
+        status = ExitStatus.NOT_KNOWN
+    if status is ExitStatus.ANSWERED and (refusals or any(part.refusals for part in counted)):
+        status = ExitStatus.REFUSED
+    findings = (*together.findings, *manifest.findings)
+    return GateAnswer(
+        sentence=Text(_sentence(parts, counted, status)),
+        passes=status is ExitStatus.ANSWERED,
+        exit_status=status,
+        workloads=tuple(parts),
+        together=together.verdict,
+        together_sentence=together.sentence,
+        unchanged=unchanged,
+        refusals=refusals,
+        extra_gpus=gpus,
+        extra_usd_per_month=dollars,
+        expired=expired,
+        findings=tuple(dict.fromkeys(findings)),
+    )
+
+
+def _limits_passed(policy: GatePolicy, gpus: int, dollars: float | None) -> tuple[Text, ...]:
+    said = []
+    if policy.most_extra_gpus is not None and gpus > policy.most_extra_gpus:
+        said.append(f"{gpus} GPUs more than today, and the policy allows {policy.most_extra_gpus}")
+    if (most := policy.most_extra_usd_per_month) is not None:
+        if dollars is None:
+            said.append(f"the policy allows {usd(most)} a month more, and what the change costs isn't known")
+        elif dollars > most:
+            said.append(f"{usd(dollars)} a month more than today, and the policy allows {usd(most)}")
+    return tuple(map(Text, said))
+
+
+def _sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], status: ExitStatus) -> str:
+    """``fails: 1 of 3 workloads would be stuck: Deployment/prod/api``; the gravest first."""
+    whole = count(len(parts), "workload")
+    lead = {
+        ExitStatus.ANSWERED: "passes", ExitStatus.NOT_KNOWN: "not known", ExitStatus.REFUSED: "refused by the policy",
+    }.get(status, "fails")  # fmt: skip
+    verbs = {
+        Verdict.STUCK: "stuck",
+        Verdict.UNKNOWN: "not known",
+        Verdict.NEEDS_GROWTH: "complete once a pool has grown",
+    }
+    said = []
+    for verdict in FAILING:
+        names = [part.workload for part in parts if part.verdict is verdict]
+        if names:
+            said.append(f"{len(names)} of {whole} {verbs[verdict]} ({listing(names)})")
+    if not said:
+        said.append("the rollout completes" if len(parts) == 1 else f"all {whole} complete, alone and together")
+    excepted = len(parts) - len(counted)
+    if excepted:
+        said.append(f"{excepted} excepted")
+    return f"{lead}: {'; '.join(said)}"
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def facts(found: GateAnswer) -> Iterator[Fact]:
+    """Whether it passes, what it takes beyond today, each workload's verdicts."""
+    yield fact("gate_passes", found.passes)
+    yield fact("gate_together", found.together.value)
+    yield fact("gate_extra_gpus", found.extra_gpus, "GPUs")
+    yield fact("gate_extra_cost", found.extra_usd_per_month, "USD/month")
+    for part in found.workloads:
+        named = {"workload": part.workload}
+        yield fact("workload_verdict", part.verdict.value, **named)
+        yield fact("workload_verdict_alone", part.alone.value, **named)
+        yield fact("workload_verdict_together", part.together.value, **named)
+        yield fact("workload_lowest_ready", part.lowest_ready, "pods", **named)
+        yield fact("workload_more_gpus", part.more_gpus, "GPUs", **named)
+        yield fact("workload_is_excepted", part.exception is not None, **named)
+
+
+def workload_rows(found: GateAnswer) -> list[Row]:
+    """One row a workload that rolls."""
+    return [
+        {
+            "workload": part.workload,
+            "alone": part.alone.value,
+            "together": part.together.value,
+            "lowest_ready": part.lowest_ready,
+            "replicas": part.replicas,
+            "more_gpus": part.more_gpus,
+            "more_usd_per_month": part.more_usd_per_month,
+            "passes": part.passes,
+            "exception": part.exception.reason if part.exception else "",
+            "sentence": part.sentence,
+        }
+        for part in found.workloads
+    ]
+
+
+def remedy_rows(found: GateAnswer) -> list[Row]:
+    """One row a way out."""
+    return [
+        {
+            "workload": part.workload,
+            "title": remedy.title,
+            "lowest_ready": remedy.lowest_ready,
+            "replicas": remedy.replicas,
+            "seconds": remedy.seconds,
+            "extra_gpus": remedy.extra_gpus,
+            "sentence": remedy.sentence,
+            "command": remedy.command,
+        }
+        for part in found.workloads
+        for remedy in part.ways_out
+    ]
+
+
+QUESTION: Final = Question(
+    name="gate",
+    settings=GateSettings,
+    result=GateAnswer,
+    answer=answer,
+    facts=facts,
+    tables={"workloads": workload_rows, "remedies": remedy_rows},
+    status=lambda found: ExitStatus(found.exit_status),
+)

@@ -1,0 +1,124 @@
+"""A list that the API server refused is never an empty one: every command says so, in words, in JSON and by its status."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from planner.cli import main
+from planner.exit_status import ExitStatus
+from planner.inventory import wire
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.sources import cluster, demo
+
+WORKLOAD = "Deployment/prod/ml-worker"
+ASKED = {
+    "overview": (),
+    "rollout": ("-w", WORKLOAD),
+    "capacity": (),
+    "seats": (),
+    "what-if": ("--change", "add:gpu-t4=1"),
+    "costs": (),
+    "savings": ("-w", WORKLOAD),
+    "memory": (),
+    "restarts": (),
+    "findings": (),
+    "drift": (),
+}
+
+
+def refusing(*kinds: str) -> Snapshot:
+    """The demo as one sees it who may not list `kinds`."""
+    base = demo.read()
+    hidden: dict[str, Any] = {}
+    for kind in kinds:
+        field = wire.READ[kind].field
+        hidden[field] = tuple(
+            one for one in hidden.get(field, getattr(base, field)) if getattr(one, "kind", kind) != kind
+        )
+    presence = FrozenMap({**base.presence, **dict.fromkeys(kinds, Presence.REFUSED)})
+    return replace(base, source="live", presence=presence, **hidden)
+
+
+def run(argv: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+def see(monkeypatch: pytest.MonkeyPatch, *kinds: str) -> None:
+    snapshot = refusing(*kinds)
+    monkeypatch.setattr(cluster, "read_cluster", lambda *_, **__: snapshot)
+
+
+@pytest.mark.parametrize("command", ASKED)
+def test_without_pods_nothing_is_known_of_what_is_free_or_wrong(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    see(monkeypatch, "Pod")
+    status, out, err = run([command, "context:live", *ASKED[command]], capsys)
+    assert status == ExitStatus.NOT_KNOWN
+    assert "refused to list Pods (403)" in err
+    assert "of 27" not in out
+    status, out, err = run([command, "context:live", *ASKED[command], "-o", "json"], capsys)
+    assert status == ExitStatus.NOT_KNOWN
+    said = json.loads(out)
+    assert {"kind": "Pod", "state": "refused", "lacking": "without pods every node looks empty"} in said["not_seen"]
+    if command not in ("overview", "rollout", "findings", "drift"):  # these say it of each of their lines
+        assert said["result"] is None
+
+
+def test_each_kind_refused_breaks_no_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for kind in wire.READ:
+        see(monkeypatch, kind)
+        for command in ("rollout", "overview"):
+            status, _, err = run([command, "context:live", *ASKED[command]], capsys)
+            assert status in (ExitStatus.ANSWERED, ExitStatus.NOT_KNOWN), (kind, command)
+            assert "refused to list" in err
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet", "Node"])
+def test_a_list_of_workloads_without_some_is_not_the_whole(
+    kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    see(monkeypatch, kind)
+    for command in ("overview", "capacity", "seats", "findings"):
+        status, out, err = run([command, "context:live"], capsys)
+        assert status == ExitStatus.NOT_KNOWN, command
+        assert f"refused to list {kind}s (403)" in err
+    _, out, _ = run(["overview", "context:live"], capsys)
+    assert out.startswith("Not known of all workloads")
+
+
+def test_nothing_at_all_may_be_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    see(monkeypatch, *(kind for kind in wire.READ))
+    for command, more in ASKED.items():
+        status, out, _ = run([command, "context:live", *more], capsys)
+        assert status in (ExitStatus.NOT_KNOWN, ExitStatus.BAD_INPUT), command
+        assert status == ExitStatus.NOT_KNOWN or not out, command
+
+
+def test_a_quota_that_may_not_be_listed_may_refuse_the_pods(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    see(monkeypatch, "ResourceQuota")
+    status, out, _ = run(["rollout", "context:live", "-w", "Deployment/prod/web"], capsys)
+    assert status == ExitStatus.NOT_KNOWN or "there is no" in out
+    see(monkeypatch, "PodDisruptionBudget")
+    status, _, _ = run(["what-if", "context:live", "--change", "add:gpu-t4=1"], capsys)
+    assert status == ExitStatus.NOT_KNOWN
+
+
+def test_without_refusals_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(["capacity", "demo", "-o", "json"], capsys)
+    assert status == ExitStatus.ANSWERED
+    assert "refused" not in err
+    said = json.loads(out)
+    assert said["result"] is not None
+    assert all(one["state"] != "refused" for one in said["not_seen"])

@@ -1,0 +1,60 @@
+"""Two clusters are never read as one; one cluster may come in several files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from planner.errors import InputError
+from planner.sources import kubectl
+from tests.builders import objects
+from tests.pages.clusters import worker
+
+Item = dict[str, Any]
+
+
+def node(name: str, uid: str = "", gpus: int = 1) -> Item:
+    found = objects.node(name, gpus=gpus)
+    found["metadata"]["uid"] = uid
+    return found
+
+
+def system(uid: str) -> Item:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": uid}}
+
+
+def read(*files: list[Item]) -> int:
+    uploads = [
+        (f"{place}.json", json.dumps({"kind": "List", "items": items}).encode()) for place, items in enumerate(files)
+    ]
+    return len(kubectl.read_uploads(uploads).nodes)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        ([node("a", "1"), system("x")], [system("y")], "kube-system"),
+        ([node("a", "1")], [node("a", "2")], "different nodes called a"),
+        ([node("a", gpus=1)], [node("a", gpus=8)], "different nodes called a"),
+        ([node("a"), *worker(1)], [node("b"), *worker(1)], "share no node"),
+    ],
+)
+def test_two_clusters_are_refused(first: list[Item], second: list[Item], why: str) -> None:
+    with pytest.raises(InputError, match="these are two clusters") as refused:
+        read(first, second)
+    assert why in refused.value.what
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "nodes"),
+    [
+        ([node("a", "1"), system("x")], [node("b", "2"), system("x")], 2),
+        ([node("a", "1")], [node("a", "1"), *worker(1)], 1),
+        ([node("a"), node("b")], worker(2), 2),
+        ([node("a"), *worker(1)], [node("a"), *worker(2)], 1),
+    ],
+)
+def test_one_cluster_in_two_files_is_read(first: list[Item], second: list[Item], nodes: int) -> None:
+    assert read(first, second) == nodes
