@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from planner.cli import options, output, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
 from planner.cli.overview import answer_overview
-from planner.errors import ChangeError, InputError
+from planner.errors import InputError
 from planner.exit_status import ExitStatus
 from planner.inventory.applied import Applied
 from planner.kubernetes.records import Snapshot
@@ -27,6 +26,7 @@ from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
 from planner.questions.scripts import script, steps_of
 from planner.questions.strategy_costs import SpareSettings, StrategyCosts, StrategyCostSettings, StrategyPrice
 from planner.rollout.answers import RolloutResult, Step, Verdict
+from planner.sources import bounded
 from planner.tables import as_text
 from planner.words import duration, moment, usd
 
@@ -116,12 +116,7 @@ def _patch(given: str) -> str:
 
 
 def _read(name: str) -> str:
-    try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"can't be read: {error.strerror}", where=name, mend="Check the path") from None
-    except UnicodeDecodeError:
-        raise ChangeError("isn't text", where=name, mend="Give JSON or YAML in UTF-8") from None
+    return bounded.read_text(name, mend="Give JSON or YAML in UTF-8")
 
 
 def _print_script(result: RolloutResult, snapshot: Snapshot, way_out: int) -> int:

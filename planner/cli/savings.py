@@ -11,7 +11,6 @@ import click
 from planner.cli import options, output
 from planner.cli.cluster import read_cluster
 from planner.cli.given import FILE, price_book, price_options
-from planner.errors import InputError
 from planner.pricing.book import age_warning
 from planner.questions.question import Given
 from planner.questions.savings import (
@@ -23,6 +22,7 @@ from planner.questions.savings import (
     answer,
     workload_rows,
 )
+from planner.sources import bounded
 from planner.spot.assumptions import Life
 from planner.spot.checks import CHECK_NAME, Status
 from planner.spot.interruption import parse_lives
@@ -63,10 +63,7 @@ def command(
 def _lives(path: Path | None) -> tuple[Life, ...]:
     if path is None:
         return ()
-    try:
-        return parse_lives(path.read_text(encoding="utf-8"), where=path.name)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("can't be read as text", where=str(path), mend="Give a CSV in UTF-8") from error
+    return parse_lives(bounded.read_text(path, mend="Give a CSV in UTF-8"), where=path.name)
 
 
 def _print(found: SavingsAnswer) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import BinaryIO, Final
 
 from planner.kubernetes.records import Snapshot
-from planner.sources import demo, kubectl
+from planner.sources import bounded, demo, kubectl
 
 CONTEXT_PREFIX: Final = "context:"
 EMBEDDED: Final = (demo.DEMO_NAME, demo.LARGE_NAME)
@@ -33,5 +32,5 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
         from planner.sources import kubernetes_api
 
         return kubernetes_api.read(spec.removeprefix(CONTEXT_PREFIX))
-    places = [spec] if "," not in spec or Path(spec).exists() else spec.split(",")
+    places = [spec] if "," not in spec or bounded.exists(spec) else spec.split(",")
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)

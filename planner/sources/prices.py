@@ -13,6 +13,7 @@ from planner.errors import InputError, SourceError
 from planner.pricing.book import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, newer_totals, read_table
 from planner.pricing.history import PriceChange, read_changes, spot_moves
 from planner.pricing.model import PriceBook
+from planner.sources import bounded
 
 SNAPSHOT_AS_OF: Final = "2026-07-16"
 SNAPSHOT_SOURCE: Final = f"price snapshot of {SNAPSHOT_AS_OF}"
@@ -120,15 +121,7 @@ def load_changes() -> tuple[PriceChange, ...]:
 
 
 def _read(path: Path) -> str:
-    try:
-        if path.stat().st_size > _LARGEST_BYTES:
-            raise InputError("is too large for a price table", where=str(path), mend="At most 64 MB are read")
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(f"can't be read ({reason})", where=str(path), mend="Check the path") from error
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8 text", where=str(path), mend="Save it as CSV in UTF-8") from error
+    return bounded.read_text(path, mend="Save it as CSV in UTF-8")
 
 
 def write_refreshed(path: Path, text: str) -> None:

@@ -17,7 +17,7 @@ from planner.questions import spot_inputs
 from planner.questions.savings import SavingsSettings
 from planner.questions.spot_inputs import Derived
 from planner.settings import Setting
-from planner.sources import prices
+from planner.sources import bounded, prices
 from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Life, Work
 from planner.spot.interruption import parse_lives
 from planner.ui import cache, link
@@ -130,8 +130,5 @@ def lives() -> tuple[Life, ...]:
     )  # fmt: skip
     if upload is None:
         return ()
-    try:
-        text = upload.getvalue().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8 text", where=upload.name, mend="Save it as CSV in UTF-8") from error
+    text = bounded.text_of(upload.getvalue(), upload.name, mend="Save it as CSV in UTF-8")
     return parse_lives(text, where=upload.name)
