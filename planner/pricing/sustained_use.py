@@ -11,7 +11,7 @@ data/prices/README.md.
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,10 @@ from planner.vocabulary import HOURS_PER_MONTH
 # "N1 up to 30 %, N2, N2D, C2 20 % for a full month, GPUs attached to N1 up to 30 %" (prices/README.md, 2026-07-16).
 SUSTAINED_USE_DISCOUNT: Final = {"n1": 0.30, "n2": 0.20, "n2d": 0.20, "c2": 0.20}
 
-Hours = TypeVar("Hours", float, NDArray[np.float64])
-
 _QUARTERS: Final = 4
 
 
-def billed_hours(hours: Hours, discount: float) -> Hours:
+def billed_hours(hours: float, discount: float) -> float:
     """Hours at the full price that cost as much as `hours` of one machine in a month, `discount` off a whole one.
 
     More than a month's hours are whole months and a rest.
@@ -36,12 +34,15 @@ def billed_hours(hours: Hours, discount: float) -> Hours:
     >>> billed_hours(200.0, 0.30), billed_hours(730.0, 0.30)
     (196.5, 511.0)
     """
+    return float(billed_hours_of(np.asarray(hours, dtype=np.float64), discount))
+
+
+def billed_hours_of(hours: NDArray[np.float64], discount: float) -> Any:
+    """`billed_hours` of many at once: float64 of the same shape."""
     quarter = HOURS_PER_MONTH / _QUARTERS
     # each quarter costs `step` less of the price than the one before: their mean is 1 - discount
     step = discount / (sum(range(_QUARTERS)) / _QUARTERS)
     marks = [quarter * i for i in range(_QUARTERS + 1)]
     billed = [sum(quarter * (1 - step * j) for j in range(i)) for i in range(_QUARTERS + 1)]
     months = np.floor_divide(hours, HOURS_PER_MONTH)
-    rest = np.interp(hours - months * HOURS_PER_MONTH, marks, billed)
-    found = months * billed[-1] + rest
-    return found if isinstance(hours, np.ndarray) else float(found)
+    return months * billed[-1] + np.interp(hours - months * HOURS_PER_MONTH, marks, billed)

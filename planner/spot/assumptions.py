@@ -526,11 +526,15 @@ class Assumptions:
         """Of an on-demand node for an hour, before any discount for running longer."""
         return self.on_demand_usd_per_hour if self.stand_in_usd_per_hour is None else self.stand_in_usd_per_hour
 
-    def on_demand_usd(self, hours: Any) -> Any:
-        """What so many hours a month of one on-demand node cost, after the discount for sustained use; arrays too."""
+    @property
+    def sustained_use_discount(self) -> float:
+        """Share taken off an on-demand node that runs all month."""
         full, month = self.fallback_usd_per_hour, self.on_demand_usd_per_hour
-        discount = 1 - month / full if full > month else 0.0
-        return full * billed_hours(hours, discount)
+        return 1 - month / full if full > month else 0.0
+
+    def on_demand_usd(self, hours: float) -> float:
+        """What so many hours a month of one on-demand node cost, after the discount for sustained use."""
+        return self.fallback_usd_per_hour * billed_hours(hours, self.sustained_use_discount)
 
     @property
     def spot_nodes(self) -> int:

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from planner.pricing.sustained_use import billed_hours_of
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import daly_hours, pattern_of, useful_hours_per_life, young_hours
 from planner.spot.interruption import Floats, availability_of, gaps_of, lives_of, mean_life_hours
@@ -152,9 +153,8 @@ def bill(months: Months, assumptions: Assumptions, spot_nodes: int) -> Bill:
     # useful work that spot didn't do
     elsewhere = useful * (of(months.on_demand_hours) + of(months.unfinished_hours))
     stood_in = months.on_demand_hours + months.on_demand_start_hours + useful * months.unfinished_hours
-    stand_in_usd = np.asarray(
-        assumptions.on_demand_usd(stood_in[:, :lanes] * pattern.scale).sum(axis=1) * nodes_per_lane
-    )
+    stood_in = billed_hours_of(stood_in[:, :lanes] * pattern.scale, assumptions.sustained_use_discount)
+    stand_in_usd = assumptions.fallback_usd_per_hour * nodes_per_lane * np.asarray(stood_in.sum(axis=1))
     checkpoints = spot * (1 - useful) * of(months.spot_hours)
     lost_work, restarts = spot * of(months.lost_hours), spot * of(months.restart_hours)
     paid_for_spot = spot * hours * spot_nodes + checkpoints + lost_work + restarts - spot * elsewhere

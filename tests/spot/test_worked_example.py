@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.pricing.strategy_cost import SpareTerms, StrategyUse, strategy_cost
-from planner.questions import savings as plan_savings
+from planner.questions import spot_inputs
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import Assumptions
@@ -23,8 +23,8 @@ FLAT = re.sub(r"\s+", " ", DOCUMENT)
 @pytest.fixture(scope="module")
 def assumptions() -> Assumptions:
     """What the page assumes: the demo, the embedded prices, jobs of five minutes."""
-    derived = plan_savings.derive(demo.read(), embedded_book(), "Deployment/prod/ml-worker")
-    return plan_savings.assume(derived, {"job_minutes": 5.0})
+    derived = spot_inputs.derive(demo.read(), embedded_book(), "Deployment/prod/ml-worker")
+    return spot_inputs.assume(derived, {"job_minutes": 5.0})
 
 
 @pytest.fixture(scope="module")
