@@ -235,22 +235,24 @@ def newer_totals(tables: Iterable[PriceTable], changes: Iterable[PriceChange]) -
         totals |= {_SPOT.value: change.spot_usd_per_hour} if change.spot_usd_per_hour is not None else {}
         moved = {bought for bought, usd in totals.items() if row.total_usd_per_hour.get(bought) != usd}
         if moved:
-            kept = {
-                name: FrozenMap({bought: usd for bought, usd in getattr(row, name).items() if bought not in moved})
-                for name in ("host_usd_per_hour", "gpu_each_usd_per_hour", "local_ssd_usd_per_hour")
-            }
             found.append(
                 replace(
                     row,
+                    host_usd_per_hour=_without(row.host_usd_per_hour, moved),
+                    gpu_each_usd_per_hour=_without(row.gpu_each_usd_per_hour, moved),
+                    local_ssd_usd_per_hour=_without(row.local_ssd_usd_per_hour, moved),
                     total_usd_per_hour=FrozenMap({**row.total_usd_per_hour, **totals}),
                     newer_as_of=FrozenMap(dict.fromkeys(sorted(moved), change.observed_on)),
-                    **kept,
                 )
             )
     digest = blake2b(
         repr([(row.key, row.newer_as_of, row.total_usd_per_hour) for row in found]).encode(), digest_size=16
     )
     return PriceTable(machines=tuple(found), digest=digest.hexdigest())
+
+
+def _without(prices: FrozenMap[float], ways: set[str]) -> FrozenMap[float]:
+    return FrozenMap({bought: usd for bought, usd in prices.items() if bought not in ways})
 
 
 def format_units(units: Iterable[UnitPrice]) -> str:
