@@ -20,9 +20,14 @@ from planner.cli import COMMANDS, headroom, main, terminal
 from planner.exit_status import MEANING, ExitStatus
 from planner.inventory import account, wire
 from planner.inventory.fields import FIELDS, Standing
+from planner.questions import spot_inputs
+from planner.sources import demo
+from planner.sources.prices import embedded_book
+from planner.spot.economics import savings
 from planner.store import schema
 from tests.architecture import schemas
 from tests.architecture.tree import ROOT, project_files
+from tests.spot import worked_example
 
 COMMAND_LINE = Path("docs/command-line.md")
 ROLLOUT = Path("docs/rollout.md")
@@ -122,6 +127,13 @@ def _table(title: str, what: str, columns: tuple[schema.Column, ...]) -> str:
     return f"\n### {title}\n\n{said}| column | type | what |\n| --- | --- | --- |\n{rows}"
 
 
+def with_worked_example(text: str) -> str:
+    """docs/spot.md with its sums and its table of assumptions."""
+    derived = spot_inputs.derive(demo.read(), embedded_book(), "Deployment/prod/ml-worker")
+    assumed = spot_inputs.assume(derived, {"job_minutes": 5.0})
+    return worked_example.with_parts(text, assumed, savings(assumed))
+
+
 def _section(path: list[str]) -> str:
     said = CliRunner().invoke(headroom, [*path, "--help"], prog_name="headroom", terminal_width=100)
     return f"## {' '.join(['headroom', *path])}\n\n```text\n{said.output.rstrip()}\n```\n"
@@ -157,6 +169,8 @@ if __name__ == "__main__":
     rollout.write_text(with_fields(rollout.read_text(encoding="utf-8")), encoding="utf-8")
     store = ROOT / STORE
     store.write_text(with_tables(store.read_text(encoding="utf-8")), encoding="utf-8")
+    spot = ROOT / "docs/spot.md"
+    spot.write_text(with_worked_example(spot.read_text(encoding="utf-8")), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_reading(readme.read_text(encoding="utf-8")), encoding="utf-8")
     for document in documents_with_examples():
