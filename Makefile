@@ -32,6 +32,7 @@ app: setup ## the dashboard on http://localhost:8501, with the embedded demo clu
 
 test: setup ## every test, the browser ones included
 	@$(BIN)/python -m tests.browser.prepare
+	@$(BIN)/python -m tests.sources.s3_server
 	@$(BIN)/pytest
 
 check: setup ## style, types, import rules
