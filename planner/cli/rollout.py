@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from planner.errors import InputError
 from planner.exit_status import ExitStatus
 from planner.inventory.applied import Applied
 from planner.kubernetes.records import Snapshot
+from planner.pricing.book import age_warning
 from planner.questions import rollout as rollout_question
 from planner.questions import strategies as strategies_question
 from planner.questions import strategy_costs as costs_question
@@ -250,6 +252,8 @@ def _print_costs(costs: StrategyCosts) -> None:
         click.echo(
             f"Nodes like pool {costs.node_pool}'s: {costs.machine_type} in {costs.region_id}, as of {costs.as_of}."
         )
+        if warning := age_warning(costs.as_of, time.time()):
+            click.echo(warning, err=True)
 
 
 def _cost_row(one: StrategyPrice) -> dict[str, object]:
