@@ -178,9 +178,7 @@ def _sentence(
     supplies = supplies_of(gpus)
     if not supplies:
         return "the cluster has no GPUs"
-    fitting = [
-        f"{count(one.count, 'more pod')} of {count(_gpus(one, broken), 'GPU')}" for one in standard if one.count
-    ]
+    fitting = [f"{count(one.count, 'more pod')} of {count(_gpus(one, broken), 'GPU')}" for one in standard if one.count]
     lacking = [_gpus(one, broken) for one in standard if not one.count]
     none = " or ".join(map(str, lacking))
     words = free_words(supplies)
