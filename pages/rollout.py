@@ -4,7 +4,18 @@ from planner.figures import strategy_grid, wait_for
 from planner.questions import rollout as rollout_question
 from planner.questions import strategy_costs as costs_question
 from planner.questions import usable_devices as usable_question
-from planner.ui import cache, capacity_inputs, charts, downloads, errors, rollout_inputs, rollout_view, session, spares
+from planner.ui import (
+    apply_view,
+    cache,
+    capacity_inputs,
+    charts,
+    downloads,
+    errors,
+    rollout_inputs,
+    rollout_view,
+    session,
+    spares,
+)
 
 st.title("Rollout")
 snapshot = session.cluster()
@@ -21,6 +32,7 @@ scenario = rollout_question.scenario_of(snapshot, settings)
 with answer:
     rollout_view.asked_for(rollout_inputs.differs(settings, snapshot.workload(key)))
     rollout_view.answer(result)
+    apply_view.show(result.apply)
 
 with picture:
     rollout = rollout_view.choose_workload(result)
@@ -46,7 +58,7 @@ if rollout_view.has_grid(rollout) and not costs_question.QUESTION.not_known(snap
         drawn, said = strategy_grid.figure(grid, costs), strategy_grid.alt(grid, costs)
         charts.pick(drawn, key="grid", alt=said, on_pick=rollout_view.adopt_cell)
 with ways_out:
-    rollout_view.remedies(result, spares.remedy_price(snapshot, costs))
+    rollout_view.remedies(result, snapshot, spares.remedy_price(snapshot, costs))
 
 st.subheader("Step by step")
 rollout_view.steps(rollout)

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from planner.capacity.pod_shapes import PodShape
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.derived import Same
 from planner.kubernetes.nodes import node_pool, zone
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Amounts, Container, PodSpec, ResourceQuota
+from planner.kubernetes.records import Amounts, Container, Labels, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.admission import quota_covers, usage
 from planner.rollout.simulation import Simulation
@@ -27,7 +28,7 @@ from planner.scheduling.filters import REASONS, Fails, fails, feasible
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape
-from planner.scheduling.state import State
+from planner.scheduling.state import State, anti_terms
 from planner.vocabulary import HOSTNAME, PODS
 from planner.words import Text, count
 
@@ -119,13 +120,13 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PL
 
 def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED) -> tuple[Fit, ...]:
     """Many shapes, each by itself against the cluster as it is; what is alike to the scheduler is worked out once."""
-    known: dict[object, Fit] = {}
+    known: dict[Likeness, Fit] = {}
     answers = []
     shared = State(cluster)
     for one in asked:
-        spec = _bare(one.spec)
-        key = _likeness(shared, one, spec)
+        key = likeness(cluster, one.namespace, one.labels, one.spec)
         if key not in known:
+            spec = key.spec.value
             shape = compile_shape(cluster, one.namespace, one.labels, spec)
             placed = _count(shared, shape)
             if placed is None:
@@ -142,13 +143,13 @@ def room_by_node(cluster: Cluster, asked: Sequence[PodShape]) -> list[tuple[int,
 
     A node is judged alone: where pods on different nodes decide about each other, one pod a node is counted.
     """
-    known: dict[object, tuple[int, IntArray, NDArray[np.uint8]]] = {}
+    known: dict[Likeness, tuple[int, IntArray, NDArray[np.uint8]]] = {}
     shared = State(cluster)
     answers = []
     for one in asked:
-        spec = _bare(one.spec)
-        key = _likeness(shared, one, spec)
+        key = likeness(cluster, one.namespace, one.labels, one.spec)
         if key not in known:
+            spec = key.spec.value
             shape = compile_shape(cluster, one.namespace, one.labels, spec)
             placed = _count(shared, shape)
             room = placed.counts if placed is not None else feasible(shared, shape).astype(np.int64)
@@ -158,10 +159,34 @@ def room_by_node(cluster: Cluster, asked: Sequence[PodShape]) -> list[tuple[int,
 
 
 # ── likeness ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _bare(spec: PodSpec) -> PodSpec:
-    """`spec` without what doesn't decide whether a node takes the pod, so that more of them are equal."""
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """Equal for pods that the filters can't tell apart."""
+
+    spec: Same[PodSpec]
+    namespace: str
+    labels: Labels | None
+    refused_by: tuple[Term, ...]
+
+
+def likeness(cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec) -> Likeness:
+    """What decides where such a pod may go."""
+    bare = cluster.remember(_bare, Same(spec))
+    by_labels = bare.value.pod_affinity or bare.value.pod_anti_affinity or bare.value.topology_spread
+    by_namespace = by_labels or bare.value.volumes or bare.value.resource_claims
+    return Likeness(
+        spec=bare,
+        namespace=namespace if by_namespace else "",
+        labels=labels if by_labels else None,
+        refused_by=tuple(anti_terms(cluster).about(cluster, namespace, labels)),
+    )
+
+
+def _bare(cluster: Cluster, given: Same[PodSpec]) -> Same[PodSpec]:
+    """A spec without what doesn't decide whether a node takes the pod, so that more of them are one."""
+    spec = given.value
     affinity = spec.node_affinity
-    return PodSpec(
+    bare = PodSpec(
         containers=tuple(_bare_container(c) for c in spec.containers),
         init_containers=tuple(_bare_container(c) for c in spec.init_containers),
         overhead=spec.overhead,
@@ -179,6 +204,12 @@ def _bare(spec: PodSpec) -> PodSpec:
         volumes=tuple(v for v in spec.volumes if v.claim_name or v.disk_id or v.kind == "ephemeral"),
         resource_claims=spec.resource_claims,
     )
+    return cluster.remember(_only, bare)
+
+
+def _only(_: Cluster, spec: PodSpec) -> Same[PodSpec]:
+    """The first of equal ones."""
+    return Same(spec)
 
 
 def _bare_container(container: Container) -> Container:
@@ -189,38 +220,6 @@ def _bare_container(container: Container) -> Container:
         restart_policy=container.restart_policy,
         resource_claims=container.resource_claims,
     )
-
-
-def _likeness(state: State, asked: PodShape, spec: PodSpec) -> object:
-    """Equal for shapes that the filters can't tell apart."""
-    by_labels = spec.pod_affinity or spec.pod_anti_affinity or spec.topology_spread
-    by_namespace = by_labels or spec.volumes or spec.resource_claims
-    refused_by = _terms_about(state, asked)
-    return (
-        spec,
-        asked.namespace if by_namespace else "",
-        asked.labels if by_labels else None,
-        refused_by,
-    )
-
-
-def _terms_about(state: State, asked: PodShape) -> tuple[Term, ...]:
-    """Anti-affinity terms of pods that are there and speak of such pods."""
-    cluster = state.cluster
-    named, selected = cluster.remember(_anti_by_namespace)
-    candidates = named.get(asked.namespace, []) + selected
-    return tuple(t for t in candidates if t.matches(cluster, asked.namespace, asked.labels))
-
-
-def _anti_by_namespace(cluster: Cluster) -> tuple[dict[str, list[Term]], list[Term]]:
-    """The anti-affinity terms of pods that are there by the namespace they speak of, and those that select theirs."""
-    named: dict[str, list[Term]] = {}
-    terms = State(cluster).anti
-    for term in terms:
-        if term.namespace_selector is None:
-            for namespace in term.namespaces:
-                named.setdefault(namespace, []).append(term)
-    return named, [term for term in terms if term.namespace_selector is not None]
 
 
 # ── counting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -475,6 +474,10 @@ def _quotas(cluster: Cluster) -> dict[str, list[ResourceQuota]]:
     return found
 
 
+def _usage(_: Cluster, spec: Same[PodSpec]) -> dict[str, int]:
+    return usage(spec.value)
+
+
 def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
     """The quotas of the shape's namespace beside what the nodes would take: they refuse pods before any scheduling."""
     limit: int | None = None
@@ -484,7 +487,7 @@ def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
             continue
         if not quota_covers(quota, asked.spec, asked.spec.priority_class_name):
             continue
-        for key, amount in usage(asked.spec).items():
+        for key, amount in cluster.remember(_usage, Same(asked.spec)).items():
             if amount and key in quota.hard:
                 left = max(0, quota.hard[key] - quota.used.get(key, 0)) // amount
                 if limit is None or left < limit:

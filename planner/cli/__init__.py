@@ -37,6 +37,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "drift": ("drift", "The same service in several namespaces or clusters, side by side."),
         "findings": ("findings", "What is worth a person's attention, from every room that looks for it."),
     },
+    "History": {
+        "snapshot": ("snapshot", "Keep clusters, and what was answered about them, in a store."),
+        "store": ("store", "What is in a store, asked with SQL, and kept small."),
+    },
 }
 COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
 
@@ -70,13 +74,18 @@ class _Commands(click.Group):
               "much memory is needed.")  # fmt: skip
 @click.option("--accelerators", metavar="FILE", envvar="HEADROOM_ACCELERATORS",
               help="Your own accelerator resources and node labels, YAML or JSON; they stand before the built-in ones.")  # fmt: skip
-def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:  # noqa: ARG001 - read with the cluster
+def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
     """Capacity planning for GPU clusters: told before you apply.
 
     CLUSTER is a file, a folder or an archive (the output of kubectl get … -A -o json or yaml or of kubectl cluster-info
     dump, a must-gather, a support bundle; gzip, tar, zip), several of them joined by commas, "-" for standard input,
-    "demo" for the embedded demo, or "context:NAME" for a live cluster.
+    "demo" for the embedded demo, "context:NAME" for a live cluster, or "store:URL#cluster@time" for a moment that
+    headroom snapshot kept.
     """
+    from planner.sources import bounded
+
+    bounded.use(unpacked_limit)
+    click.get_current_context().call_on_close(lambda: bounded.use(None))
     if accelerators:
         from planner.sources import accelerators as source
 

@@ -9,8 +9,8 @@ import click
 from planner.errors import InputError
 from planner.inventory import account
 from planner.kubernetes.records import Presence, Severity, Snapshot
+from planner.sources import bounded
 from planner.sources import cluster as source
-from planner.sources import kubectl
 
 
 def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
@@ -18,9 +18,9 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
 
     Parts that could not be used don't end the command: an answer from the rest is still an answer, said to be so.
     """
-    snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=unpacked_limit_bytes())
+    snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=bounded.limit_bytes())
     for problem in snapshot.problems:
-        if problem.severity is Severity.ERROR:
+        if problem.severity is Severity.ERROR or problem.code == account.UNCHECKED:
             place = f"{problem.object}: " if problem.object else ""
             mend = f". {problem.mend}" if problem.mend else ""
             click.echo(f"headroom: warning: {place}{problem.what}{mend}", err=True)
@@ -47,9 +47,3 @@ def one_reader_of_stdin(*places: str) -> None:
     if len(wanted) > 1:
         mend = "Write one of them to a file, and name that"
         raise InputError("two inputs can't both be read from it", where="standard input", mend=mend)
-
-
-def unpacked_limit_bytes() -> int:
-    """What ``--unpacked-limit`` says, else the environment, else the usual."""
-    given = click.get_current_context().find_root().params.get("unpacked_limit")
-    return kubectl.unpacked_limit_bytes(str(given or ""))

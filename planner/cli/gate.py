@@ -16,11 +16,10 @@ from planner import tables
 from planner.cli import gate_formats, options, output
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
-from planner.errors import InputError
 from planner.questions.gate import QUESTION, GateSettings, answer
 from planner.questions.gate_policy import GatePolicy, read_policy
 from planner.questions.question import FACTS, Given, document
-from planner.sources import manifests
+from planner.sources import bounded, manifests
 
 POLICY: Final = "headroom.toml"
 FORMATS: Final = (*output.FORMATS, "junit", "sarif", "github")
@@ -113,9 +112,4 @@ def _policy(name: str | None) -> GatePolicy:
     path = Path(name or POLICY)
     if name is None and not path.exists():
         return GatePolicy()
-    try:
-        return read_policy(path.read_text(encoding="utf-8"), str(path))
-    except OSError as error:
-        raise InputError(f"can't be read: {error.strerror}", where=str(path), mend="Check the path") from None
-    except UnicodeDecodeError:
-        raise InputError("isn't text", where=str(path), mend="Give TOML in UTF-8") from None
+    return read_policy(bounded.read_text(path, mend="Give TOML in UTF-8"), str(path))

@@ -13,6 +13,7 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook, PricingCategory
+from planner.sources import bounded
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -100,12 +101,8 @@ def usage_over_time(snapshot: Snapshot, url: str, token_file: Path | None, days:
         return None
     from planner.sources.prometheus import Prometheus, usage_before
 
-    try:
-        token = token_file.read_text(encoding="utf-8").strip() if token_file else ""
-    except (OSError, UnicodeDecodeError):
-        raise InputError(
-            "can't be read as text", where=str(token_file), mend="Name a file that holds the token only"
-        ) from None
+    mend = "Name a file that holds the token only"
+    token = bounded.read_text(token_file, limit=2**20, mend=mend).strip() if token_file else ""
     server = Prometheus(url=url, token=token)
     found = usage_before(server, snapshot, days)
     for warning in server.warnings:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from planner.cli import options, output
-from planner.cli.cluster import read_cluster, unpacked_limit_bytes
+from planner.cli.cluster import read_cluster
 from planner.inventory import cadvisor
 from planner.kubernetes.records import Snapshot
 from planner.memory.nodes import NodeReport
@@ -24,7 +24,7 @@ from planner.questions.memory import (
     answer_what_if,
 )
 from planner.questions.question import FACTS, Given
-from planner.sources import kubectl
+from planner.sources import bounded, kubectl
 from planner.tables import Rows, as_text
 from planner.words import measured_bytes
 
@@ -57,7 +57,7 @@ def command(
     """
     snapshot = _with_metrics(read_cluster(cluster), pod_metrics)
     given = Given(
-        stats=tuple(cadvisor.parse(path.read_text(encoding="utf-8", errors="replace")) for path in kubelet_metrics)
+        stats=tuple(cadvisor.parse(bounded.read_file(path).decode("utf-8", "replace")) for path in kubelet_metrics)
     )
     if asked["workload"]:
         change = options.read(MemoryWhatIfSettings, asked)
@@ -82,7 +82,7 @@ def command(
 def _with_metrics(snapshot: Snapshot, path: Path | None) -> Snapshot:
     if path is None:
         return snapshot
-    read = kubectl.read(path, limit_bytes=unpacked_limit_bytes())
+    read = kubectl.read(path, limit_bytes=bounded.limit_bytes())
     return replace(snapshot, pod_metrics=read.pod_metrics, digest=f"{snapshot.digest}+{read.digest}")
 
 

@@ -46,13 +46,15 @@ def printing(question: Question[Any, Any]) -> Callable[[Callable[..., Any]], Cal
         named = [*question.tables, FACTS]
         command = click.option("--rows", type=click.Choice(named), default=named[0], show_default=True,
                                help="What rows of CSV and Markdown stand for.")(command)  # fmt: skip
-        if question.states:
-            command = click.option("--fail-on", type=_States(tuple(question.states)), default=(), metavar="STATE",
-                                   help=f"Fail where one of these is found, joined by commas: {', '.join(question.states)}.",
-                                   )(command)  # fmt: skip
-        return command
+        return fail_on_option(question)(command) if question.states else command
 
     return with_options
+
+
+def fail_on_option(question: Question[Any, Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--fail-on`` for a list of the question's states."""
+    said = f"Of a list: fail where one of these is found, joined by commas: {', '.join(question.states)}."
+    return click.option("--fail-on", type=_States(tuple(question.states)), default=(), metavar="STATE", help=said)
 
 
 class _States(click.ParamType[Any]):

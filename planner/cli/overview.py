@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from planner.cli import output
+from planner.cli import output, terminal
 from planner.cli.cluster import read_cluster
 from planner.kubernetes.records import Snapshot
-from planner.questions.overview import QUESTION, ClusterOverview, OverviewSettings, answer
+from planner.questions.overview import QUESTION, ClusterOverview, OverviewSettings, answer, by_trouble
+from planner.rollout.wording import WORD
 from planner.tables import as_text
 
 
@@ -32,9 +33,10 @@ def answer_overview(snapshot: Snapshot, rows: str, output_format: str, fail_on: 
 
 
 def _print(found: ClusterOverview) -> None:
-    click.echo(found.sentence)
-    for line in found.workloads:
-        click.echo(f"{line.verdict.value:<12} {line.workload}  {line.sentence}")
+    terminal.say(found.sentence)
+    for line in by_trouble(found.workloads):
+        said = f"{line.workload}  {line.sentence}"
+        terminal.say_verdict(line.verdict, f"{WORD[line.verdict].lower():<13}", said, indent=" " * 13)
     if found.gpus:
         rows = [
             {

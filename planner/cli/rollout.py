@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
 from planner.cli.overview import answer_overview
-from planner.errors import ChangeError, InputError
+from planner.errors import InputError
+from planner.exit_status import ExitStatus
+from planner.inventory.applied import Applied
 from planner.kubernetes.records import Snapshot
+from planner.pricing.book import age_warning
 from planner.questions import rollout as rollout_question
 from planner.questions import strategy_costs as costs_question
+from planner.questions.overview import QUESTION as OVERVIEW
 from planner.questions.question import Given, document
 from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
+from planner.questions.scripts import script, steps_of
 from planner.questions.strategy_costs import SpareSettings, StrategyCosts, StrategyCostSettings, StrategyPrice
-from planner.rollout.answers import RolloutResult
+from planner.rollout.answers import RolloutResult, Step, Verdict
+from planner.sources import bounded
 from planner.tables import as_text
-from planner.words import duration, usd
+from planner.words import duration, moment, usd
 
 
 @click.command("rollout")
@@ -38,6 +45,18 @@ from planner.words import duration, usd
               help="What each strategy's spare GPUs cost a month, against the Ready pods it gives up.")  # fmt: skip
 @options.asked(SpareSettings)
 @price_options
+@click.option("--script", "as_script", is_flag=True,
+              help="Print the way out as a shell script that waits after each step and can be stopped; where none is "
+              "needed, the change itself. Exits 0 when there is one, else as without it.")  # fmt: skip
+@click.option(
+    "--way-out",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Which way out --script is for.",
+)
+@output.fail_on_option(OVERVIEW)
 @output.printing(QUESTION)
 def command(
     cluster: str,
@@ -49,6 +68,9 @@ def command(
     with_costs: bool,
     own_prices: tuple[Path, ...],
     discounts: tuple[str, ...],
+    as_script: bool,
+    way_out: int,
+    fail_on: tuple[str, ...],
     rows: str,
     output_format: str,
     **asked: Any,
@@ -56,12 +78,13 @@ def command(
     """Will this rollout finish?
 
     Prints the verdict and exits 0 (completes), 2 (stuck), 3 (needs growth) or 4 (not known). Without --workload or
-    --filename it lists every workload's own rollout, as headroom overview does.
+    --filename it lists every workload's own rollout, as headroom overview does, and exits 0 unless --fail-on names what
+    is in the list: --fail-on stuck exits 2 when a workload is stuck.
     """
     one_reader_of_stdin(cluster, *manifest_files, patch_file or "")
     snapshot = read_cluster(cluster)
     if not asked["workload"] and not manifest_files:
-        return answer_overview(snapshot, "", output_format, ())
+        return answer_overview(snapshot, "", output_format, fail_on)
     more: dict[str, Any] = {"patch": _patch(patch_file)} if patch_file else {}
     more |= {"manifest": "\n---\n".join(_read(name) for name in manifest_files)}
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
@@ -70,6 +93,8 @@ def command(
         limits=pool_limits(snapshot, pool_files, gke), book=price_book(own_prices, discounts) if with_costs else None
     )
     result = rollout_question.answer(snapshot, settings, given)
+    if as_script:
+        return _print_script(result, snapshot, way_out)
     costs, also = None, []
     if with_costs and not costs_question.QUESTION.not_known(snapshot):
         priced = StrategyCostSettings(rollout=settings, spares=options.read(SpareSettings, asked))
@@ -91,43 +116,80 @@ def _patch(given: str) -> str:
 
 
 def _read(name: str) -> str:
-    try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"can't be read: {error.strerror}", where=name, mend="Check the path") from None
-    except UnicodeDecodeError:
-        raise ChangeError("isn't text", where=name, mend="Give JSON or YAML in UTF-8") from None
+    return bounded.read_text(name, mend="Give JSON or YAML in UTF-8")
+
+
+def _print_script(result: RolloutResult, snapshot: Snapshot, way_out: int) -> int:
+    if result.remedies and way_out > len(result.remedies):
+        raise InputError(
+            f"there is no way out {way_out}", where="--way-out", mend=f"There are {len(result.remedies)}: give 1 to {len(result.remedies)}"
+        )  # fmt: skip
+    title, steps = steps_of(result, way_out)
+    if not steps or (result.verdict is Verdict.STUCK and not result.remedies):
+        click.echo(f"headroom: no script: {result.sentence}", err=True)
+        return QUESTION.exit_status(snapshot, result)
+    taken = f"{snapshot.source}, taken {moment(snapshot.taken_at)}"
+    click.echo(script(title, steps, source=taken), nl=False)
+    return ExitStatus.ANSWERED
 
 
 def _print(result: RolloutResult, snapshot: Snapshot) -> None:
-    click.echo(result.sentence)
+    terminal.say_verdict(result.verdict, *_headed(result))
     if len(result.workloads) > 1:
         for part in result.workloads:
-            click.echo(f"  {part.workload}: {part.sentence}")
+            terminal.say(f"  {part.workload}: {part.sentence}", indent="    ")
     for part in result.workloads:
         if part.scheduler_message:
-            click.echo(f"kube-scheduler: {part.scheduler_message}")
+            terminal.say(f"kube-scheduler: {part.scheduler_message}", indent="  ")
         if part.exceeds_deadline:
-            click.echo(
+            terminal.say(
                 f"{part.workload}: longer without progress than progressDeadlineSeconds "
                 f"({duration(part.progress_deadline_seconds or 0)}), so kubectl rollout status will report a failure"
             )
     first = result.workloads[0]
-    click.echo(
+    terminal.say(
         f"at most {first.peak_pods} pods; start-up {duration(first.startup_seconds)} ({first.startup_source}), "
         f"termination {duration(first.termination_seconds)}; times are estimates"
     )
     if result.ties:
-        click.echo(f"placement: {result.ties.sentence}")
+        terminal.say(f"placement: {result.ties.sentence}")
     if result.preempted:
-        click.echo(f"preempted on the way: {', '.join(result.preempted)}")
-    for remedy in result.remedies:
-        click.echo(f"\nway out: {remedy.title}\n  {remedy.sentence}; about {duration(remedy.seconds)}")
-        if remedy.command:
-            click.echo(f"  {remedy.command}")
+        terminal.say(f"preempted on the way: {', '.join(result.preempted)}", indent="  ")
+    for number, remedy in enumerate(result.remedies, 1):
+        click.echo()
+        more = f"  (--way-out {number})" if number > 1 else ""
+        terminal.say(f"{remedy.title}{more}", head="way out: ", indent="  ")
+        terminal.say(f"  {remedy.sentence}; about {duration(remedy.seconds)}", indent="  ")
+        _print_steps(remedy.steps)
+    for one in result.apply:
+        _print_applied(one)
     for finding in result.findings:
-        click.echo(f"\n{finding.severity.value}: {finding.what}. {finding.mend}")
+        click.echo()
+        terminal.say(f"{finding.severity.value}: {finding.what}. {finding.mend}", indent="  ")
     click.echo(f"\nfrom {snapshot.source}")
+
+
+def _headed(result: RolloutResult) -> tuple[str, str]:
+    """The sentence in two, so that the verdict it begins with can be coloured."""
+    head, colon, rest = str(result.sentence).partition(": ")
+    return (f"{head}: ", rest) if colon and head == result.verdict.value else ("", str(result.sentence))
+
+
+def _print_steps(steps: Sequence[Step]) -> None:
+    """Numbered; each line a command of its own, so that none runs before the one above it is done."""
+    for place, step in enumerate(steps, 1):
+        terminal.say(step.what, head=f"  {place}. ", indent="     ")
+        for one in step.commands:
+            click.echo(f"     {one}")
+
+
+def _print_applied(one: Applied) -> None:
+    click.echo()
+    terminal.say("what differs from today, and how to apply it:", head=f"{one.workload}: ")
+    for difference in one.differences:
+        terminal.say(f"  {difference.field}: {difference.today} → {difference.then}", indent="    ")
+    click.echo(f"  {one.command}")
+    click.echo(f"  undo: {one.undo}")
 
 
 def _print_costs(costs: StrategyCosts) -> None:
@@ -152,6 +214,8 @@ def _print_costs(costs: StrategyCosts) -> None:
         click.echo(
             f"Nodes like pool {costs.node_pool}'s: {costs.machine_type} in {costs.region_id}, as of {costs.as_of}."
         )
+        if warning := age_warning(costs.as_of, time.time()):
+            click.echo(warning, err=True)
 
 
 def _cost_row(one: StrategyPrice) -> dict[str, object]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from planner.rollout.answers import PodState, Verdict
+from planner.rollout.wording import GLYPH
 
 BLUE: Final = "#0072B2"
 GREEN: Final = "#009E73"
@@ -58,7 +59,7 @@ VERDICT: Final = {
     Verdict.NEEDS_GROWTH: ORANGE,
     Verdict.UNKNOWN: GREY,
 }
-VERDICT_GLYPH: Final = {Verdict.COMPLETES: "✓", Verdict.STUCK: "✗", Verdict.NEEDS_GROWTH: "△", Verdict.UNKNOWN: "?"}
+VERDICT_GLYPH: Final = GLYPH
 
 
 def steps(colours: Sequence[str]) -> list[tuple[float, str]]:

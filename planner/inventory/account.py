@@ -23,6 +23,9 @@ DEVICE_KINDS: Final = ",".join(kind.resource for kind in wire.READ.values() if k
 """To be added where the server has dynamic resource allocation."""
 
 
+UNCHECKED: Final = "certificate-unchecked"
+"""The code of the finding that a live server's certificate isn't checked."""
+
 _APART: Final = frozenset({"Event", "PodMetrics"})  # not of the cluster's state; the latter kubectl can't list with it
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from planner import collector
 from planner.errors import InputError
 from planner.inventory import wire
 from planner.inventory.inference import with_inferred
@@ -112,6 +113,7 @@ class NotAnObject(InputError):
     """A value that is no object of Kubernetes at all."""
 
 
+@collector.resting()
 def build_snapshot(
     parts: Iterable[Part],
     *,

@@ -64,9 +64,14 @@ def _hide(value: Any) -> Any:
         return {key: one if _is_directive(key) else _hide(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_hide(one) for one in value]
-    if value is None or (isinstance(value, str) and _SEALED.match(value)):
+    if value is None or is_sealed(value):
         return value
     return _digest(value)
+
+
+def is_sealed(value: Any) -> bool:
+    """Whether `value` is a digest in the place of one that isn't kept."""
+    return isinstance(value, str) and _SEALED.match(value) is not None
 
 
 def _is_directive(key: str) -> bool:

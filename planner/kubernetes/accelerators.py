@@ -12,11 +12,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
 from planner.errors import InputError
+from planner.kubernetes.records import Amounts, FrozenMap
 from planner.vocabulary import (
     AKS_ACCELERATOR,
     AKS_AGENT_POOL,
@@ -195,6 +197,7 @@ def use(new: Tables) -> None:
     global _tables  # noqa: PLW0603 - one table for the process, as the words of a language
     _tables = new
     _known.clear()
+    _alike.cache_clear()
 
 
 def accelerator(resource: str) -> Accelerator | None:
@@ -226,6 +229,11 @@ def is_gpu_resource(resource: str) -> bool:
 def alike(amounts: Mapping[str, int]) -> int:
     """How many there are, of what may be added: devices, else slices, else shares. The same devices under a second name
     count once."""
+    return _alike(amounts if isinstance(amounts, FrozenMap) else FrozenMap(amounts))
+
+
+@lru_cache(4_096)
+def _alike(amounts: Amounts) -> int:
     counted: dict[Unit, int] = {}
     for name, amount in amounts.items():
         row, of = accelerator(name), unit(name)
@@ -251,11 +259,13 @@ _AZURE_BY_SERIES = (  # learn.microsoft.com/azure/virtual-machines/sizes/gpu-acc
 _VENDORS = frozenset({"nvidia", "amd", "intel", "true", "gpu"})  # what some labels say instead of a model
 
 
+@lru_cache(1_024)
 def model_named(value: str) -> str:
     """The model in a label's value, "" where it names the vendor only."""
     return "" if value.lower() in _VENDORS else _SHARED_PRODUCT.sub("", value)
 
 
+@lru_cache(1_024)
 def model_of_machine(machine_type: str) -> str:
     """The model that a machine type has by its name (Azure's say it), else ""."""
     found = _AZURE.match(machine_type)

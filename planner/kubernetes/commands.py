@@ -35,6 +35,11 @@ def scale(key: str, replicas: int) -> str:
     return kubectl("scale", key, f"--replicas={replicas}")
 
 
+def wait(key: str, seconds: float) -> str:
+    """``kubectl rollout status deployment/api -n prod --timeout=20m``: at least `seconds`, in whole minutes."""
+    return kubectl("rollout status", key, f"--timeout={max(1, -int(-seconds // 60))}m")
+
+
 def comment(text: str) -> str:
     """``  # text`` for the end of a line; a name in it can't end the comment."""
     return f"  # {_CONTROL.sub(' ', text)}"

@@ -21,8 +21,13 @@ def owners_of(snapshot: Snapshot) -> Owners:
 def workload_keys(snapshot: Snapshot) -> dict[str, str]:
     """For every pod of `snapshot`: its uid → the key of its workload (``Deployment/prod/api``).
 
-    A ReplicaSet is followed to its Deployment; a pod without an owner is its own workload (``Pod/dev/notebook``).
+    A ReplicaSet is followed to its Deployment; a pod without an owner is its own workload (``Pod/dev/notebook``). Made
+    once a snapshot; don't change it.
     """
+    return snapshot.derived.once(_workload_keys, snapshot)
+
+
+def _workload_keys(snapshot: Snapshot) -> dict[str, str]:
     owners = owners_of(snapshot)
     return {pod.uid: workload_key(pod, owners) for pod in snapshot.pods}
 

@@ -55,7 +55,7 @@ class FrozenMap(Mapping[str, V], Generic[V]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, FrozenMap):
-            return self._items == other._items
+            return self._items is other._items or self._items == other._items
         return self._items == other
 
     def __repr__(self) -> str:
@@ -463,6 +463,7 @@ class Workload:
     completions: int | None = None  # Job
     backoff_limit: int | None = None  # Job
     active_deadline_seconds: int | None = None  # Job
+    ignores_disruptions: bool = False  # Job: podFailurePolicy ignores pods that a disruption ended
     is_finished: bool = False  # Job with condition Complete or Failed
     owner: Owner | None = None  # a Job's CronJob
     conditions: Labels = EMPTY  # type → "status/reason"

@@ -7,13 +7,18 @@ Source: component-helpers `resource/helpers.go` (`PodRequests`, `AggregateContai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Final, TypeAlias
 
 from planner.kubernetes.accelerators import alike
+from planner.kubernetes.derived import Same
 from planner.kubernetes.records import EMPTY, Amounts, Container, FrozenMap, HostPort, PodSpec
 from planner.vocabulary import CPU, MEMORY
 
 DEFAULT_MILLICPU_REQUEST = 100
 DEFAULT_MEMORY_REQUEST_BYTES = 200 * 1024 * 1024
+_Containers: TypeAlias = tuple[Container, ...]
+_MOST_KEPT: Final = 16_384  # answers about containers that many specs share (a DaemonSet's pods name their nodes)
 
 
 def at_once(
@@ -41,8 +46,18 @@ def pod_requests(spec: PodSpec) -> Amounts:
     FrozenMap[int]
         Resource name → millicores, bytes or devices; without zero entries.
     """
+    return _pod_requests(Same(spec.containers), Same(spec.init_containers), spec.pod_requests, spec.overhead)
+
+
+@lru_cache(_MOST_KEPT)
+def _pod_requests(
+    containers: Same[_Containers], init_containers: Same[_Containers], of_pod: Amounts | None, overhead: Amounts
+) -> Amounts:
+    spec = PodSpec(
+        containers=containers.value, init_containers=init_containers.value, pod_requests=of_pod, overhead=overhead
+    )
     holders = [one.requests for one in (*spec.containers, *spec.init_containers)]
-    names = dict.fromkeys(name for one in (*holders, spec.pod_requests or EMPTY, spec.overhead) for name in one)
+    names = dict.fromkeys(name for one in (*holders, of_pod or EMPTY, overhead) for name in one)
     found = {name: pod_request(spec, name) for name in names}
     return FrozenMap({name: amount for name, amount in found.items() if amount})
 
@@ -64,6 +79,16 @@ def requested_gpus(spec: PodSpec) -> int:
 
 def scored_requests(spec: PodSpec) -> tuple[int, int]:
     """(millicores, bytes) as LeastAllocated counts them: containers without a request count 100m and 200Mi."""
+    return _scored_requests(Same(spec.containers), Same(spec.init_containers), spec.pod_requests, spec.overhead)
+
+
+@lru_cache(_MOST_KEPT)
+def _scored_requests(
+    containers: Same[_Containers], init_containers: Same[_Containers], of_pod: Amounts | None, overhead: Amounts
+) -> tuple[int, int]:
+    spec = PodSpec(
+        containers=containers.value, init_containers=init_containers.value, pod_requests=of_pod, overhead=overhead
+    )
     return (
         pod_request(spec, CPU, DEFAULT_MILLICPU_REQUEST),
         pod_request(spec, MEMORY, DEFAULT_MEMORY_REQUEST_BYTES),

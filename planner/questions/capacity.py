@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from planner import collector
 from planner.capacity.fragmentation import Fragments, fragments
 from planner.capacity.headroom import Fit, fit, fits
 from planner.capacity.node_pools import NodePool, held_by, pools, unmatched
@@ -86,6 +87,7 @@ class CapacityAnswer:
     shapes: tuple[Fit, ...] = ()  # those asked for, in their order
 
 
+@collector.resting()
 def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> CapacityAnswer:
     """What there is, what is left, and what of it can be used."""
     cluster = prepared_question.compiled(snapshot)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from planner import collector
 from planner.errors import ChangeError, InputError, NotKnownError
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, read_manifest
@@ -39,7 +40,12 @@ class Scenario:
 
 def compiled(snapshot: Snapshot) -> Cluster:
     """The snapshot compiled for scheduling, once: kept by the snapshot, and as long as it."""
-    return snapshot.derived.once(Cluster, snapshot)
+    return snapshot.derived.once(_compiled, snapshot)
+
+
+@collector.resting()
+def _compiled(snapshot: Snapshot) -> Cluster:
+    return Cluster(snapshot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from planner.capacity.growth import GROWING_REASONS, Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
 from planner.errors import ChangeError
 from planner.exit_status import ExitStatus, gravest
+from planner.inventory.applied import Applied, applied
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes import kinds
@@ -275,6 +276,7 @@ def _rollout(
         + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown)
         + blocked_by(cluster, run, prepared.revisions),
         preempted=displaced(run, prepared.revisions),
+        apply=_applied(scenario, prepared.revisions),
     )
     if stuck is None or not pools or stuck.reason not in GROWING_REASONS:
         return result
@@ -286,6 +288,12 @@ def _rollout(
         more = f"; {answer.sentence}" if answer.sentence else ""
         return replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
     return _needs_growth(result, prepared, answer.growth, keys)
+
+
+def _applied(scenario: Scenario, revisions: Sequence[Revision]) -> tuple[Applied, ...]:
+    patches = {change.workload: change.patch for change in scenario.changes}
+    found = (applied(r.before, r.after, patches.get(r.after.key, "")) for r in revisions if r.before is not None)
+    return tuple(one for one in found if one is not None)
 
 
 def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...]) -> Remedy:

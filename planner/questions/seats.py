@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
+from planner import collector
+from planner.capacity.headroom import Likeness, likeness
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, zone
@@ -16,7 +16,8 @@ from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.scheduling.filters import feasible
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
 from planner.tables import Row
@@ -60,24 +61,16 @@ class SeatsAnswer:
     nodes: tuple[NodeSeats, ...]
 
 
+@collector.resting()
 def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
     """Nodes with GPUs as rows of seats, by pool and name; who holds each, and whose next pod would fit."""
     cluster = compiled(snapshot)
     state = State(cluster)
     keys = workload_keys(snapshot)
-    takers: dict[int, list[str]] = {}
-    for workload in snapshot.workloads:
-        requests = pod_requests(workload.template.spec)
-        if not workload.traits.is_per_node and any(is_gpu_resource(n) for n in requests):
-            spec, labels = workload.template.spec, workload.template.labels
-            shape = compile_shape(cluster, workload.namespace, labels, spec)
-            for n in np.flatnonzero(feasible(state, shape)).tolist():
-                takers.setdefault(n, []).append(workload.key)
+    takers = _takers(cluster, state)
     held: dict[int, list[Seat]] = {}
-    gpu_rows = [row for name, row in cluster.row.items() if is_gpu_resource(name)]
-    has_gpus = cluster.requested[gpu_rows].sum(axis=0) > 0
     for group in cluster.groups:
-        gpus = requested_gpus(group.spec) if has_gpus[group.nodes].any() else 0
+        gpus = requested_gpus(group.spec)
         if gpus:
             for n, i in zip(group.nodes.tolist(), group.pods, strict=True):
                 pod = snapshot.pods[i]
@@ -106,6 +99,23 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
             )
         )
     return tuple(sorted(rows, key=lambda r: (r.node_pool, r.node)))
+
+
+def _takers(cluster: Cluster, state: State) -> dict[int, list[str]]:
+    """Node → the workloads that ask for GPUs and whose next pod fits there now."""
+    open_to: dict[Likeness, list[int]] = {}
+    takers: dict[int, list[str]] = {}
+    for workload in cluster.snapshot.workloads:
+        template = workload.template
+        if workload.traits.is_per_node or not any(is_gpu_resource(name) for name in pod_requests(template.spec)):
+            continue
+        kind = likeness(cluster, workload.namespace, template.labels, template.spec)
+        if kind not in open_to:
+            shape = compile_shape(cluster, workload.namespace, template.labels, kind.spec.value)
+            open_to[kind] = feasible_nodes(state, shape).tolist()
+        for node in open_to[kind]:
+            takers.setdefault(node, []).append(workload.key)
+    return takers
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────

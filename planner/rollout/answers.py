@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.inventory.applied import Applied
 from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap
 from planner.words import NO_WORDS, Text
 
@@ -105,8 +106,21 @@ class RemedyKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of a way out: `commands` in their order, the last of which waits until the step is done.
+
+    `is_change`: the user's own change, which Headroom doesn't hold in full; its command names a manifest of theirs.
+    """
+
+    what: str
+    commands: tuple[str, ...]
+    is_change: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """A way out that was simulated and completes."""
+    """A way out that was simulated and completes. `command` is its cure; `steps` is all that has to be done, in order, with
+    what has to be waited for between."""
 
     kind: RemedyKind
     title: str  # "maxSurge 0, maxUnavailable 1"
@@ -116,7 +130,8 @@ class Remedy:
     seconds: float
     extra_gpus: int  # GPUs beyond today's capacity
     patch_yaml: str  # strategic merge patch, "" when the cure isn't a patch
-    command: str  # copyable kubectl (or gcloud) command
+    command: str  # copyable kubectl (or gcloud) command; of a cure of several steps all of them, each waited for
+    steps: tuple[Step, ...] = ()
     extra_nodes: int = 0
     node_template: str = ""  # a node like those it adds
 
@@ -181,6 +196,7 @@ class RolloutResult:
     remedies: tuple[Remedy, ...] = ()
     findings: tuple[Finding, ...] = ()
     preempted: tuple[str, ...] = ()  # "namespace/pod" of victims
+    apply: tuple[Applied, ...] = ()  # of each changed workload how the change is applied; none for a mere restart
     growth: Text = NO_WORDS  # for NEEDS_GROWTH: what has to grow, in words
     extra_nodes: int = 0  # for NEEDS_GROWTH: nodes that the pool has to grow by
     extra_gpus: int = 0  # GPUs on them

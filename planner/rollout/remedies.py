@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from planner.inventory.applied import MANIFEST, applied
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
@@ -18,7 +19,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.quantity import format_amount
 from planner.rollout.admission import usage
-from planner.rollout.answers import Reason, Remedy, RemedyKind
+from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at
@@ -33,6 +34,8 @@ from planner.words import Text, plural
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
 _MOST_PODS = 4  # pods of another workload that may have to go
 _UNBOUNDED = 2**62  # of a quota that is out of the way
+_PATIENCE = 2  # how much longer than estimated kubectl waits: times are estimates
+_SCALE_SECONDS = 600
 _MOST_NODES = 8  # nodes tried at most when asking how many would do
 
 
@@ -65,8 +68,11 @@ class _Case:
 
     def remedy(
         self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, command: str = "", extra_gpus: int = 0,
-        extra_nodes: int = 0, node_template: str = "",
+        extra_nodes: int = 0, node_template: str = "", first: tuple[Step, ...] = (), last: tuple[Step, ...] = (), what: str = "",
     ) -> Remedy:  # fmt: skip
+        """The way out: `first`, the patch or command that cures, the change itself, `last`; waited for in between."""
+        cure = command or (commands.patch(self.workload.key, patch) if patch else "")
+        steps = [*first, *([Step(what=what or title, commands=(cure,))] if cure else []), self._change(run), *last]
         return Remedy(
             kind=kind,
             title=title,
@@ -76,10 +82,32 @@ class _Case:
             seconds=self.seconds(run),
             extra_gpus=extra_gpus,
             patch_yaml=as_yaml(patch) if patch else "",
-            command=command or (commands.patch(self.workload.key, patch) if patch else ""),
+            command=" && ".join(one for step in steps for one in step.commands) if first or last else cure,
+            steps=tuple(steps),
             extra_nodes=extra_nodes,
             node_template=node_template,
         )
+
+    def _change(self, run: Run) -> Step:
+        """The user's change, without what the way out sets itself, and the wait for its rollout."""
+        revision = self.revisions[self.place]
+        before, patient = revision.before, commands.wait(self.workload.key, _PATIENCE * self.seconds(run))
+        if before is not None:
+            after = replace(self.workload, strategy=before.strategy, replicas=before.replicas)
+            change = applied(before, after)
+            if change is not None and change.is_whole:
+                return Step(what="Apply the change", commands=(change.command, patient))
+        manifest = commands.command("kubectl", "apply", "-f", MANIFEST)
+        what = "Apply your change, unless it is applied already; its manifest must not set back what is set above"
+        return Step(what=what, commands=(manifest, patient), is_change=True)
+
+
+def _scaled(workload: Workload, replicas: int, *, is_back: bool = False) -> Step:
+    """A workload scaled, and that waited for."""
+    name = f"{workload.namespace}/{workload.name}"
+    what = f"Scale {name} back to {replicas}" if is_back else f"Scale {name} to {replicas}"
+    scale = commands.scale(workload.key, replicas)
+    return Step(what=what, commands=(scale,) if is_back else (scale, commands.wait(workload.key, _SCALE_SECONDS)))
 
 
 def find_remedies(
@@ -188,14 +216,13 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     fewer = workload.replicas - 1
     run = case.attempt(replace(workload, replicas=fewer))
     if run.done[workload.key]:
-        back = commands.scale(workload.key, workload.replicas)
         yield case.remedy(
             RemedyKind.SCALE_DOWN_FIRST,
             f"Scale to {fewer} first, and back afterwards",
             f"{fewer} of {workload.replicas} pods during the rollout, {_at_worst(case, run)}",
             run,
-            command=commands.scale(workload.key, fewer)
-            + commands.comment(f"then apply the change, wait, and scale back: {back}"),
+            first=(_scaled(workload, fewer),),
+            last=(_scaled(workload, workload.replicas, is_back=True),),
         )
 
 
@@ -353,7 +380,8 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                     f"{pods} of {other.namespace}/{other.name} fewer while rolling out",
                     f"{left} of {other.replicas} {other.namespace}/{other.name}; {_at_worst(case, run)}",
                     run,
-                    command=commands.scale(other.key, left),
+                    first=(_scaled(other, left),),
+                    last=(_scaled(other, other.replicas, is_back=True),),
                 )
                 return
 
@@ -396,8 +424,6 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     run = simulate(case.cluster, [*paused, *changed], seed=case.seed)
     if run.done[workload.key]:
         names = " and ".join(f"{r.namespace}/{r.name}" for r in others)
-        back = "; ".join(commands.scale(one.key, one.replicas) for one in others)
-        scale = "; ".join(commands.scale(one.key, 0) for one in others)
         patch = {
             "spec": {
                 workload.traits.strategy_field: {
@@ -412,8 +438,9 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
             f"{_at_worst(case, run)}; without that, {names} takes the place of the first old pod",
             run,
             patch=patch,
-            command=f"{scale}; {commands.patch(workload.key, patch)}; {back}"
-            + commands.comment("the last once the rollout is complete"),
+            what="maxSurge 0, maxUnavailable 1",
+            first=tuple(_scaled(one, 0) for one in others),
+            last=tuple(_scaled(one, one.replicas, is_back=True) for one in others),
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
+from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET
 from planner.kubernetes.records import AdmissionHook, AdmissionPolicyBinding, Labels, PodSpec, Presence, Snapshot
 from planner.kubernetes.selectors import labels_match
@@ -93,7 +94,7 @@ def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator
         yield Unknown(
             what=f"the pods run as ServiceAccount {account}, which no pod of namespace {revision.after.namespace} uses yet: "
             "without it they are refused",
-            mend=f"Check with kubectl get serviceaccount {account} -n {revision.after.namespace}",
+            mend=f"Check with {command('kubectl', 'get', f'serviceaccount/{account}', '-n', revision.after.namespace)}",
         )
 
 

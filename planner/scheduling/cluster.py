@@ -62,6 +62,15 @@ class Domains:
         return np.where(present, total[self.codes], 0)
 
 
+_NO_NODES: CodeArray = np.zeros(0, dtype=np.int32)
+
+
+def _members(codes: CodeArray, count: int) -> list[NDArray[np.intp]]:
+    """The places of each of `count` codes, ascending."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1]) if count else []
+
+
 class Cluster:
     """The compiled snapshot.
 
@@ -83,13 +92,12 @@ class Cluster:
         self.node_index = {name: i for i, name in enumerate(self.node_names)}
         self.node_count = len(self.nodes)
         self.groups, self.waiting = self._group_pods(snapshot.pods)
-        specs = {id(group.spec): group.spec for group in self.groups}
-        requests = {key: pod_requests(spec) for key, spec in specs.items()}
-        self.resources = self._resource_names(requests.values())
+        self._asked = self._kinds_of_requests()
+        self.resources = self._resource_names(requests for requests, _, _ in self._asked)
         self.row = {name: i for i, name in enumerate(self.resources)}
         self.allocatable = self._allocatable()
-        self._check_sums(requests)
-        self.requested, self.scored_requested = self._requested(requests)
+        self._check_sums()
+        self.requested, self.scored_requested = self._requested()
         self.requested_total: IntArray = self.requested.sum(axis=1)
         self.namespace_labels: dict[str, Labels] = {n.name: n.labels for n in snapshot.namespaces}
         self._domains: dict[str, Domains] = {}
@@ -131,6 +139,14 @@ class Cluster:
         ]
         return groups, waiting
 
+    def _kinds_of_requests(self) -> list[tuple[FrozenMap[int], tuple[int, int], list[PodGroup]]]:
+        """Requests, scored requests, and the groups whose pods have them."""
+        kinds: dict[object, tuple[FrozenMap[int], tuple[int, int], list[PodGroup]]] = {}
+        for group in self.groups:
+            requests, scored = pod_requests(group.spec), scored_requests(group.spec)
+            kinds.setdefault((requests, scored), (requests, scored, []))[2].append(group)
+        return list(kinds.values())
+
     def _resource_names(self, requests: Iterable[FrozenMap[int]]) -> tuple[str, ...]:
         extra = {name for node in self.nodes for name in node.allocatable}
         for amounts in requests:
@@ -144,7 +160,7 @@ class Cluster:
                 table[self.row[name], column] = amount
         return table
 
-    def _check_sums(self, requests: dict[int, FrozenMap[int]]) -> None:
+    def _check_sums(self) -> None:
         """Amounts are counted in 64 bits: what doesn't add up in them is refused, with the object that has most.
 
         Raises
@@ -153,36 +169,33 @@ class Cluster:
         """
         offered = self.allocatable.astype(np.float64).sum(axis=1)
         asked = np.zeros(len(self.resources))
-        for group in self.groups:
-            for name, amount in requests[id(group.spec)].items():
-                asked[self.row[name]] += float(amount) * len(group.pods)
+        for requests, _, groups in self._asked:
+            pods = sum(len(group.pods) for group in groups)
+            for name, amount in requests.items():
+                asked[self.row[name]] += float(amount) * pods
         for row in np.flatnonzero(np.maximum(offered, asked) > _MOST).tolist():
             name = self.resources[row]
             if offered[row] > _MOST:
                 node = self.nodes[int(self.allocatable[row].argmax())]
                 what, where = f"the nodes' {name} is more than can be counted", NODE.key("", node.name)
             else:
-                most = max(self.groups, key=lambda g: requests[id(g.spec)].get(name, 0))
-                pod = self.snapshot.pods[most.pods[0]]
+                _, _, groups = max(self._asked, key=lambda kind: kind[0].get(name, 0))
+                pod = self.snapshot.pods[groups[0].pods[0]]
                 what, where = (
                     f"the pods' requests for {name} are more than can be counted",
                     POD.key(pod.namespace, pod.name),
                 )
             raise InputError(what, where=where, mend="Correct the amount, or leave the object out")
 
-    def _requested(self, requests: dict[int, FrozenMap[int]]) -> tuple[IntArray, IntArray]:
+    def _requested(self) -> tuple[IntArray, IntArray]:
         requested = np.zeros_like(self.allocatable)
         scored = np.zeros((2, self.node_count), dtype=np.int64)
-        scored_by_spec: dict[int, tuple[int, int]] = {}
-        for group in self.groups:
-            key = id(group.spec)
-            if key not in scored_by_spec:
-                scored_by_spec[key] = scored_requests(group.spec)
-            for name, amount in (*requests[key].items(), (PODS, 1)):
-                np.add.at(requested[self.row[name]], group.nodes, amount)
-            millicores, size = scored_by_spec[key]
-            np.add.at(scored[0], group.nodes, millicores)
-            np.add.at(scored[1], group.nodes, size)
+        for requests, (millicores, size), groups in self._asked:
+            nodes = np.concatenate([group.nodes for group in groups])
+            for name, amount in (*requests.items(), (PODS, 1)):
+                np.add.at(requested[self.row[name]], nodes, amount)
+            np.add.at(scored[0], nodes, millicores)
+            np.add.at(scored[1], nodes, size)
         return requested, scored
 
     def _identifying_labels(self) -> frozenset[str]:
@@ -203,14 +216,14 @@ class Cluster:
         classes = {self._kind(self.nodes[members[0]]): code for code, members in enumerate(self.class_members)}
         more = [classes.setdefault(self._kind(node), len(classes)) for node in nodes]
         codes = np.concatenate([self.node_class, np.array(more, dtype=np.int32)])
-        return codes, [np.flatnonzero(codes == c) for c in range(len(classes))]
+        return codes, _members(codes, len(classes))
 
     def _node_classes(self) -> tuple[CodeArray, list[NDArray[np.intp]]]:
         codes = np.zeros(self.node_count, dtype=np.int32)
         classes: dict[object, int] = {}
         for i, node in enumerate(self.nodes):
             codes[i] = classes.setdefault(self._kind(node), len(classes))
-        return codes, [np.flatnonzero(codes == c) for c in range(len(classes))]
+        return codes, _members(codes, len(classes))
 
     def grown(self, nodes: tuple[Node, ...]) -> Cluster:
         """This cluster with empty `nodes` at the end of every axis; pods and groups are shared."""
@@ -314,11 +327,11 @@ class Cluster:
 
     def _requested_below(self, priority: int) -> IntArray:
         table = np.zeros_like(self.requested)
-        for group in self.groups:
-            if self.priority_of(group.spec) < priority:
-                np.add.at(table[PODS_ROW], group.nodes, 1)
-                for name, amount in pod_requests(group.spec).items():
-                    np.add.at(table[self.row[name]], group.nodes, amount)
+        for requests, _, groups in self._asked:
+            lower = [group.nodes for group in groups if self.priority_of(group.spec) < priority]
+            nodes = np.concatenate(lower) if lower else _NO_NODES
+            for name, amount in (*requests.items(), (PODS, 1)):
+                np.add.at(table[self.row[name]], nodes, amount)
         return table
 
     def remember(self, make: Callable[[Cluster, *About], T], *about: *About) -> T:

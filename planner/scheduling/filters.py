@@ -71,37 +71,53 @@ class View:
     """Per shape, kept up to date node by node, over its candidates: whether resources fit, and the score they give."""
 
     fits: BoolArray  # bool[candidate]
-    scores: IntArray  # int64[candidate]
-    position: NDArray[np.intp]  # intp[node]: place among the candidates, −1 elsewhere
     seen: int  # how much of State.changed is in
     may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: nobody asked
+    scores: IntArray | None = None  # int64[candidate]; None: nobody asked for those of many
+    scored: int = 0  # how much of State.changed is in the scores
 
 
 def view(state: State, shape: Shape) -> View:
-    """The shape's view of the state, brought up to date."""
+    """The shape's view of the state, brought up to date but for its scores."""
     found = state.views.get(shape)
-    nodes = shape.candidates
     if not isinstance(found, View):
-        position = np.full(state.cluster.node_count, -1, dtype=np.intp)
-        position[nodes] = np.arange(len(nodes))
-        found = View(
-            fits=_resources_fit(state, shape, nodes),
-            scores=resource_scores(state, shape, nodes),
-            position=position,
-            seen=len(state.changed),
-        )
-        state.views[shape] = found
+        found = state.views[shape] = View(_resources_fit(state, shape, shape.candidates), len(state.changed))
     elif found.seen < len(state.changed):
-        places = found.position[list(set(state.changed[found.seen :]))]
-        places = places[places >= 0]
+        places = _places(state, shape, found.seen)
         found.seen = len(state.changed)
         if len(places):
-            touched = nodes[places]
+            touched = shape.candidates[places]
             found.fits[places] = _resources_fit(state, shape, touched)
-            found.scores[places] = resource_scores(state, shape, touched)
             if found.may is not None:
                 found.may[places] = _fits_alone(state, shape, touched)
     return found
+
+
+def scores_on(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
+    """The scores that resources and images give `nodes`, which are candidates of the shape: int64[len(nodes)]."""
+    seen = view(state, shape)
+    if seen.scores is None:
+        if len(nodes) * 4 < len(shape.candidates):
+            return resource_scores(state, shape, nodes)
+        seen.scores = resource_scores(state, shape, shape.candidates)
+    else:
+        places = _places(state, shape, seen.scored)
+        if len(places):
+            seen.scores[places] = resource_scores(state, shape, shape.candidates[places])
+    seen.scored = len(state.changed)
+    scores: IntArray = seen.scores[np.searchsorted(shape.candidates, nodes)]
+    return scores
+
+
+def _places(state: State, shape: Shape, since: int) -> NDArray[np.intp]:
+    """Where among the shape's candidates the nodes are that have changed since."""
+    changed = np.array(list(set(state.changed[since:])), dtype=np.intp)
+    if not len(shape.candidates):
+        return changed[:0]
+    places: NDArray[np.intp] = np.searchsorted(shape.candidates, changed)
+    places[places == len(shape.candidates)] = 0
+    known: NDArray[np.intp] = places[shape.candidates[places] == changed]
+    return known
 
 
 def could_preempt(state: State, shape: Shape) -> NDArray[np.intp]:

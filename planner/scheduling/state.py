@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -77,6 +78,28 @@ class Count:
             totals = np.bincount(domains.codes[usable], weights=weights, minlength=len(domains.values))
             found = self.sums[key, id(counted)] = DomainSums(domains.codes, counted, totals.astype(np.int64))
         return found
+
+
+@dataclass(slots=True, eq=False)
+class Terms:
+    """Terms by the namespaces they name, and those that select theirs."""
+
+    named: dict[str, list[Term]] = field(default_factory=dict)
+    selecting: list[Term] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, term: Term) -> None:
+        self.count += 1
+        if term.namespace_selector is not None:
+            self.selecting.append(term)
+        else:
+            for namespace in term.namespaces:
+                self.named.setdefault(namespace, []).append(term)
+
+    def about(self, cluster: Cluster, namespace: str, labels: Labels) -> list[Term]:
+        """Those that speak of such a pod."""
+        likely = (*self.named.get(namespace, ()), *self.selecting)
+        return [term for term in likely if term.matches(cluster, namespace, labels)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,6 +203,18 @@ def _carried(cluster: Cluster) -> _Carried:
     return carried
 
 
+def anti_terms(cluster: Cluster) -> Terms:
+    """The required anti-affinity of the snapshot's pods; made once a cluster."""
+    return cluster.remember(_terms_in, True)
+
+
+def _terms_in(cluster: Cluster, is_anti: bool) -> Terms:
+    carried, found = cluster.remember(_carried), Terms()
+    for term in carried.anti if is_anti else carried.likes:
+        found.add(term)
+    return found
+
+
 def _add_requests(table: IntArray, shape: Shape, node: int, count: int) -> None:
     for row, amount in shape.asks:
         table[row, node] += count * amount
@@ -213,7 +248,7 @@ class State:
         self.exclusive = dict(base.exclusive)
         self.disks = dict(base.disks)
         self._owned: set[int] = set()  # ids of arrays copied from the cluster
-        self._relevant: dict[tuple[Shape, str], tuple[int, list[Term]]] = {}
+        self._relevant: dict[tuple[Shape, bool], tuple[int, list[Term]]] = {}
         self._counts: dict[_Selected | _Matching, Count] = {}
         self._by_shape: dict[Shape, list[Count]] = {}
         self._carries: dict[Shape, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
@@ -289,11 +324,14 @@ class State:
 
     def terms_about(self, shape: Shape, table: dict[Term, IntArray]) -> list[Term]:
         """Terms of other pods (`anti` or `likes`) that speak of pods like `shape`."""
-        key = (shape, "anti" if table is self.anti else "likes")
-        known = self._relevant.get(key)
+        is_anti = table is self.anti
+        known = self._relevant.get((shape, is_anti))
         if known is None or known[0] != len(table):
-            about = [t for t in table if t.matches(self.cluster, shape.namespace, shape.labels)]
-            known = self._relevant[key] = (len(table), about)
+            first = self.cluster.remember(_terms_in, is_anti)
+            about = first.about(self.cluster, shape.namespace, shape.labels)
+            later = islice(table, first.count, None)  # those that came with pods during the run
+            about += [t for t in later if t.matches(self.cluster, shape.namespace, shape.labels)]
+            known = self._relevant[shape, is_anti] = (len(table), about)
         return known[1]
 
     def _occupy(self, shape: Shape, node: int, change: int) -> None:

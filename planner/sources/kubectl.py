@@ -14,14 +14,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from planner import quantity, vocabulary
 from planner.errors import InputError
 from planner.inventory import archives, log_sections
-from planner.inventory.archives import LARGEST_UNPACKED_BYTES, Content, Found, TooLarge, Walk
+from planner.inventory.archives import Content, Found, TooLarge, Walk
 from planner.inventory.documents import parts_of
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
-from planner.sources import pod_logs
+from planner.sources import bounded, pod_logs
 
 _STDIN: Final = "-"
 _STDIN_NAME: Final = "standard input"
@@ -57,7 +56,7 @@ def read(
     taken_at : float, optional
         When the snapshot was taken, seconds since the epoch; the newest time in the objects when not given.
     limit_bytes : int, optional
-        What may be read and unpacked in all; else `unpacked_limit_bytes`. At most twice as much memory is needed.
+        What may be read and unpacked in all; else `bounded.limit_bytes`. At most twice as much memory is needed.
 
     Raises
     ------
@@ -71,7 +70,7 @@ def read(
         for place in places:
             if str(place) == _STDIN:
                 yield from reading.upload(_STDIN_NAME, _all_of(stdin or sys.stdin.buffer, reading.walk))
-            elif Path(place).is_dir():
+            elif bounded.is_folder(place):
                 yield from reading.folder(Path(place))
             else:
                 yield from reading.file(Path(place), Path(place).name, is_named=True)
@@ -111,23 +110,11 @@ def read_items(items: Iterable[dict[str, Any]], *, source: str = "objects", take
     return build_snapshot([Part(where=source, items=list(items))], source=source, taken_at=taken_at)
 
 
-def unpacked_limit_bytes(given: str = "") -> int:
-    """What may be read and unpacked in all: `given` or HEADROOM_UNPACKED_LIMIT (``8Gi``), else 4 GiB.
-
-    Raises
-    ------
-    InputError
-        When it isn't a quantity of bytes.
-    """
-    text = given or os.environ.get("HEADROOM_UNPACKED_LIMIT", "")
-    return quantity.parse(text, vocabulary.MEMORY) if text else LARGEST_UNPACKED_BYTES
-
-
 class _Reading:
     """One reading: its bounds, and what was found beside the objects."""
 
     def __init__(self, limit_bytes: int | None) -> None:
-        self.walk = Walk(unpacked_limit_bytes() if limit_bytes is None else limit_bytes)
+        self.walk = Walk(bounded.limit_bytes() if limit_bytes is None else limit_bytes)
         self.problems = self.walk.problems
         self.logs: list[PodLog] = []
         self._log_bytes = 0
@@ -153,7 +140,10 @@ class _Reading:
     def file(self, path: Path, name: str, *, is_named: bool) -> Iterator[Part]:
         """The parts in a file; in an archive those of its files."""
         try:
-            with path.open("rb") as stream:
+            with bounded.opened(path) as stream:
+                if not stream.seekable():  # a pipe that a shell opened
+                    yield from self.upload(name, _all_of(stream, self.walk))
+                    return
                 found = archives.found_in(stream, name, self.walk, _is_wanted, is_named=is_named)
                 yield from self._found(found)
         except OSError as error:

@@ -8,6 +8,7 @@ Source: Kubernetes API concepts, "Retrieving large results sets in chunks" (limi
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,9 +22,10 @@ from kubernetes import client, config
 from kubernetes.config.config_exception import ConfigException
 
 from planner.errors import SourceError
-from planner.inventory import wire
+from planner.inventory import account, wire
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, PodLog, Severity, Snapshot
+from planner.sources import bounded
 from planner.words import duration
 
 IN_CLUSTER: Final = "in-cluster"  # the context of a pod that looks at its own cluster
@@ -35,6 +37,9 @@ FIRST_WAIT_SECONDS: Final = 0.5  # doubled after each attempt
 LONGEST_WAIT_SECONDS: Final = 10.0  # whatever Retry-After says
 LOG_LINES: Final = 2000  # the last ones of a container
 LOG_BYTES: Final = 2 * 2**20
+READING_SECONDS: Final = 600.0  # of one reading, all its lists together
+MOST_PAGES: Final = 20_000  # of one reading: ten million objects at the usual size
+MOST_EMPTY_PAGES: Final = 20  # of one list, one after the other: a server may skip what is gone, not for ever
 
 PATHS: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(
@@ -113,7 +118,9 @@ def read_log(
     SourceError
         As `read`; also when there is no such container, or no previous one.
     """
-    return Api(_configuration(context), name=context).log(namespace, pod, container, is_previous, lines)
+    return Api(_configuration(context), name=context, limit_bytes=2 * LOG_BYTES).log(
+        namespace, pod, container, is_previous, lines
+    )
 
 
 def _configuration(context: str) -> client.Configuration:
@@ -127,7 +134,7 @@ def _configuration(context: str) -> client.Configuration:
             )
     except _UNUSABLE as error:
         known = ", ".join(contexts()) or "none"
-        mend = f"Contexts of the kubeconfig: {known}. Check KUBECONFIG, and that kubectl works with --context {context}"
+        mend = f"Contexts of the kubeconfig: {known}. Check KUBECONFIG, and that kubectl works with --context {shlex.quote(context)}"
         raise SourceError(f"the context can't be used: {error}", where=f"context:{context}", mend=mend) from None
     return configuration
 
@@ -145,6 +152,10 @@ class Api:
         Objects asked for at a time.
     sleep : callable
         How to wait between attempts, in seconds.
+    limit_bytes : int, optional
+        What all answers together may have; else `bounded.limit_bytes`.
+    seconds_in_all : float
+        How long everything asked of this may take.
     """
 
     def __init__(
@@ -154,6 +165,8 @@ class Api:
         name: str,
         page_size: int = PAGE_SIZE,
         sleep: Callable[[float], None] = time.sleep,
+        limit_bytes: int | None = None,
+        seconds_in_all: float = READING_SECONDS,
     ) -> None:
         configuration.retries = urllib3.Retry(0)  # `_get` tries again, and knows what is worth it
         self._client = client.ApiClient(configuration)
@@ -161,6 +174,17 @@ class Api:
         self._page_size = page_size
         self._sleep = sleep
         self._problems: list[Finding] = []
+        self._left_bytes = self._limit_bytes = bounded.limit_bytes() if limit_bytes is None else limit_bytes
+        self._seconds = seconds_in_all
+        self._deadline = time.monotonic() + seconds_in_all
+        self._pages_read = 0
+        if not configuration.verify_ssl:
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # said here, once
+            what = "the API server's certificate isn't checked (insecure-skip-tls-verify): whoever answers is believed"
+            mend = "Give the cluster's certificate-authority in the kubeconfig"
+            self._problems.append(
+                Finding(severity=Severity.WARNING, code=account.UNCHECKED, object="", what=what, mend=mend)
+            )
 
     def snapshot(self) -> Snapshot:
         """Every list the planner knows, read now."""
@@ -240,9 +264,14 @@ class Api:
     def _follow(self, kind: str, path: str, answer: _Answer, number: int) -> tuple[list[Part], _Answer | None]:
         """The pages from `answer` on, whose first item has `number`; with the 410 that ended them too early, or None."""
         parts: list[Part] = []
+        empty = 0
         while answer.status == 200:
             page = self._page(path, answer)
             items = page.items or []
+            empty = 0 if items else empty + 1
+            self._pages_read += 1
+            if empty > MOST_EMPTY_PAGES or self._pages_read > MOST_PAGES:
+                raise self._endless(path, "its list has no end")
             version = page.api_version or ""
             parts.append(Part(where=path, items=items, first=number, kind=kind, api_version=version, listed=(kind,)))
             number += len(items)
@@ -253,6 +282,10 @@ class Api:
         if answer.status == 410:
             return parts, answer
         raise self._failure(path, answer)
+
+    def _endless(self, path: str, what: str) -> SourceError:
+        mend = "Check that the address is that of a Kubernetes API server; else give a file that kubectl get wrote"
+        return SourceError(what, where=f"{self._name}, {path}", mend=mend)
 
     def _query(self, token: str | None = None) -> list[tuple[str, Any]]:
         query: list[tuple[str, Any]] = [("limit", self._page_size)]
@@ -286,7 +319,9 @@ class Api:
         for attempt in range(1, ATTEMPTS + 1):
             answer: _Answer | None = None
             try:
-                answer = self._request(path, query)
+                answer = bounded.within(self._left_seconds(), lambda: self._request(path, query))
+            except bounded.OutOfTimeError:
+                raise self._endless(path, f"it took longer than {duration(self._seconds)} in all") from None
             except (urllib3.exceptions.HTTPError, client.ApiException, OSError) as error:
                 failure = _connection_problem(error)
             if answer is not None:
@@ -298,10 +333,10 @@ class Api:
                 failure = answer.message
             if attempt < ATTEMPTS:
                 asked = answer.retry_after_seconds if answer is not None else None
-                self._sleep(min(LONGEST_WAIT_SECONDS, wait if asked is None else asked))
+                self._sleep(min(LONGEST_WAIT_SECONDS, self._left_seconds(), wait if asked is None else asked))
                 wait *= 2
         what = f"no answer after {ATTEMPTS} attempts: {failure}"
-        mend = f"Check that kubectl works with --context {self._name}, and try again"
+        mend = f"Check that kubectl works with --context {shlex.quote(self._name)}, and try again"
         raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
 
     def _request(self, path: str, query: list[tuple[str, Any]]) -> _Answer:
@@ -313,11 +348,22 @@ class Api:
             auth_settings=list(_AUTH),
         )
         response = self._client.call_api(*serialized, _request_timeout=(CONNECT_SECONDS, READ_SECONDS))
-        body: bytes = response.read()  # type: ignore[no-untyped-call]
+        body = bytearray()
+        with response.response as stream:  # closed whatever happens
+            for piece in bounded.pieces(stream, self._deadline):
+                body += piece
+                self._left_bytes -= len(piece)
+                if self._left_bytes < 0:
+                    what = f"its answers have more than {bounded.in_units(self._limit_bytes)}"
+                    mend = "Raise --unpacked-limit (or HEADROOM_UNPACKED_LIMIT) if this machine has the memory"
+                    raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
         after = response.headers.get("Retry-After", "")
         return _Answer(
-            status=response.status, body=body, retry_after_seconds=float(after) if after.isdecimal() else None
+            status=response.status, body=bytes(body), retry_after_seconds=float(after) if after.isdecimal() else None
         )
+
+    def _left_seconds(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
 
     def _failure(self, path: str, answer: _Answer) -> SourceError:
         return SourceError(answer.message, where=f"{self._name}, {path}", mend=_mend(answer.status))

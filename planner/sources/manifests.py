@@ -14,7 +14,8 @@ from typing import Any, Final, TextIO
 
 import yaml
 
-from planner.errors import ChangeError, InputError
+from planner.errors import InputError
+from planner.sources import bounded
 
 EXTENSIONS: Final = (".json", ".yaml", ".yml")
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -50,7 +51,7 @@ def read(names: Sequence[str], *, recursive: bool = False, stdin: TextIO) -> Man
     texts: list[str] = []
     places: dict[str, Place] = {}
     for name in names:
-        files = [name] if name == STDIN or not Path(name).is_dir() else _in_folder(Path(name), recursive)
+        files = [name] if name == STDIN or not bounded.is_folder(name) else _in_folder(Path(name), recursive)
         for file in files:
             text = _text(file, stdin)
             texts.append(text)
@@ -73,12 +74,10 @@ def _in_folder(folder: Path, recursive: bool) -> list[str]:
 
 
 def _text(name: str, stdin: TextIO) -> str:
-    try:
-        return stdin.read() if name == STDIN else Path(name).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"can't be read: {error.strerror}", where=name, mend="Check the path") from None
-    except UnicodeDecodeError:
-        raise ChangeError("isn't text", where=name, mend="Give JSON or YAML in UTF-8") from None
+    if name == STDIN:
+        text = stdin.read(bounded.LARGEST_TEXT_BYTES + 1)
+        return bounded.text_of(text.encode(), "standard input")
+    return bounded.read_text(name, mend="Give JSON or YAML in UTF-8")
 
 
 def _located(text: str, file: str) -> Iterator[tuple[str, Place]]:

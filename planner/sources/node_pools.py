@@ -16,7 +16,7 @@ from planner.inventory.documents import objects_of, values_of
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.records import FrozenMap, Snapshot, Taint
 from planner.quantity import parse
-from planner.sources import demo, gcloud
+from planner.sources import bounded, demo, gcloud
 
 LARGEST_BYTES: Final = 64 * 2**20  # of one file: a thousand pools have less than one MiB
 _STATUS_NAME: Final = "cluster-autoscaler-status"
@@ -48,22 +48,12 @@ def read(path: str | Path) -> tuple[PoolLimits, ...]:
     InputError
         When the file can't be read or holds none of what it may.
     """
-    place = Path(path)
-    try:
-        data = place.read_bytes()
-    except OSError as error:
-        raise InputError(f"can't be read: {error.strerror}", where=str(path), mend="Check the path") from None
-    return read_bytes(data, name=place.name)
+    return read_bytes(bounded.read_file(path, limit=LARGEST_BYTES), name=Path(path).name)
 
 
 def read_bytes(data: bytes, *, name: str) -> tuple[PoolLimits, ...]:
     """The same from an upload's bytes."""
-    if len(data) > LARGEST_BYTES:
-        raise InputError("it is larger than any list of node pools", where=name, mend=_MEND)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("it isn't text", where=name, mend=_MEND) from None
+    text = bounded.text_of(data, name, limit=LARGEST_BYTES, mend=_MEND)
     try:
         return _read_text(text, name)
     except InputError as error:

@@ -19,6 +19,7 @@ from pathlib import Path
 from planner.errors import InputError, SourceError
 from planner.inventory import log_sections
 from planner.kubernetes.records import PodLog
+from planner.sources import bounded
 
 LARGEST_BYTES = 512 * 2**20  # of all files
 _PREVIOUS = re.compile(r"[.-]previous$")
@@ -158,7 +159,7 @@ def _logs_of(path: Path, parts: tuple[str, ...]) -> Iterator[PodLog]:
 def tail(path: Path) -> bytes:
     """The last `log_sections.LARGEST_LOG_BYTES` of a file, and one more where it is longer."""
     try:
-        with path.open("rb") as file:
+        with bounded.opened(path) as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - log_sections.LARGEST_LOG_BYTES - 1))
             return file.read()

@@ -17,11 +17,13 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 import numpy as np
 import requests
+import urllib3
 from numpy.typing import NDArray
 
 from planner.errors import InputError, SourceError
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import FrozenMap, Labels, Snapshot
+from planner.sources import bounded
 from planner.vocabulary import SYSTEM_NAMESPACES
 from planner.words import duration
 
@@ -166,6 +168,17 @@ class Prometheus:
         auth = (parts.username, parts.password or "") if parts.username and not self.token else None
         self.requests_made += 1
         try:
+            return bounded.within(self._left_seconds(), lambda: self._posted(path, form, headers, auth))
+        except bounded.OutOfTimeError:
+            raise self._error(
+                f"took longer than {duration(self.bounds.seconds_in_all)} in all", "Choose a shorter stretch"
+            ) from None
+
+    def _left_seconds(self) -> float:
+        return self.bounds.seconds_in_all if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def _posted(self, path: str, form: dict[str, str], headers: dict[str, str], auth: tuple[str, str] | None) -> bytes:
+        try:
             with self._session.post(
                 self.address + path,
                 data=form,
@@ -181,7 +194,7 @@ class Prometheus:
             raise self._error(
                 f"didn't answer within {duration(self.bounds.connect_seconds)}", "Check the address"
             ) from None
-        except requests.exceptions.Timeout:
+        except (requests.exceptions.Timeout, urllib3.exceptions.ReadTimeoutError):
             raise self._error(
                 f"stopped answering for {duration(self.bounds.read_seconds)}",
                 "Choose a shorter stretch or fewer namespaces",
@@ -190,7 +203,10 @@ class Prometheus:
             raise self._error(
                 "has a certificate this machine doesn't trust", "Check the address and REQUESTS_CA_BUNDLE"
             ) from None
-        except (requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError):
+        except (
+            requests.exceptions.ChunkedEncodingError, requests.exceptions.ContentDecodingError,
+            urllib3.exceptions.ProtocolError, urllib3.exceptions.DecodeError,
+        ):  # fmt: skip
             raise self._error("broke off in the middle of its answer", "Try again") from None
         except requests.exceptions.ConnectionError as error:
             if "Read timed out" in str(error):
@@ -204,7 +220,7 @@ class Prometheus:
 
     def _read(self, response: requests.Response) -> bytes:
         body = bytearray()
-        for piece in response.iter_content(65_536):
+        for piece in bounded.pieces(response.raw):
             body += piece
             if len(body) > self.bounds.bytes_per_request:
                 raise self._error(

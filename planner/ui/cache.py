@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions.identity import identity
 from planner.questions.question import NOTHING, Given, Question
+from planner.rollout.budget import allowed
 from planner.sources import prices
 
 Asked = ParamSpec("Asked")
@@ -69,7 +71,20 @@ def _kept(
     _question: Callable[..., Any],
     _snapshot: Snapshot,
 ) -> Any:
-    return _question(_snapshot, *asked, **dict(more))
+    with allowed(is_wanted):
+        return _question(_snapshot, *asked, **dict(more))
+
+
+def is_wanted() -> bool:
+    """Whether the page still waits for its answer.
+
+    Where it was left or changed Streamlit ends its run from here, as it does at any command of a page
+    (`ScriptRunner._maybe_handle_execution_control_request`): by an exception of its own that nothing catches.
+    """
+    run = get_script_run_ctx(suppress_warning=True)
+    if run is not None:
+        run.yield_check()
+    return True
 
 
 @st.cache_resource(ttl="6h", show_spinner="Reading prices …")

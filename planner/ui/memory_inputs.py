@@ -21,6 +21,7 @@ from planner.memory.kubelet import (
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.what_if import MemoryChange
 from planner.questions.memory import MemoryWhatIfSettings
+from planner.sources import bounded
 from planner.ui import link
 from planner.ui.asked import Asked
 from planner.vocabulary import GKE_NODE_POOL
@@ -84,7 +85,7 @@ def _stats() -> tuple[NodeMemoryStats, ...]:
         key="_kubelet_metrics",
         help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
     )
-    return tuple(cadvisor.parse(one.getvalue().decode("utf-8", "replace")) for one in files)
+    return tuple(cadvisor.parse(bounded.checked(one.getvalue(), one.name).decode("utf-8", "replace")) for one in files)
 
 
 def node(cluster: ClusterMemory) -> NodeReport:

@@ -10,10 +10,11 @@ from planner import words
 from planner.figures import rollout_timeline
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.records import Snapshot
 from planner.questions.rollout import timeline_rows
 from planner.questions.usable_devices import UsableDevices
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
-from planner.ui import charts, findings, link, rollout_inputs, tables, verdict
+from planner.ui import apply_view, charts, findings, link, rollout_inputs, tables, verdict
 
 
 def asked_for(differs: str) -> None:
@@ -109,31 +110,33 @@ def choose_workload(result: RolloutResult) -> WorkloadRollout:
     return next(one for one in result.workloads if one.workload == key)
 
 
-def remedies(result: RolloutResult, price: Callable[[Remedy], str]) -> None:
-    """Ways out, each simulated: what it costs, the command, the YAML. `price` says what nodes it adds cost."""
+@st.fragment
+def remedies(result: RolloutResult, snapshot: Snapshot, price: Callable[[Remedy], str]) -> None:
+    """Ways out, each simulated: what it costs, and its steps. `price` says what nodes it adds cost."""
     if not result.remedies:
         return
     st.subheader("Ways out")
-    st.caption("Each was simulated on this snapshot and completes.")
+    st.caption("Each was simulated on this snapshot and completes. Every step waits until it is done.")
     for place, remedy in enumerate(result.remedies):
         with st.container(border=True):
-            _remedy(remedy, place, price(remedy))
+            _remedy(remedy, place, price(remedy), snapshot)
 
 
-def _remedy(remedy: Remedy, place: int, price: str) -> None:
-    st.markdown(f"**{words.literal(remedy.title)}**")
-    st.markdown(words.literal(words.sentence(remedy.sentence)))
-    with st.container(horizontal=True):
-        st.badge(f"lowest Ready {remedy.lowest_ready} of {remedy.replicas}", color="blue")
-        st.badge(words.about(remedy.seconds), icon=":material/timer:", color="blue")
-        st.badge("no extra GPU" if not remedy.extra_gpus else f"+ {remedy.extra_gpus} GPU", color="blue")
-        if price:
-            st.badge(words.literal(price), icon=":material/payments:", color="blue")
-    if remedy.command:
-        st.code(remedy.command, language="bash", wrap_lines=True)
-    if remedy.patch_yaml:
-        with st.expander("YAML"):
-            st.code(remedy.patch_yaml, language="yaml")
+def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot) -> None:
+    st.markdown(f"**{words.literal(remedy.title)}**  \n{words.literal(words.sentence(remedy.sentence))}")
+    said = [
+        f"lowest Ready {remedy.lowest_ready} of {remedy.replicas}",
+        words.about(remedy.seconds),
+        "no extra GPU" if not remedy.extra_gpus else f"+ {remedy.extra_gpus} GPU",
+        *([price] if price else []),
+    ]
+    st.markdown(" ".join(f":blue-badge[{words.literal(one)}]" for one in said))
+    steps = st.expander(
+        "Steps", icon=":material/format_list_numbered:", expanded=not place, key=f"steps-{place}", on_change="rerun"
+    )
+    if steps.open:
+        with steps:
+            apply_view.steps(remedy.steps, title=str(remedy.title), snapshot=snapshot, key=str(place))
     if remedy.patch_yaml and remedy.kind is not RemedyKind.FREE_CAPACITY:  # there the patch is only a part of the cure
         st.button(
             "Try it here", key=f"try-{place}", icon=":material/play_arrow:", on_click=rollout_inputs.adopt_patch,

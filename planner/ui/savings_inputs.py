@@ -13,10 +13,11 @@ from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.history import PriceChange
 from planner.pricing.model import PriceBook
-from planner.questions import savings as plan_savings
-from planner.questions.savings import Derived, SavingsSettings
+from planner.questions import spot_inputs
+from planner.questions.savings import SavingsSettings
+from planner.questions.spot_inputs import Derived
 from planner.settings import Setting
-from planner.sources import prices
+from planner.sources import bounded, prices
 from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Life, Work
 from planner.spot.interruption import parse_lives
 from planner.ui import cache, link
@@ -48,12 +49,12 @@ def derived(snapshot: Snapshot, key: str) -> Derived:
 
 
 def _derived(snapshot: Snapshot, key: str, book: PriceBook) -> Derived:
-    return plan_savings.derive(snapshot, book, key)
+    return spot_inputs.derive(snapshot, book, key)
 
 
 def pick(snapshot: Snapshot) -> str:
     """The workload looked at: those with GPUs stand first."""
-    keys = [workload.key for workload in plan_savings.workloads(snapshot)]
+    keys = [workload.key for workload in spot_inputs.workloads(snapshot)]
     if not keys:
         raise InputError(
             "this cluster has no Deployment, StatefulSet or Job",
@@ -129,8 +130,5 @@ def lives() -> tuple[Life, ...]:
     )  # fmt: skip
     if upload is None:
         return ()
-    try:
-        text = upload.getvalue().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8 text", where=upload.name, mend="Save it as CSV in UTF-8") from error
+    text = bounded.text_of(upload.getvalue(), upload.name, mend="Save it as CSV in UTF-8")
     return parse_lives(text, where=upload.name)

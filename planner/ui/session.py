@@ -83,7 +83,8 @@ def choose() -> None:
             look_at(digest)
     elif st.session_state.get(CHOICE) not in names and wanted() is None:
         st.session_state[CHOICE] = list(names)[-1] if given() else demo.DEMO_NAME
-    st.selectbox("Cluster", list(names), index=None, key=CHOICE, placeholder="not here", on_change=_chosen)
+    index = 0 if wanted() is None else None
+    st.selectbox("Cluster", list(names), index=index, key=CHOICE, placeholder="not here", on_change=_chosen)
     if wanted() is None:
         _write_link()
 

@@ -6,18 +6,12 @@ from typing import Final, Literal
 
 import streamlit as st
 
-from planner.figures import palette
 from planner.rollout.answers import Reason, Verdict
+from planner.rollout.wording import GLYPH, REASON, WORD, words
 from planner.words import literal
 from planner.words import sentence as as_sentence
 
-GLYPH = palette.VERDICT_GLYPH
-WORD = {
-    Verdict.COMPLETES: "Completes",
-    Verdict.STUCK: "Stuck",
-    Verdict.NEEDS_GROWTH: "Needs growth",
-    Verdict.UNKNOWN: "Unknown",
-}
+__all__ = ["COLOUR", "GLYPH", "REASON", "WORD", "badge", "show", "why", "words"]
 _Colour = Literal["green", "red", "orange", "gray"]
 COLOUR: Final[dict[Verdict, _Colour]] = {
     Verdict.COMPLETES: "green",
@@ -31,33 +25,6 @@ _ICON = {
     Verdict.NEEDS_GROWTH: ":material/trending_up:",
     Verdict.UNKNOWN: ":material/help:",
 }
-REASON = {
-    Reason.NONE: "",
-    Reason.HOLD_AND_WAIT: "hold and wait",
-    Reason.NO_MATCHING_NODE: "no matching node",
-    Reason.INSUFFICIENT_RESOURCE: "not enough left",
-    Reason.NEVER_READY: "never Ready",
-    Reason.QUOTA: "quota",
-    Reason.ADMISSION: "refused at admission",
-    Reason.POD_AFFINITY: "pod (anti-)affinity",
-    Reason.TOPOLOGY_SPREAD: "topology spread",
-    Reason.HOST_PORT: "host port taken",
-    Reason.TOO_MANY_PODS: "node's pod limit",
-    Reason.VOLUME: "volume",
-    Reason.DEVICE: "device claims",
-    Reason.MISSING_OBJECT: "missing object",
-    Reason.SCHEDULING_GATE: "scheduling gate",
-    Reason.OTHER_SCHEDULER: "another scheduler's",
-    Reason.PAUSED: "paused",
-    Reason.ON_DELETE: "waits for deletion by hand",
-    Reason.POD_MANAGEMENT: "waits for a broken pod",
-    Reason.UNKNOWN: "unknown",
-}
-
-
-def words(verdict: Verdict, reason: Reason = Reason.NONE) -> str:
-    """``✗ Stuck: hold and wait``."""
-    return f"{GLYPH[verdict]} {WORD[verdict]}" + (f": {REASON[reason]}" if REASON[reason] else "")
 
 
 def why(verdict: Verdict, sentence: str) -> str:

@@ -92,7 +92,7 @@ def deployment(
 ) -> list[Item]:
     """A Deployment, its ReplicaSet and one Ready pod on each of `nodes` ("" for a pod that waits)."""
     count = len(nodes) if replicas is None else replicas
-    labels = {"app": name}
+    labels = {"app": name[-63:]}  # as long as a label may be
     hashed = {**labels, "pod-template-hash": "1"}
     own = {
         "selector": {"matchLabels": labels},

@@ -29,7 +29,7 @@ def test_all_workloads_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_one_workload_says_saving_fitness_steps_and_assumptions(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*WORKER, "--job-minutes", "5") == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("6 of 6 nodes on spot: saves $")
+    assert shown.startswith("After the changes below: 6 of 6 nodes on spot: saves $")
     assert "prod/ml-worker needs changes before it runs on spot: grace period, SIGTERM arrives" in shown
     for step in ("Spot discount", "Lost work", "Restarts", "Fallback", "Net"):
         assert f"\n{step} " in shown
@@ -72,7 +72,7 @@ def test_observed_lifetimes_from_a_file(tmp_path: Path, capsys: pytest.CaptureFi
         (("--workload", "deployment/prod/none"), "there is no workload"),
         ((*WORKER, "--availability", "2"), "Give 0 to 1"),
         ((*WORKER, "--committed-nodes", "2"), "nobody says at which price"),
-        ((*WORKER, "--lives", "no-such-file.csv"), "can't be read as text"),
+        ((*WORKER, "--lives", "no-such-file.csv"), "can't be read"),
         ((*WORKER, "--hazard-low-per-hour", "1"), "not in order"),
     ],
 )

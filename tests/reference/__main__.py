@@ -4,6 +4,7 @@ who agrees, per family and field; with names, both sides of every disagreement."
 from __future__ import annotations
 
 import collections
+import gzip
 import json
 import re
 import sys
@@ -106,15 +107,21 @@ def play(recording: Object, seed: int = 0) -> Object:
     return simulate(items, changes, recording["never_ready"] or [], seed)
 
 
+def read_recording(path: Path) -> Object:
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    recording: Object = json.loads(text)
+    return recording
+
+
 def main(arguments: list[str]) -> int:
     folder, names = Path(arguments[0]), arguments[1:]
     table: dict[str, collections.Counter[str]] = {}
     fields: list[str] = []
     wrong = {}
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted([*folder.glob("*.json"), *folder.glob("*.json.gz")]):
         if names and not any(path.stem.startswith(name) for name in names):
             continue
-        for recording in shapes(json.loads(path.read_text())):
+        for recording in shapes(read_recording(path)):
             outcome = play(recording)
             agreement = compare(recording, outcome)
             fields = list(agreement)
@@ -128,6 +135,7 @@ def main(arguments: list[str]) -> int:
                 print(f"{recording['name']} {field}")
                 print(f"  recorded  {json.dumps(normal(field, recording['outcome'][field]))}")
                 print(f"  reference {json.dumps(normal(field, outcome[field]))}")
+    table["all"] = sum(table.values(), collections.Counter())
     print(f"{'family':18}" + "".join(f"{name:>15}" for name in ("cases", *fields)))
     for family, counter in table.items():
         print(f"{family:18}" + "".join(f"{counter[name]:15}" for name in ("cases", *fields)))

@@ -1,27 +1,126 @@
-"""What the API server does to a pod before it exists: defaults, priority, limit ranges, quotas."""
+"""What the API server does to a pod before it exists: what it adds, what it refuses (kubeapiserver/options/plugins.go)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from tests.reference.cluster import Cluster
 from tests.reference.objects import Object, labels, pod_requests, quantity
+from tests.reference.pod_security import is_forbidden
+from tests.reference.quotas import Refused, check_pod, pod_limits
 
 SYSTEM_PRIORITIES = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 
 
-class QuotaExceeded(Exception):
-    """The 403 that a controller gets for a pod over quota."""
-
-
 def admit_pod(cluster: Cluster, pod: Object) -> None:
-    """Mutates ``pod``; raises QuotaExceeded when a quota of its namespace refuses it."""
+    """Mutates ``pod``; raises Refused when something refuses it."""
+    default_requests(pod)
     set_priority(cluster, pod)
     set_tolerations(pod)
+    set_runtime(cluster, pod)
+    if runs_on_gke(cluster):
+        tolerate_extended_resources(pod)
     merge_label_keys(pod)
     apply_limit_ranges(cluster, pod)
-    default_requests(pod)
-    check_quotas(cluster, pod)
+    validate(pod)
+    check_limit_ranges(cluster, pod)
+    if is_forbidden(cluster.get("Namespace", "", pod["metadata"]["namespace"]), pod):
+        raise Refused("PodSecurity")
+    check_pod(cluster, pod)
+
+
+def set_runtime(cluster: Cluster, pod: Object) -> None:
+    """plugin/pkg/admission/runtimeclass: overhead, node selector and tolerations of the pod's class."""
+    spec = pod["spec"]
+    name = spec.get("runtimeClassName")
+    found = cluster.get("RuntimeClass", "", name) if name else None
+    if name and found is None:
+        raise Refused(f"RuntimeClass {name} not found")
+    overhead = ((found or {}).get("overhead") or {}).get("podFixed")
+    if spec.get("overhead") and spec["overhead"] != overhead:
+        raise Refused("overhead differs from the RuntimeClass's")
+    if overhead:
+        spec["overhead"] = dict(overhead)
+    scheduling = (found or {}).get("scheduling") or {}
+    for key, value in (scheduling.get("nodeSelector") or {}).items():
+        if spec.setdefault("nodeSelector", {}).setdefault(key, value) != value:
+            raise Refused("node selector conflicts with the RuntimeClass's")
+    own = spec.setdefault("tolerations", [])
+    own += [dict(one) for one in scheduling.get("tolerations") or [] if one not in own]
+
+
+def runs_on_gke(cluster: Cluster) -> bool:
+    """Google's clusters have the admission plugin ExtendedResourceToleration; their nodes say whose they are."""
+    return any("cloud.google.com/gke-nodepool" in labels(node) for node in cluster.of("Node"))
+
+
+def is_extended(resource: str) -> bool:
+    """pkg/apis/core/helper IsExtendedResourceName: with a domain that is not Kubernetes' own."""
+    domain, slash, _ = resource.partition("/")
+    return (
+        bool(slash)
+        and not (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
+        and "requests." not in domain
+    )
+
+
+def containers_of(pod: Object) -> list[Object]:
+    return [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or [])]
+
+
+def resources_of(container: Object, kind: str) -> dict[str, Fraction]:
+    return {name: quantity(q) for name, q in ((container.get("resources") or {}).get(kind) or {}).items()}
+
+
+def tolerate_extended_resources(pod: Object) -> None:
+    """plugin/pkg/admission/extendedresourcetoleration."""
+    own = pod["spec"].setdefault("tolerations", [])
+    for name in sorted(
+        {name for one in containers_of(pod) for name in resources_of(one, "requests") if is_extended(name)}
+    ):
+        added = {"key": name, "operator": "Exists", "effect": "NoSchedule"}
+        if added not in own:
+            own.append(added)
+
+
+def validate(pod: Object) -> None:
+    """pkg/apis/core/validation validateResourceRequirements: no request beyond its limit; devices can't be overcommitted."""
+    for one in containers_of(pod):
+        limits, requests = resources_of(one, "limits"), resources_of(one, "requests")
+        for name, most in limits.items():
+            if requests.get(name, Fraction(0)) > most or (
+                is_extended(name) and requests.get(name, Fraction(0)) != most
+            ):
+                raise Refused(f"{name} request is not within its limit")
+
+
+def check_limit_ranges(cluster: Cluster, pod: Object) -> None:
+    """plugin/pkg/admission/limitranger PodValidateLimitFunc."""
+    for limit_range in cluster.of("LimitRange"):
+        if limit_range["metadata"]["namespace"] != pod["metadata"]["namespace"]:
+            continue
+        for item in limit_range["spec"]["limits"]:
+            held = []
+            if item["type"] == "Container":
+                held = [(resources_of(one, "requests"), resources_of(one, "limits")) for one in containers_of(pod)]
+            elif item["type"] == "Pod":
+                held = [(pod_requests(pod), pod_limits(pod))]
+            for requests, limits in held:
+                if any(out_of_bounds(item, requests, limits)):
+                    raise Refused("LimitRange")
+
+
+def out_of_bounds(item: Object, requests: dict[str, Fraction], limits: dict[str, Fraction]) -> Iterator[bool]:
+    for name, low in (item.get("min") or {}).items():
+        yield name not in requests or requests[name] < quantity(low)
+        yield name in limits and limits[name] < quantity(low)
+    for name, high in (item.get("max") or {}).items():
+        yield name not in limits or limits[name] > quantity(high)
+        yield name in requests and requests[name] > quantity(high)
+    for name, ratio in (item.get("maxLimitRequestRatio") or {}).items():
+        yield not requests.get(name) or not limits.get(name)
+        yield limits.get(name, Fraction(0)) > quantity(ratio) * requests.get(name, Fraction(0))
 
 
 def set_priority(cluster: Cluster, pod: Object) -> None:
@@ -29,6 +128,8 @@ def set_priority(cluster: Cluster, pod: Object) -> None:
     spec = pod["spec"]
     name = spec.get("priorityClassName")
     found = cluster.get("PriorityClass", "", name) if name else None
+    if name and found is None and name not in SYSTEM_PRIORITIES:
+        raise Refused(f"no PriorityClass with name {name} was found")
     if not name:
         defaults = [c for c in cluster.of("PriorityClass") if c.get("globalDefault")]
         found = min(defaults, key=lambda c: c["value"], default=None)
@@ -85,64 +186,3 @@ def default_requests(pod: Object) -> None:
         resources = container.get("resources") or {}
         for name, value in (resources.get("limits") or {}).items():
             resources.setdefault("requests", {}).setdefault(name, value)
-
-
-def usage(pod: Object) -> dict[str, Fraction]:
-    """pkg/quota/v1/evaluator/core/pods.go podComputeUsageHelper."""
-    used = {"pods": Fraction(1), "count/pods": Fraction(1)}
-    for name, amount in pod_requests(pod).items():
-        used[f"requests.{name}"] = amount
-        if name in ("cpu", "memory", "ephemeral-storage"):
-            used[name] = amount
-    limits_only = {"spec": {**pod["spec"]}}
-    for group in ("containers", "initContainers"):
-        limits_only["spec"][group] = [
-            {**c, "resources": {"requests": (c.get("resources") or {}).get("limits") or {}}}
-            for c in pod["spec"].get(group) or []
-        ]
-    level = pod["spec"].get("resources") or {}
-    limits_only["spec"]["resources"] = {"requests": level.get("limits") or {}}
-    for name, amount in pod_requests(limits_only).items():
-        used[f"limits.{name}"] = amount
-    return used
-
-
-def counts(pod: Object) -> bool:
-    """QuotaV1Pod: finished pods do not count; a terminating pod does until it is gone (no kubelet overdue here)."""
-    return pod["status"].get("phase") not in ("Succeeded", "Failed")
-
-
-COMPULSORY = {"cpu": "requests", "memory": "requests", "requests.cpu": "requests", "requests.memory": "requests", "limits.cpu": "limits", "limits.memory": "limits"}  # fmt: skip
-
-
-def states_it(pod: Object, name: str) -> bool:
-    """pkg/quota/v1/evaluator/core/pods.go enforcePodContainerConstraints: in every container, or for the whole pod."""
-    spec, field, resource = pod["spec"], COMPULSORY[name], name.rsplit(".", maxsplit=1)[-1]
-    holders = [spec] if spec.get("resources") else [*spec["containers"], *(spec.get("initContainers") or [])]
-    return all(resource in ((one.get("resources") or {}).get(field) or {}) for one in holders)
-
-
-def check_quotas(cluster: Cluster, pod: Object) -> None:
-    """plugin/pkg/admission/resourcequota controller.go checkRequest."""
-    namespace = pod["metadata"]["namespace"]
-    for quota in cluster.of("ResourceQuota"):
-        if quota["metadata"]["namespace"] != namespace:
-            continue
-        for name, limit in (quota["spec"].get("hard") or {}).items():
-            if name in COMPULSORY and not states_it(pod, name):
-                raise QuotaExceeded(name)
-            asked = usage(pod).get(name)
-            if asked is None:
-                if name.startswith(("requests.", "limits.")) and name.split(".", 1)[1] in ("cpu", "memory"):
-                    raise QuotaExceeded(name)  # a quota on cpu or memory makes the request compulsory
-                continue
-            used = sum(
-                (
-                    usage(p).get(name, Fraction(0))
-                    for p in cluster.of("Pod")
-                    if p["metadata"]["namespace"] == namespace and counts(p)
-                ),
-                Fraction(0),
-            )
-            if asked > 0 and used + asked > quantity(limit):
-                raise QuotaExceeded(name)

@@ -32,6 +32,10 @@ class Cluster:
     def get(self, kind: str, namespace: str, name: str) -> Object | None:
         return self.kinds.get(kind, {}).get((namespace, name))
 
+    def labels_of_namespace(self, name: str) -> dict[str, str]:
+        found = (self.get("Namespace", "", name) or {"metadata": {}})["metadata"].get("labels") or {}
+        return {"kubernetes.io/metadata.name": name, **found}
+
     def now(self) -> int:
         self.clock += 1
         return self.clock

@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tests.reference.admission import QuotaExceeded, admit_pod
+from tests.reference import storage
+from tests.reference.admission import admit_pod
 from tests.reference.cluster import Cluster, age_class
+from tests.reference.devices import deallocate
 from tests.reference.objects import (
     Object,
     controller_of,
     is_active,
+    is_available,
     is_bound,
     is_ready,
     is_terminating,
@@ -21,6 +24,7 @@ from tests.reference.objects import (
     selector_matches,
     tolerates,
 )
+from tests.reference.quotas import Refused, check
 
 HASH = "pod-template-hash"
 REVISION = "controller-revision-hash"
@@ -139,7 +143,7 @@ def new_replicas(deployment: Object, everything: list[Object], newest: Object) -
 
 
 def make_replica_set(cluster: Cluster, deployment: Object, old: list[Object]) -> Object:
-    """sync.go getNewReplicaSet, when there is none."""
+    """sync.go getNewReplicaSet, when there is none; raises Refused when a quota on objects has no room for it."""
     suffix = cluster.fresh_name("")
     template = copy.deepcopy(deployment["spec"]["template"])
     template.setdefault("metadata", {}).setdefault("labels", {})[HASH] = suffix
@@ -164,10 +168,16 @@ def make_replica_set(cluster: Cluster, deployment: Object, old: list[Object]) ->
                 }
             ],
         },
-        "spec": {"replicas": 0, "selector": selector, "template": template},
+        "spec": {
+            "replicas": 0,
+            "selector": selector,
+            "template": template,
+            "minReadySeconds": deployment["spec"].get("minReadySeconds") or 0,
+        },
         "status": {"replicas": 0},
     }
     made["spec"]["replicas"] = new_replicas(deployment, [*old, made], made)  # type: ignore[index]
+    check(cluster, made)
     return cluster.create(made)
 
 
@@ -178,17 +188,23 @@ def sync_deployment(cluster: Cluster, deployment: Object) -> bool:
     template = without_hash(deployment["spec"]["template"])
     newest = next((rs for rs in sets if without_hash(rs["spec"]["template"]) == template), None)
     old = [rs for rs in sets if rs is not newest]
+    if newest is not None:  # getNewReplicaSet: the found one follows the Deployment's minReadySeconds
+        newest["spec"]["minReadySeconds"] = deployment["spec"].get("minReadySeconds") or 0
     changed = False
-    if any(
+    if deployment["spec"].get("paused"):
+        changed = bool(sets) and proportional(deployment, newest, old)  # syncDeployment: sync, which only scales
+    elif any(
         int(rs["metadata"]["annotations"][DESIRED]) != deployment["spec"]["replicas"]
         for rs in sets
         if rs["spec"]["replicas"] and DESIRED in (rs["metadata"].get("annotations") or {})
     ):
         changed = proportional(deployment, newest, old)
-    elif deployment["spec"]["strategy"]["type"] == "Recreate":
-        changed, newest = recreate(cluster, deployment, newest, old)
     else:
-        changed, newest = roll(cluster, deployment, newest, old)
+        play = recreate if deployment["spec"]["strategy"]["type"] == "Recreate" else roll
+        try:
+            changed, newest = play(cluster, deployment, newest, old)
+        except Refused:
+            return False  # the sync ends here, before the status
     if changed:
         return True
     everything = [*old, newest] if newest else old
@@ -205,7 +221,7 @@ def sync_deployment(cluster: Cluster, deployment: Object) -> bool:
     return update_status(deployment, status)
 
 
-def roll(cluster: Cluster, deployment: Object, newest: Object | None, old: list[Object]) -> tuple[bool, Object]:
+def roll(cluster: Cluster, deployment: Object, newest: Object | None, old: list[Object]) -> tuple[bool, Object | None]:
     """rolling.go rolloutRolling: scale up if that is possible, else scale down."""
     if newest is None:
         return True, make_replica_set(cluster, deployment, old)
@@ -261,7 +277,7 @@ def recreate(
 
 
 def proportional(deployment: Object, newest: Object | None, old: list[Object]) -> bool:
-    """sync.go scale: one active ReplicaSet takes all, else each its share."""
+    """sync.go scale: one active ReplicaSet (FindActiveOrLatest) takes all, else each its share."""
     wanted = deployment["spec"]["replicas"]
     everything = [*old, newest] if newest else old
     active = [rs for rs in everything if rs["spec"]["replicas"]]
@@ -334,11 +350,12 @@ def sync_replica_set(cluster: Cluster, rs: Object) -> bool:
 
 def replica_set_status(cluster: Cluster, rs: Object, active: list[Object]) -> Object:
     ready = sum(is_ready(pod) for pod in active)
+    seconds = rs["spec"].get("minReadySeconds") or 0
     return {
         "replicas": len(active),
         "fullyLabeledReplicas": len(active),
         "readyReplicas": ready,
-        "availableReplicas": ready,
+        "availableReplicas": sum(is_available(pod, seconds) for pod in active),
         "terminatingReplicas": sum(is_terminating(pod) for pod in owned_pods(cluster, rs)),
     }
 
@@ -352,7 +369,7 @@ def create_batch(cluster: Cluster, rs: Object, work: Object) -> bool:
         pod = new_pod(rs, rs["spec"]["template"], cluster.fresh_name(rs["metadata"]["name"] + "-"))
         try:
             admit_pod(cluster, pod)
-        except QuotaExceeded:
+        except Refused:
             refused = True
             continue
         cluster.create(pod)
@@ -425,14 +442,18 @@ def ranked_for_deletion(cluster: Cluster, rs: Object, pods: list[Object]) -> lis
 
 def sync_stateful_set(cluster: Cluster, item: Object) -> bool:
     """stateful_set_control.go updateStatefulSet and the status."""
+    if not has_revision(cluster, item, item["status"]["updateRevision"]):
+        return False
     changed = update_pods_of_stateful_set(cluster, item)
     pods = owned_pods(cluster, item)
     status, spec = item["status"], item["spec"]
+    seconds = spec.get("minReadySeconds") or 0
     alive = [pod for pod in pods if not is_terminating(pod)]
     counted = {
+        "observedGeneration": item["metadata"].get("generation", 1),
         "replicas": len(pods),
         "readyReplicas": sum(is_ready(pod) for pod in pods),
-        "availableReplicas": sum(is_ready(pod) for pod in pods),
+        "availableReplicas": sum(is_available(pod, seconds) for pod in pods),
         "currentReplicas": sum(labels(pod).get(REVISION) == status["currentRevision"] for pod in alive),
         "updatedReplicas": sum(labels(pod).get(REVISION) == status["updateRevision"] for pod in alive),
     }
@@ -443,8 +464,77 @@ def sync_stateful_set(cluster: Cluster, item: Object) -> bool:
     return update_status(item, counted) or changed
 
 
+def has_revision(cluster: Cluster, item: Object, name: str) -> bool:
+    """getStatefulSetRevisions, constructHistory: a new template's ControllerRevision is made before anything else is
+    done. The dump doesn't hold those that were there; only new ones are objects here."""
+    if item["metadata"].get("unmade") == name:
+        namespace, _ = key(item)
+        made = {"kind": "ControllerRevision", "metadata": {"namespace": namespace, "name": name}}
+        try:
+            check(cluster, made)
+        except Refused:
+            return False
+        cluster.create(made)
+        del item["metadata"]["unmade"]
+    return True
+
+
+def looks_like(pod: Object, template: Object) -> bool:
+    """Whether a pod is of a template: has all that the template says (the API server and controllers add to it)."""
+    said, shown = template["spec"], pod["spec"]
+    of_template = (template.get("metadata") or {}).get("labels") or {}
+    if any(labels(pod).get(name) != value for name, value in of_template.items()):
+        return False
+    own = {name for name in labels(pod) if not name.startswith(ADDED_LABELS)}
+    if own != {name for name in of_template if not name.startswith(ADDED_LABELS)}:
+        return False
+    return all(covers(shown.get(name), value) for name, value in said.items() if name != "affinity")
+
+
+ADDED_LABELS = (REVISION, "pod-template-generation", "statefulset.", "apps.kubernetes.io/pod-index", "topology.")
+
+
+def covers(shown: Any, said: Any) -> bool:
+    if isinstance(said, dict):
+        return isinstance(shown, dict) and all(covers(shown.get(name), value) for name, value in said.items())
+    if isinstance(said, list) and isinstance(shown, list):
+        if said and isinstance(said[0], dict) and "name" in said[0]:
+            by_name = {one.get("name"): one for one in shown}
+            return all(covers(by_name.get(one["name"]), one) for one in said)
+        return all(any(covers(other, one) for other in shown) for one in said)
+    return bool(shown == said)
+
+
+def revision_again(cluster: Cluster, item: Object) -> str:
+    """The ControllerRevision that a template goes back to (FindEqualRevisions), as far as pods show it, or a new one."""
+    template = item["spec"]["template"]
+    today = item["metadata"].get("revision") or item["status"].get("updateRevision")
+    pods = [pod for pod in owned_pods(cluster, item) if labels(pod).get(REVISION) != today]
+    again = next((pod for pod in pods if looks_like(pod, template)), None)
+    if again is not None:
+        return labels(again)[REVISION]
+    name = item["metadata"]["unmade"] = cluster.fresh_name(f"{key(item)[1]}-")
+    return name
+
+
+def make_volume_claims(cluster: Cluster, item: Object, pod: Object) -> None:
+    """stateful_pod_control.go createPersistentVolumeClaims; raises Refused when a quota has no room for one."""
+    templates = item["spec"].get("volumeClaimTemplates") or []
+    for template in templates:
+        name = template["metadata"]["name"]
+        own = f"{name}-{pod['metadata']['name']}"
+        volumes = pod["spec"].setdefault("volumes", [])
+        volumes[:] = [one for one in volumes if one["name"] != name]
+        volumes.append({"name": name, "persistentVolumeClaim": {"claimName": own}})
+        if cluster.get("PersistentVolumeClaim", pod["metadata"]["namespace"], own) is None:
+            claim = storage.make_claim(pod["metadata"]["namespace"], own, template)
+            check(cluster, claim)
+            storage.provision_at_once(cluster, cluster.create(claim))
+
+
 def update_pods_of_stateful_set(cluster: Cluster, item: Object) -> bool:
     spec, status, name = item["spec"], item["status"], item["metadata"]["name"]
+    seconds = spec.get("minReadySeconds") or 0
     monotonic = spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady"
     start = (spec.get("ordinals") or {}).get("start", 0)
     by_ordinal = {int(key(pod)[1].rsplit("-", 1)[1]): pod for pod in owned_pods(cluster, item)}
@@ -461,17 +551,21 @@ def update_pods_of_stateful_set(cluster: Cluster, item: Object) -> bool:
                 {REVISION: revision, "statefulset.kubernetes.io/pod-name": f"{name}-{ordinal}"}
             )
             try:
+                make_volume_claims(cluster, item, pod)
                 admit_pod(cluster, pod)
-            except QuotaExceeded:
+            except Refused:
                 return changed
             cluster.create(pod)
             by_ordinal[ordinal] = pod
             changed = True
-        if monotonic and (is_terminating(pod) or not is_ready(pod)):
+        if monotonic and is_down(pod, seconds):
             return changed
     condemned = sorted((o for o in by_ordinal if o >= start + spec["replicas"] or o < start), reverse=True)
+    sick = [ordinal for ordinal in reversed(condemned) if is_down(by_ordinal[ordinal], seconds)]
     for ordinal in condemned:  # processCondemned
         pod = by_ordinal[ordinal]
+        if monotonic and not is_terminating(pod) and not is_available(pod, seconds) and ordinal != sick[0]:
+            return changed
         if not is_terminating(pod):
             cluster.delete_pod(pod)
             changed = True
@@ -482,7 +576,7 @@ def update_pods_of_stateful_set(cluster: Cluster, item: Object) -> bool:
     most = (spec["updateStrategy"].get("rollingUpdate") or {}).get("maxUnavailable")
     ordinals = range(start + spec["replicas"] - 1, start + partition - 1, -1)
     if most is not None:  # MaxUnavailableStatefulSet
-        down = sum(is_terminating(p) or not is_ready(p) for o, p in by_ordinal.items() if o not in condemned)
+        down = sum(is_down(p, seconds) for o, p in by_ordinal.items() if o not in condemned)
         room = max(1, scaled(most, spec["replicas"], round_up=False)) - down
         for ordinal in ordinals:
             pod = by_ordinal[ordinal]
@@ -495,9 +589,14 @@ def update_pods_of_stateful_set(cluster: Cluster, item: Object) -> bool:
         if labels(pod).get(REVISION) != status["updateRevision"] and not is_terminating(pod):
             cluster.delete_pod(pod)
             return True
-        if is_terminating(pod) or not is_ready(pod):
+        if is_down(pod, seconds):
             return changed
     return changed
+
+
+def is_down(pod: Object, seconds: int) -> bool:
+    """stateful_set_utils.go isUnavailable."""
+    return is_terminating(pod) or not is_available(pod, seconds)
 
 
 # --- DaemonSet (pkg/controller/daemon) ----------------------------------------------------------------------------
@@ -547,6 +646,9 @@ def daemon_should_run(item: Object, node: Object) -> tuple[bool, bool]:
 
 def sync_daemon_set(cluster: Cluster, item: Object) -> bool:
     """updateDaemonSet: manage, then the rolling update once nothing is outstanding; then the status."""
+    if not has_revision(cluster, item, item["metadata"]["revision"]):
+        return False
+    seconds = item["spec"].get("minReadySeconds") or 0
     changed = manage_daemons(cluster, item)
     if not changed and item["spec"]["updateStrategy"]["type"] == "RollingUpdate":
         changed = roll_daemons(cluster, item)
@@ -567,8 +669,9 @@ def sync_daemon_set(cluster: Cluster, item: Object) -> bool:
         if pods:
             status["currentNumberScheduled"] += 1
             status["numberReady"] += is_ready(pods[0])
-            status["numberAvailable"] += is_ready(pods[0])
+            status["numberAvailable"] += is_available(pods[0], seconds)
             status["updatedNumberScheduled"] += labels(pods[0]).get(REVISION) == item["metadata"]["revision"]
+    status["observedGeneration"] = item["metadata"].get("generation", 1)
     status["numberUnavailable"] = status["desiredNumberScheduled"] - status["numberAvailable"]
     return update_status(item, status) or changed
 
@@ -587,6 +690,7 @@ def daemons_by_node(cluster: Cluster, item: Object) -> dict[str, list[Object]]:
 
 def manage_daemons(cluster: Cluster, item: Object) -> bool:
     """daemon_controller.go podsShouldBeOnNode for every node."""
+    seconds = item["spec"].get("minReadySeconds") or 0
     by_node, surge = daemons_by_node(cluster, item), daemon_limits(cluster, item)[0] > 0
     create, delete = [], []
     for node in cluster.of("Node"):
@@ -605,7 +709,7 @@ def manage_daemons(cluster: Cluster, item: Object) -> bool:
                 new = [p for p in alive if labels(p).get(REVISION) == item["metadata"]["revision"]]
                 old = [p for p in alive if p not in new]
                 delete += new[1:] + old[1:]
-                if new and old and (not is_ready(old[0]) or is_ready(new[0])):
+                if new and old and (not is_ready(old[0]) or is_available(new[0], seconds)):
                     delete.append(old[0])
         else:
             delete += pods
@@ -623,6 +727,7 @@ def daemon_limits(cluster: Cluster, item: Object) -> tuple[int, int]:
 
 def roll_daemons(cluster: Cluster, item: Object) -> bool:
     """update.go rollingUpdate."""
+    seconds = item["spec"].get("minReadySeconds") or 0
     by_node = daemons_by_node(cluster, item)
     surge, unavailable = daemon_limits(cluster, item)
     replace, candidates, spare_new, spare_candidates = [], [], [], []
@@ -637,19 +742,19 @@ def roll_daemons(cluster: Cluster, item: Object) -> bool:
             if (old is None) == (new is None):
                 down += 1
             elif new is not None:
-                down += not is_ready(new)
-            elif old is not None and not is_ready(old):
+                down += not is_available(new, seconds)
+            elif old is not None and not is_available(old, seconds):
                 replace.append(old)
                 down += 1
             elif old is not None:
                 candidates.append(old)
         elif old is not None and new is None:
-            if is_ready(old):
+            if is_available(old, seconds):
                 spare_candidates.append(name)
             else:
                 spare_new.append(name)
         elif old is not None and new is not None:
-            if is_ready(new):
+            if is_available(new, seconds):
                 replace.append(old)
             else:
                 surging += 1
@@ -664,7 +769,7 @@ def sync_daemons(cluster: Cluster, item: Object, create: list[str], delete: list
         pod = daemon_pod(item, name, cluster.fresh_name(item["metadata"]["name"] + "-"))
         try:
             admit_pod(cluster, pod)
-        except QuotaExceeded:
+        except Refused:
             continue
         cluster.create(pod)
         changed = True
@@ -755,11 +860,50 @@ def sync_claims(cluster: Cluster) -> bool:
                 },
                 "spec": copy.deepcopy(template["spec"]["spec"]),
             }
+            try:
+                check(cluster, claim)
+            except Refused:
+                continue
             made.append({"name": entry["name"], "resourceClaimName": claim["metadata"]["name"]})
             cluster.create(claim)
             changed = True
     uids = {pod["metadata"]["uid"] for pod in cluster.of("Pod")}
+    running = {
+        pod["metadata"]["uid"] for pod in cluster.of("Pod") if pod["status"].get("phase") not in ("Succeeded", "Failed")
+    }
     for claim in cluster.of("ResourceClaim"):
+        owner = controller_of(claim)
+        if owner and owner["kind"] == "Pod" and owner["uid"] not in uids:
+            cluster.remove(claim)
+            changed = True
+            continue
+        status = claim.get("status") or {}
+        reserved = status.get("reservedFor") or []
+        status["reservedFor"] = [one for one in reserved if one.get("resource") != "pods" or one["uid"] in running]
+        if len(status["reservedFor"]) < len(reserved):  # syncClaim: who has gone needs it no more
+            changed = True
+            if not status["reservedFor"]:
+                deallocate(cluster, claim)
+    return changed
+
+
+def sync_ephemeral_volumes(cluster: Cluster) -> bool:
+    """pkg/controller/volume/ephemeral: a claim for each generic ephemeral volume of a pod; gone with the pod."""
+    changed = False
+    for pod in cluster.of("Pod"):
+        namespace = pod["metadata"]["namespace"]
+        for name, volume in storage.claim_names(pod):
+            if not volume.get("ephemeral") or cluster.get("PersistentVolumeClaim", namespace, name) is not None:
+                continue
+            claim = storage.make_claim(namespace, name, volume["ephemeral"]["volumeClaimTemplate"], pod)
+            try:
+                check(cluster, claim)
+            except Refused:
+                continue
+            storage.provision_at_once(cluster, cluster.create(claim))
+            changed = True
+    uids = {pod["metadata"]["uid"] for pod in cluster.of("Pod")}
+    for claim in cluster.of("PersistentVolumeClaim"):
         owner = controller_of(claim)
         if owner and owner["kind"] == "Pod" and owner["uid"] not in uids:
             cluster.remove(claim)
@@ -769,7 +913,7 @@ def sync_claims(cluster: Cluster) -> bool:
 
 def sync_all(cluster: Cluster) -> bool:
     """One round: each controller does about one request's worth of work."""
-    changed = [sync_claims(cluster)]
+    changed = [sync_claims(cluster), sync_ephemeral_volumes(cluster)]
     changed += [sync_budget(cluster, item) for item in cluster.of("PodDisruptionBudget")]
     changed += [sync_deployment(cluster, item) for item in cluster.of("Deployment")]
     changed += [sync_replica_set(cluster, item) for item in cluster.of("ReplicaSet")]

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from tests.reference import devices, storage
 from tests.reference.cluster import Cluster
-from tests.reference.devices import allocate
 from tests.reference.objects import (
     Object,
     host_ports,
     is_terminating,
     labels,
-    node_selector_matches,
     pod_requests,
     quantity,
     required_node_affinity_matches,
@@ -106,33 +105,46 @@ def node_resources(cluster: Cluster, pod: Object, node: Object, placed: Placed) 
         for name, amount in pod_requests(other).items():
             used[name] = used.get(name, Fraction(0)) + amount
     reasons, resolvable = [], True
+    elsewhere = devices.delegated(cluster, pod, node)
     if len(here) + 1 > allocatable.get("pods", 0):
         reasons.append("Too many pods")
     for name, amount in pod_requests(pod).items():
         room = allocatable.get(name, Fraction(0))
+        if name in elsewhere:
+            continue
         if amount > 0 and amount > room - used.get(name, Fraction(0)):
             reasons.append(f"Insufficient {name}")
             resolvable = resolvable and amount <= room
     return Refusal("NodeResourcesFit", tuple(reasons), resolvable) if reasons else None
 
 
-def volumes(cluster: Cluster, pod: Object, node: Object, placed: Placed) -> Refusal | None:
-    """volumebinding (bound claims: the volume's node affinity) and volumezone (labels of the volume)."""
-    for volume in pod["spec"].get("volumes") or []:
-        name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-        if not name:
-            continue
-        claim = cluster.get("PersistentVolumeClaim", pod["metadata"]["namespace"], name)
-        if claim is None:
-            return Refusal("VolumeBinding", (f'persistentvolumeclaim "{name}" not found',), False)
-        pv = cluster.get("PersistentVolume", "", claim["spec"].get("volumeName", ""))
-        if pv is None:
-            continue
-        required = (pv["spec"].get("nodeAffinity") or {}).get("required")
-        if required is not None and not node_selector_matches(required, node):
-            return Refusal("VolumeBinding", ("node(s) didn't match PersistentVolume's node affinity",), False)
+def volume_restrictions(cluster: Cluster, pod: Object, node: Object, placed: Placed) -> Refusal | None:
+    """volumerestrictions/volume_restrictions.go: a ReadWriteOncePod claim that a scheduled pod has."""
+    if storage.is_held_by_another(cluster, pod, [other for pods in placed.values() for other in pods]):
+        words = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+        return Refusal("VolumeRestrictions", (words,), True)
+    return None
+
+
+def volume_limits(cluster: Cluster, pod: Object, node: Object, placed: Placed) -> Refusal | None:
+    """nodevolumelimits/csi.go Filter."""
+    if storage.exceeds_limits(cluster, pod, node, placed[node["metadata"]["name"]]):
+        return Refusal("NodeVolumeLimits", ("node(s) exceed max volume count",), True)
+    return None
+
+
+def volume_binding(cluster: Cluster, pod: Object, node: Object, placed: Placed) -> Refusal | None:
+    """volumebinding/volume_binding.go Filter."""
+    reasons = storage.refusals_on(cluster, pod, node)
+    return Refusal("VolumeBinding", tuple(reasons), False) if reasons else None
+
+
+def volume_zone(cluster: Cluster, pod: Object, node: Object, placed: Placed) -> Refusal | None:
+    """volumezone/volume_zone.go Filter: labels of the volume."""
+    for _, claim in storage.claims_of(cluster, pod):
+        pv = cluster.get("PersistentVolume", "", (claim or {"spec": {}})["spec"].get("volumeName", ""))
         for label in ("topology.kubernetes.io/zone", "topology.kubernetes.io/region"):
-            zones = labels(pv).get(label)
+            zones = labels(pv).get(label) if pv else None
             if zones and labels(node).get(label) not in zones.split("__"):
                 return Refusal("VolumeZone", ("node(s) had no available volume zone",), False)
     return None
@@ -214,7 +226,7 @@ def affinity_terms(pod: Object, which: str) -> list[Object]:
     return list(affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or [])
 
 
-def term_matches(owner: Object, term: Object, other: Object) -> bool:
+def term_matches(cluster: Cluster, owner: Object, term: Object, other: Object) -> bool:
     """framework/types.go AffinityTerm.Matches: namespaces (the owner's own if none said) and selector."""
     namespace = other["metadata"]["namespace"]
     names = term.get("namespaces") or []
@@ -222,14 +234,14 @@ def term_matches(owner: Object, term: Object, other: Object) -> bool:
     if by_selector is None and not names:
         names = [owner["metadata"]["namespace"]]
     if namespace not in names:
-        if by_selector is None or not selector_matches(by_selector, {"kubernetes.io/metadata.name": namespace}):
+        if by_selector is None or not selector_matches(by_selector, cluster.labels_of_namespace(namespace)):
             return False
     selector = term.get("labelSelector")
     return selector is not None and selector_matches(selector, labels(other))
 
 
-def matches_all(owner: Object, terms: list[Object], other: Object) -> bool:
-    return bool(terms) and all(term_matches(owner, term, other) for term in terms)
+def matches_all(cluster: Cluster, owner: Object, terms: list[Object], other: Object) -> bool:
+    return bool(terms) and all(term_matches(cluster, owner, term, other) for term in terms)
 
 
 def same_domain(left: Object, right: Object, name: str) -> bool:
@@ -244,27 +256,39 @@ def inter_pod_affinity(cluster: Cluster, pod: Object, node: Object, placed: Plac
         refusal = Refusal("InterPodAffinity", ("node(s) didn't match pod affinity rules",), False)
         if any(term["topologyKey"] not in labels(node) for term in terms):
             return refusal
-        friends = [(other, where) for other, where in pairs if matches_all(pod, terms, other)]
+        friends = [(other, where) for other, where in pairs if matches_all(cluster, pod, terms, other)]
         near = all(any(same_domain(node, where, t["topologyKey"]) for _, where in friends) for t in terms)
         anywhere = any(t["topologyKey"] in labels(where) for _, where in friends for t in terms)
-        if not near and (anywhere or not matches_all(pod, terms, pod)):
+        if not near and (anywhere or not matches_all(cluster, pod, terms, pod)):
             return refusal
     for term in affinity_terms(pod, "podAntiAffinity"):
         for other, where in pairs:
-            if same_domain(node, where, term["topologyKey"]) and term_matches(pod, term, other):
+            if same_domain(node, where, term["topologyKey"]) and term_matches(cluster, pod, term, other):
                 return Refusal("InterPodAffinity", ("node(s) didn't match pod anti-affinity rules",), True)
     for other, where in pairs:
         for term in affinity_terms(other, "podAntiAffinity"):
-            if same_domain(node, where, term["topologyKey"]) and term_matches(other, term, pod):
+            if same_domain(node, where, term["topologyKey"]) and term_matches(cluster, other, term, pod):
                 return Refusal("InterPodAffinity", ("node(s) didn't satisfy existing pods anti-affinity rules",), True)
     return None
 
 
 def dynamic_resources(cluster: Cluster, pod: Object, node: Object, placed: Placed) -> Refusal | None:
     """dynamicresources/dynamicresources.go Filter: devices of this node for every claim of the pod."""
-    if pod["spec"].get("resourceClaims") and allocate(cluster, pod, node) is None:
-        return Refusal("DynamicResources", ("cannot allocate all claims",), False)
-    return None
+    if not devices.uses_devices(cluster, pod):
+        return None
+    allocated = devices.allocate(cluster, pod, node)
+    if devices.unavailable_claims(cluster, pod, node):
+        return Refusal("DynamicResources", ("resourceclaim not available on the node",), False)
+    return Refusal("DynamicResources", ("cannot allocate all claims",), False) if allocated is None else None
+
+
+def refusal_everywhere(cluster: Cluster, pod: Object) -> Refusal | None:
+    """What PreFilter plugins say before any node is looked at."""
+    words = storage.refusal_before_nodes(cluster, pod)
+    if words is not None:
+        return Refusal("VolumeBinding", (words,), False)
+    words = devices.refusal_before_nodes(cluster, pod)
+    return None if words is None else Refusal("DynamicResources", (words,), False)
 
 
 FILTERS: list[Any] = [  # apis/config/v1/default_plugins.go getDefaultPlugins, in its order
@@ -274,7 +298,10 @@ FILTERS: list[Any] = [  # apis/config/v1/default_plugins.go getDefaultPlugins, i
     node_affinity,
     node_ports,
     node_resources,
-    volumes,
+    volume_restrictions,
+    volume_limits,
+    volume_binding,
+    volume_zone,
     topology_spread,
     inter_pod_affinity,
     dynamic_resources,

@@ -65,6 +65,11 @@ def is_ready(pod: Object) -> bool:
     return any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions") or [])
 
 
+def is_available(pod: Object, seconds: int) -> bool:
+    """pkg/api/v1/pod IsPodAvailable. The pods that were there before the change have been Ready long enough."""
+    return is_ready(pod) and (not seconds or bool(pod["metadata"].get("available", "ready" not in pod["metadata"])))
+
+
 def is_active(pod: Object) -> bool:
     """pkg/controller/controller_utils.go IsPodActive."""
     return pod["status"].get("phase") not in ("Succeeded", "Failed") and not is_terminating(pod)
@@ -148,8 +153,26 @@ def tolerates(toleration: Object, taint: Object) -> bool:
 Requests = dict[str, Fraction]
 
 
-def container_requests(container: Object, missing: Requests) -> Requests:
-    requests = {name: quantity(q) for name, q in ((container.get("resources") or {}).get("requests") or {}).items()}
+def amounts(listed: Object | None) -> Requests:
+    return {name: quantity(q) for name, q in (listed or {}).items()}
+
+
+def container_requests(container: Object, missing: Requests, status: Object) -> Requests:
+    """determineEffectiveRequests: while a resize is under way the most of what is asked for, allocated and in force;
+    what is asked for doesn't count where the kubelet has found it infeasible."""
+    requests = amounts((container.get("resources") or {}).get("requests"))
+    of_container = [
+        one
+        for group in ("containerStatuses", "initContainerStatuses")
+        for one in status.get(group) or []
+        if one["name"] == container["name"] and one.get("resources") is not None
+    ]
+    for one in of_container:
+        held = maximum(amounts(one["resources"].get("requests")), amounts(one.get("allocatedResources")))
+        infeasible = any(
+            c["type"] == "PodResizePending" and c.get("reason") == "Infeasible" for c in status.get("conditions") or []
+        )
+        requests = held if infeasible else maximum(requests, held)
     return {**missing, **requests}
 
 
@@ -166,14 +189,15 @@ def pod_requests(pod: Object, missing: Requests | None = None) -> Requests:
 
     ``missing``: what a container without a request is taken to ask for (only in scores).
     """
-    spec, missing = pod["spec"], missing or {}
+    spec, missing, status = pod["spec"], missing or {}, pod.get("status") or {}
     total: Requests = {}
     for container in spec.get("containers") or []:
-        total = add(total, container_requests(container, missing))
+        total = add(total, container_requests(container, missing, status))
     sidecars: Requests = {}
     start: Requests = {}
     for container in spec.get("initContainers") or []:
-        own = container_requests(container, missing)
+        goes = container.get("restartPolicy") != "Always"
+        own = container_requests(container, missing, {} if goes else status)
         if container.get("restartPolicy") == "Always":
             total, sidecars = add(total, own), add(sidecars, own)
             own = sidecars
@@ -228,7 +252,7 @@ def strategic_merge(value: Any, patch: Any, field: str = "") -> Any:
                 merged.pop(name, None)
             else:
                 merged[name] = strategic_merge(merged.get(name), change, name)
-        if field == "strategy" and merged.get("type") == "Recreate":
+        if field in ("strategy", "updateStrategy") and merged.get("type") in ("Recreate", "OnDelete"):
             merged.pop("rollingUpdate", None)
         return merged
     if isinstance(value, list) and isinstance(patch, list) and field in MERGE_KEYS:

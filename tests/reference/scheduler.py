@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 
-from tests.reference import devices
+from tests.reference import devices, storage
 from tests.reference.cluster import Cluster
 from tests.reference.filters import (
     Placed,
@@ -14,6 +14,7 @@ from tests.reference.filters import (
     matches_all,
     named_nodes,
     ports_clash,
+    refusal_everywhere,
     run_filters,
     spread_selector,
 )
@@ -28,9 +29,11 @@ from tests.reference.objects import (
     priority,
     selector_matches,
 )
+from tests.reference.quotas import Refused, check
 from tests.reference.scores import total_scores
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
+GATED = "Scheduling is blocked due to non-empty scheduling gates"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 
 
@@ -50,44 +53,85 @@ class Scheduler:
         self.queue: dict[Key, Queued] = {}
         self.nominated: dict[Key, str] = {}  # pod -> node freed for it
         cluster.listeners.append(self.hear)
-        pending = [pod for pod in cluster.of("Pod") if not is_bound(pod) and not is_terminating(pod)]
+        pending = [
+            pod for pod in cluster.of("Pod") if not is_bound(pod) and not is_terminating(pod) and self.is_mine(pod)
+        ]
         pending.sort(key=lambda pod: (pod["metadata"]["creationTimestamp"], int(pod["metadata"]["resourceVersion"])))
         for pod in pending:
             queued = Queued(pod, cluster.now())
             self.queue[key(pod)] = queued
             if pod["status"].get("nominatedNodeName"):
                 self.nominated[key(pod)] = pod["status"]["nominatedNodeName"]
-            if devices.claims_of(cluster, pod) is None:
+            if self.is_gated(pod):
                 queued.where = "gated"
             else:  # it was tried before the dump: learn who refuses it, keep the recorded words
-                refusals = self.try_nodes(pod)[1]
-                queued.plugins, queued.where = {r.plugin for r in refusals.values()}, "unschedulable"
+                self.learn(queued)
+
+    def is_mine(self, pod: Object) -> bool:
+        return bool(pod["spec"].get("schedulerName", "default-scheduler") == "default-scheduler")
+
+    def is_gated(self, pod: Object) -> bool:
+        """PreEnqueue of schedulinggates and dynamicresources."""
+        return bool(pod["spec"].get("schedulingGates")) or devices.claims_of(self.cluster, pod) is None
+
+    def learn(self, queued: Queued) -> None:
+        try:
+            refusals = self.try_nodes(queued.pod)[1]
+        except devices.SchedulingError:
+            queued.where = "failed"
+        else:
+            queued.plugins, queued.where = {r.plugin for r in refusals.values()}, "unschedulable"
 
     # --- queue (pkg/scheduler/backend/queue) ---------------------------------------------------------------------
 
     def hear(self, event: str, item: Object) -> None:
-        if item["kind"] == "Pod":
-            if event == "created" and not is_bound(item):
-                gated = devices.claims_of(self.cluster, item) is None
-                self.queue[key(item)] = Queued(item, self.cluster.now(), where="gated" if gated else "active")
-            elif event == "bound":
-                self.wake(lambda queued: self.helped_by_arrival(queued, item))
-            elif event == "removed":
-                self.queue.pop(key(item), None)
-                node = self.nominated.pop(key(item), None)
-                if is_bound(item):
-                    self.wake(lambda queued: self.helped_by_departure(queued, item))
-                elif node is not None:  # a nominated pod counts as if it sat there
-                    self.wake(
-                        lambda queued: priority(queued.pod) <= priority(item) and self.helped_by_departure(queued, item)
-                    )
-        elif item["kind"] == "ResourceClaim":
-            if event == "created":
-                for queued in self.queue.values():
-                    if queued.where == "gated" and devices.claims_of(self.cluster, queued.pod) is not None:
-                        queued.where = "active"
-            elif event == "removed" and (item.get("status") or {}).get("allocation"):
-                self.wake(lambda queued: "DynamicResources" in queued.plugins)
+        listener = {
+            "Pod": self.hear_of_pod,
+            "ResourceClaim": self.hear_of_claim,
+            "PersistentVolumeClaim": self.hear_of_volume,
+            "PersistentVolume": self.hear_of_volume,
+        }.get(item["kind"])
+        if listener is not None:
+            listener(event, item)
+        for queued in self.queue.values():
+            if queued.where == "failed":  # no plugin refused it: it is tried again when its back-off is over
+                queued.where = "backoff" if queued.failed_in_tick >= self.cluster.tick - 1 else "active"
+
+    def hear_of_pod(self, event: str, pod: Object) -> None:
+        if event == "created" and not is_bound(pod) and self.is_mine(pod):
+            where = "gated" if self.is_gated(pod) else "active"
+            self.queue[key(pod)] = Queued(pod, self.cluster.now(), where=where)
+            if pod["spec"].get("schedulingGates"):
+                condition = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": GATED}
+                set_condition(pod, condition)
+        elif event == "bound":
+            self.wake(lambda queued: self.helped_by_arrival(queued, pod))
+        elif event == "removed":
+            self.queue.pop(key(pod), None)
+            node = self.nominated.pop(key(pod), None)
+            if is_bound(pod):
+                self.wake(lambda queued: self.helped_by_departure(queued, pod))
+            elif node is not None:  # a nominated pod counts as if it sat there
+                self.wake(
+                    lambda queued: priority(queued.pod) <= priority(pod) and self.helped_by_departure(queued, pod)
+                )
+
+    def hear_of_claim(self, event: str, claim: Object) -> None:
+        if event == "created":
+            for queued in self.queue.values():
+                if queued.where == "gated" and not self.is_gated(queued.pod):
+                    queued.where = "active"
+        elif event == "deallocated" or (event == "removed" and (claim.get("status") or {}).get("allocation")):
+            self.wake(lambda queued: "DynamicResources" in queued.plugins)
+        elif event == "reserved":
+            self.wake(lambda queued: "DynamicResources" in queued.plugins and self.uses_claim(queued.pod, claim))
+
+    def hear_of_volume(self, event: str, item: Object) -> None:
+        self.wake(lambda queued: bool({"VolumeBinding", "VolumeZone", "NodeVolumeLimits"} & queued.plugins))
+
+    def uses_claim(self, pod: Object, claim: Object) -> bool:
+        same = pod["metadata"]["namespace"] == claim["metadata"]["namespace"]
+        return same and claim["metadata"]["name"] in [name for _, name in devices.claim_names(pod)]
 
     def wake(self, helped: object) -> None:
         """MoveAllToActiveOrBackoffQueue: pods whose refusing plugin says that the event may help are tried again.
@@ -111,12 +155,16 @@ class Scheduler:
         if "NodePorts" in queued.plugins:
             if any(ports_clash(mine, theirs) for mine in host_ports(pod) for theirs in host_ports(gone)):
                 return True
+        if "NodeVolumeLimits" in queued.plugins and storage.claim_names(gone):
+            return True
+        if "VolumeRestrictions" in queued.plugins and storage.shares_claim(pod, gone):
+            return True
         if "PodTopologySpread" in queued.plugins and self.spreads_with(pod, gone):
             return True
         if "InterPodAffinity" in queued.plugins:
-            if matches_all(pod, affinity_terms(pod, "podAntiAffinity"), gone):
+            if matches_all(self.cluster, pod, affinity_terms(pod, "podAntiAffinity"), gone):
                 return True
-            if matches_all(gone, affinity_terms(gone, "podAntiAffinity"), pod):
+            if matches_all(self.cluster, gone, affinity_terms(gone, "podAntiAffinity"), pod):
                 return True
         return False
 
@@ -125,7 +173,9 @@ class Scheduler:
         pod = queued.pod
         if "PodTopologySpread" in queued.plugins and self.spreads_with(pod, come):
             return True
-        return "InterPodAffinity" in queued.plugins and matches_all(pod, affinity_terms(pod, "podAffinity"), come)
+        return "InterPodAffinity" in queued.plugins and matches_all(
+            self.cluster, pod, affinity_terms(pod, "podAffinity"), come
+        )
 
     def spreads_with(self, pod: Object, other: Object) -> bool:
         constraints = [
@@ -159,20 +209,37 @@ class Scheduler:
 
     def schedule_one(self, queued: Queued) -> None:
         pod = queued.pod
-        feasible, refusals = self.try_nodes(pod)
+        try:
+            feasible, refusals = self.try_nodes(pod)
+        except devices.SchedulingError as error:
+            self.fail(queued, f'running "DynamicResources" filter plugin: {error}')
+            return
         if feasible:
             self.bind(queued, self.pick(pod, feasible))
             return
         queued.since, queued.plugins = self.cluster.now(), {r.plugin for r in refusals.values()}
         queued.where, queued.failed_in_tick = "unschedulable", self.cluster.tick
         words = sentence(len(self.cluster.of("Node")), refusals)
+        everywhere = refusal_everywhere(self.cluster, pod)
+        if everywhere is not None:
+            words = f"0/{len(self.cluster.of('Node'))} nodes are available: {everywhere.reasons[0]}."
         words += self.post_filter(queued, refusals)
         set_condition(pod, {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": words})
+
+    def fail(self, queued: Queued, words: str) -> None:
+        """handleSchedulingFailure for an error that is nobody's refusal: tried again after its back-off."""
+        queued.since, queued.plugins = self.cluster.now(), set()
+        queued.where, queued.failed_in_tick = "failed", self.cluster.tick
+        condition = {"type": "PodScheduled", "status": "False", "reason": "SchedulerError", "message": words}
+        set_condition(queued.pod, condition)
 
     def try_nodes(self, pod: Object) -> tuple[list[Object], dict[str, Refusal]]:
         """findNodesThatFitPod: the nominated node first, else every node that PreFilter leaves."""
         placed = self.cluster.pods_by_node()
         nodes = self.cluster.of("Node")
+        everywhere = refusal_everywhere(self.cluster, pod)
+        if everywhere is not None:
+            return [], {node["metadata"]["name"]: everywhere for node in nodes}
         wanted = self.nominated.get(key(pod))
         for node in nodes:
             if node["metadata"]["name"] == wanted and self.fits_with_nominated(pod, node, placed) is None:
@@ -216,20 +283,42 @@ class Scheduler:
 
     def bind(self, queued: Queued, node: Object) -> None:
         pod = queued.pod
-        if pod["spec"].get("resourceClaims"):
-            devices.reserve(self.cluster, pod, node)
+        if devices.uses_devices(self.cluster, pod) and not self.reserve(queued, node):
+            return
+        storage.bind_claims(self.cluster, pod, node)
         pod["spec"]["nodeName"] = node["metadata"]["name"]
         self.nominated.pop(key(pod), None)
         self.queue.pop(key(pod), None)
         set_condition(pod, {"type": "PodScheduled", "status": "True"})
         self.cluster.tell("bound", pod)
 
+    def reserve(self, queued: Queued, node: Object) -> bool:
+        """Devices; False when a quota refuses the claim for the pod's extended resources (PreBind fails)."""
+        pod, extended = queued.pod, None
+        requests = devices.extended_requests(self.cluster, pod, node)
+        if requests:
+            extended = devices.extended_claim(pod, requests)
+            extended["metadata"]["name"] = self.cluster.fresh_name(f"{pod['metadata']['name']}-extended-resources-")
+            try:
+                check(self.cluster, extended)
+            except Refused as error:
+                self.fail(queued, f"creating the claim for extended resources: {error}")
+                return False
+        devices.reserve(self.cluster, pod, node, extended)
+        if extended is not None:
+            self.cluster.create(extended)
+        for claim in devices.claims_of(self.cluster, pod) or []:
+            self.cluster.tell("reserved", claim)
+        return True
+
     # --- preemption (framework/preemption, plugins/defaultpreemption) ----------------------------------------------
 
     def post_filter(self, queued: Queued, refusals: dict[str, Refusal]) -> str:
         """What the PostFilter plugins add to the message; on success victims are deleted and the node nominated."""
         pod = queued.pod
-        claims = "still not schedulable" if pod["spec"].get("resourceClaims") else "no new claims to deallocate"
+        claims = "still not schedulable" if devices.uses_devices(self.cluster, pod) else "no new claims to deallocate"
+        if self.deallocated(queued, refusals):
+            return " deallocation of ResourceClaim completed"
         eligible = self.may_preempt(pod, refusals)
         if eligible is not None:
             return f" {claims}, preemption: {eligible}"
@@ -251,6 +340,20 @@ class Scheduler:
                 victim["metadata"].setdefault("annotations", {})["preempted"] = "true"
                 self.cluster.delete_pod(victim)
         return ""
+
+    def deallocated(self, queued: Queued, refusals: dict[str, Refusal]) -> bool:
+        """dynamicresources PostFilter: an allocation nobody else uses, and that keeps the pod from nodes, is given up."""
+        unavailable = ("resourceclaim not available on the node",)
+        for node in self.cluster.of("Node"):
+            refusal = refusals.get(node["metadata"]["name"])
+            if refusal is None or refusal.reasons != unavailable:
+                continue
+            for claim in devices.unavailable_claims(self.cluster, queued.pod, node):
+                users = [one["uid"] for one in claim["status"].get("reservedFor") or []]
+                if not users or users == [queued.pod["metadata"]["uid"]]:
+                    devices.deallocate(self.cluster, claim)
+                    return True
+        return False
 
     def may_preempt(self, pod: Object, refusals: dict[str, Refusal]) -> str | None:
         """PodEligibleToPreemptOthers: None, or why not."""

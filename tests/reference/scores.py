@@ -183,13 +183,13 @@ def pod_affinity(cluster: Cluster, pod: Object, nodes: list[Object], placed: Pla
         for other in placed[where["metadata"]["name"]]:
             for which, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
                 for mine in preferred_terms(pod, which):
-                    if term_matches(pod, mine["podAffinityTerm"], other):
+                    if term_matches(cluster, pod, mine["podAffinityTerm"], other):
                         credit(mine["podAffinityTerm"], where, sign * mine["weight"])
                 for theirs in preferred_terms(other, which):
-                    if term_matches(other, theirs["podAffinityTerm"], pod):
+                    if term_matches(cluster, other, theirs["podAffinityTerm"], pod):
                         credit(theirs["podAffinityTerm"], where, sign * theirs["weight"])
             for term in affinity_terms(other, "podAffinity"):
-                if term_matches(other, term, pod):
+                if term_matches(cluster, other, term, pod):
                     credit(term, where, HARD_AFFINITY_WEIGHT)
     raw = {
         node["metadata"]["name"]: sum(w for (name, value), w in weights.items() if labels(node).get(name) == value)

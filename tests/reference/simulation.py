@@ -6,9 +6,18 @@ import copy
 from typing import Any
 
 from tests.reference.cluster import Cluster
-from tests.reference.controllers import REVISION, next_retry, owned_pods, owned_replica_sets, sync_all
+from tests.reference.controllers import (
+    REVISION,
+    looks_like,
+    next_retry,
+    owned_pods,
+    owned_replica_sets,
+    revision_again,
+    sync_all,
+)
 from tests.reference.objects import (
     Object,
+    controller_of,
     is_bound,
     is_ready,
     is_terminating,
@@ -27,6 +36,7 @@ ROUND_MS = 6.0
 QUIET_MS = 900.0
 STUCK_MS = 5400.0
 NATIVE = ("cpu", "memory", "ephemeral-storage", "pods")
+ADDED = (REVISION, "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index")
 
 
 class Simulation:
@@ -42,12 +52,17 @@ class Simulation:
 
     def remember_revisions(self, item: Object) -> None:
         """The ControllerRevisions that the dump does not hold: which revision is which template."""
+        pods, template = owned_pods(self.cluster, item), item["spec"]["template"]
         if item["kind"] == "StatefulSet":
-            revision = item["status"]["updateRevision"]
-            item["metadata"]["templates"] = {revision: copy.deepcopy(item["spec"]["template"])}
-        else:
-            revisions = [labels(pod).get(REVISION) for pod in owned_pods(self.cluster, item)]
-            item["metadata"]["revision"] = max(revisions, key=revisions.count) if revisions else "old"
+            current, latest = item["status"].get("currentRevision"), item["status"]["updateRevision"]
+            item["metadata"]["templates"] = {latest: copy.deepcopy(template)}
+            of_current = next((pod for pod in pods if labels(pod).get(REVISION) == current != latest), None)
+            if of_current is not None:
+                item["metadata"]["templates"][current] = as_template(of_current, template)
+            return
+        alike = [pod for pod in pods if looks_like(pod, template)] or pods
+        revisions = [labels(pod).get(REVISION) for pod in alike]
+        item["metadata"]["revision"] = max(revisions, key=revisions.count) if revisions else "old"
 
     def apply(self, changes: list[Object]) -> None:
         self.cluster.tick = 0
@@ -60,10 +75,10 @@ class Simulation:
             item.update(merged)
             if item["spec"].get("template") != before:
                 if item["kind"] == "StatefulSet":
-                    item["status"]["updateRevision"] = "revision-2"
-                    item["metadata"]["templates"]["revision-2"] = copy.deepcopy(item["spec"]["template"])
+                    latest = item["status"]["updateRevision"] = revision_again(self.cluster, item)
+                    item["metadata"]["templates"][latest] = copy.deepcopy(item["spec"]["template"])
                 elif item["kind"] == "DaemonSet":
-                    item["metadata"]["revision"] = "revision-2"
+                    item["metadata"]["revision"] = revision_again(self.cluster, item)
             item["metadata"]["generation"] = item["metadata"].get("generation", 1) + 1
 
     def round(self) -> bool:
@@ -90,29 +105,49 @@ class Simulation:
 
     def can_become_ready(self, pod: Object) -> bool:
         young = pod["metadata"].get("created") is not None
-        return not (young and any(all(labels(pod).get(n) == v for n, v in s.items()) for s in self.never_ready))
+        states = [one.get("state") or {} for one in pod["status"].get("containerStatuses") or []]
+        if any((state.get("waiting") or {}).get("reason") == "CrashLoopBackOff" for state in states):
+            return False
+        return not (young and self.is_broken(pod))
+
+    def is_broken(self, pod: Object) -> bool:
+        return any(all(labels(pod).get(n) == v for n, v in s.items()) for s in self.never_ready)
 
     def advance(self) -> bool:
-        """One tick; False when there is nothing for it to do. The recorder, too, makes one request after another."""
+        """One tick; False when there is nothing for it to do. The recorder, too, makes one request after another; last, it
+        waits until the pods that were Ready at the start have been so for their workload's minReadySeconds."""
+        waiting = [pod for pod in self.cluster.of("Pod") if self.is_waited_for(pod)]
         starting = [
             pod
             for pod in self.cluster.of("Pod")
             if is_bound(pod) and not is_ready(pod) and not is_terminating(pod) and self.can_become_ready(pod)
         ]
         ending = [pod for pod in self.cluster.of("Pod") if is_terminating(pod)]
-        if not starting and not ending:
+        if not starting and not ending and not waiting:
             return False
         self.cluster.tick += 1
         for pod in starting:
             pod["status"]["phase"] = "Running"
             pod["status"]["startTime"] = f"tick {self.cluster.tick:06d}"
             pod["metadata"]["ready"] = (self.cluster.tick, self.cluster.now())
+            pod["metadata"]["available"] = False
             set_condition(pod, {"type": "Ready", "status": "True"})
             self.round()
         for pod in ending:
             self.cluster.remove(pod)
             self.round()
+        if waiting:
+            self.settle()
+        for pod in waiting:
+            pod["metadata"]["available"] = True
         return True
+
+    def is_waited_for(self, pod: Object) -> bool:
+        if not is_ready(pod) or is_terminating(pod) or pod["metadata"].get("available", True):
+            return False
+        owner = controller_of(pod)
+        found = owner and self.cluster.get(owner["kind"], pod["metadata"]["namespace"], owner["name"])
+        return bool(found and found["spec"].get("minReadySeconds"))
 
     # --- what is seen --------------------------------------------------------------------------------------------
 
@@ -126,7 +161,7 @@ class Simulation:
         for pod in self.cluster.of("Pod"):
             if is_bound(pod):
                 for name, amount in pod_requests(pod).items():
-                    if name not in NATIVE:
+                    if name not in NATIVE and not name.startswith("hugepages-"):
                         held[name] = held.get(name, 0.0) + float(amount)
         rows = {}
         for workload in self.workloads:
@@ -142,6 +177,8 @@ class Simulation:
 
     def is_complete(self, workload: Object) -> bool:
         spec, status = workload["spec"], workload["status"]
+        if status.get("observedGeneration", 0) < workload["metadata"].get("generation", 1):
+            return False
         if any(is_terminating(pod) for pod in self.pods_of(workload)):
             return False
         if workload["kind"] == "Deployment":
@@ -193,6 +230,13 @@ class Simulation:
                 }
             )
         return found
+
+
+def as_template(pod: Object, like: Object) -> Object:
+    """What is left of an old template in a pod of it."""
+    own = {name: value for name, value in labels(pod).items() if name not in ADDED}
+    spec = {name: copy.deepcopy(value) for name, value in pod["spec"].items() if name in {*like["spec"], "containers"}}
+    return {"metadata": {"labels": own}, "spec": spec}
 
 
 def label(workload: Object) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.reference.__main__ import play as play_recording
+from tests.reference.__main__ import read_recording
 from tests.reference.controllers import surge_and_unavailable
 from tests.reference.drain import drain
 from tests.reference.headroom import headroom
@@ -150,6 +153,24 @@ def test_init_containers_and_sidecars_count_as_the_scheduler_counts() -> None:
     }
     # Running: 1 + 2. Starting: 5 beside the sidecar's 2. The larger, and the overhead.
     assert pod_requests({"spec": spec}) == {"cpu": 8}
+
+
+# --- recordings -------------------------------------------------------------------------------------------------------
+
+ROLLOUTS = Path(__file__).parents[1] / "conformance" / "rollouts"
+
+
+def test_every_recorded_verdict_is_the_references_too() -> None:
+    """Of all but the largest clusters; ``make reference`` plays those, too (minutes)."""
+    paths = [path for path in sorted(ROLLOUTS.glob("*.json.gz")) if not path.name.startswith("n-large")]
+    wrong = []
+    for path in paths:
+        recording = read_recording(path)
+        verdict = play_recording(recording)["verdict"]
+        if verdict not in [one.get("verdict") for one in (recording["outcome"], *(recording.get("also") or []))]:
+            wrong.append(path.name)
+    assert len(paths) > 700
+    assert wrong == []
 
 
 # --- properties -------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import yaml
 
 from planner.drift.services import drift
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes import commands
+from planner.kubernetes import commands, names
 from planner.kubernetes.records import Snapshot
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.what_if import MemoryChange
@@ -121,8 +121,13 @@ def test_a_hostile_name_stays_one_word(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVIL, ids=range(len(EVIL)))
-def test_a_shell_runs_nothing_but_what_was_meant(name: str, tmp_path: Path) -> None:
-    """Every command for a cluster of hostile names, run by a real shell where kubectl and gcloud only take notes."""
+def test_a_shell_runs_nothing_but_what_was_meant(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command for a cluster of hostile names, run by a real shell where kubectl and gcloud only take notes.
+
+    Reading refuses such names (tests/inventory/test_names.py): here they come through, for this is the second wall.
+    """
+    for check in ("check_object", "check_labels", "check_container", "check_reference", "check_resource"):
+        monkeypatch.setattr(names, check, lambda *_, **__: None)
     offered = every_command(name)
     assert {"patch", "scale", "exec", "delete"} <= {shlex.split(one, comments=True)[1] for one in offered}
     note = tmp_path / "note"
@@ -140,13 +145,17 @@ def test_a_shell_runs_nothing_but_what_was_meant(name: str, tmp_path: Path) -> N
     calls = [call.split("\0")[:-1] for call in note.read_text(encoding="utf-8").split("\1")[:-1]]
     assert len(calls) >= len(offered)
     for _, verb, first, *rest in calls:
-        assert verb in ("patch", "scale", "exec", "delete", "container", "compute")
-        assert not first.startswith("-")
+        if [verb, first, *rest] == ["apply", "-f", "CHANGE.yaml"]:
+            continue  # the user's own manifest, in whose place nothing of a cluster stands
+        assert verb in ("patch", "scale", "rollout", "exec", "delete", "container", "compute")
+        assert first == "status" if verb == "rollout" else not first.startswith("-")
         assert not any(word.startswith("--kubeconfig") and before[:1] != "-" for before, word in pairwise(rest))
 
 
 def every_command(name: str) -> list[str]:
-    found = [remedy.command for remedy in ways_out(name)]
+    remedies = ways_out(name)
+    found = [remedy.command for remedy in remedies]
+    found += [command for remedy in remedies for step in remedy.steps for command in step.commands]
     snapshot = renamed(demo.read(), name)
     for workload in snapshot.workloads:
         found += [one.command for one in check_workload(snapshot, workload).commands]

@@ -9,7 +9,7 @@ import numpy as np
 
 from planner.kubernetes.records import LabelSelector
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.filters import fails, feasible_nodes, reasons_for, view
+from planner.scheduling.filters import fails, feasible_nodes, reasons_for, scores_on
 from planner.scheduling.pod import LivePod
 from planner.scheduling.scheduler import Attempt, Budget, Scheduler
 from planner.scheduling.scores import total_scores
@@ -59,7 +59,11 @@ class Question:
 
     def attempt(self, *, seed: int = 0, budgets: Sequence[Budget] = ()) -> Attempt:
         scheduler = Scheduler(
-            self.state, seed, lambda n: self.live[n], lambda namespace: [b for b in budgets if b.namespace == namespace]
+            self.state,
+            seed,
+            lambda n: self.live[n],
+            lambda namespace: [b for b in budgets if b.namespace == namespace],
+            is_thorough=bool(budgets),  # the snapshot holds none, so what is known of it leaves them out
         )
         return scheduler.attempt(
             LivePod(
@@ -95,8 +99,7 @@ class Question:
 
     def scores(self) -> dict[str, int]:
         nodes = feasible_nodes(self.state, self.shape)
-        seen = view(self.state, self.shape)
-        totals = total_scores(self.state, self.shape, seen.scores[seen.position[nodes]], nodes)
+        totals = total_scores(self.state, self.shape, scores_on(self.state, self.shape, nodes), nodes)
         return {self.cluster.node_names[n]: int(s) for n, s in zip(nodes.tolist(), totals, strict=True)}
 
     def totals(self) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -11,7 +11,7 @@ import pytest
 from planner.errors import InputError
 from planner.inventory import account
 from planner.kubernetes.records import Presence, Severity, Snapshot
-from planner.sources import cluster, kubectl
+from planner.sources import bounded, cluster, kubectl
 from tests.inventory.objects import a_list, named, node, pod, workload
 from tests.sources import layouts
 from tests.sources.layouts import LAYOUTS, OBJECTS, PACKERS, as_json, as_yaml, bare, on_disk
@@ -199,7 +199,7 @@ def test_the_limit_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("HEADROOM_UNPACKED_LIMIT", "1Ki")
     with pytest.raises(InputError, match="more than 1 KiB"):
         kubectl.read_bytes(b" " * 2000, name="a")
-    assert kubectl.unpacked_limit_bytes("8Gi") == 8 * 2**30
+    assert bounded.limit_bytes("8Gi") == 8 * 2**30
     monkeypatch.setenv("HEADROOM_UNPACKED_LIMIT", "much")
     with pytest.raises(InputError, match="not a Kubernetes quantity"):
-        kubectl.unpacked_limit_bytes()
+        bounded.limit_bytes()

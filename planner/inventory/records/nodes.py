@@ -5,6 +5,7 @@ from __future__ import annotations
 from planner.inventory import wire
 from planner.inventory.records.selectors import read_taint
 from planner.inventory.records.shared import Shared, annotations_of, metadata_of
+from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
 
@@ -22,6 +23,8 @@ def read_node(shared: Shared, node: wire.Node) -> model.Node:
     for condition in status.conditions or ():
         shared.seconds(condition.last_heartbeat_time)
         condition.last_heartbeat_time = None  # tells when the snapshot was taken, and nothing else
+    for taint in spec.taints or ():
+        names.check_labels({taint.key: taint.value or ""})
     return model.Node(
         name=shared.text(metadata.name),
         uid=metadata.uid or "",
@@ -31,7 +34,7 @@ def read_node(shared: Shared, node: wire.Node) -> model.Node:
         is_cordoned=bool(spec.unschedulable),
         allocatable=shared.amounts(status.capacity if status.allocatable is None else status.allocatable),
         capacity=shared.amounts(status.capacity),
-        conditions=shared.labels({c.type: c.status for c in status.conditions or ()}),
+        conditions=shared.conditions({c.type: c.status for c in status.conditions or ()}),
         images=FrozenMap(images) if images else EMPTY,
         provider_id=spec.provider_id or "",
         kubelet_version=shared.text(status.node_info.kubelet_version) if status.node_info else "",

@@ -17,6 +17,7 @@ from planner.inventory.records.selectors import (
 from planner.inventory.records.shared import Shared, amount, annotations_of, given, metadata_of, read_owner, seconds_of
 from planner.inventory.records.storage import read_claim_template
 from planner.inventory.start import read_start, start_of, written_start
+from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.requests import at_once
@@ -55,6 +56,7 @@ def read_pod(shared: Shared, pod: wire.Pod) -> model.Pod:
             elif condition.reason == "Unschedulable":
                 unschedulable_message = condition.message or ""
     claims = status.resource_claim_statuses
+    names.check_reference("spec.nodeName", node_name)
     return model.Pod(
         namespace=shared.text(metadata.namespace or "default"),
         name=metadata.name or "",
@@ -187,6 +189,13 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         lambda many: tuple(_container(shared, one, host_network) for one in many),
     )
     pod_requests, pod_limits = _pod_level(shared, spec.resources, containers, init_containers)
+    for field, name in (
+        ("spec.nodeName", spec.node_name),
+        ("spec.priorityClassName", spec.priority_class_name),
+        ("spec.serviceAccountName", spec.service_account_name),
+        ("spec.runtimeClassName", spec.runtime_class_name),
+    ):
+        names.check_reference(field, name)
     return model.PodSpec(
         containers=containers,
         init_containers=init_containers,
@@ -237,6 +246,7 @@ def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
 
 
 def _container(shared: Shared, container: wire.Container, host_network: bool) -> model.Container:
+    names.check_container(container.name)
     resources = container.resources or _NO_RESOURCES
     limits = shared.amounts(resources.limits)
     requests = shared.amounts(resources.requests)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from planner import quantity
 from planner.errors import InputError, QuantityError
 from planner.inventory import wire
+from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
 
@@ -26,6 +27,7 @@ class Shared:
         self.newest: float = 0.0
         self._texts: dict[str, str] = {}
         self._labels: dict[Any, Labels] = {}
+        self._conditions: dict[Any, Labels] = {}
         self._amounts: dict[Any, Amounts] = {}
         self._parts: dict[tuple[str, bytes], Any] = {}
 
@@ -43,14 +45,20 @@ class Shared:
         return self._texts.setdefault(text, text) if text else ""
 
     def labels(self, labels: dict[str, str] | None) -> Labels:
-        """A map from text to text."""
+        """Labels, or what they are selected by; refused where Kubernetes refuses them (`names`)."""
         if not labels:
             return EMPTY
         key = tuple(labels.items())
         known = self._labels.get(key)
         if known is None:
+            names.check_labels(labels)
             known = self._labels[key] = FrozenMap(labels)
         return known
+
+    def conditions(self, statuses: dict[str, str]) -> Labels:
+        """Type → status."""
+        key = tuple(statuses.items())
+        return self._conditions.setdefault(key, FrozenMap(statuses)) if statuses else EMPTY
 
     def amounts(self, quantities: wire.Quantities | None) -> Amounts:
         """Quantities as integers, by resource name."""
@@ -59,6 +67,8 @@ class Shared:
         key = tuple(quantities.items())
         known = self._amounts.get(key)
         if known is None:
+            for name in quantities:
+                names.check_resource(name)
             known = self._amounts[key] = FrozenMap({name: amount(text, name) for name, text in quantities.items()})
         return known
 
@@ -85,13 +95,15 @@ def metadata_of(decoded: wire.Object) -> wire.Metadata:
     Raises
     ------
     InputError
-        When it has no name.
+        When it has no name, or one that Kubernetes refuses.
     """
     metadata = decoded.metadata
     if metadata is None or not (metadata.name or metadata.generate_name):
         raise InputError("it has no metadata.name")
-    if metadata.name is None:
+    is_prefix = not metadata.name
+    if is_prefix:
         metadata.name = metadata.generate_name
+    names.check_object(metadata.name or "", metadata.namespace or "", is_prefix=is_prefix)
     return metadata
 
 

@@ -90,7 +90,7 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], 
         active_deadline_seconds=spec.active_deadline_seconds,
         is_finished=kind.is_batch and any(conditions.get(t, "").startswith("True") for t in ("Complete", "Failed")),
         owner=read_owner(shared, metadata),
-        conditions=shared.labels(conditions),
+        conditions=shared.conditions(conditions),
     )
 
 

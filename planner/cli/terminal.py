@@ -1,0 +1,74 @@
+"""Words on a terminal: wrapped to its width, coloured where it is one and NO_COLOR isn't set. A pipe gets whole
+lines; commands are never wrapped, so that they can be copied."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+import click
+
+from planner.rollout.answers import Verdict
+from planner.words import Text, printable
+
+_COLOUR: Final = {
+    Verdict.COMPLETES: "green",
+    Verdict.STUCK: "red",
+    Verdict.NEEDS_GROWTH: "yellow",
+    Verdict.UNKNOWN: None,
+}
+_NARROWEST: Final = 40
+_WIDTH: ContextVar[int | None] = ContextVar("width", default=None)
+
+
+def width() -> int | None:
+    """Columns to wrap to; None: not at all."""
+    if _WIDTH.get() is None and sys.stdout.isatty():
+        return max(_NARROWEST, shutil.get_terminal_size().columns)
+    return _WIDTH.get()
+
+
+@contextmanager
+def wrapped_to(columns: int) -> Iterator[None]:
+    """As on a terminal so wide."""
+    before = _WIDTH.set(columns)
+    try:
+        yield
+    finally:
+        _WIDTH.reset(before)
+
+
+def say(words: str | Text = "", *, head: str = "", indent: str = "") -> None:
+    """`head` and `words` in lines of the terminal's width, those after the first indented."""
+    text, columns = printable(f"{head}{words}", one_line=True), width()
+    if columns is not None and len(text) > columns:
+        text = textwrap.fill(
+            text, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )  # fmt: skip
+    click.echo(text)
+
+
+def say_verdict(verdict: Verdict, head: str, words: str | Text = "", *, indent: str = "") -> None:
+    """A line that begins with a verdict's word `head`, in its colour on a terminal."""
+    if not is_coloured():
+        say(words, head=head, indent=indent)
+        return
+    text, columns = printable(f"{head}{words}", one_line=True), width() or len(head) + len(str(words))
+    lines = textwrap.wrap(
+        text, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )  # fmt: skip
+    first = lines[0] if lines else ""
+    shown = head.rstrip() if first.startswith(head.rstrip()) else ""
+    coloured = click.style(shown, fg=_COLOUR[verdict], bold=True) if shown else ""
+    click.echo("\n".join([coloured + first[len(shown) :], *lines[1:]]), color=True)
+
+
+def is_coloured() -> bool:
+    """Whether colours are wanted: on a terminal, unless NO_COLOR is set to anything (no-color.org) or it is dumb."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,34 @@
+"""Python's cyclic garbage collector, which scans all that is kept again and again while much is made."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+_lock = Lock()
+_resting = 0  # how many rest it now
+_was_on = False
+
+
+@contextmanager
+def resting() -> Iterator[None]:
+    """For work that makes much and throws little away, such as reading a cluster: half of its time otherwise.
+
+    What isn't in a cycle is given back at once all the same. The collector is the process's: it rests until the last of
+    several threads is done.
+    """
+    global _resting, _was_on  # noqa: PLW0603 - the collector is the process's, and so is who rests it
+    with _lock:
+        if not _resting:
+            _was_on = gc.isenabled()
+            gc.disable()
+        _resting += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _resting -= 1
+            if not _resting and _was_on:
+                gc.enable()

@@ -1,0 +1,238 @@
+"""A change of a workload as one applies it: a patch, its YAML, what differs from today, and what undoes it.
+
+All of it is the difference of two documents, so that it holds for whatever was changed: strategy, replicas, requests, a
+patch, a manifest. Values that a snapshot doesn't keep (`planner.inventory.sealed`) can be compared, not written: where one
+differs, the patch that was typed says it, and without one, only the manifest does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import indent
+from typing import Any, Final
+
+from planner.inventory.change import document_of
+from planner.inventory.documents import values_of
+from planner.inventory.sealed import is_sealed
+from planner.kubernetes import commands
+from planner.kubernetes.kinds import kind_called
+from planner.kubernetes.patches import MERGE_KEYS, Object, as_yaml
+from planner.kubernetes.records import Workload
+
+MANIFEST: Final = "CHANGE.yaml"
+"""What the user's own manifest is called in commands."""
+_NOWHERE: Final = "none"
+_HELM: Final = "# Your chart decides what its keys are called; these are the usual ones.\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One field that differs. `today` and `then` as written in a manifest; ``none`` where it isn't there."""
+
+    field: str  # "spec.strategy.rollingUpdate.maxSurge"
+    today: str
+    then: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """How a workload's change is applied and undone.
+
+    `command`, `undo`: for a shell. `yaml`: the changed fields under the object's name, as ``kubectl patch --patch-file`` and
+    ``kubectl apply --server-side`` take them. `kustomization`: a kustomization.yaml with that patch. `helm_values`: the
+    usual keys of a chart, "" where none of them is changed. `is_whole`: False where something is changed that only the
+    manifest says; then `command` applies the manifest.
+    """
+
+    workload: str
+    command: str
+    patch_yaml: str
+    yaml: str
+    differences: tuple[Difference, ...]
+    kustomization: str
+    helm_values: str
+    undo: str
+    is_whole: bool = True
+
+
+def applied(before: Workload, after: Workload, patch: str = "") -> Applied | None:
+    """How `after` is made of `before`; None where their documents are the same (a restart needs no patch).
+
+    `patch` is the strategic merge patch that was typed, whose values stand for those that aren't kept.
+    """
+    old, new = _document(before), _document(after)
+    change, back = difference(old, new), difference(new, old)
+    typed = _typed(patch)
+    if not change and not typed:
+        return None
+    is_whole = bool(typed) or not _has_sealed(change)
+    merged = combined(_without_sealed(change), typed) if typed else _without_sealed(change)
+    kind = kind_called(before.kind)
+    document = {
+        "apiVersion": f"{kind.group}/{kind.version}", "kind": before.kind,
+        "metadata": {"name": before.name, "namespace": before.namespace}, **merged,
+    }  # fmt: skip
+    patch_yaml = as_yaml(merged) if merged else ""
+    return Applied(
+        workload=before.key,
+        command=commands.patch(before.key, merged) if is_whole else commands.command("kubectl", "apply", "-f", MANIFEST),
+        patch_yaml=patch_yaml,
+        yaml=as_yaml(document),
+        differences=tuple(_differences(old, new, "")),
+        kustomization=_kustomization(before, kind.group, kind.version, document),
+        helm_values=_helm(merged, kind.strategy_field),
+        undo=_undo(before, _without_sealed(back), is_template_sealed=_has_sealed(back) or _has_sealed(change)),
+        is_whole=is_whole,
+    )  # fmt: skip
+
+
+def _document(workload: Workload) -> Object:
+    """As `document_of`, without what only a StatefulSet's strategy knows."""
+    document = document_of(workload)
+    traits = workload.traits
+    rolling = document["spec"].get(traits.strategy_field, {}).get("rollingUpdate", {}) if traits.rolls_out else {}
+    if not traits.has_ordinals:
+        rolling.pop("partition", None)
+    return document
+
+
+def difference(old: Object, new: Object) -> Object:
+    """The strategic merge patch that makes `old` into `new`; null takes a field away. Lists of objects with a merge key
+    are gone through by it, others are given whole."""
+    patch: Object = {}
+    for key in (*new, *(one for one in old if one not in new)):
+        before, after = old.get(key), new.get(key)
+        if before == after:
+            continue
+        if isinstance(before, dict) and isinstance(after, dict):
+            if inner := difference(before, after):
+                patch[key] = inner
+        elif key in MERGE_KEYS and isinstance(before, list) and isinstance(after, list):
+            if found := _of_lists(before, after, MERGE_KEYS[key]):
+                patch[key] = found
+        else:
+            patch[key] = after
+    return patch
+
+
+def _of_lists(before: list[Object], after: list[Object], name: str) -> list[Object]:
+    known = {one.get(name): one for one in before}
+    changed = [
+        {name: one[name], **difference(known[one[name]], one)} if one.get(name) in known else one
+        for one in after
+        if known.get(one.get(name)) != one
+    ]
+    kept = {one.get(name) for one in after}
+    return changed + [{"$patch": "delete", name: one} for one in known if one not in kept]
+
+
+def combined(first: Object, second: Object) -> Object:
+    """Two patches as one; `second` counts where both say something."""
+    result = dict(first)
+    for key, value in second.items():
+        there = result.get(key)
+        if isinstance(there, dict) and isinstance(value, dict):
+            result[key] = combined(there, value)
+        elif key in MERGE_KEYS and isinstance(there, list) and isinstance(value, list):
+            names = MERGE_KEYS[key]
+            theirs = {one.get(names): one for one in value}
+            ours = [combined(one, theirs.pop(one.get(names), {})) for one in there]
+            result[key] = [*ours, *theirs.values()]
+        else:
+            result[key] = value
+    return result
+
+
+def _typed(patch: str) -> Object:
+    values = values_of(patch, "patch") if patch else []
+    first = values[0] if values else {}
+    return {"spec": first["spec"]} if isinstance(first, dict) and isinstance(first.get("spec"), dict) else {}
+
+
+def _has_sealed(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(is_sealed(key) or _has_sealed(one) for key, one in value.items())
+    return any(map(_has_sealed, value)) if isinstance(value, list) else is_sealed(value)
+
+
+def _without_sealed(value: Any) -> Any:
+    """`value` without what isn't kept, and without objects that say nothing more than their name then."""
+    if isinstance(value, dict):
+        found = {
+            key: _without_sealed(one)
+            for key, one in value.items()
+            if not is_sealed(key) and not is_sealed(one) and not _is_own(key)
+        }
+        return {key: one for key, one in found.items() if one not in ({}, []) or value[key] in ({}, [])}
+    if isinstance(value, list):
+        return [
+            found
+            for one in value
+            if not is_sealed(one) and (not isinstance(one, dict) or len(_without_sealed(one)) > 1 or one == _without_sealed(one))
+            for found in [_without_sealed(one)]
+        ]  # fmt: skip
+    return value
+
+
+def _is_own(key: str) -> bool:
+    """Fields that are Headroom's own notes, not Kubernetes'."""
+    return key.startswith("headroom.dev/")
+
+
+def _differences(old: Any, new: Any, place: str) -> Iterator[Difference]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in (*new, *(one for one in old if one not in new)):
+            if old.get(key) != new.get(key) and not _is_own(key) and not is_sealed(key):
+                yield from _differences(old.get(key), new.get(key), f"{place}.{key}" if place else key)
+    elif isinstance(old, list) and isinstance(new, list) and (name := MERGE_KEYS.get(place.rpartition(".")[2])):
+        known, then = ({one.get(name): one for one in some} for some in (old, new))
+        for one in (*then, *(one for one in known if one not in then)):
+            if known.get(one) != then.get(one):
+                called = "…" if is_sealed(one) else one
+                yield from _differences(known.get(one, {}), then.get(one, {}), f"{place}[{called}]")
+    else:
+        yield Difference(field=place, today=_written(old), then=_written(new))
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return _NOWHERE
+    if is_sealed(value) or _has_sealed(value):
+        return "not kept in the snapshot"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _kustomization(workload: Workload, group: str, version: str, document: Object) -> str:
+    target = {"group": group, "version": version, "kind": workload.kind, "name": workload.name}
+    where = {"namespace": workload.namespace} if workload.namespace else {}
+    return (
+        "patches:\n"
+        f"  - target:\n{indent(as_yaml(target | where), ' ' * 6)}"
+        f"    patch: |-\n{indent(as_yaml(document), ' ' * 6)}"
+    )
+
+
+def _helm(patch: Object, strategy_field: str) -> str:
+    spec = patch.get("spec") or {}
+    pod = (spec.get("template") or {}).get("spec") or {}
+    values: Object = {}
+    if "replicas" in spec:
+        values["replicaCount"] = spec["replicas"]
+    if strategy_field in spec:
+        values[strategy_field] = spec[strategy_field]
+    containers = [one for one in pod.get("containers") or () if isinstance(one, dict) and one.get("resources")]
+    if len(containers) == 1:
+        values["resources"] = containers[0]["resources"]
+    values |= {key: pod[key] for key in ("nodeSelector", "tolerations", "affinity") if key in pod}
+    return _HELM + as_yaml(values) if values else ""
+
+
+def _undo(workload: Workload, back: Object, *, is_template_sealed: bool) -> str:
+    """What gives today's fields back. A template that isn't kept in full is its controller's to give back."""
+    if not is_template_sealed:
+        return commands.patch(workload.key, back)
+    spec = {key: one for key, one in (back.get("spec") or {}).items() if key != "template"}
+    undone = commands.kubectl("rollout undo", workload.key)
+    return f"{undone} && {commands.patch(workload.key, {'spec': spec})}" if spec else undone

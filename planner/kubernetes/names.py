@@ -1,0 +1,119 @@
+"""Names that Kubernetes takes. What it refuses can't be of a cluster, and may be meant for a shell or a page.
+
+Sources: apimachinery `pkg/util/validation/validation.go` (IsDNS1123Subdomain, IsDNS1123Label, IsQualifiedName,
+IsValidLabelValue), `pkg/api/validation/generic.go` (maskTrailingDash), kubernetes `pkg/apis/core/validation`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from planner.errors import InputError
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.ASCII)
+_DNS_LABEL: Final = re.compile(_LABEL, re.ASCII)
+_WORD: Final = re.compile("[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
+_LONGEST_SUBDOMAIN, _LONGEST_LABEL = 253, 63
+_SHOWN = 80
+
+
+def is_subdomain(text: str) -> bool:
+    """What nearly every object may be called: ``gpu-0.example``."""
+    return len(text) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(text) is not None
+
+
+def is_dns_label(text: str) -> bool:
+    """What a namespace, a container or a volume may be called."""
+    return len(text) <= _LONGEST_LABEL and _DNS_LABEL.fullmatch(text) is not None
+
+
+def is_label_value(text: str) -> bool:
+    """A label's value; may be empty."""
+    return not text or (len(text) <= _LONGEST_LABEL and _WORD.fullmatch(text) is not None)
+
+
+def is_qualified(text: str) -> bool:
+    """A label's, taint's or resource's name: ``nvidia.com/gpu``, ``cpu``."""
+    prefix, slash, name = text.rpartition("/")
+    is_name = len(name) <= _LONGEST_LABEL and _WORD.fullmatch(name) is not None
+    return is_name and (is_subdomain(prefix) if slash else True)
+
+
+def check_object(name: str, namespace: str = "", *, is_prefix: bool = False) -> None:
+    """Refuse an object's names; `is_prefix`: as generateName, which may end in a dash.
+
+    Raises
+    ------
+    InputError
+        When the API server would refuse one.
+    """
+    checked = f"{name[:-1]}a" if is_prefix and len(name) > 1 and name.endswith("-") else name
+    if not is_subdomain(checked):
+        raise refused("metadata.name", name, "small letters, digits, - and ., 253 at most")
+    if namespace and not is_dns_label(namespace):
+        raise refused("metadata.namespace", namespace, "small letters, digits and -, 63 at most")
+
+
+def check_reference(field: str, name: str | None) -> None:
+    """Refuse what can't be the name of another object.
+
+    Raises
+    ------
+    InputError
+        When the API server would refuse it.
+    """
+    if name and not is_subdomain(name):
+        raise refused(field, name, "small letters, digits, - and ., 253 at most")
+
+
+def check_container(name: str) -> None:
+    """Refuse a container's name.
+
+    Raises
+    ------
+    InputError
+        When the API server would refuse it.
+    """
+    if name and not is_dns_label(name):
+        raise refused("a container's name", name, "small letters, digits and -, 63 at most")
+
+
+def check_labels(labels: Mapping[str, str]) -> None:
+    """Refuse labels' names and values.
+
+    Raises
+    ------
+    InputError
+        When the API server would refuse one.
+    """
+    for key, value in labels.items():
+        if not _is_label(key, value):
+            field, text = ("a label's name", key) if not is_qualified(key) else (f"the value of label {key}", value)
+            raise refused(field, text, "letters, digits, -, _ and ., 63 at most")
+
+
+def check_resource(name: str) -> None:
+    """Refuse a resource's name.
+
+    Raises
+    ------
+    InputError
+        When the API server would refuse it.
+    """
+    if not _is_label(name, ""):
+        raise refused("a resource's name", name, "letters, digits, -, _ and ., after a domain's name and /")
+
+
+@lru_cache(maxsize=65_536)
+def _is_label(key: str, value: str) -> bool:
+    return is_qualified(key) and is_label_value(value)
+
+
+def refused(field: str, text: str, allowed: str) -> InputError:
+    """The error for a name that Kubernetes refuses."""
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return InputError(f"{field} {shown!r} is none that Kubernetes takes ({allowed})")

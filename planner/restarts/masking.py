@@ -1,0 +1,128 @@
+"""Secrets taken out of log lines: what a well-kept detector knows by its form, and what stands where a secret would.
+
+Rather too much is hidden than too little: a word lost costs a look into the log, a password shown costs a password.
+Nothing here tells whether something *is* a secret.
+
+Sources: the plugins of detect-secrets (Yelp), with forms of our own for what they leave out; RFC 7468 (PEM), RFC 3986
+(userinfo), RFC 9110 11.6.2 (Authorization).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+HIDDEN: Final = "<hidden>"
+_MOST_KEY_LINES = 400  # of a private key: RSA of 16,384 bits has some 200; an end that never comes hides no more
+
+# Every repetition is bounded: a hostile line costs its length, not the square of it.
+_PART = r"[\w.-]{0,40}"
+_KEY = (
+    rf"(?<![\w-])-{{0,2}}(?:{_PART}(?:passw(?:or)?d|passphrase|passcode|secret|token|api[_-]?key|apikey|access[_-]?key|"
+    r"account[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|shared[_-]?key|master[_-]?key|ssh[_-]?key|"
+    r"credential|authorization|authentication|cookie|session[_-]?id|connection[_-]?string|conn[_-]?str|dsn|signature)"
+    rf"{_PART}|{_PART}(?:pass|pwd|psw|pw|auth|creds?|salt|otp|pin)(?:[_.-]{_PART})?)"
+)
+_QUOTE = r"(?:\\{0,4}[\"'`])"
+_VALUE = r"(?:\\{1,4}\".{0,2000}?(?:\\{1,4}\"|$)|\"(?:[^\"\\]|\\.){0,2000}(?:\"|$)|'(?:[^'\\]|\\.){0,2000}(?:'|$)|`[^`]{0,2000}(?:`|$)|[^\s]{1,2000})"
+# After "password", "token" and the like without a sign between: what people write there that isn't one.
+_SAID = (
+    r"(?:a|again|against|an|and|are|as|at|auth\w*|based|but|by|can\S*|could\S*|check\w*|does\S*|due|error\w*|expir\w*|fail\w*|field|file|for|"
+    r"format|found|from|generat\w*|grant\w*|had|has|have|if|in|incorrect|into|invalid|is|length|limit\w*|mismatch\w*|"
+    r"missing|must|needs?|not|null|None|of|on|or|out|prompt\w*|provider|received|refresh\w*|reject\w*|requests?|required|reset|"
+    r"revoked|service|set|should|store|stream|that|the|to|too|type|unset|unknown|used?|validat\w*|was|were|when|will|with\w*|wrong|you\w*)"
+)
+_STATE = (
+    r"(?:a|absent|an|already|being|deprecated|empty|expired|ignored|in|incorrect|invalid|mandatory|missing|nil|no|not|null|None|"
+    r"of|on|required|revoked|set|stored|the|to|too|unavailable|undefined|unknown|unset|used|valid|weak|wrong)"
+)
+_MISSED = (
+    r"\"?[a-z0-9./-]{1,253}\"? (?:not found|not registered|is forbidden|already exists)"  # a Secret, by the kubelet
+)
+_OURS: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE if ignores_case else 0), text)
+    for pattern, text, ignores_case in (
+        (r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY.{0,4000}?(?:-----END [A-Z0-9 ]{0,40}-----|$)", HIDDEN, False),
+        (r"((?:proxy-)?authorization\\{0,4}[\"']?\s{0,4}(?:=>|[=:])\s{0,4}).{1,4000}", rf"\1{HIDDEN}", True),
+        (r"((?:set-)?cookie2?\\{0,4}[\"']?\s{0,4}(?:=>|[=:])\s{0,4}).{1,4000}", rf"\1{HIDDEN}", True),
+        (r"\b(Bearer|Token|Digest|Negotiate|NTLM|ApiKey)\s{1,4}(?=\S{0,200}[\d._~+/=])[^\s\"',;]{1,4000}", rf"\1 {HIDDEN}", True),
+        (r"\b(Bearer|Basic|Negotiate)\s{1,4}[A-Za-z0-9._~+/=-]{6,4000}", rf"\1 {HIDDEN}", True),
+        (r"([A-Za-z][A-Za-z0-9+.-]{0,31}://)[^\s]{1,2000}@", rf"\1{HIDDEN}@", False),
+        (r"([?&;](?:[\w.%-]{0,40}(?:sig|sign|key|token|secret|code|auth|cred|pass|pwd|session|jwt|assertion|sas)[\w.%-]{0,40}|se|sv|sp|st|sr)=)[^&\s\"'<>]{1,2000}",
+         rf"\1{HIDDEN}", True),
+        (rf"({_KEY}(?:{_QUOTE}?\s{{0,4}}(?:[-=]>|:=|==?|:|[(\[])|{_QUOTE}\s{{0,4}},)\s{{0,4}}){_VALUE}", rf"\1{HIDDEN}", True),
+        (rf"((?<![\w-])--?{_PART}(?:pass|passw(?:or)?d|pwd|passphrase|secret|token|key|auth|credentials?){_PART}\s{{1,4}})(?!-){_VALUE}", rf"\1{HIDDEN}", True),
+        (rf"(\b{_PART}(?:passw(?:or)?d|passphrase|passcode|secret|token|credentials?|(?:api|access|private|secret)[ _-]?key)\b[^=:\n]{{0,30}}?[=:]\s{{0,4}}){_VALUE}",
+         rf"\1{HIDDEN}", True),
+        ((rf"(\b{_PART}(?:passw(?:or)?d|pwd|passphrase|passcode|secret|token|credentials?|(?:api|access|private|secret)[ _-]?key)s?\s{{1,4}}(?:is|was|are|were|will be|set to|now|to)\s{{1,4}})"
+         rf"(?!{_STATE}(?:\W|$)){_VALUE}"), rf"\1{HIDDEN}", True),
+        (rf"(\bpasswd\s{{1,4}})(?!(?:is|was|for)\s){_VALUE}", rf"\1{HIDDEN}", True),
+        (rf"(\b(?<!in )(?:\w{{1,20}}[_.-]){{0,3}}(?:passw(?:or)?d|passphrase|passcode|secret|token|(?:api|access|private|secret)[ _-]?key)\s{{1,4}})(?!{_SAID}(?:\W|$))(?!<hidden>)(?!keys?\s)(?!{_MISSED}){_VALUE}",
+         rf"\1{HIDDEN}", True),
+        (r"(\b(?:pass|pw|auth)\s{1,4})(?=\S{0,80}\d)(?=\S{0,80}[A-Za-z])(?!\d+(?:ms|s|m|h)?\b)\S{4,400}", rf"\1{HIDDEN}", True),
+        (rf"(\bidentified by\s{{1,4}}){_VALUE}", rf"\1{HIDDEN}", True),  # SQL
+        (rf"(\b(?:mysql|maria|mongo)\w{{0,12}}\b.{{0,200}}?\s-p\s?){_VALUE}", rf"\1{HIDDEN}", False),
+        (rf"(\b(?:redis-cli|sshpass|psql|curl|wget|ldapsearch|docker|helm|az)\b.{{0,200}}?\s-[pauwW]\s{{0,2}}){_VALUE}", rf"\1{HIDDEN}", False),
+        (r"\b(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ABIA|ACCA)[A-Z0-9]{4,40}", HIDDEN, False),
+        (r"(?<![\w-])(?:sk|pk|rk)[-_](?:[a-z]{2,10}[-_]){0,3}[A-Za-z0-9_-]{8,400}", HIDDEN, False),
+        ((r"\b(?:hf|gh[pousr]|github_pat|glpat|gl[a-z]{2,5}|npm|pypi|xox[a-z]|xapp|AIza|ya29|dop_v1|shp[a-z]{2}|whsec|dckr_pat|nvapi|gsk|r8|"
+         r"hvs|hvb|AGE-SECRET-KEY|SG|lin_api|pat|tfp|EAAC|ntn|secret|ATATT|dapi|key)(?:[-_.]|(?<=AIza)|(?<=ATATT)|(?<=EAAC)|(?<=dapi))"
+         r"(?=[\w.-]{0,200}[\dA-Z])[A-Za-z0-9_.=-]{8,400}"), HIDDEN, False),
+        (r"\b(?:hf|glpat|xox[a-z])[-_][A-Za-z0-9_-]{6,400}", HIDDEN, False),
+        (r"\beyJ[A-Za-z0-9_-]{4,4000}(?:\.[A-Za-z0-9_-]{1,4000}){0,4}", HIDDEN, False),  # a JSON Web Token
+        # Letters of both cases and digits without a break: what is drawn at random looks so, and few words do.
+        (r"(?<![\w+/=])(?=[A-Za-z0-9+/_=-]{0,200}\d)(?=[A-Za-z0-9+/_=-]{0,200}[a-z])(?=[A-Za-z0-9+_=-]{0,200}[A-Z])[A-Za-z0-9+_=-][A-Za-z0-9+/_=-]{31,4000}",
+         HIDDEN, False),
+    )
+)  # fmt: skip
+_BEGIN: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY")
+_END: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
+_BASE64_LINE: Final = re.compile(r"(?:.{0,80}\s)?[A-Za-z0-9+/]{60,80}={0,2}\s*")
+
+# Those that know a secret by its form. Left out: public addresses; entropy, and what stands after "password" and the like,
+# which ours has too (the keyword detector takes seconds for one hostile line).
+_PLUGINS: Final = (
+    ("artifactory", "ArtifactoryDetector"), ("aws", "AWSKeyDetector"), ("azure_storage_key", "AzureStorageKeyDetector"),
+    ("basic_auth", "BasicAuthDetector"), ("cloudant", "CloudantDetector"), ("discord", "DiscordBotTokenDetector"),
+    ("github_token", "GitHubTokenDetector"), ("gitlab_token", "GitLabTokenDetector"), ("ibm_cloud_iam", "IbmCloudIamDetector"),
+    ("ibm_cos_hmac", "IbmCosHmacDetector"), ("mailchimp", "MailchimpDetector"),
+    ("npm", "NpmDetector"), ("openai", "OpenAIDetector"), ("private_key", "PrivateKeyDetector"),
+    ("pypi_token", "PypiTokenDetector"), ("sendgrid", "SendGridDetector"), ("slack", "SlackDetector"),
+    ("softlayer", "SoftlayerDetector"), ("square_oauth", "SquareOAuthDetector"), ("stripe", "StripeDetector"),
+    ("telegram_token", "TelegramBotTokenDetector"), ("twilio", "TwilioKeyDetector"),
+)  # fmt: skip
+
+
+def masked(line: str) -> str:
+    """`line` with `HIDDEN` in the place of whatever may be a secret."""
+    text = line
+    for pattern, hidden in _OURS:
+        text = pattern.sub(hidden, text)
+    for plugin in _plugins():
+        for found in plugin.analyze_string(text):
+            if len(found) > 1 and found not in HIDDEN:
+                text = text.replace(found, HIDDEN)
+    return text
+
+
+def without_keys(lines: Iterable[str]) -> Iterator[str]:
+    """`lines` with those of a private key hidden: by themselves they look like anything."""
+    left = 0
+    for line in lines:
+        if _BEGIN.search(line[:4_000]) and not _END.search(line[:4_000]):
+            left = _MOST_KEY_LINES
+            yield HIDDEN
+        elif left:
+            left = 0 if _END.search(line[:4_000]) else left - 1
+            yield HIDDEN
+        else:
+            yield HIDDEN if _BASE64_LINE.fullmatch(line[:200]) else line
+
+
+@cache
+def _plugins() -> tuple[Any, ...]:
+    """detect-secrets' own, loaded when the first line is looked at."""
+    return tuple(getattr(import_module(f"detect_secrets.plugins.{module}"), name)() for module, name in _PLUGINS)

@@ -1,0 +1,42 @@
+"""Verdicts and reasons in words: the pages', the command's and the documents' are these."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.rollout.answers import Reason, Verdict
+
+GLYPH: Final = {Verdict.COMPLETES: "✓", Verdict.STUCK: "✗", Verdict.NEEDS_GROWTH: "△", Verdict.UNKNOWN: "?"}
+WORD: Final = {
+    Verdict.COMPLETES: "Completes",
+    Verdict.STUCK: "Stuck",
+    Verdict.NEEDS_GROWTH: "Needs growth",
+    Verdict.UNKNOWN: "Unknown",
+}
+REASON: Final = {
+    Reason.NONE: "",
+    Reason.HOLD_AND_WAIT: "hold and wait",
+    Reason.NO_MATCHING_NODE: "no matching node",
+    Reason.INSUFFICIENT_RESOURCE: "not enough left",
+    Reason.NEVER_READY: "never Ready",
+    Reason.QUOTA: "quota",
+    Reason.ADMISSION: "refused at admission",
+    Reason.POD_AFFINITY: "pod (anti-)affinity",
+    Reason.TOPOLOGY_SPREAD: "topology spread",
+    Reason.HOST_PORT: "host port taken",
+    Reason.TOO_MANY_PODS: "node's pod limit",
+    Reason.VOLUME: "volume",
+    Reason.DEVICE: "device claims",
+    Reason.MISSING_OBJECT: "missing object",
+    Reason.SCHEDULING_GATE: "scheduling gate",
+    Reason.OTHER_SCHEDULER: "another scheduler's",
+    Reason.PAUSED: "paused",
+    Reason.ON_DELETE: "waits for deletion by hand",
+    Reason.POD_MANAGEMENT: "waits for a broken pod",
+    Reason.UNKNOWN: "unknown",
+}
+
+
+def words(verdict: Verdict, reason: Reason = Reason.NONE) -> str:
+    """``✗ Stuck: hold and wait``."""
+    return f"{GLYPH[verdict]} {WORD[verdict]}" + (f": {REASON[reason]}" if REASON[reason] else "")

@@ -1,0 +1,189 @@
+"""How much is read, from wherever: one limit for a whole reading, a smaller one for what is small by nature, and an end
+in time for what comes over a network.
+
+Files are opened here: a pipe that nobody writes into, a device without an end, or a path that no system knows is an error
+in words, not a wait.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeVar
+
+from planner import quantity, vocabulary
+from planner.errors import InputError
+from planner.inventory.archives import LARGEST_UNPACKED_BYTES
+
+T = TypeVar("T")
+
+VARIABLE: Final = "HEADROOM_UNPACKED_LIMIT"
+LARGEST_TEXT_BYTES: Final = 64 * 2**20  # of one file beside the cluster: prices, a manifest, a patch, metrics of a node
+STDIN: Final = "-"
+_PIECE_BYTES: Final = 65_536
+_OPENED_BY_A_SHELL: Final = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")  # <(kubectl get …)
+_given = ""
+
+
+class OutOfTimeError(Exception):
+    """Something from outside took longer than it may."""
+
+
+def use(limit: str | None) -> None:
+    """Let `limit` (``8Gi``) hold in this process; None or "": the environment's, else the usual."""
+    global _given  # noqa: PLW0603 - what the command line says holds for all that it reads
+    _given = limit or ""
+
+
+def limit_bytes(given: str = "") -> int:
+    """What may be read and unpacked in all: `given`, what was said with `use`, HEADROOM_UNPACKED_LIMIT, else 4 GiB.
+
+    Raises
+    ------
+    InputError
+        When it isn't a quantity of bytes.
+    """
+    text = given or _given or os.environ.get(VARIABLE, "")
+    return quantity.parse(text, vocabulary.MEMORY) if text else LARGEST_UNPACKED_BYTES
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def is_folder(path: str | Path) -> bool:
+    """Whether it is a folder; a path that no system knows is none."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def exists(path: str | Path) -> bool:
+    """Whether there is something at `path`."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def opened(path: str | Path) -> BinaryIO:
+    """A file to read.
+
+    Raises
+    ------
+    InputError
+        When there is none, it may not be read, or reading it might not end: a named pipe, a device.
+    """
+    name = str(path)
+    try:
+        mode = Path(path).stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError("is a folder, not a file", where=_shown(name), mend="Name a file in it")
+        if not stat.S_ISREG(mode) and not name.startswith(_OPENED_BY_A_SHELL):
+            what = "is a pipe" if stat.S_ISFIFO(mode) else "is a device or socket"
+            raise InputError(f"{what}, not a file", where=_shown(name), mend='Write it to a file, or give it as "-"')
+        return Path(path).open("rb")
+    except OSError as error:
+        problem = f"can't be read: {(error.strerror or type(error).__name__).lower()}"
+        raise InputError(problem, where=_shown(name), mend="Check the path and its permissions") from None
+    except ValueError:  # a NUL in it
+        raise InputError("is no path", where=_shown(name), mend="Check the path") from None
+
+
+def read_file(path: str | Path, *, limit: int = LARGEST_TEXT_BYTES) -> bytes:
+    """The whole of a file that is small by nature.
+
+    Raises
+    ------
+    InputError
+        As `opened`, and when it is larger than `limit` or than `limit_bytes`.
+    """
+    with opened(path) as file:
+        try:
+            data = file.read(min(limit, limit_bytes()) + 1)
+        except OSError as error:
+            problem = f"can't be read: {(error.strerror or type(error).__name__).lower()}"
+            raise InputError(problem, where=_shown(str(path)), mend="Check the path") from None
+    return checked(data, str(path), limit=limit)
+
+
+def checked(data: bytes, where: str, *, limit: int = LARGEST_TEXT_BYTES) -> bytes:
+    """`data`, if it isn't larger than `limit` or than `limit_bytes`; InputError otherwise."""
+    most = min(limit, limit_bytes())
+    if len(data) > most:
+        raise InputError(f"is larger than {in_units(most)}", where=_shown(where), mend="Give a smaller file")
+    return data
+
+
+def text_of(data: bytes, where: str, *, limit: int = LARGEST_TEXT_BYTES, mend: str = "Save it in UTF-8") -> str:
+    """`data` as text, within `limit`; InputError otherwise."""
+    try:
+        return checked(data, where, limit=limit).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("can't be read as text: it is not UTF-8", where=_shown(where), mend=mend) from None
+
+
+def read_text(path: str | Path, *, limit: int = LARGEST_TEXT_BYTES, mend: str = "Save it in UTF-8") -> str:
+    """A small file's text, or that of standard input for ``-``; errors as `read_file` and `text_of`."""
+    if str(path) == STDIN:
+        data = sys.stdin.buffer.read(min(limit, limit_bytes()) + 1)
+        return text_of(data, "standard input", limit=limit, mend=mend)
+    return text_of(read_file(path, limit=limit), str(path), limit=limit, mend=mend)
+
+
+def in_units(count: int) -> str:
+    """``64 MiB``."""
+    for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if count >= size:
+            return f"{count / size:.4g} {unit}"
+    return f"{count} bytes"
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= 200 else f"{name[:200]}…"
+
+
+# ── networks ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def pieces(response: Any, deadline: float | None = None) -> Iterator[bytes]:
+    """The body of a urllib3 response as it comes, a piece of whatever size at a time: a server that drips can't hold one
+    up until a piece is full.
+
+    Raises
+    ------
+    OutOfTimeError
+        After `deadline` (of `time.monotonic`).
+    """
+    while piece := response.read1(_PIECE_BYTES, decode_content=True):
+        yield piece
+        if deadline is not None and time.monotonic() > deadline:
+            raise OutOfTimeError
+
+
+def within(seconds: float, ask: Callable[[], T]) -> T:
+    """``ask()``, waited for so long: whatever a server does to its answer, headers byte by byte too, this comes back.
+
+    Raises
+    ------
+    OutOfTimeError
+        When it took longer; what it does then ends when its socket does.
+    """
+    found: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(ask())
+        except BaseException as error:  # noqa: BLE001 - raised again where it was asked for
+            failed.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(max(0.0, seconds))
+    if thread.is_alive():
+        raise OutOfTimeError
+    if failed:
+        raise failed[0]
+    return found[0]

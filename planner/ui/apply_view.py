@@ -1,0 +1,76 @@
+"""What one does with an answer: the steps of a way out, and how a chosen change is applied and undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from planner import words
+from planner.inventory.applied import Applied
+from planner.kubernetes.records import Snapshot
+from planner.questions.scripts import script
+from planner.rollout.answers import Step
+from planner.ui import link
+
+_SHOWN = "shown_as"
+_COMMAND, _YAML, _DIFFERENCE, _KUSTOMIZE, _HELM, _UNDO = "Command", "YAML", "Difference", "Kustomize", "Helm", "Undo"
+
+
+def steps(found: Sequence[Step], *, title: str, snapshot: Snapshot, key: str) -> None:
+    """Numbered blocks, each waited for, and the same as one script."""
+    parts = []
+    for place, step in enumerate(found, 1):
+        parts += [f"**{place}.** {words.literal(step.what)}", _fenced("\n".join(step.commands), "bash")]
+    st.markdown("\n\n".join(parts))
+    source = f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}"
+    st.download_button(
+        "All steps as a script", data=lambda: script(title, found, source=source), file_name="way-out.sh",
+        mime="text/x-shellscript", icon=":material/terminal:", on_click="ignore", key=f"script-{key}",
+        help="It waits after each step and can be stopped; sh way-out.sh 3 goes on with step 3.",
+    )  # fmt: skip
+
+
+@st.fragment
+def show(changes: Sequence[Applied]) -> None:
+    """How each changed workload's change is applied: what of it is wanted is chosen, the rest isn't drawn."""
+    if not changes:
+        return
+    st.subheader("Apply this")
+    shown = link.segments(
+        "Apply this as", (_COMMAND, _YAML, _DIFFERENCE, _KUSTOMIZE, _HELM, _UNDO), key=_SHOWN, label_visibility="collapsed"
+    )  # fmt: skip
+    for one in changes:
+        if len(changes) > 1:
+            st.caption(words.literal(one.workload))
+        _one(one, shown)
+
+
+def _one(one: Applied, shown: str) -> None:
+    if shown == _DIFFERENCE:
+        lines = [f"{d.field}: {d.today} → {d.then}" for d in one.differences]
+        st.code("\n".join(lines), language=None, wrap_lines=True)
+    elif shown == _HELM and not one.helm_values:
+        st.caption("None of a chart's usual keys is changed.")
+    else:
+        text, language = {
+            _COMMAND: (one.command, "bash"),
+            _YAML: (one.yaml, "yaml"),
+            _KUSTOMIZE: (f"# kustomization.yaml\n{one.kustomization}", "yaml"),
+            _HELM: (one.helm_values, "yaml"),
+            _UNDO: (one.undo, "bash"),
+        }[shown]
+        st.code(words.printable(text), language=language, wrap_lines=True)
+    if not one.is_whole:
+        st.caption(
+            "△ Some of what changes is kept in no snapshot (environment, arguments): only your manifest says it."
+        )
+
+
+def _fenced(text: str, language: str) -> str:
+    """A block of code in Markdown that nothing in `text` can end."""
+    shown = words.printable(text)
+    fence = "```"
+    while fence in shown:
+        fence += "`"
+    return f"{fence}{language}\n{shown}\n{fence}"

@@ -1,0 +1,126 @@
+"""What is applied makes exactly the change, and what undoes it makes today's again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+import yaml
+
+from planner.inventory.applied import Applied, applied
+from planner.inventory.change import WorkloadChange, apply_change, document_of
+from planner.kubernetes.patches import merge
+from planner.kubernetes.records import FrozenMap, Workload
+from planner.sources import demo
+from tests.builders.objects import pod_spec, snapshot
+from tests.rollout.rollouts import daemon_set, rolling
+
+WORKER = "Deployment/prod/ml-worker"
+TEMPLATE = {"containers": [{"name": "ml-worker", "image": "x:2", "env": [{"name": "A", "value": "b"}]}]}
+CHANGES: dict[str, dict[str, Any]] = {
+    "strategy": {"max_surge": 0, "max_unavailable": 1},
+    "share": {"max_surge": "10%"},
+    "recreate": {"strategy_kind": "Recreate"},
+    "replicas": {"replicas": 8},
+    "requests": {"requests": FrozenMap({"cpu": 500, "nvidia.com/gpu": 2})},
+    "no selector": {"node_selector": FrozenMap({})},
+    "all": {
+        "max_surge": 2,
+        "replicas": 3,
+        "requests": FrozenMap({"memory": 2**30}),
+        "node_selector": FrozenMap({"a": "b"}),
+    },
+    "patch": {"patch": json.dumps({"spec": {"template": {"spec": {"nodeSelector": {"disk": "ssd"}}}}})},
+    "a patch and more": {"patch": "spec: {minReadySeconds: 30}", "replicas": 2},
+}
+
+
+def of(workload: Workload, **change: Any) -> tuple[Applied, Workload]:
+    after, _, _ = apply_change(workload, WorkloadChange(workload=workload.key, **change))
+    found = applied(workload, after, change.get("patch", ""))
+    assert found is not None
+    return found, after
+
+
+def worker() -> Workload:
+    found = demo.read().workload(WORKER)
+    assert found is not None
+    return found
+
+
+def patch_in(command: str) -> Any:
+    words = shlex.split(command)
+    assert words[:5] == ["kubectl", "patch", "deployment/ml-worker", "-n", "prod"]
+    return json.loads(words[6])
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_the_patch_makes_the_change_and_the_undo_makes_todays(change: dict[str, Any]) -> None:
+    before = worker()
+    found, after = of(before, **change)
+    patch = patch_in(found.command)
+    assert merge(document_of(before), patch) == document_of(after)
+    undone, _, _ = apply_change(after, WorkloadChange(workload=WORKER, patch=json.dumps(patch_in(found.undo))))
+    assert undone == before
+    assert yaml.safe_load(found.patch_yaml) == patch
+    document = yaml.safe_load(found.yaml)
+    assert document["spec"] == patch["spec"]
+    assert (document["apiVersion"], document["kind"]) == ("apps/v1", "Deployment")
+    (one,) = yaml.safe_load(found.kustomization)["patches"]
+    assert yaml.safe_load(one["patch"]) == document
+    assert one["target"] == {
+        "group": "apps", "version": "v1", "kind": "Deployment", "name": "ml-worker", "namespace": "prod"
+    }  # fmt: skip
+
+
+def test_the_difference_says_today_and_then() -> None:
+    found, _ = of(worker(), max_surge=0, replicas=8)
+    assert [(one.field, one.today, one.then) for one in found.differences] == [
+        ("spec.strategy.rollingUpdate.maxSurge", "25%", "0"), ("spec.replicas", "6", "8")
+    ]  # fmt: skip
+
+
+def test_helms_usual_keys() -> None:
+    found, _ = of(worker(), replicas=8, max_surge=0, requests=FrozenMap({"cpu": 500}))
+    values = yaml.safe_load(found.helm_values)
+    assert values["replicaCount"] == 8
+    assert values["strategy"] == {"rollingUpdate": {"maxSurge": 0}}
+    assert values["resources"] == {"requests": {"cpu": "500m"}}
+    assert "Your chart decides" in found.helm_values
+
+
+def test_values_that_are_not_kept_come_from_the_patch_that_was_typed_and_go_by_an_undo() -> None:
+    found, _ = of(worker(), patch=json.dumps({"spec": {"template": {"spec": TEMPLATE}}}), replicas=2)
+    assert patch_in(found.command) == {"spec": {"template": {"spec": TEMPLATE}, "replicas": 2}}
+    assert found.undo.startswith("kubectl rollout undo deployment/ml-worker -n prod && kubectl patch ")
+    assert "\0" not in found.command + found.undo + found.yaml + "".join(
+        one.field + one.then for one in found.differences
+    )
+
+
+def test_what_only_a_manifest_says_is_applied_with_it() -> None:
+    before = worker()
+    after, _, _ = apply_change(
+        before, WorkloadChange(workload=WORKER, patch=json.dumps({"spec": {"template": {"spec": TEMPLATE}}}))
+    )
+    found = applied(before, after)
+    assert found is not None
+    assert not found.is_whole
+    assert found.command == "kubectl apply -f CHANGE.yaml"
+    assert "\0" not in found.yaml + found.kustomization
+
+
+def test_a_restart_needs_no_patch() -> None:
+    before = worker()
+    assert applied(before, apply_change(before, WorkloadChange(workload=WORKER))[0]) is None
+
+
+def test_a_daemon_set_is_undone_in_its_own_field() -> None:
+    made = snapshot(daemon_set("agent", ["n-0"], pod_spec(), updateStrategy=rolling(0, 1)))
+    workload = made.workload("DaemonSet/ml/agent")
+    assert workload is not None
+    found, _ = of(workload, strategy_kind="OnDelete")
+    assert '{"spec": {"updateStrategy": {"type": "OnDelete"' in found.command
+    assert "partition" not in found.undo

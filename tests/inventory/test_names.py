@@ -1,0 +1,105 @@
+"""Names that Kubernetes refuses are refused while reading, with the object's name: they may be meant for a shell."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from planner.errors import ChangeError
+from planner.inventory.manifest import read_manifest
+from planner.kubernetes import names
+from planner.kubernetes.records import Severity
+from planner.sources import kubectl
+
+EVIL = ("a; rm -rf ~", "a\nb", "$(id)", "`id`", "a'b", '"', "-o", "a/b", "A", "é", "a\x1b]0;x\x07", "x" * 254, "a..b")
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "api-0", "namespace": "prod", "labels": {"app": "api"}},
+    "spec": {"containers": [{"name": "main", "image": "a", "resources": {"requests": {"cpu": "1"}}}]},
+}
+NODE: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n-0", "labels": {"pool": "a"}}}
+
+
+def read(*objects: dict[str, Any]) -> Any:
+    return kubectl.read_items(objects)
+
+
+def changed(base: dict[str, Any], *path: str | int, value: Any) -> dict[str, Any]:
+    """`base` with another value at `path`."""
+    copy = deepcopy(base)
+    place: Any = copy
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    return copy
+
+
+@pytest.mark.parametrize("evil", EVIL, ids=range(len(EVIL)))
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("metadata", "name"),
+        ("metadata", "namespace"),
+        ("metadata", "labels", "app"),
+        ("spec", "containers", 0, "name"),
+        ("spec", "nodeName"),
+        ("spec", "priorityClassName"),
+        ("spec", "serviceAccountName"),
+    ],
+    ids=str,
+)
+def test_an_object_with_such_a_name_is_left_out_and_named(path: tuple[str | int, ...], evil: str) -> None:
+    if path[-1] == "app" and evil in ("A", "a..b"):  # a label's value may be so
+        evil += ";"
+    found = read(NODE, changed(POD, *path, value=evil))
+    assert found.pods == ()
+    (problem,) = (one for one in found.problems if one.code == "object-unreadable")
+    assert problem.severity is Severity.ERROR
+    assert "that Kubernetes takes" in problem.what
+    assert found.reading.unreadable == 1
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "value"),
+    [
+        (NODE, ("metadata", "name"), "a;b"),
+        (NODE, ("metadata", "labels", "pool"), "a;b"),
+        (NODE, ("metadata", "labels", "a b"), "x"),
+        (NODE, ("spec",), {"taints": [{"key": "a;b", "effect": "NoSchedule"}]}),
+        (NODE, ("spec",), {"taints": [{"key": "a", "value": "$(id)", "effect": "NoSchedule"}]}),
+        (NODE, ("status",), {"allocatable": {"a;b/c": "1"}}),
+    ],
+)
+def test_nodes_and_what_pools_are_called_by(base: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    found = read(POD, changed(base, *path, value=value))
+    assert found.nodes == ()
+    assert found.reading.unreadable == 1
+
+
+def test_what_kubernetes_takes_is_taken() -> None:
+    labels = {"a.example/b_C.d": "x-Y_z.0", "empty": "", "app": "a" * 63}
+    pod = changed(POD, "metadata", value={"generateName": "api-", "namespace": "prod", "labels": labels})
+    node = changed(NODE, "metadata", value={"name": "ip-10-0-0-1.eu.internal", "labels": labels})
+    found = read(pod, node)
+    assert (len(found.pods), len(found.nodes), found.reading.unreadable) == (1, 1, 0)
+    assert names.is_qualified("nvidia.com/mig-1g.5gb")
+    assert names.is_qualified("hugepages-2Mi")
+    assert not names.is_qualified("/a")
+    assert not names.is_qualified("a/")
+
+
+@pytest.mark.parametrize("evil", ["a;b", "a\nb", "$(id)"])
+def test_a_manifest_is_held_to_the_same(evil: str) -> None:
+    text = f"""
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {evil!r}, namespace: prod}}
+spec:
+  selector: {{matchLabels: {{app: a}}}}
+  template: {{metadata: {{labels: {{app: a}}}}, spec: {{containers: [{{name: m, image: a}}]}}}}
+""".replace("'a\\nb'", '"a\\nb"')
+    with pytest.raises(ChangeError, match="that Kubernetes takes"):
+        read_manifest(text, read(NODE, POD))

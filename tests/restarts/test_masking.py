@@ -1,0 +1,121 @@
+"""Secrets in log lines, in every way that programs were seen to print them: rather too much is hidden than too little."""
+
+from __future__ import annotations
+
+import random
+import string
+
+import pytest
+
+from planner.kubernetes.records import PodLog
+from planner.restarts.lines import content, digest, last_words, template
+from planner.restarts.masking import HIDDEN, masked, without_keys
+
+LETTERS = string.ascii_letters + string.digits
+S = "hunter2Zq"  # stands for the secret
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"DB_PASS={S}", f"DBPASS={S}", f"dbPass: {S}", f"db.pass={S}", f"pwd={S}", f"Server=x;Uid=y;Pwd={S};", f"PGPASSWORD={S} psql",
+        f"--db-password {S}", f"--db-password={S}", f"--password '{S} x'", f"-token {S}", f"--api-key {S}", f"--secret-key {S}",
+        f"passwd {S}", f"passwd: {S}", f"password {S} accepted", f"pass {S}", f"token {S}", f"api key {S}", f"client_secret {S}",
+        f"secret is {S}", f"the password was {S}", f"API key is: {S}", f"Password for bob: {S}", f"password -> {S}", f"password [{S}]",
+        f"GET /b?sig={S}&x=1", f"https://x/y?se=1&sig={S}", f"?X-Amz-Signature={S}", f"/cb?code={S}", f"&access_token={S}", f"?api_key={S}",
+        f"Authorization: Bearer {S}", f"Authorization: Digest username=bob, response={S}", f"authorization={S}", f"Proxy-Authorization: Basic {S}",
+        f'"Authorization": "Token {S}"', f"Cookie: a=1; session={S}", f"Set-Cookie: sid={S}; Path=/", f"Bearer {S}1234",
+        f"https://bob:{S}@x.y/z", f"amqp://a:{S}@mq", f"redis://:{S}@redis", f"mongodb+srv://u:{S}@c/x", f"curl -u bob:{S} http://x",
+        f"mysql -u root -p{S} db", f"redis-cli -a {S} ping", f"CREATE USER x IDENTIFIED BY '{S}'", f"AccountKey={S}==;Endpoint=x",
+        f'{{"password": "{S} two"}}', f'{{\\"password\\":\\"{S} two\\"}}', f"{{'secret': '{S}'}}", f'"passwd", "{S}"', f'password: "a \\" {S}"',
+        f"X-Api-Key: {S}", f"api_key => {S}", f"aws_session_token := {S}", f"dsn={S}", f"connectionString: {S}", f"private_key={S}",
+        f"AKIA{S.upper()}", f"hf_{S}", f"sk-proj-{S}", f"sk-ant-api03-{S}", f"xoxb-{S}", f"glpat-{S}", f"ghp_{S}{S}", f"github_pat_{S}",
+        f"npm_{S}{S}", f"eyJ{S}.{S}.{S}", f"AIza{S}{S}", f"SG.{S}.{S}", f"sk_live_{S}", f"hvs.{S}", f"nvapi-{S}", f"dckr_pat_{S}", f"shpat_{S}",
+        f"-----BEGIN RSA PRIVATE KEY-----\\nMII{S}\\n-----END RSA PRIVATE KEY-----", f"-----BEGIN PRIVATE KEY----- {S}",
+        f"key={''.join(random.Random(1).choices(LETTERS, k=20))}{S}{S}aA1", f"blob {S * 4}",
+    ],
+)  # fmt: skip
+def test_the_secret_is_hidden(line: str) -> None:
+    shown = template(f"ERROR {line}")
+    assert S.lower() not in shown.lower()
+    assert HIDDEN in shown
+
+
+@pytest.mark.parametrize("name", ["AKIA", "ASIA", "xoxb-", "xoxp-", "glpat-", "hf_", "sk-proj-", "sk-", "ghp_", "npm_"])
+def test_tokens_with_a_name_anywhere_in_a_line(name: str) -> None:
+    drawn = random.Random(13)
+    for _ in range(50):
+        letters = string.ascii_uppercase + string.digits if name.endswith("IA") else LETTERS
+        token = "".join(drawn.choices(letters, k=36 if not name.endswith("IA") else 16))
+        for line in (f"failed with {name}{token}", f"[{name}{token}]", f"a={name}{token},b", f"'{name}{token}'"):
+            assert token[4:] not in masked(line), line
+
+
+def test_a_private_key_over_many_lines() -> None:
+    body = ["".join(random.Random(n).choices(LETTERS + "+/", k=64)) for n in range(12)]
+    lines = [
+        "starting",
+        "-----BEGIN OPENSSH PRIVATE KEY-----",
+        *body,
+        "short==",
+        "-----END OPENSSH PRIVATE KEY-----",
+        "error: bad",
+    ]
+    log = PodLog(namespace="a", pod="b", container="c", is_previous=False, lines=tuple(lines))
+    kept = content(log)
+    assert kept[0] == "starting"
+    assert kept[-1] == "error: bad"
+    assert set(kept[1:-1]) == {HIDDEN}
+    shown = " ".join((*digest(kept).alarming, *last_words(kept)))
+    assert not any(line in shown for line in [*body, "short=="])
+    assert HIDDEN in set(without_keys(body))  # the beginning may be cut off
+
+
+def test_a_key_that_never_ends_hides_no_more_than_a_key() -> None:
+    lines = ["-----BEGIN PRIVATE KEY-----", *(f"error {n}" for n in range(2_000))]
+    assert list(without_keys(lines))[-1] == "error 1999"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "password authentication failed for user bob",
+        "the secret is missing",
+        "token expired",
+        "invalid token received",
+        "no space left on device",
+        'secret "db" not found',
+        "couldn't find key host in Secret dev/db",
+        "Traceback (most recent call last)",
+        "org.springframework.beans.factory.support.AbstractAutowireCapableBeanFactory.createBean",
+        "/usr/lib/python3.11/site-packages/numpy/core/getlimits.py UserWarning",
+    ],
+)
+def test_what_tells_the_cause_stays(line: str) -> None:
+    assert template(line) == line
+
+
+@pytest.mark.parametrize(
+    "evil",
+    [
+        "a",
+        "pass",
+        "secret",
+        "password=",
+        "a.b-",
+        "://a",
+        "\\",
+        '"',
+        "'a",
+        "aA1",
+        "?sig",
+        "mysql ",
+        "eyJ.",
+        "--pass ",
+        "-----BEGIN ",
+    ],
+)
+def test_a_hostile_line_ends(evil: str) -> None:
+    """No time is asserted: what backtracks without a bound would not come back from this."""
+    for line in (evil * 50_000, f"{evil * 50_000}="):
+        assert len(template(line)) <= 240

@@ -1,0 +1,208 @@
+"""Whatever is read has an end: files that are none, servers that never finish, more than anybody has memory for."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from kubernetes import client
+
+from planner.cli import main
+from planner.errors import HeadroomError, InputError, SourceError
+from planner.inventory import account
+from planner.kubernetes.records import Severity
+from planner.sources import bounded, cluster, kubectl, node_pools, prices
+from planner.sources.kubernetes_api import MOST_EMPTY_PAGES, Api
+from planner.sources.prometheus import Bounds, Prometheus
+from tests.sources.api_server import Answer, Asked, api_server, as_recorded
+
+PODS = "/api/v1/pods"
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.fixture
+def odd_paths(tmp_path: Path) -> dict[str, str]:
+    """Paths that aren't files, by what is wrong with them."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    return {
+        "pipe": str(pipe),
+        "device": "/dev/zero",
+        "long": "x" * 5_000,
+        "nul": "a\0b",
+        "none": str(tmp_path / "none"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "long", "nul", "none"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        cluster.read_cluster,
+        kubectl.read,
+        bounded.read_text,
+        node_pools.read,
+        lambda path: prices.load_book([Path(path)]),
+    ],
+    ids=["cluster", "kubectl", "text", "pools", "prices"],
+)
+def test_what_is_no_file_is_an_error_in_words(
+    read: Callable[[str], object], kind: str, odd_paths: dict[str, str]
+) -> None:
+    with pytest.raises(InputError) as raised:
+        read(odd_paths[kind])
+    assert len(str(raised.value)) < 1_000
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "long"])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["overview", "{}"],
+        ["rollout", "demo", "-f", "{}"],
+        ["rollout", "demo", "-w", "Deployment/prod/web", "--patch", "{}"],
+        ["capacity", "demo", "--node-pools", "{}"],
+        ["costs", "demo", "--prices", "{}"],
+        ["savings", "demo", "--lives", "{}"],
+        ["--accelerators", "{}", "overview", "demo"],
+        ["gate", "demo", "-f", "{}"],
+    ],
+    ids=str,
+)
+def test_no_command_waits_or_fails_on_it(
+    argv: list[str], kind: str, odd_paths: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([one.format(odd_paths[kind]) for one in argv])
+    assert ended.value.code == 1
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_pipe_that_a_shell_opened_is_read() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b'{"kind": "PodList", "apiVersion": "v1", "items": []}')
+    os.close(writing)
+    assert kubectl.read(f"/dev/fd/{reading}").presence["Pod"]
+    os.close(reading)
+
+
+def test_one_limit_holds_for_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    large = tmp_path / "large.csv"
+    large.write_bytes(b"a," * 40_000)
+    for argv in (
+        ["costs", "demo", "--prices", str(large)],
+        ["rollout", "demo", "-f", str(large)],
+        ["savings", "demo", "--lives", str(large)],
+        ["capacity", "demo", "--node-pools", str(large)],
+        ["overview", str(large)],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(["--unpacked-limit", "64Ki", *argv])
+        assert ended.value.code == 1
+        assert "64 KiB" in capsys.readouterr().err, argv
+    assert bounded.limit_bytes() > 2**30, "it held for one command only"
+
+
+# ── live clusters ────────────────────────────────────────────────────────────────────────────────────────────────────
+def page(token: str, items: int = 0) -> Answer:
+    pods = [{"metadata": {"name": f"p{n}"}, "spec": {"containers": []}} for n in range(items)]
+    return Answer(body={"kind": "PodList", "apiVersion": "v1", "metadata": {"continue": token}, "items": pods})
+
+
+def endless(asked: Asked) -> Answer:
+    return page(asked.query.get("continue", "") + "x") if asked.path == PODS else as_recorded(asked)
+
+
+def test_continue_tokens_without_an_end() -> None:
+    with api_server(endless) as (configuration, asked), pytest.raises(SourceError, match="no end"):
+        Api(configuration, name="live").snapshot()
+    assert sum(one.path == PODS for one in asked) <= MOST_EMPTY_PAGES + 2
+
+
+def test_a_body_beyond_the_limit() -> None:
+    def play(asked: Asked) -> Answer:
+        return Answer(body="x" * 3_000_000) if asked.path == PODS else as_recorded(asked)
+
+    with api_server(play) as (configuration, _), pytest.raises(SourceError, match="more than 2 MiB"):
+        Api(configuration, name="live", limit_bytes=2 * 2**20).snapshot()
+
+
+def test_the_limit_is_that_of_all_lists_together() -> None:
+    with api_server(as_recorded) as (configuration, _), pytest.raises(SourceError, match="more than 64 KiB"):
+        Api(configuration, name="live", limit_bytes=2**16).snapshot()
+
+
+@contextmanager
+def dripping(start: bytes, drop: bytes) -> Iterator[str]:
+    """A server that answers with `start` and then a `drop` every few milliseconds, for ever."""
+    server = socket.create_server(("127.0.0.1", 0))
+    over = threading.Event()
+
+    def drip(connection: socket.socket) -> None:
+        with connection:
+            try:
+                connection.recv(65_536)
+                connection.sendall(start)
+                while not over.wait(0.01):
+                    connection.sendall(drop)
+            except OSError:
+                pass
+
+    def serve() -> None:
+        while not over.is_set():
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            threading.Thread(target=drip, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+    finally:
+        over.set()
+        server.close()
+
+
+DRIPS = {
+    "headers": (b"HTTP/1.1 200 OK\r\nX-A: ", b"a"),
+    "body": (b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n", b" "),
+    "chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets that are given up, not closed
+@pytest.mark.parametrize("drip", DRIPS)
+def test_a_server_that_drips(drip: str) -> None:
+    with dripping(*DRIPS[drip]) as address:
+        configuration = client.Configuration()
+        configuration.host = address
+        with pytest.raises(SourceError, match="took longer than"):
+            Api(configuration, name="live", seconds_in_all=0.3).snapshot()
+        server = Prometheus(url=address, bounds=Bounds(seconds_in_all=0.3))
+        with pytest.raises(SourceError, match="took longer than"):
+            server.query_range("up", start=0, end=60, step_seconds=60)
+
+
+def test_an_unchecked_certificate_is_said_once() -> None:
+    with api_server(as_recorded) as (configuration, _), warnings.catch_warnings(record=True) as caught:
+        configuration.verify_ssl = False
+        snapshot = Api(configuration, name="live").snapshot()
+    assert caught == []
+    (said,) = (one for one in snapshot.problems if one.code == account.UNCHECKED)
+    assert said.severity is Severity.WARNING
+
+
+def test_errors_of_another_kind_come_through() -> None:
+    def fail() -> None:
+        raise HeadroomError("so")
+
+    with pytest.raises(HeadroomError, match="so"):
+        bounded.within(5, fail)
+    assert bounded.within(5, lambda: 7) == 7

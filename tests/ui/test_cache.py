@@ -1,0 +1,41 @@
+"""A page that was left or changed stops its work: what it asked for is given up, and isn't kept."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Snapshot
+from planner.questions.prepared import Scenario
+from planner.questions.rollout import rollout
+from planner.sources import demo
+from planner.ui import cache
+
+SCENARIO = Scenario(changes=(WorkloadChange(workload="Deployment/prod/llm-serve", replicas=40),), runs=1)
+
+
+class Ended(BaseException):
+    """What Streamlit raises in a run that has to end."""
+
+
+def test_a_page_that_was_left_stops_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+
+    def look() -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 2:
+            raise Ended
+
+    monkeypatch.setattr(cache, "get_script_run_ctx", lambda *, suppress_warning: SimpleNamespace(yield_check=look))
+    snapshot: Snapshot = demo.read()
+    with pytest.raises(Ended):
+        cache.answer(rollout, snapshot, SCENARIO)
+    assert looks == 2
+    assert cache.answer(rollout, snapshot, SCENARIO).verdict  # nothing half done was kept
+
+
+def test_without_a_page_everything_is_wanted() -> None:
+    assert cache.is_wanted()
