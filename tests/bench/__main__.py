@@ -360,7 +360,15 @@ def webhook(_: int) -> Iterator[Figure]:
         )
 
 
-MEASURES = {"webhook": webhook, "load": load, "rollout": rollout, "crowded": crowded, "openb": openb, "capacity": capacity, "spot": spot}
+MEASURES = {
+    "webhook": webhook,
+    "load": load,
+    "rollout": rollout,
+    "crowded": crowded,
+    "openb": openb,
+    "capacity": capacity,
+    "spot": spot,
+}
 OF_GENERATED_CLUSTERS: dict[Callable[[int], Iterator[Figure]], int] = {
     load: LARGEST_AS_JSON,
     rollout: max(SIZES),
