@@ -116,7 +116,13 @@ def test_what_the_api_server_would_refuse_is_not_known() -> None:
     written = copy.deepcopy(STEPS["patch-image"]["request"]["object"])
     written["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "a lot"
     assert asked("patch-image", FULL, object=written).silence is Silence.NOT_KNOWN
-    for odd in (None, {}, {"metadata": []}, {"metadata": {"annotations": 3}, "spec": {"template": 3}}):
+    written_oddly: tuple[Any, ...] = (
+        None,
+        {},
+        {"metadata": []},
+        {"metadata": {"annotations": 3}, "spec": {"template": 3}},
+    )
+    for odd in written_oddly:
         assert asked("patch-image", FULL, object=odd).silence in (Silence.NOT_KNOWN, Silence.NO_ROLLOUT)
 
 

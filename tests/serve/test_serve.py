@@ -86,7 +86,8 @@ def test_metrics_are_openmetrics_to_who_asks_for_them(server: Address) -> None:
     post(server, json.dumps(RECORDED["steps"][1]["reviews"][0]["body"]).encode())
     status, kind, text = get(server, "/metrics", accept="application/openmetrics-text; version=1.0.0")
     assert (status, kind.split(";")[0]) == (200, "application/openmetrics-text")
-    families = {family.name: family for family in text_fd_to_metric_families(iter(text.splitlines(keepends=True)))}
+    read = text_fd_to_metric_families(iter(text.splitlines(keepends=True)))  # type: ignore[no-untyped-call]
+    families = {family.name: family for family in read}
     assert {"headroom_snapshot_age_seconds", "headroom_workloads", "headroom_gpus", "headroom_review_seconds"} <= set(
         families
     )
