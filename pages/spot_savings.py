@@ -20,7 +20,7 @@ with errors.shown(answer):
 detail = detail_of(result)
 saved, mix, fitness = detail.estimate.savings, detail.estimate.mix, detail.suitability
 with answer:
-    savings_view.verdicts(detail.estimate, fitness, derived)
+    savings_view.verdicts(detail)
     savings_view.figures(saved, detail.assumed)
 
 with picture:

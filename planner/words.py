@@ -112,6 +112,11 @@ def usd(amount: float) -> str:
     return f"{'−' if amount < 0 and float(digits.replace(',', '')) else ''}${digits}"
 
 
+def signed(share: float) -> str:
+    """A change as a percentage with its sign: ``+19.5%``, ``−9.3%``."""
+    return f"{share:+.1%}".replace("-", "−")
+
+
 def unit_price(usd_per_hour: float) -> str:
     """``$0.3500``: a price of one hour, to the digits that lists have."""
     return f"${usd_per_hour:,.4f}"

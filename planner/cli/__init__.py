@@ -19,6 +19,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Decide": {
         "rollout": ("rollout", "Will this rollout finish? Why not, and what would help?"),
         "gate": ("gate", "May this change be merged? Manifests against a policy, for pipelines."),
+        "serve": ("serve", "A warning at kubectl apply (validating webhook), and metrics."),
         "overview": ("overview", "Every workload's own rollout, were it changed now; GPUs by model."),
     },
     "Capacity": {
@@ -36,6 +37,10 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "restarts": ("restarts", "What restarts or doesn't start, why, what is noise, and what would help."),
         "drift": ("drift", "The same service in several namespaces or clusters, side by side."),
         "findings": ("findings", "What is worth a person's attention, from every room that looks for it."),
+    },
+    "History": {
+        "snapshot": ("snapshot", "Keep clusters, and what was answered about them, in a store."),
+        "store": ("store", "What is in a store, asked with SQL, and kept small."),
     },
 }
 COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
@@ -75,7 +80,8 @@ def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
 
     CLUSTER is a file, a folder or an archive (the output of kubectl get … -A -o json or yaml or of kubectl cluster-info
     dump, a must-gather, a support bundle; gzip, tar, zip), several of them joined by commas, "-" for standard input,
-    "demo" for the embedded demo, or "context:NAME" for a live cluster.
+    "demo" for the embedded demo, "context:NAME" for a live cluster, or "store:URL#cluster@time" for a moment that
+    headroom snapshot kept.
     """
     from planner.sources import bounded
 

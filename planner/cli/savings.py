@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 from planner.cli import options, output
 from planner.cli.cluster import read_cluster
 from planner.cli.given import FILE, price_book, price_options
+from planner.pricing.book import age_warning
 from planner.questions.question import Given
 from planner.questions.savings import (
     LIST_RUNS,
@@ -53,6 +55,8 @@ def command(
     snapshot, settings = read_cluster(cluster), options.read(SavingsSettings, asked)
     found = answer(snapshot, settings, Given(book=price_book(own_prices, discounts), lives=_lives(lives_file)))
     output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
+    if warning := age_warning(found.as_of, time.time()) if found.as_of else "":
+        click.echo(warning, err=True)
     return QUESTION.exit_status(snapshot, found)
 
 
@@ -72,7 +76,7 @@ def _print(found: SavingsAnswer) -> None:
 
 def _print_detail(detail: SavingsDetail) -> None:
     saved, fitness, assumptions = detail.estimate.savings, detail.suitability, detail.assumptions
-    click.echo(saved.sentence)
+    click.echo(detail.sentence)
     click.echo(fitness.sentence)
     click.echo("")
     click.echo(as_text(
@@ -85,11 +89,9 @@ def _print_detail(detail: SavingsDetail) -> None:
     click.echo("")
     click.echo(saved.break_even.sentence)
     click.echo(detail.estimate.mix.sentence)
-    needed = count(next(int(row.value or 0) for row in assumptions if row.name == "needed_nodes"), "node")
-    click.echo(
-        f"Interruptions a month: {saved.interruptions.p50:,.0f}. Fewer than {needed} ready: "
-        f"{duration(saved.shortfall_hours * 3_600)} a month."
-    )
+    needed = detail.assumed.needed_nodes
+    short = f" Fewer than {count(needed, 'node')} ready: {duration(saved.shortfall_hours * 3_600)} a month."
+    click.echo(f"Interruptions a month: {saved.interruptions.p50:,.0f}.{short if needed else ''}")
     if saved.jobs:
         click.echo(f"Jobs late: {saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}; failed: {saved.failed_jobs.p50:,.0f}.")
     if saved.best_checkpoint_minutes is not None:

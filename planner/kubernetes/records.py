@@ -463,6 +463,7 @@ class Workload:
     completions: int | None = None  # Job
     backoff_limit: int | None = None  # Job
     active_deadline_seconds: int | None = None  # Job
+    ignores_disruptions: bool = False  # Job: podFailurePolicy ignores pods that a disruption ended
     is_finished: bool = False  # Job with condition Complete or Failed
     owner: Owner | None = None  # a Job's CronJob
     conditions: Labels = EMPTY  # type → "status/reason"

@@ -17,6 +17,7 @@ from typing import Final
 
 from planner.errors import InputError
 from planner.kubernetes.records import EMPTY, FrozenMap
+from planner.pricing.history import PriceChange
 from planner.pricing.model import (
     LOCAL_SSD,
     Component,
@@ -51,6 +52,8 @@ _GPUS: Final = {
     "ondemand_usd_per_gpu_hour": _DEMAND,
     "spot_usd_per_gpu_hour": _SPOT,
     "flex_start_usd_per_gpu_hour": _FLEX,
+    "commitment_1y_usd_per_gpu_hour": Provisioning.COMMITMENT_1Y,
+    "commitment_3y_usd_per_gpu_hour": Provisioning.COMMITMENT_3Y,
 }
 _LOCAL_SSD: Final = {"ondemand_usd_per_gib_month": _DEMAND, "spot_usd_per_gib_month": _SPOT}
 _ANY_TABLE: Final = frozenset({"as_of", "source", "check", "note", "billing_currency"})
@@ -172,7 +175,14 @@ def read_table(text: str, *, where: str, source: str, as_of: str = "", is_own: b
     )
 
 
-def compose(tables: Iterable[PriceTable], *, own: Iterable[PriceTable] = (), as_of: str, source: str) -> PriceBook:
+def compose(
+    tables: Iterable[PriceTable],
+    *,
+    own: Iterable[PriceTable] = (),
+    as_of: str,
+    source: str,
+    spot_moves: tuple[float, ...] = (),
+) -> PriceBook:
     """One book of several tables; a later table wins over an earlier one, own tables over all others.
 
     An own row that leaves out the machine's shape takes it from the row below it.
@@ -181,7 +191,7 @@ def compose(tables: Iterable[PriceTable], *, own: Iterable[PriceTable] = (), as_
     units: dict[str, UnitPrice] = {}
     gpus: dict[str, GpuModel] = {}
     own_machines: dict[str, MachinePrice] = {}
-    digest = blake2b(f"{as_of} {source}".encode(), digest_size=16)
+    digest = blake2b(f"{as_of} {source} {spot_moves}".encode(), digest_size=16)
     for is_own, layer in ((False, tuple(tables)), (True, tuple(own))):
         for table in layer:
             digest.update(f"{is_own} {table.digest}".encode())
@@ -204,7 +214,45 @@ def compose(tables: Iterable[PriceTable], *, own: Iterable[PriceTable] = (), as_
         own_machines=FrozenMap(own_machines),
         units=FrozenMap(units),
         gpu_models=FrozenMap(gpus),
+        spot_moves=spot_moves,
     )
+
+
+def newer_totals(tables: Iterable[PriceTable], changes: Iterable[PriceChange]) -> PriceTable:
+    """The rows of `tables` whose machine and region have a newer total in the log of price changes.
+
+    How a new total is shared out between vCPUs, memory and GPUs the log doesn't tell: the parts of a price that moved are
+    left out.
+    """
+    rows = {row.key: row for table in tables for row in table.machines}
+    latest = {f"{one.machine_type} {one.region_id}": one for one in changes}  # in order of time
+    found = []
+    for key, change in latest.items():
+        row = rows.get(key)
+        if row is None or change.observed_on <= row.as_of:
+            continue
+        totals = {_DEMAND.value: change.on_demand_usd_per_hour}
+        totals |= {_SPOT.value: change.spot_usd_per_hour} if change.spot_usd_per_hour is not None else {}
+        moved = {bought for bought, usd in totals.items() if row.total_usd_per_hour.get(bought) != usd}
+        if moved:
+            found.append(
+                replace(
+                    row,
+                    host_usd_per_hour=_without(row.host_usd_per_hour, moved),
+                    gpu_each_usd_per_hour=_without(row.gpu_each_usd_per_hour, moved),
+                    local_ssd_usd_per_hour=_without(row.local_ssd_usd_per_hour, moved),
+                    total_usd_per_hour=FrozenMap({**row.total_usd_per_hour, **totals}),
+                    newer_as_of=FrozenMap(dict.fromkeys(sorted(moved), change.observed_on)),
+                )
+            )
+    digest = blake2b(
+        repr([(row.key, row.newer_as_of, row.total_usd_per_hour) for row in found]).encode(), digest_size=16
+    )
+    return PriceTable(machines=tuple(found), digest=digest.hexdigest())
+
+
+def _without(prices: FrozenMap[float], ways: set[str]) -> FrozenMap[float]:
+    return FrozenMap({bought: usd for bought, usd in prices.items() if bought not in ways})
 
 
 def format_units(units: Iterable[UnitPrice]) -> str:

@@ -1,4 +1,4 @@
-"""How list prices moved: the discount of Spot against on demand, over time.
+"""How list prices moved: the discount of Spot against on demand over time, and how far Spot moves in a month.
 
 The change log holds whole machines (vCPUs, memory and GPUs). A discount is 1 − spot / on-demand of the same day. A row
 is the first weekly snapshot that shows the new price, so a change may be up to a week older than its date.
@@ -12,8 +12,10 @@ import csv
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date, timedelta
 from itertools import groupby
 from statistics import median
+from typing import Final
 
 from planner.errors import InputError
 from planner.pricing.model import PriceBook
@@ -117,6 +119,48 @@ def discount_series(
         grouped[not machine.gpu_model, name].append(row)
     series = [_series(name, found, until) for (_, name), found in sorted(grouped.items())]
     return tuple(found for found in series if found.points)
+
+
+MOVE_DAYS: Final = 30
+_SEEN_DAYS: Final = 365  # of the log, up to its end, in which moves are looked at
+_STEP_DAYS: Final = 7
+_MOVES_KEPT: Final = 200
+
+
+def moves(changes: Iterable[PriceChange], *, days: int, seen_days: int = _SEEN_DAYS) -> list[float]:
+    """Relative moves of Spot prices from each week of the log's last `seen_days` to `days` later, sorted.
+
+    Every machine and region of the log counts alike, and the log is taken to end eight days after its last change: it is
+    weekly.
+    """
+    known = sorted(
+        (row for row in changes if row.spot_usd_per_hour is not None),
+        key=lambda row: (row.machine_type, row.region_id, row.observed_on),
+    )
+    last = max((date.fromisoformat(row.observed_on) for row in known), default=None)
+    if last is None:
+        return []
+    end = last + timedelta(8)
+    found = []
+    for _, rows in groupby(known, key=lambda row: (row.machine_type, row.region_id)):
+        steps = [(date.fromisoformat(row.observed_on), row.spot_usd_per_hour or 0.0) for row in rows]
+        day = max(steps[0][0], end - timedelta(seen_days))
+        while day + timedelta(days) <= end:
+            found.append(_price_on(steps, day + timedelta(days)) / _price_on(steps, day) - 1)
+            day += timedelta(_STEP_DAYS)
+    return sorted(found)
+
+
+def _price_on(steps: list[tuple[date, float]], day: date) -> float:
+    return next(usd for since, usd in reversed(steps) if since <= day)
+
+
+def spot_moves(changes: Iterable[PriceChange]) -> tuple[float, ...]:
+    """How Spot prices moved within `MOVE_DAYS` in the last year of the log: equally likely moves, sorted."""
+    found = moves(changes, days=MOVE_DAYS)
+    if len(found) <= _MOVES_KEPT:
+        return tuple(found)
+    return tuple(found[int((i + 0.5) * len(found) / _MOVES_KEPT)] for i in range(_MOVES_KEPT))
 
 
 def _series(name: str, rows: list[PriceChange], until: str) -> DiscountSeries:

@@ -27,6 +27,7 @@ from planner.pricing.model import (
     Provisioning,
     UnitPrice,
 )
+from planner.pricing.sustained_use import SUSTAINED_USE_DISCOUNT
 from planner.vocabulary import HOURS_PER_MONTH
 from planner.words import Text, unit_price
 
@@ -72,9 +73,6 @@ SHARED_CORE_GIB: Final = {"e2-micro": 1.0, "e2-small": 2.0, "e2-medium": 4.0}
 CUSTOM_PREMIUM: Final = 1.05
 # GiB per vCPU above which memory of a custom type is extended memory (Compute Engine, "custom machine types").
 EXTENDED_ABOVE_GIB_PER_VCPU: Final = {"n1": 6.5, "n2": 8.0, "n2d": 8.0, "n4": 8.0}
-
-# "N1 up to 30 %, N2, N2D, C2 20 % for a full month, GPUs attached to N1 up to 30 %" (prices/README.md, 2026-07-16).
-SUSTAINED_USE_DISCOUNT: Final = {"n1": 0.30, "n2": 0.20, "n2d": 0.20, "c2": 0.20}
 
 # Families the catalogue keeps apart from the one in the type's name. A4's GPU slice includes the host.
 HOST_PRODUCT: Final = {"a3-megagpu": "a3plus", "a3-ultragpu": "a3ultra", "a4-highgpu": ""}
@@ -304,11 +302,13 @@ class _Question:
         else:
             includes = f" with {row.gpu_count:g} × {row.gpu_model}" if row.gpu_count else ""
             parts = [_machine_part(row.machine_type + includes, total)]
+        since = row.newer_as_of.get(self.column)
+        moved = (f"{self.column} price since {since}, from the log of price changes",) if since else ()
         return _Sum(
             parts=tuple(replace(part, is_own=is_own) for part in parts),
-            as_of=row.as_of,
+            as_of=since or row.as_of,
             source=row.source,
-            notes=row.notes,
+            notes=(*moved, *row.notes),
             gpu_model=row.gpu_model,
             gpu_count=row.gpu_count,
         )

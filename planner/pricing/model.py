@@ -124,6 +124,7 @@ class MachinePrice:
     total_usd_per_hour: FrozenMap[float] = EMPTY
     notes: tuple[str, ...] = ()
     as_of: str = ""
+    newer_as_of: FrozenMap[str] = EMPTY  # Provisioning → date of a total that is newer than the row
     source: str = ""
 
     @property
@@ -147,7 +148,8 @@ class PriceBook:
 
     `machines`: `MachinePrice.key` → price; `own_machines` the same from the user's own list, which wins; `units`: text
     of a `UnitKey` → price; `gpu_models`: model → GPU; `discounts`: `PricingCategory` → negotiated share off the list
-    price, 0 ≤ share < 1, taken off everything but the user's own prices. Books made of the same tables and discounts
+    price, 0 ≤ share < 1, taken off everything but the user's own prices; `spot_moves`: how Spot prices moved within 30
+    days, as shares, each as likely as the others (`planner.pricing.history.spot_moves`). Books made of the same tables and discounts
     have the same `digest`, are equal, and can stand for one another in caches.
     """
 
@@ -160,6 +162,7 @@ class PriceBook:
     units: FrozenMap[UnitPrice] = EMPTY
     gpu_models: FrozenMap[GpuModel] = EMPTY
     discounts: FrozenMap[float] = EMPTY
+    spot_moves: tuple[float, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PriceBook) and self.digest == other.digest
@@ -285,7 +288,20 @@ class Price:
 
     @property
     def usd_per_month(self) -> float | None:
+        """At the full price; `sustained_use_usd_per_month` is what is paid."""
         return None if self.usd_per_hour is None else self.usd_per_hour * HOURS_PER_MONTH
+
+    @property
+    def sustained_use_usd_per_month(self) -> float | None:
+        """Of a machine that runs all month, after the discount for it."""
+        hourly = self.sustained_use_usd_per_hour
+        return None if hourly is None else hourly * HOURS_PER_MONTH
+
+    @property
+    def sustained_use_discount(self) -> float:
+        """Share taken off a whole month."""
+        full, month = self.usd_per_hour, self.sustained_use_usd_per_hour
+        return 1 - month / full if full and month is not None else 0.0
 
     def part_usd_per_hour(self, kind: PartKind) -> float | None:
         """What the parts of `kind` cost; None where that isn't known (no price, or GPUs not priced apart)."""

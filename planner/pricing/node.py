@@ -143,4 +143,5 @@ def spare_terms(book: PriceBook, node: Node) -> SpareTerms:
         spot_usd_per_gpu_hour=spot.usd_per_hour / gpus if gpus and spot.usd_per_hour is not None else None,
         gpus_per_node=gpus,
         gpu_model=demand.gpu_model,
+        sustained_use_discount=demand.sustained_use_discount,
     )

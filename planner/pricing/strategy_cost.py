@@ -13,6 +13,7 @@ from typing import Final
 from planner import words
 from planner.errors import InputError
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS
+from planner.pricing.sustained_use import billed_hours
 from planner.vocabulary import HOURS_PER_MONTH
 from planner.words import Text
 
@@ -48,6 +49,7 @@ class SpareTerms:
     node_start_seconds: float = GPU_NODE_ARRIVAL_SECONDS
     scale_down_seconds: float = SCALE_DOWN_SECONDS
     minimum_billed_seconds: float = MINIMUM_BILLED_SECONDS
+    sustained_use_discount: float = 0.0  # share taken off a node that runs on demand all month
 
     def __post_init__(self) -> None:
         named = ("rollouts_per_month", "node_start_seconds", "scale_down_seconds", "minimum_billed_seconds")
@@ -59,7 +61,10 @@ class SpareTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyCost:
-    """USD a month in three ways of having the spare; None: no price. Without spare GPUs all three are 0."""
+    """USD a month in three ways of having the spare; None: no price. Without spare GPUs all three are 0.
+
+    On demand, what is kept is after the discount for sustained use.
+    """
 
     name: str
     billed_gpus: int  # the spare, rounded up to whole nodes
@@ -83,17 +88,19 @@ def strategy_cost(use: StrategyUse, terms: SpareTerms) -> StrategyCost:
     seconds = max(terms.minimum_billed_seconds, terms.node_start_seconds + use.seconds + terms.scale_down_seconds)
     added_hours = seconds / 3600 if billed else 0.0
 
-    def usd(price: float | None, hours: float) -> float | None:
+    def usd(price: float | None, hours: float, discount: float = 0.0) -> float | None:
         if not billed:
             return 0.0
-        return None if price is None else billed * price * hours
+        return None if price is None else billed * price * billed_hours(hours, discount)
+
+    off = terms.sustained_use_discount
 
     cost = StrategyCost(
         name=use.name,
         billed_gpus=billed,
-        kept_on_demand_usd=usd(terms.on_demand_usd_per_gpu_hour, HOURS_PER_MONTH),
+        kept_on_demand_usd=usd(terms.on_demand_usd_per_gpu_hour, HOURS_PER_MONTH, off),
         kept_on_spot_usd=usd(terms.spot_usd_per_gpu_hour, HOURS_PER_MONTH),
-        added_usd=usd(terms.on_demand_usd_per_gpu_hour, added_hours * terms.rollouts_per_month),
+        added_usd=usd(terms.on_demand_usd_per_gpu_hour, added_hours * terms.rollouts_per_month, off),
         added_hours=added_hours,
         missing_pod_hours=max(0, use.replicas - use.lowest_ready) * use.seconds / 3600 * terms.rollouts_per_month,
         availability=_availability(use),

@@ -44,7 +44,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.settings import setting, settings_of, settings_within
 from planner.tables import Row
-from planner.vocabulary import HOURS_PER_MONTH
 from planner.words import count, listing, usd
 
 _MOST_OTHER_NODES: Final = 8  # tried at most for pods of others that wait for the same nodes
@@ -355,6 +354,8 @@ def price_strategies(
     """
     given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     terms = replace(default_terms(snapshot, book, needs), **given)
+    if "on_demand_usd_per_gpu_hour" in given:  # what one says is what one pays
+        terms = replace(terms, sustained_use_discount=0.0)
     node = next((node for node in snapshot.nodes if node.name == needs.node), None)
     price = price_node(book, node, Provisioning.ON_DEMAND).price if node else None
     strategies = _worth([_priced(need, needs, terms) for need in needs.needs])
@@ -563,16 +564,17 @@ def remedy_cost(snapshot: Snapshot, book: PriceBook, remedy: Remedy, terms: Spar
 
     Examples
     --------
-    ``$626 a month kept, $0.53 for one rollout``
+    ``$438 a month kept, $0.53 for one rollout``
     """
     node = next((node for node in snapshot.nodes if node.name == remedy.node_template), None)
     if node is None or not remedy.extra_nodes:
         return ""
-    hourly = price_node(book, node, Provisioning.ON_DEMAND).usd_per_hour
-    if hourly is None:
+    price = price_node(book, node, Provisioning.ON_DEMAND).price
+    hourly, monthly = price.usd_per_hour, price.sustained_use_usd_per_month
+    if hourly is None or monthly is None:
         return "no price"
     start = terms.node_start_seconds if terms else GPU_NODE_ARRIVAL_SECONDS
     idle = terms.scale_down_seconds if terms else SCALE_DOWN_SECONDS
-    kept = remedy.extra_nodes * hourly * HOURS_PER_MONTH
+    kept = remedy.extra_nodes * monthly
     once = remedy.extra_nodes * hourly * (start + remedy.seconds + idle) / 3600
     return f"{usd(kept)} a month kept, {usd(once)} for one rollout"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import BinaryIO, Final
 
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, demo, kubectl
+from planner.store import names
 
 CONTEXT_PREFIX: Final = "context:"
 EMBEDDED: Final = (demo.DEMO_NAME, demo.LARGE_NAME)
 
 
 def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int | None = None) -> Snapshot:
-    """The snapshot of a file, a folder, an archive, ``-``, ``demo``, ``openb`` (the large example) or ``context:NAME``.
+    """The snapshot of a file, a folder, an archive, ``-``, ``demo``, ``openb`` (the large example), ``context:NAME`` or
+    ``store:URL#cluster@time``.
 
     Several files or folders are joined by commas: ``cluster.json,more.json``. A file or folder called ``demo`` is read
     when written with a path: ``./demo``. `limit_bytes`: what may be read and unpacked in all.
@@ -32,5 +36,17 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
         from planner.sources import kubernetes_api
 
         return kubernetes_api.read(spec.removeprefix(CONTEXT_PREFIX))
+    if names.is_place(spec):
+        return _stored(spec, limit_bytes)
     places = [spec] if "," not in spec or bounded.exists(spec) else spec.split(",")
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)
+
+
+def _stored(spec: str, limit_bytes: int | None) -> Snapshot:
+    from planner.sources.store import Store
+
+    place = names.read_place(spec)
+    store = Store(place.url)
+    one = store.at(place, now=time.time())
+    source = f"{one.cluster}@{names.time_text(one.taken_at)}"
+    return replace(store.snapshot(one, limit_bytes=limit_bytes), source=source)

@@ -10,8 +10,8 @@ from typing import Final
 
 import planner
 from planner.errors import InputError, SourceError
-from planner.pricing.book import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, read_table
-from planner.pricing.history import PriceChange, read_changes
+from planner.pricing.book import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, newer_totals, read_table
+from planner.pricing.history import PriceChange, read_changes, spot_moves
 from planner.pricing.model import PriceBook
 from planner.sources import bounded
 
@@ -26,6 +26,7 @@ _TABLES: Final = (
     "gcp_unit_prices.csv",
     "gcp_gpu_prices.csv",
     "gcp_flex_start_prices.csv",
+    "gcp_commitment_prices.csv",
     "gcp_local_ssd_prices.csv",
 )
 _LARGEST_BYTES: Final = 64 * 1024 * 1024
@@ -47,15 +48,21 @@ def refreshed_file() -> Path:
 @lru_cache(maxsize=1)
 def _embedded_tables() -> tuple[PriceTable, ...]:
     folder = data_folder() / "prices"
-    return tuple(
+    tables = tuple(
         read_table(_read(folder / name), where=name, source=SNAPSHOT_SOURCE, as_of=SNAPSHOT_AS_OF) for name in _TABLES
     )
+    return (*tables, newer_totals(tables, load_changes()))
+
+
+@lru_cache(maxsize=1)
+def _moves() -> tuple[float, ...]:
+    return spot_moves(load_changes())
 
 
 @lru_cache(maxsize=1)
 def embedded_book() -> PriceBook:
     """The price book that comes with the planner, and nothing else: the same on every machine."""
-    return compose(_embedded_tables(), as_of=SNAPSHOT_AS_OF, source=SNAPSHOT_SOURCE)
+    return compose(_embedded_tables(), as_of=SNAPSHOT_AS_OF, source=SNAPSHOT_SOURCE, spot_moves=_moves())
 
 
 def load_book(own: Iterable[Path] = (), *, refreshed: Path | None = None) -> PriceBook:
@@ -82,7 +89,7 @@ def load_book(own: Iterable[Path] = (), *, refreshed: Path | None = None) -> Pri
         newest = max(unit.as_of for unit in newer.units)
         tables, as_of = (*tables, newer), max(as_of, newest)
         source = f"{REFRESH_SOURCE} of {newest} over the {SNAPSHOT_SOURCE}"
-    return compose(tables, own=own_tables, as_of=as_of, source=source)
+    return compose(tables, own=own_tables, as_of=as_of, source=source, spot_moves=_moves())
 
 
 def read_refreshed(path: Path) -> PriceTable:
@@ -106,6 +113,7 @@ def read_refreshed(path: Path) -> PriceTable:
     return table
 
 
+@lru_cache(maxsize=1)
 def load_changes() -> tuple[PriceChange, ...]:
     """The embedded history of list prices, weekly from 2022-02 to 2026-07."""
     path = data_folder() / "prices" / "gcp_price_changes.csv"

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from planner.errors import InputError
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
+from planner.pricing.sustained_use import billed_hours
 from planner.settings import Setting, setting, settings_of
 from planner.vocabulary import HOURS_PER_MONTH
 
@@ -37,6 +38,8 @@ class Fallback(StrEnum):
 # https://cloud.google.com/compute/docs/instances/preemptible (read 2026-11)
 PREEMPTIBLE_HOURS: Final = 24.0
 
+ASSUMED_GAP_HOURS: Final = 1.36  # of a node that is up 61 % of the time and lost each 2.13 h (Wu et al., NSDI 2024)
+
 _SPOT_GUIDE = "Google's former guide line of 5 to 15 % of preemptible VMs a day (2019, since withdrawn)"
 
 
@@ -52,7 +55,7 @@ class SpotSettings:
         label="Nodes in all",
         unit="nodes",
         group=POOL,
-        least=1,
+        least=0,
         most=5000,
         help="Nodes that the work needs when nothing is interrupted.",
         source="the cluster: the nodes the workload's pods fill",
@@ -76,7 +79,7 @@ class SpotSettings:
         most=5000,
         assumed=0,
         help="The base that is never interrupted; the rest is bought on spot.",
-        source="your choice",
+        source="the default",
     )
     needed_nodes: int | None = setting(
         None,
@@ -97,7 +100,7 @@ class SpotSettings:
         most=5000,
         assumed=0,
         help="They cost the same whether they are used or not, so that replacing them saves nothing.",
-        source="your choice",
+        source="the default",
     )
     on_demand_usd_per_hour: float | None = setting(
         None,
@@ -141,6 +144,17 @@ class SpotSettings:
         help="What a committed node costs an hour; it is spent either way.",
         source="the price book, 1-year commitment",
     )
+    committed_3y_usd_per_hour: float | None = setting(
+        None,
+        label="Price of a node committed for 3 years",
+        unit="USD/h",
+        group=POOL,
+        least=0,
+        most=1000,
+        optional=True,
+        help="For comparison. Empty: no price.",
+        source="the price book, 3-year commitment",
+    )
     flex_start_usd_per_hour: float | None = setting(
         None,
         label="Flex-start price of a node",
@@ -157,7 +171,7 @@ class SpotSettings:
         label="Hours of useful work a month",
         unit="h",
         group=POOL,
-        least=1,
+        least=0.01,
         most=HOURS_PER_MONTH * 12,
         assumed=HOURS_PER_MONTH,
         help="Per node. The same work is priced on demand and on spot.",
@@ -219,27 +233,30 @@ class SpotSettings:
         help="All spot nodes of a zone are taken at once, on top of the losses one by one.",
         source="assumed: no public count for GCP. 94 % of the time all or none of 16 spot VMs were up: NSDI 2024 (AWS)",
     )
-    availability: float | None = setting(
-        None,
-        label="Share of time a spot node can be had",
-        unit="share",
-        group=LOSSES,
-        least=0,
-        most=1,
-        assumed=0.95,
-        help="1: a lost node is always replaced at once. Running nodes are not affected.",
-        source="assumed: no public figure for GCP. One AWS V100 could be kept up 61 % of the time: NSDI 2024",
-    )
     stock_out_hours: float | None = setting(
         None,
-        label="Mean length of a stock-out",
+        label="Mean gap after a loss",
         unit="h",
         group=LOSSES,
         least=0.01,
         most=720,
-        assumed=4,
-        help="Times without capacity are exponential with this mean.",
-        source="assumed: availability went from all to none within hours in NSDI 2024 (AWS)",
+        optional=True,
+        help="A loss begins a gap: so long it takes, on average, until a spot node is to be had again. Empty: as long as "
+        f"the share of time up leaves over, else {ASSUMED_GAP_HOURS:g} h.",
+        source=f"assumed: {ASSUMED_GAP_HOURS:g} h, what 61 % up and a loss each 2.13 h come to (AWS V100, NSDI 2024); no "
+        "public figure for GCP",
+    )
+    availability: float | None = setting(
+        None,
+        label="Share of time up",
+        unit="share",
+        group=LOSSES,
+        least=0,
+        most=1,
+        optional=True,
+        help="The share of time a place in the pool has a spot node: mean life / (mean life + mean gap). Of rate, gap and "
+        "share two are enough. 1: a lost node is replaced at once; 0: there is never one.",
+        source="follows from the rate and the gap",
     )
     node_start_seconds: float | None = setting(
         None,
@@ -283,7 +300,7 @@ class SpotSettings:
         most=60 * 24 * 365,
         assumed=60,
         help="Of useful work, without interruptions and checkpoints.",
-        source="your jobs",
+        source="assumed: nobody said",
     )
     checkpoint_minutes: float | None = setting(
         None,
@@ -294,7 +311,7 @@ class SpotSettings:
         most=60 * 24 * 365,
         assumed=0,
         help="0: none, an interrupted job starts again from its beginning.",
-        source="your jobs",
+        source="assumed: nobody said",
     )
     checkpoint_seconds: float | None = setting(
         None,
@@ -305,7 +322,7 @@ class SpotSettings:
         most=86_400,
         assumed=10,
         help="The job stands still meanwhile.",
-        source="your jobs",
+        source="assumed: nobody said",
     )
     late_factor: float | None = setting(
         None,
@@ -316,7 +333,7 @@ class SpotSettings:
         most=1000,
         assumed=2,
         help="Counted from its start, restarts and waiting included.",
-        source="your choice",
+        source="the default",
     )
     retries: int | None = setting(
         None,
@@ -338,7 +355,7 @@ class SpotSettings:
         most=86_400,
         assumed=1,
         help="Requests that need longer than the notice are lost and served again.",
-        source="your service",
+        source="assumed: nobody said",
     )
     runs: int | None = setting(
         None,
@@ -349,7 +366,7 @@ class SpotSettings:
         most=20_000,
         assumed=10_000,
         help="More runs give steadier percentiles.",
-        source="your choice",
+        source="the default",
     )
     seed: int | None = setting(
         None,
@@ -359,7 +376,7 @@ class SpotSettings:
         most=2**31 - 1,
         assumed=0,
         help="The same seed gives the same numbers.",
-        source="your choice",
+        source="the default",
     )
     work: Work | None = setting(
         None,
@@ -375,19 +392,33 @@ class SpotSettings:
         help="Preemptible VMs cost the same as Spot VMs and are stopped after 24 hours.",
         source="how its nodes are bought now",
     )
+    goes_together: bool | None = setting(
+        None,
+        label="Nodes of a zone come and go together",
+        group=LOSSES,
+        help="All nodes of a zone are lost together and come back together, at the rate and with the gaps of one.",
+        source="assumed: one by one, but for the bulk losses",
+    )
+    works_as_gang: bool | None = setting(
+        None,
+        label="The pods only work together",
+        group=WORK,
+        help="One lost pod stops all of them (a gang: distributed training, an indexed Job that waits for all).",
+        source="the workload's kind and labels",
+    )
     fallback: Fallback | None = setting(
         None,
         label="While no spot node is to be had",
         group=LOSSES,
         help="Wait, or buy on demand.",
-        source="your choice",
+        source="the default",
     )
     saves_on_notice: bool | None = setting(
         None,
         label="A checkpoint is written on notice",
         group=WORK,
         help="On SIGTERM the worker writes a checkpoint.",
-        source="your jobs",
+        source="assumed: nobody said",
     )
 
 
@@ -398,7 +429,7 @@ ASSUMED: Final[dict[str, Any]] = {one.name: one.assumed for one in SETTINGS}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
-    """An observed life of a spot VM. `ended` False: it was still running when it was last seen."""
+    """An observed life of a spot VM, or a gap between two. `ended` False: it was still running when it was last seen."""
 
     hours: float
     ended: bool = True
@@ -406,7 +437,8 @@ class Life:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
-    """All of `SETTINGS`, checked. `lives` replaces the interruption rate (not the bulk losses) when it isn't empty.
+    """All of `SETTINGS`, checked. `lives` replaces the interruption rate (not the bulk losses) when it isn't empty, `gaps`
+    the mean gap and the share of time up.
 
     Raises
     ------
@@ -422,6 +454,7 @@ class Assumptions:
     needed_nodes: int = 0
     committed_nodes: int = ASSUMED["committed_nodes"]
     committed_usd_per_hour: float | None = None
+    committed_3y_usd_per_hour: float | None = None
     stand_in_usd_per_hour: float | None = None
     flex_start_usd_per_hour: float | None = None
     hours_per_month: float = ASSUMED["hours_per_month"]
@@ -432,8 +465,12 @@ class Assumptions:
     lives: tuple[Life, ...] = ()
     zones: int = ASSUMED["zones"]
     zone_losses_per_month: float = ASSUMED["zone_losses_per_month"]
-    availability: float = ASSUMED["availability"]
-    stock_out_hours: float = ASSUMED["stock_out_hours"]
+    stock_out_hours: float | None = None
+    availability: float | None = None
+    gaps: tuple[Life, ...] = ()
+    goes_together: bool = False  # nodes of a zone come and go together, with the rate and the gaps of one
+    works_as_gang: bool = False  # the pods only work together: one lost node stops all
+    price_moves: tuple[float, ...] = ()  # relative moves of the spot price within a month, each as likely
     node_start_seconds: float = ASSUMED["node_start_seconds"]
     pod_start_seconds: float = ASSUMED["pod_start_seconds"]
     window_seconds: float = ASSUMED["window_seconds"]
@@ -466,7 +503,12 @@ class Assumptions:
                     where=SETTING[name].label,
                     mend=f"Give at most {self.nodes}, or raise the number of nodes",
                 )
-
+        if self.works_as_gang and self.base_nodes not in (0, self.nodes):
+            raise InputError(
+                f"{self.base_nodes} of {self.nodes} nodes on demand don't keep pods going that only work together",
+                where=SETTING["base_nodes"].label,
+                mend="Keep all of them on demand, or none",
+            )
         if self.committed_nodes and self.committed_usd_per_hour is None:
             raise InputError(
                 f"{self.committed_nodes} nodes are committed, and nobody says at which price",
@@ -481,8 +523,18 @@ class Assumptions:
 
     @property
     def fallback_usd_per_hour(self) -> float:
-        """Of an on-demand node for hours, not for a month."""
+        """Of an on-demand node for an hour, before any discount for running longer."""
         return self.on_demand_usd_per_hour if self.stand_in_usd_per_hour is None else self.stand_in_usd_per_hour
+
+    @property
+    def sustained_use_discount(self) -> float:
+        """Share taken off an on-demand node that runs all month."""
+        full, month = self.fallback_usd_per_hour, self.on_demand_usd_per_hour
+        return 1 - month / full if full > month else 0.0
+
+    def on_demand_usd(self, hours: float) -> float:
+        """What so many hours a month of one on-demand node cost, after the discount for sustained use."""
+        return self.fallback_usd_per_hour * billed_hours(hours, self.sustained_use_discount)
 
     @property
     def spot_nodes(self) -> int:

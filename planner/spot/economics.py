@@ -13,11 +13,12 @@ from typing import Final
 
 import numpy as np
 
+from planner.pricing.sustained_use import billed_hours_of
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import daly_hours, pattern_of, useful_hours_per_life, young_hours
-from planner.spot.interruption import Floats, lives_of
+from planner.spot.interruption import Floats, availability_of, gaps_of, lives_of, mean_life_hours
 from planner.spot.months import OVERRUN, Months, simulate
-from planner.words import Text, count, duration, usd
+from planner.words import Text, count, duration, signed, usd
 
 _PERCENTILES: Final = (5, 50, 95)
 _HISTOGRAM_BINS: Final = 40
@@ -106,6 +107,7 @@ class Bill:
     lost_work: Floats
     restarts: Floats
     fallback: Floats
+    price_moves: Floats
 
     @property
     def net(self) -> Floats:
@@ -117,6 +119,7 @@ class Bill:
             + self.lost_work
             + self.restarts
             + self.fallback
+            + self.price_moves
         )
 
 
@@ -127,7 +130,8 @@ STEPS: Final = (
     ("checkpoints", "Checkpoints", "spot hours spent on writing them"),
     ("lost_work", "Lost work", "spot hours whose work was lost and is done again"),
     ("restarts", "Restarts", "spot hours in which nodes and pods start"),
-    ("fallback", "Fallback", "on-demand hours in stock-outs and for work that failed or came too late"),
+    ("fallback", "Fallback", "on-demand hours in gaps and for work that failed or came too late"),
+    ("price_moves", "Price moves", "the spot price moving within a month as it was seen to"),
 )
 
 
@@ -136,7 +140,7 @@ def bill(months: Months, assumptions: Assumptions, spot_nodes: int) -> Bill:
     pattern, hours = months.pattern, assumptions.hours_per_month
     lanes, nodes_per_lane = _lanes_of(months, spot_nodes)
     scale = pattern.scale * nodes_per_lane
-    on_demand, spot = assumptions.on_demand_usd_per_hour, assumptions.spot_usd_per_hour
+    on_demand, spot = assumptions.on_demand_usd(hours), assumptions.spot_usd_per_hour
     uncommitted = assumptions.nodes - assumptions.committed_nodes
     replaced = min(spot_nodes, uncommitted)  # on-demand nodes that are no longer paid for
     idle = spot_nodes - replaced  # committed nodes that stand still while spot is paid beside them
@@ -145,20 +149,24 @@ def bill(months: Months, assumptions: Assumptions, spot_nodes: int) -> Bill:
         return np.asarray(tally[:, :lanes].sum(axis=1) * scale)
 
     runs = months.spot_hours.shape[0]
-    stand_in, unfinished = of(months.on_demand_hours), of(months.unfinished_hours)
     useful = pattern.useful_share
-    elsewhere = useful * (stand_in + unfinished)  # useful work that spot didn't do
-    fixed = hours * on_demand * uncommitted + assumptions.committed_usd
-    stand_in_price = assumptions.fallback_usd_per_hour
+    # useful work that spot didn't do
+    elsewhere = useful * (of(months.on_demand_hours) + of(months.unfinished_hours))
+    stood_in = months.on_demand_hours + months.on_demand_start_hours + useful * months.unfinished_hours
+    stood_in = billed_hours_of(stood_in[:, :lanes] * pattern.scale, assumptions.sustained_use_discount)
+    stand_in_usd = assumptions.fallback_usd_per_hour * nodes_per_lane * np.asarray(stood_in.sum(axis=1))
+    checkpoints = spot * (1 - useful) * of(months.spot_hours)
+    lost_work, restarts = spot * of(months.lost_hours), spot * of(months.restart_hours)
+    paid_for_spot = spot * hours * spot_nodes + checkpoints + lost_work + restarts - spot * elsewhere
     return Bill(
-        on_demand=np.full(runs, fixed),
-        spot_discount=np.full(runs, -(on_demand - spot) * hours * replaced),
+        on_demand=np.full(runs, on_demand * uncommitted + assumptions.committed_usd),
+        spot_discount=np.full(runs, -(on_demand - spot * hours) * replaced),
         unused_commitment=np.full(runs, spot * hours * idle),
-        checkpoints=spot * (1 - useful) * of(months.spot_hours),
-        lost_work=spot * of(months.lost_hours),
-        restarts=spot * of(months.restart_hours),
-        fallback=stand_in_price * (stand_in + of(months.on_demand_start_hours) + useful * unfinished)
-        - spot * elsewhere,
+        checkpoints=checkpoints,
+        lost_work=lost_work,
+        restarts=restarts,
+        fallback=stand_in_usd - spot * elsewhere,
+        price_moves=(months.price_factor - 1) * paid_for_spot,
     )
 
 
@@ -188,8 +196,8 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
     costs = bill(months, assumptions, assumptions.spot_nodes)
     net, before = costs.net, float(costs.on_demand[0])
     saved = before - net
-    avoidable = (assumptions.nodes - assumptions.committed_nodes) * (
-        assumptions.on_demand_usd_per_hour * assumptions.hours_per_month
+    avoidable = (assumptions.nodes - assumptions.committed_nodes) * assumptions.on_demand_usd(
+        assumptions.hours_per_month
     )
     lanes, nodes_per_lane = _lanes_of(months, assumptions.spot_nodes)
 
@@ -241,8 +249,8 @@ def _flex_start_usd(assumptions: Assumptions) -> float | None:
     if price is None:
         return None
     kept = max(0, assumptions.base_nodes - assumptions.committed_nodes)
-    hourly = kept * assumptions.on_demand_usd_per_hour + assumptions.spot_nodes * price
-    return assumptions.hours_per_month * hourly + assumptions.committed_usd
+    flex = assumptions.spot_nodes * price * assumptions.hours_per_month
+    return kept * assumptions.on_demand_usd(assumptions.hours_per_month) + flex + assumptions.committed_usd
 
 
 def _optimum(assumptions: Assumptions, rule: object) -> float | None:
@@ -266,51 +274,40 @@ def _histogram(values: Floats) -> Histogram:
 def expected_saved_usd(assumptions: Assumptions, hazard_per_hour: float) -> float:
     """Expected saving a month at one interruption rate, by renewal theory: no simulation, no limit on retries.
 
-    Each life of a node leaves some useful hours behind; then comes a wait if it ended in a stock-out (`_out_at_loss`).
-    Work that doesn't fit into `OVERRUN` months is finished on demand.
+    Each life of a node leaves some useful hours behind; its loss begins a gap of the mean length, which an on-demand
+    node fills where one stands in. Work that doesn't fit into `OVERRUN` months is finished on demand. Gaps of one node
+    in those of its whole zone are not told apart.
     """
     pattern, lives = pattern_of(assumptions), lives_of(assumptions)
     bulk, restart = assumptions.zone_hazard_per_hour, assumptions.restart_hours
-    on_demand, spot, hours = (
-        assumptions.on_demand_usd_per_hour,
-        assumptions.spot_usd_per_hour,
-        assumptions.hours_per_month,
-    )
-    stand_in_price = assumptions.fallback_usd_per_hour
-    life = lives.mean(hazard_per_hour, bulk)
-    out = _out_at_loss(assumptions, hazard_per_hour)
-    wait = out * assumptions.stock_out_hours if assumptions.availability else inf
+    hours, spot = assumptions.hours_per_month, assumptions.spot_usd_per_hour
+    if assumptions.price_moves:
+        spot *= 1 + sum(assumptions.price_moves) / len(assumptions.price_moves)
+    alone, zones = (max(1, assumptions.nodes), assumptions.zones) if assumptions.works_as_gang else (1, 1)
+    if assumptions.works_as_gang and assumptions.goes_together:
+        alone = min(alone, zones)
+    rate, bulk = hazard_per_hour * alone, bulk * zones
+    share_lost = 1 / alone
+    life, gap = lives.mean(rate, bulk), gaps_of(assumptions).mean_hours
     covers = assumptions.fallback is Fallback.ON_DEMAND
-    if life == inf:
+    if life == inf and gap < inf:
         usd = spot * hours / pattern.useful_share
-    elif wait == inf:
-        usd = stand_in_price * hours
+    elif gap == inf:
+        usd = assumptions.on_demand_usd(hours)
     else:
-        left = useful_hours_per_life(pattern, lives, hazard_per_hour, bulk, restart)
-        stand_in = wait if covers else 0.0
+        left = useful_hours_per_life(pattern, lives, rate, bulk, restart)
+        stand_in = gap if covers else 0.0
         per_life = left + stand_in * pattern.useful_share
         needed = hours / per_life if per_life > 0 else inf
-        possible = min(1.0, OVERRUN * hours / (needed * (life + wait))) if needed < inf else 0.0
-        lived = min(needed, OVERRUN * hours / (life + wait))
-        usd = lived * (spot * life + stand_in_price * (stand_in + (out * restart if covers else 0.0)))
-        usd += (1 - possible) * stand_in_price * hours
+        possible = min(1.0, OVERRUN * hours / (needed * (life + gap))) if needed < inf else 0.0
+        lived = min(needed, OVERRUN * hours / (life + gap))
+        start = restart if covers and gap else 0.0
+        on_demand_hours = lived * share_lost * (stand_in + start) + (1 - possible) * hours
+        waiting = lived * (1 - share_lost) * (gap + start)  # of the other nodes of a gang, at the spot price
+        usd = lived * spot * life + waiting * spot + assumptions.on_demand_usd(on_demand_hours)
     uncommitted = assumptions.nodes - assumptions.committed_nodes
     replaced = min(assumptions.spot_nodes, uncommitted)
-    return replaced * on_demand * hours - assumptions.spot_nodes * usd
-
-
-def _out_at_loss(assumptions: Assumptions, hazard_per_hour: float) -> float:
-    """P(a node's life ends in a stock-out).
-
-    It began outside one, so that t hours later there is one with (1 − a)(1 − e^(−kt)), where k is the sum of the rates
-    at which stock-outs begin and end; the mean of e^(−kt) over lives is 1 − k × E[min(life, an exponential of rate k)].
-    """
-    share = assumptions.availability
-    if share in (0.0, 1.0):
-        return 1.0 - share
-    k = 1 / (assumptions.stock_out_hours * share)  # 1/out + 1/between, with between = out × a / (1 − a)
-    shorter = lives_of(assumptions).mean(hazard_per_hour, assumptions.zone_hazard_per_hour + k)
-    return (1 - share) * k * shorter
+    return float(replaced * assumptions.on_demand_usd(hours) - assumptions.spot_nodes * usd)
 
 
 def break_even(assumptions: Assumptions) -> BreakEven:
@@ -353,6 +350,8 @@ def _curve(assumptions: Assumptions, at: float | None) -> tuple[tuple[float, flo
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _sentence(assumptions: Assumptions, saved: Band, before: float) -> str:
+    if not assumptions.nodes:
+        return "It runs on no node: there is nothing to save."
     if not assumptions.spot_nodes:
         return f"Nothing is bought on {assumptions.capacity}: the month costs {usd(before)}."
     nodes = f"{assumptions.spot_nodes} of {count(assumptions.nodes, 'node')} on {assumptions.capacity}"
@@ -364,13 +363,38 @@ def _sentence(assumptions: Assumptions, saved: Band, before: float) -> str:
     return f"{nodes}: costs {usd(-saved.p50)} a month more than on demand, {likely} saved{paid}."
 
 
+def _moves_text(assumptions: Assumptions) -> str:
+    """``moves of the spot price within a month (−9.5% to +20% in 9 of 10)``."""
+    if not assumptions.price_moves:
+        return "no move of the spot price"
+    low, high = np.percentile(assumptions.price_moves, (5, 95))
+    return f"moves of the spot price within a month ({signed(low)} to {signed(high)} in 9 of 10)"
+
+
+def _up_text(assumptions: Assumptions) -> str:
+    """What rate and gap come to."""
+    if not assumptions.spot_nodes:
+        return ""
+    life, gap = mean_life_hours(assumptions), gaps_of(assumptions).mean_hours
+    if gap == inf:
+        return "No spot node is ever to be had."
+    if life == inf:
+        return "No node is ever lost."
+    until = f"{duration(gap * 3_600)} until the next is to be had" if gap else "the next is to be had at once"
+    return (
+        f"A node is lost each {duration(life * 3_600)} and {until}, on average: up {availability_of(assumptions):.1%} of "
+        "the time."
+    )
+
+
 def _notes(assumptions: Assumptions, months: Months) -> tuple[str, ...]:
     """What the reader has to know beside the numbers."""
     notes = [
         (
-            f"{assumptions.runs:,} simulated months, seed {assumptions.seed}. The band holds what is lost and what can't be "
-            "had; changes of the spot price are not in it."
-        )
+            f"{assumptions.runs:,} simulated months, seed {assumptions.seed}. The band holds what is lost, what can't be "
+            f"had, and {_moves_text(assumptions)}."
+        ),
+        _up_text(assumptions),
     ]
     if months.group > 1:
         lanes = months.spot_hours.shape[1]
@@ -412,4 +436,4 @@ def _notes(assumptions: Assumptions, months: Months) -> tuple[str, ...]:
             f"With Flex-start in place of {assumptions.capacity} the month costs {usd(flex)}: it queues for capacity and "
             "isn't preempted for up to 7 days."
         )
-    return tuple(notes)
+    return tuple(note for note in notes if note)

@@ -1,8 +1,10 @@
-"""How long spot nodes live and when none can be had: distributions to draw from and to reckon with.
+"""How long spot nodes live and how long it takes until one is had again: distributions to draw from and to reckon with.
 
-Lives are exponential with a hazard per VM-hour, cut at 24 hours for preemptible VMs, or follow lives that were
-observed. Real lives are far from exponential (coefficient of variation 1.8 to 3.2 in public traces: many short ones
-hide behind the mean), so observed ones are worth more than any rate.
+A place in the pool is up and down by turns: a life, the loss that ends it, a gap until a node is to be had again, the
+next life (an alternating renewal process). Lives are exponential with a hazard per VM-hour, cut at 24 hours for
+preemptible VMs, or follow lives that were observed; gaps are exponential or follow observed ones. Real lives are far
+from exponential (coefficient of variation 1.8 to 3.2 in public traces: many short ones hide behind the mean), so
+observed ones are worth more than any rate.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.spot.assumptions import PREEMPTIBLE_HOURS, Assumptions, Capacity, Life
+from planner.spot.assumptions import ASSUMED_GAP_HOURS, PREEMPTIBLE_HOURS, Assumptions, Capacity, Life
+from planner.words import duration
 
 Floats = NDArray[np.float64]
 
 NEVER_PER_HOUR = 1e-12  # a rate below that is none: one loss in a hundred million years
+_AGREE = 0.02  # of the time, by which rate, gap and share of time up may differ, measured apart
 _TABLE_SIZE = 4096  # equally likely lives the observed distribution is reduced to
 
 
@@ -43,16 +47,10 @@ class Lives:
             return np.minimum(rng.standard_exponential(count) / hazard_per_hour, self.cap_hours)
 
     def draw_remaining(self, rng: np.random.Generator, hazard_per_hour: Floats) -> Floats:
-        """What is left of the lives of nodes that have been running for long (the equilibrium distribution).
-
-        Long lives are met more often than they occur, and at a random moment of theirs: density S(x) / mean.
-        """
+        """What is left of the lives of nodes that have been running for long (the equilibrium distribution)."""
         count = hazard_per_hour.size
         if self.table is not None:
-            lives = np.minimum(self.table, self.cap_hours)
-            longer_more_often = np.searchsorted(np.cumsum(lives), rng.random(count) * lives.sum(), side="right")
-            met: Floats = lives[np.minimum(longer_more_often, lives.size - 1)]
-            return met * rng.random(count)
+            return _met(rng, np.minimum(self.table, self.cap_hours), count)
         if np.isinf(self.cap_hours):
             return self.draw(rng, hazard_per_hour)
         reached = -np.expm1(-hazard_per_hour * self.cap_hours)  # P(life < cap)
@@ -79,11 +77,91 @@ class Lives:
             return float(until)
         return float(-np.expm1(-total * until) / total)
 
+    def means(self, hazard_per_hour: Floats, bulk_per_hour: float) -> Floats:
+        """`mean` for many rates at once."""
+        if self.table is not None:
+            return np.full(hazard_per_hour.shape, self.mean(0.0, bulk_per_hour))
+        total = np.maximum(hazard_per_hour + bulk_per_hour, NEVER_PER_HOUR)
+        return -np.expm1(-total * self.cap_hours) / total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gaps:
+    """The distribution of the time from a loss until a node is to be had again.
+
+    `table` as in `Lives`, None for exponential gaps; `mean_hours` may be 0 (at once) and inf (never again).
+    """
+
+    table: Floats | None
+    mean_hours: float
+
+    def draw(self, rng: np.random.Generator, count: int) -> Floats:
+        """Gaps of new losses, hours."""
+        if self.table is not None:
+            return self.table[rng.integers(0, self.table.size, count)]
+        if self.mean_hours in (0.0, np.inf):
+            return np.full(count, self.mean_hours)
+        return rng.standard_exponential(count) * self.mean_hours
+
+    def draw_remaining(self, rng: np.random.Generator, count: int) -> Floats:
+        """What is left of gaps that are met at a random moment."""
+        return self.draw(rng, count) if self.table is None else _met(rng, self.table, count)
+
+
+def _met(rng: np.random.Generator, table: Floats, count: int) -> Floats:
+    """What is left of spells met at a random moment: long ones are met more often than they occur, density S(x) / mean."""
+    longer_more_often = np.searchsorted(np.cumsum(table), rng.random(count) * table.sum(), side="right")
+    met: Floats = table[np.minimum(longer_more_often, table.size - 1)]
+    return met * rng.random(count)
+
 
 def lives_of(assumptions: Assumptions) -> Lives:
     """The distribution of lives that the assumptions describe."""
     cap = PREEMPTIBLE_HOURS if assumptions.capacity is Capacity.PREEMPTIBLE else np.inf
-    return Lives(table=_life_table(assumptions.lives) if assumptions.lives else None, cap_hours=cap)
+    return Lives(table=life_table(assumptions.lives) if assumptions.lives else None, cap_hours=cap)
+
+
+def mean_life_hours(assumptions: Assumptions) -> float:
+    """How long a node is there on average, until it or its whole zone is lost."""
+    rates = (assumptions.hazard_low_per_hour, assumptions.hazard_likely_per_hour, assumptions.hazard_high_per_hour)
+    return lives_of(assumptions).mean(sum(rates) / 3, assumptions.zone_hazard_per_hour)
+
+
+def gaps_of(assumptions: Assumptions) -> Gaps:
+    """The distribution of gaps: as observed; as long as stated; or as long as the share of time up leaves over.
+
+    Raises
+    ------
+    InputError
+        Where rate, gap and share of time up are all stated and contradict each other.
+    """
+    if assumptions.gaps:
+        table = life_table(assumptions.gaps)
+        return Gaps(table=table, mean_hours=float(table.mean()))
+    share, stated = assumptions.availability, assumptions.stock_out_hours
+    if share is None:
+        return Gaps(table=None, mean_hours=ASSUMED_GAP_HOURS if stated is None else stated)
+    if share in (0.0, 1.0):
+        return Gaps(table=None, mean_hours=0.0 if share else np.inf)
+    life = mean_life_hours(assumptions)
+    if stated is None:
+        return Gaps(table=None, mean_hours=life * (1 - share) / share if life < np.inf else 0.0)
+    if abs(life / (life + stated) - share) > _AGREE and life < np.inf:
+        raise InputError(
+            f"a loss each {duration(life * 3_600)} and {duration(stated * 3_600)} until the next node make a node be up "
+            f"{life / (life + stated):.1%} of the time, not {share:.1%}",
+            where="share of time up",
+            mend="Give two of the three: the rate, the gap, the share of time up",
+        )
+    return Gaps(table=None, mean_hours=stated)
+
+
+def availability_of(assumptions: Assumptions) -> float:
+    """The share of time a place has a spot node, in the long run: mean life / (mean life + mean gap)."""
+    life, gap = mean_life_hours(assumptions), gaps_of(assumptions).mean_hours
+    if gap == np.inf:
+        return 0.0
+    return 1.0 if life == np.inf else life / (life + gap)
 
 
 def parse_lives(text: str, *, where: str = "lifetimes") -> tuple[Life, ...]:
@@ -116,7 +194,7 @@ def _parse_life(row: dict[str, str | None], where: str) -> Life:
     return Life(hours=hours, ended=ended in ("yes", "true", "1"))
 
 
-def _life_table(lives: Iterable[Life]) -> Floats:
+def life_table(lives: Iterable[Life]) -> Floats:
     """Equally likely lives from the product-limit estimator, so that VMs still running are not taken for lost ones.
 
     Beyond the longest observation that ended, lives go on exponentially with the pooled rate (losses / VM-hours).

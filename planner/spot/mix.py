@@ -33,7 +33,7 @@ def mix(assumptions: Assumptions, months: Months | None = None) -> Mix:
     """Cost and risk of each share of spot, all reckoned from the same simulated months."""
     months = months or simulate(assumptions)
     lanes = months.spot_hours.shape[1]
-    counts = [round(count * months.group) for count in range(lanes + 1)]
+    counts = sorted({round(count * months.group) for count in range(lanes + 1)})
     raw = [
         (spot, band(bill(months, assumptions, spot).net), shortfall_hours(months, assumptions, spot)) for spot in counts
     ]
@@ -41,7 +41,7 @@ def mix(assumptions: Assumptions, months: Months | None = None) -> Mix:
         MixPoint(
             spot_nodes=spot,
             base_nodes=assumptions.nodes - spot,
-            spot_share=spot / assumptions.nodes,
+            spot_share=spot / assumptions.nodes if assumptions.nodes else 0.0,
             net_usd=cost,
             shortfall_hours=risk,
             shortfall_share=risk / assumptions.hours_per_month,
@@ -57,10 +57,17 @@ def mix(assumptions: Assumptions, months: Months | None = None) -> Mix:
 
 def _sentence(points: tuple[MixPoint, ...], assumptions: Assumptions) -> str:
     cheapest = min(points, key=lambda point: point.net_usd.mean)
+    if not assumptions.nodes:
+        return "It runs on no node."
     if not cheapest.spot_nodes:
         return f"No share of spot is cheaper than the {usd(points[0].net_usd.mean)} a month without it."
+    short = (
+        f", with fewer than {count(assumptions.needed_nodes, 'node')} ready for "
+        f"{duration(cheapest.shortfall_hours * 3_600)} a month"
+        if assumptions.needed_nodes
+        else ""
+    )
     return (
         f"The cheapest mix has {cheapest.spot_nodes} of {assumptions.nodes} nodes on {assumptions.capacity}: "
-        f"{usd(cheapest.net_usd.mean)} a month instead of {usd(points[0].net_usd.mean)}, with fewer than "
-        f"{count(assumptions.needed_nodes, 'node')} ready for {duration(cheapest.shortfall_hours * 3_600)} a month."
+        f"{usd(cheapest.net_usd.mean)} a month instead of {usd(points[0].net_usd.mean)}{short}."
     )

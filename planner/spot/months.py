@@ -1,9 +1,10 @@
 """The Monte Carlo: many months of a pool's spot nodes, life by life, all nodes of all runs at once.
 
 A lane is one node's place in the pool. It has its month's work to do and does it on one node after another, however long
-that takes. Each step of the loop is one life of every lane: how long it lasts, what is kept of its work, how long it
-waits for the next node. The lanes of a run share its interruption rate, its bulk losses and its stock-outs: that is what
-makes nodes vanish together.
+that takes. Each step of the loop is one life of every lane and the gap that its loss begins: how long it lasts, what is
+kept of its work, how long no other node is to be had. The lanes of a run share its interruption rate, those of a zone
+its bulk losses with their gaps: that is what makes nodes vanish together. Where nodes of a zone only come and go
+together, and where pods only work together (a gang), they are one lane.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import Pattern, pattern_of
-from planner.spot.environment import Booleans, BulkLosses, Ints, StockOuts
-from planner.spot.interruption import Floats, lives_of
+from planner.spot.environment import Booleans, BulkLosses, Ints
+from planner.spot.interruption import Floats, gaps_of, lives_of
 
 LARGEST_POOL: Final = 16  # lanes per run; nodes of a larger pool are simulated in this many groups that move together
 INSTANTS: Final = 8  # moments of each month at which ready nodes are counted
@@ -26,7 +27,7 @@ OVERRUN: Final = (
 )
 _CHUNK_LANES: Final = 12_000  # lanes worked on at once: their state stays in the processor's cache
 _LIVES_BUDGET: Final = (
-    4_000_000  # lives simulated in all; beyond its share a lane goes on at the pace it had until then
+    24_000_000  # lives simulated in all; beyond its share a lane goes on at the pace it had until then
 )
 _FEWEST_LIVES, _MOST_LIVES = 64, 512
 _SAME: Final = 1e-9  # two moments this close, relative to a piece of work, are one
@@ -43,16 +44,17 @@ class Months:
     group: float  # nodes each lane stands for
     pattern: Pattern
     spot_hours: Floats
-    on_demand_hours: Floats  # on the on-demand nodes that stand in during stock-outs
+    on_demand_hours: Floats  # on the on-demand nodes that stand in during gaps
     on_demand_start_hours: Floats  # starting those
     lost_hours: Floats  # work done on spot and lost
-    restart_hours: Floats  # paid for while a spot node and its pod start
+    restart_hours: Floats  # paid for while a spot node and its pod start, or a gang's other nodes wait
     down_hours: Floats  # no ready node in this place
     unfinished_hours: Floats  # pieces of work that failed or weren't done in time: finished on demand
     interruptions: Floats  # count
     late_jobs: Floats  # count
     failed_jobs: Floats  # count
     ready: Booleans  # [run, lane, instant]: the place has a ready node at this moment of the month
+    price_factor: Floats  # float64[run]: the spot price of the month over the price that is known
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -92,7 +94,7 @@ _TALLIES: Final = tuple(field.name for field in fields(_Lanes))[:10]
 
 def simulate(assumptions: Assumptions) -> Months:
     """`assumptions.runs` months of a pool all of whose nodes are spot; the same seed gives the same months."""
-    lanes = min(assumptions.nodes, LARGEST_POOL)
+    lanes = _lane_count(assumptions)
     rng = np.random.Generator(np.random.SFC64(assumptions.seed))
     at_once = max(1, _CHUNK_LANES // lanes)
     most_lives = int(min(_MOST_LIVES, max(_FEWEST_LIVES, _LIVES_BUDGET // (assumptions.runs * lanes))))
@@ -105,8 +107,24 @@ def simulate(assumptions: Assumptions) -> Months:
         group=assumptions.nodes / lanes,
         pattern=pattern_of(assumptions),
         ready=np.concatenate([ready for _, ready in chunks]).reshape(-1, lanes, INSTANTS),
+        price_factor=_price_factors(assumptions),
         **dict(zip(_TALLIES, tallies, strict=True)),
     )
+
+
+def _lane_count(assumptions: Assumptions) -> int:
+    if assumptions.works_as_gang:
+        return 1
+    places = assumptions.zones if assumptions.goes_together else LARGEST_POOL
+    return max(1, min(assumptions.nodes, places))
+
+
+def _price_factors(assumptions: Assumptions) -> Floats:
+    """Each month's spot price over the known one: a move drawn from those that were seen."""
+    if not assumptions.price_moves:
+        return np.ones(assumptions.runs)
+    rng = np.random.Generator(np.random.SFC64((assumptions.seed, 1)))
+    return 1.0 + np.array(assumptions.price_moves)[rng.integers(0, len(assumptions.price_moves), assumptions.runs)]
 
 
 def _rates(rng: np.random.Generator, assumptions: Assumptions, runs: int) -> Floats:
@@ -115,6 +133,11 @@ def _rates(rng: np.random.Generator, assumptions: Assumptions, runs: int) -> Flo
     if low == high:
         return np.full(runs, low)
     return rng.triangular(low, assumptions.hazard_likely_per_hour, high, runs)
+
+
+def _moving_apart(assumptions: Assumptions) -> int:
+    """Of the pool's nodes, those that are lost one by one: all, or the zones where a zone's nodes go together."""
+    return max(1, min(assumptions.nodes, assumptions.zones) if assumptions.goes_together else assumptions.nodes)
 
 
 class _Chunk:
@@ -127,12 +150,16 @@ class _Chunk:
         self.limit = assumptions.hours_per_month * OVERRUN
         lane: Ints = np.arange(runs * lanes)
         run_of: Ints = lane // lanes
-        zones = assumptions.zones
-        self.bulk_losses = BulkLosses(
-            rng, runs * zones, assumptions.zone_hazard_per_hour, self.limit, run_of * zones + lane % lanes % zones
-        )
-        self.stock_outs = StockOuts(rng, runs, assumptions, self.limit, run_of)
-        hazard = _rates(rng, assumptions, runs)[run_of]
+        self.gaps = gaps_of(assumptions)
+        is_gang = assumptions.works_as_gang
+        # nodes whose losses a lane feels: a gang is one lane that stops with any of its nodes
+        alone, zones = (_moving_apart(assumptions), 1) if is_gang else (1, assumptions.zones)
+        self.share_lost, self.bulk_share_lost = (1 / alone, 1 / assumptions.zones) if is_gang else (1.0, 1.0)
+        bulk_rate = assumptions.zone_hazard_per_hour * (assumptions.zones if is_gang else 1)
+        zone_of = run_of * zones + lane % lanes % zones
+        self.bulk_losses = BulkLosses(rng, runs * zones, bulk_rate, self.limit, zone_of, self.gaps)
+        self.bulk_rate = bulk_rate
+        hazard = _rates(rng, assumptions, runs)[run_of] * alone
         never = np.full((runs, 1), inf)
         instants = (np.arange(INSTANTS) + rng.random((runs, 1))) * (assumptions.hours_per_month / INSTANTS)
         self.state = _Lanes(
@@ -155,43 +182,49 @@ class _Chunk:
 
     def run(self, most_lives: int) -> tuple[Floats, Booleans]:
         """All lives, until every lane is done or has had `most_lives`; the tallies and the ready places."""
-        self._live(self._first_lives(), np.zeros(self.state.now.size))
+        life, gap = self._first_lives()
+        self._live(life, np.zeros(life.size), gap, is_first=True)
         for _ in range(most_lives):
             if (done := self._to_do() <= 0).mean() > 0.5:
                 self._retire(done)
             if not self.state.lane.size:
                 break
             lives = self.lives.draw(self.rng, self.state.hazard)
-            self._live(lives, np.full(lives.size, self.assumptions.restart_hours))
+            gaps = self.gaps.draw(self.rng, lives.size)
+            self._live(lives, np.full(lives.size, self.assumptions.restart_hours), gaps)
         else:
             self._go_on_at_the_same_pace()
         self._retire(np.ones(self.state.lane.size, dtype=bool))
         return self.tallies, self.ready
 
-    def _first_lives(self) -> Floats:
-        """What is left of the nodes that a pool running for long has when the month begins.
+    def _first_lives(self) -> tuple[Floats, Floats]:
+        """What is left of the nodes that a pool running for long has when the month begins, and of the gaps in it.
 
-        In a stock-out of mean length L (that began L ago on average) a node of mean life M is still there with M/(M+L).
+        A place of mean life M and mean gap G has a node with M / (M + G).
         """
-        hazard, mean_out = self.state.hazard, self.stock_outs.mean_hours
+        hazard, gaps = self.state.hazard, self.gaps
         left = self.lives.draw_remaining(self.rng, hazard)
-        if mean_out:
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                lost_per_hour = hazard if self.lives.table is None else 1 / self.lives.mean(0.0)
-                alive = 1 / (1 + mean_out * (lost_per_hour + self.assumptions.zone_hazard_per_hour))
-            gone = self.stock_outs.begins_out & (self.rng.random(left.size) >= np.nan_to_num(alive))
-            left = np.where(gone, 0.0, left)
-        return left
+        gap = gaps.draw(self.rng, left.size)
+        if not gaps.mean_hours:
+            return left, gap
+        life = self.lives.means(hazard, self.bulk_rate)
+        up = life / (life + gaps.mean_hours) if gaps.mean_hours < inf else np.zeros_like(life)
+        gone = self.rng.random(left.size) >= up
+        return np.where(gone, 0.0, left), np.where(gone, gaps.draw_remaining(self.rng, left.size), gap)
 
     def _to_do(self) -> Floats:
         """Hours of work left, checkpoints included; 0 for less than rounding errors."""
         to_do = self.state.jobs_left * self.pattern.span_hours - self.state.phase
         return np.where(to_do > _SAME * self.pattern.span_hours, to_do, 0.0)
 
-    def _live(self, life: Floats, restart: Floats) -> None:
-        """One life of each lane: restart, work, loss, and the way to the next node."""
+    def _live(self, life: Floats, restart: Floats, gap: Floats, *, is_first: bool = False) -> None:
+        """One life of each lane: restart, work, loss, and the gap until the next node."""
         state, to_do = self.state, self._to_do()
-        life = np.minimum(life, self.bulk_losses.next_after(state.now) - state.now)
+        is_bulk: Booleans | None = None
+        if self.bulk_losses.are_any:
+            until_bulk = self.bulk_losses.next_after(state.now) - state.now
+            is_bulk = until_bulk < life
+            life, gap = np.minimum(life, until_bulk), np.where(is_bulk, 0.0, gap)
         restart = np.where(to_do > 0, np.minimum(life, restart), 0.0)
         interrupted = life - restart < to_do
         worked = np.where(interrupted, life - restart, to_do)
@@ -199,19 +232,26 @@ class _Chunk:
         end = begin + worked
         self._mark_ready(begin, np.where(interrupted, end, inf), np.arange(begin.size))
         self._advance(worked, begin)
-        lost = self._lose(worked, interrupted)
+        # the stand-in goes on where the node that was to take over is lost before it is ready
+        goes_on = state.is_covered & interrupted & (worked == 0)
+        lost = self._lose(worked, interrupted & ~goes_on & (life > 0))
         state.spot_hours += worked - lost
         state.lost_hours += lost
         state.restart_hours += restart
         state.down_hours += np.where(state.is_covered, 0.0, restart)
         state.interruptions += interrupted & (life > 0)  # nodes that were gone when the month began were not lost in it
         state.now = end
-        self._replace(interrupted)
+        if self.gaps.mean_hours:
+            standing = goes_on | (life <= 0) if is_first else goes_on
+            self._replace(interrupted, gap, is_bulk, standing, np.where(goes_on, restart, 0.0))
         self._give_up()
 
     def _mark_ready(self, begin: Floats, end: Floats, at: Ints) -> None:
         """The lanes `at` have a ready node from `begin` to `end`, and had none since their last ready moment."""
         state = self.state
+        if at.size == state.moment.size:
+            at = np.flatnonzero(state.moment < end)
+            begin, end = begin[at], end[at]
         while True:
             reached = np.flatnonzero(state.moment[at] < end)
             if not reached.size:
@@ -264,28 +304,41 @@ class _Chunk:
         state.attempts = np.where(failed, 0.0, state.attempts)
         state.started = np.where(failed, np.nan, state.started)
 
-    def _replace(self, interrupted: Booleans) -> None:
-        """Where a node was lost in a stock-out: wait, or let an on-demand node stand in until spot is back."""
-        state = self.state
+    def _replace(
+        self, interrupted: Booleans, gap: Floats, is_bulk: Booleans | None, standing: Booleans, longer: Floats
+    ) -> None:
+        """No node is to be had in a gap: wait, or let an on-demand node stand in until spot is back.
+
+        `standing`: a stand-in is there already, and works for `longer` hours beside the gap.
+        """
+        state, restart = self.state, self.assumptions.restart_hours
         state.is_covered[:] = False
-        if not self.stock_outs.mean_hours:
-            return
-        wait = np.where(interrupted, self.stock_outs.wait_at(state.now), 0.0)
-        at = np.flatnonzero(wait)
-        hours = np.minimum(wait[at], np.maximum(0.0, self.limit - state.now[at]))
+        wait = np.where(interrupted, gap, 0.0)
+        if is_bulk is not None:  # another loss of the whole zone may keep nodes away for longer
+            over = self.bulk_losses.over_after(np.minimum(state.now + wait, self.limit))
+            wait = np.where(interrupted, np.maximum(wait, over - state.now), 0.0)
+        hours = np.minimum(wait, np.maximum(0.0, self.limit - state.now))
+        lost: Floats | float = self.share_lost
+        if is_bulk is not None and self.bulk_share_lost != lost:
+            lost = np.where(is_bulk, self.bulk_share_lost, lost)
         if self.assumptions.fallback is Fallback.WAIT:
-            state.down_hours[at] += hours
-            state.now[at] += hours
+            state.down_hours += hours
+            state.restart_hours += hours * (1 - lost)
+            state.now += hours
             return
-        worked = np.minimum(wait[at], self._to_do()[at])
-        begin = state.now[at] + self.assumptions.restart_hours
-        self._advance(worked, begin, at)
-        self._mark_ready(begin, begin + wait[at], at)
-        state.on_demand_hours[at] += worked
-        state.on_demand_start_hours[at] += self.assumptions.restart_hours
-        state.down_hours[at] += self.assumptions.restart_hours
-        state.is_covered[at] = True
-        state.now[at] += hours
+        is_out = wait > 0
+        start = np.where(is_out & ~standing, restart, 0.0)
+        worked = np.minimum(wait + longer, self._to_do())
+        begin = state.now + np.where(longer > 0, restart - longer, start)
+        self._advance(worked, begin)
+        self._mark_ready(begin, begin + wait + longer, np.arange(wait.size))
+        state.on_demand_hours += worked * lost
+        state.spot_hours += worked * (1 - lost)
+        state.on_demand_start_hours += start * lost
+        state.restart_hours += start * (1 - lost)
+        state.down_hours += start
+        state.is_covered[:] = is_out
+        state.now += hours
 
     def _give_up(self) -> None:
         """Past the limit, the rest of the work is finished on demand."""
@@ -320,4 +373,3 @@ class _Chunk:
         self.ready[state.lane[done]] = state.ready[done]
         state.keep(~done)
         self.bulk_losses.keep(~done)
-        self.stock_outs.keep(~done)

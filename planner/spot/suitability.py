@@ -155,6 +155,33 @@ def guess_work(workload: Workload) -> tuple[Work, str]:
     return Work.JOBS, "nothing says that it serves users"
 
 
+_GANG_LABELS: Final = (
+    "training.kubeflow.org/job-name",
+    "leaderworkerset.sigs.k8s.io/name",
+    "scheduling.x-k8s.io/pod-group",
+    "pod-group.scheduling.sigs.k8s.io",
+    "kueue.x-k8s.io/pod-group-name",
+    "volcano.sh/job-name",
+)
+_GANG_ANNOTATIONS: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-min-member")
+_GANG_PROGRAMS: Final = frozenset({"torchrun", "deepspeed", "mpirun", "horovodrun"})
+
+
+def guess_gang(workload: Workload) -> tuple[bool, str]:
+    """Whether its pods only work together, so that one lost pod stops all of them; with the reason."""
+    if workload.replicas < 2:
+        return False, "it has one pod at most"
+    template = workload.template
+    labels, annotations = {**workload.labels, **template.labels}, {**workload.annotations, **template.annotations}
+    marks = [key for key in _GANG_LABELS if key in labels] + [key for key in _GANG_ANNOTATIONS if key in annotations]
+    if marks:
+        return True, f"it has {marks[0]}"
+    programs_run = {container.program for container in template.spec.containers}
+    if found := sorted(programs_run & _GANG_PROGRAMS):
+        return True, f"its {workload.replicas} pods run {found[0]}"
+    return False, "nothing says that its pods only work together"
+
+
 def _case(
     snapshot: Snapshot, workload: Workload, capacity: Capacity, job_minutes: float | None, pods: tuple[Pod, ...]
 ) -> Case:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import time
-
 import streamlit as st
 
 from planner import words
 from planner.errors import HeadroomError
 from planner.figures import pool_costs
 from planner.kubernetes.records import Snapshot
-from planner.pricing.book import age_warning
 from planner.pricing.cluster import ClusterCost, PoolCost
 from planner.pricing.model import PriceBook
 from planner.questions.costs import QUESTION, CostsSettings
 from planner.questions.question import Given
-from planner.ui import cache, charts, errors, tables
+from planner.ui import cache, charts, errors, price_age, tables
 from planner.words import usd
 
 _MONEY = ("$/month", "idle $/month", "of that GPUs", "CPU", "memory")
@@ -63,8 +60,7 @@ def _age(cost: ClusterCost, book: PriceBook) -> None:
     if cost.sustained_use_usd_per_month < cost.cost.total - 0.5:
         said += f" Nodes that run all month: {usd(cost.sustained_use_usd_per_month)} after the sustained-use discount."
     st.caption(words.literal(said))
-    if warning := age_warning(cost.as_of or book.as_of, time.time()):
-        st.caption(f"△ {words.literal(warning)}")
+    price_age.show(cost.as_of or book.as_of)
 
 
 def _pools(cost: ClusterCost) -> None:

@@ -13,8 +13,9 @@ from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.history import PriceChange
 from planner.pricing.model import PriceBook
-from planner.questions import savings as plan_savings
-from planner.questions.savings import Derived, SavingsSettings
+from planner.questions import spot_inputs
+from planner.questions.savings import SavingsSettings
+from planner.questions.spot_inputs import Derived
 from planner.settings import Setting
 from planner.sources import bounded, prices
 from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Life, Work
@@ -48,12 +49,12 @@ def derived(snapshot: Snapshot, key: str) -> Derived:
 
 
 def _derived(snapshot: Snapshot, key: str, book: PriceBook) -> Derived:
-    return plan_savings.derive(snapshot, book, key)
+    return spot_inputs.derive(snapshot, book, key)
 
 
 def pick(snapshot: Snapshot) -> str:
     """The workload looked at: those with GPUs stand first."""
-    keys = [workload.key for workload in plan_savings.workloads(snapshot)]
+    keys = [workload.key for workload in spot_inputs.workloads(snapshot)]
     if not keys:
         raise InputError(
             "this cluster has no Deployment, StatefulSet or Job",

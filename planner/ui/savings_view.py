@@ -12,13 +12,14 @@ from planner.figures import savings_discount
 from planner.kubernetes import commands
 from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
-from planner.questions.savings import AssumptionRow, Derived, Estimate
+from planner.questions.savings import SavingsDetail
+from planner.questions.spot_inputs import AssumptionRow, Derived
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
 from planner.spot.economics import Band, Savings
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
-from planner.ui import charts, savings_inputs, tables
+from planner.ui import charts, price_age, savings_inputs, tables
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -43,15 +44,36 @@ _FITNESS: Final = {
 _MOST_SERIES: Final = 6
 
 
-def verdicts(answer: Estimate, fitness: Suitability, derived: Derived) -> None:
+_VERDICT: Final[dict[str, tuple[Any, str, str]]] = {
+    "unfit": (st.error, "✗ Not for spot", ":material/block:"),
+    "idle": (st.info, "○ Nothing to save now", ":material/hourglass_empty:"),
+    "already": (st.success, "✓ Spot saves already", ":material/savings:"),
+    "saves": (st.success, "✓ Spot saves", ":material/savings:"),
+    "changes": (st.info, "○ Spot would save, after changes", ":material/savings:"),
+    "costs": (st.error, "✗ Spot doesn't pay", ":material/money_off:"),
+}
+
+
+def _verdict(detail: SavingsDetail) -> str:
+    fitness, derived = detail.suitability.fitness, detail.derived
+    if fitness in (Fitness.UNSUITABLE, Fitness.OPTED_OUT):
+        return "unfit"
+    if not derived.is_running or not detail.assumed.nodes:
+        return "idle"
+    if not detail.estimate.savings.is_worth_it:
+        return "costs"
+    if derived.is_on_spot:
+        return "already"
+    return "saves" if fitness is Fitness.READY else "changes"
+
+
+def verdicts(detail: SavingsDetail) -> None:
     """Two sentences: what it saves (already, where its nodes are spot nodes now), and whether it may go there."""
-    saved = answer.savings
-    box, title, icon = (
-        (st.success, "✓ Spot saves already" if derived.is_on_spot else "✓ Spot saves", ":material/savings:")
-        if saved.is_worth_it
-        else (st.error, "✗ Spot doesn't pay", ":material/money_off:")
-    )
-    box(words.literal(saved.sentence), title=title, icon=icon)
+    saved = detail.estimate.savings
+    derived, fitness = detail.derived, detail.suitability
+    box, title, icon = _VERDICT[_verdict(detail)]
+    box(words.literal(detail.sentence), title=title, icon=icon)
+    price_age.show(derived.as_of)
     if derived.is_on_spot:
         told = "this is what they save against on-demand ones, not a further saving"
         st.caption(f"Its nodes are {words.literal(derived.bought_as)} nodes now: {told}.")
@@ -80,7 +102,9 @@ def figures(saved: Savings, assumptions: Assumptions) -> None:
         if assumptions.work is Work.JOBS:
             late = f"{saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}"
             _metric("Jobs late", late, f"failed {saved.failed_jobs.p50:,.0f}")
-        _metric("Shortfall", words.duration(saved.shortfall_hours * 3_600), f"under {assumptions.needed_nodes} ready")
+        if assumptions.needed_nodes:
+            short = words.duration(saved.shortfall_hours * 3_600)
+            _metric("Shortfall", short, f"under {assumptions.needed_nodes} ready")
     st.caption("A month, medians of the simulated ones; shortfall: expected time with too few ready nodes.")
     for note in saved.notes:
         st.caption(words.literal(note))
@@ -124,11 +148,12 @@ def under_break_even(saved: Savings) -> None:
 def under_mix(mix: Mix, assumptions: Assumptions) -> None:
     """The frontier in words, and which point is chosen."""
     chosen = min(mix.points, key=lambda point: abs(point.base_nodes - assumptions.base_nodes))
+    hours, needed = words.duration(chosen.shortfall_hours * 3_600), words.count(assumptions.needed_nodes, "node")
+    short = f", {hours} with fewer than {needed} ready" if assumptions.needed_nodes else ""
     st.caption(words.literal(mix.sentence))
     st.caption(
         f"Chosen now: {chosen.spot_nodes} spot, {chosen.base_nodes} on demand, "
-        f"{words.literal(words.usd(chosen.net_usd.mean))} a month, {words.duration(chosen.shortfall_hours * 3_600)} with fewer than "
-        f"{words.count(assumptions.needed_nodes, 'node')} ready. Click a point to choose it."
+        f"{words.literal(words.usd(chosen.net_usd.mean))} a month{short}. Click a point to choose it."
     )
 
 

@@ -24,7 +24,7 @@ from planner.questions.strategy_costs import (
     StrategyPrice,
 )
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
-from planner.ui import cache, errors, link, tables, verdict
+from planner.ui import cache, errors, link, price_age, tables, verdict
 from planner.ui.asked import Asked
 
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
@@ -59,6 +59,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
             )
     _table(costs)
     _basis(costs, needs)
+    price_age.show(costs.as_of)
     return costs
 
 

@@ -21,8 +21,8 @@ def asked(visitor: Visitor) -> dict[str, list[str]]:
 def test_what_is_typed_stands_in_the_sentence_and_in_the_copied_link(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=4000)
     visitor.open(WORKER)
-    expect(visitor.main().get_by_text("Surge 1 costs $626 a month as a spare T4")).to_be_visible()
-    expect(visitor.main().get_by_text("$626 a month kept").first).to_be_visible()  # beside the way out that adds a node
+    expect(visitor.main().get_by_text("Surge 1 costs $438 a month as a spare T4")).to_be_visible()
+    expect(visitor.main().get_by_text("$438 a month kept").first).to_be_visible()  # beside the way out that adds a node
     visitor.fill("Rollouts a month", "4")
     visitor.fill("GPU on demand, USD/h", "0.35")
     expect(visitor.main().get_by_text("Surge 1 costs $255 a month as a spare T4")).to_be_visible()
@@ -44,7 +44,7 @@ def test_the_download_carries_the_costs(visit: Callable[..., Visitor]) -> None:
     assert document["format"] == "headroom.strategy_costs/v1"
     costs = document["result"]
     assert costs["terms"]["scale_down_seconds"] == 0
-    assert costs["sentence"].startswith("Surge 1 costs $626")
+    assert costs["sentence"].startswith("Surge 1 costs $438")
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_links_nobody_should_trust_get_a_sentence(query: str, said: str, visit: 
     visitor = visit(height=4000)
     visitor.open(f"{WORKER}&{query}")
     expect(visitor.main().get_by_text(said).first).to_be_visible()
-    expect(visitor.main().get_by_text("Surge 1 costs $626").first).to_be_visible()
+    expect(visitor.main().get_by_text("Surge 1 costs $438").first).to_be_visible()
 
 
 def test_overview_says_what_pools_cost_and_what_is_idle(visit: Callable[..., Visitor]) -> None:

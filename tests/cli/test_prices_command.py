@@ -31,7 +31,7 @@ def test_a_machine_with_a_gpu_as_a_table(capsys: pytest.CaptureFixture[str]) -> 
     )
     shown = capsys.readouterr()
     line = next(line for line in shown.out.splitlines() if "n1-standard-8 + 1 × T4" in line)
-    assert line.split()[4:] == ["T4", "asia-northeast3", "0.8575", "625.99", "0.3565", "58%", *["no", "price"] * 3]
+    assert line.split()[4:] == ["T4", "asia-northeast3", "0.8575", "625.99", "0.3737", "56%", *["no", "price"] * 3]
     assert "sustained-use discount" in shown.out
     assert "days old" in shown.err
 
@@ -45,7 +45,8 @@ def test_gpus_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert row["name"] == "T4 (one GPU)"
     assert row["on_demand_usd_per_hour"] == 0.35
     assert row["on_demand_usd_per_month"] == pytest.approx(255.5)
-    assert row["commitment_1y_usd_per_hour"] is None
+    assert row["commitment_1y_usd_per_hour"] == 0.22
+    assert row["commitment_3y_usd_per_hour"] == 0.16
     assert row["spot_discount"] == pytest.approx(1 - 0.1915 / 0.35)
 
 
@@ -65,7 +66,7 @@ def test_own_prices_and_discounts(tmp_path: Path, capsys: pytest.CaptureFixture[
     document = json.loads(capsys.readouterr().out)
     (row,) = document["prices"]
     assert row["on_demand_usd_per_hour"] == 0.4
-    assert row["spot_usd_per_hour"] == pytest.approx(0.17236 / 2)
+    assert row["spot_usd_per_hour"] == pytest.approx(0.18964 / 2)
     assert document["discounts"] == {"Dynamic": 0.5, "Standard": 0.5}
 
 

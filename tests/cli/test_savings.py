@@ -29,7 +29,7 @@ def test_all_workloads_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_one_workload_says_saving_fitness_steps_and_assumptions(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*WORKER, "--job-minutes", "5") == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("6 of 6 nodes on spot: saves $")
+    assert shown.startswith("After the changes below: 6 of 6 nodes on spot: saves $")
     assert "prod/ml-worker needs changes before it runs on spot: grace period, SIGTERM arrives" in shown
     for step in ("Spot discount", "Lost work", "Restarts", "Fallback", "Net"):
         assert f"\n{step} " in shown

@@ -146,8 +146,8 @@ def sentence_of_costs(app: AppTest) -> str:
 
 def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
     app = visit("rollout", workload="Deployment/prod/ml-worker", max_surge="1", max_unavailable="0")
-    assert sentence_of_costs(app).startswith("Surge 1 costs $626 a month as a spare T4, $260 as a spare T4 on spot")
-    assert "$626 a month kept" in said(app)
+    assert sentence_of_costs(app).startswith("Surge 1 costs $438 a month as a spare T4, $273 as a spare T4 on spot")
+    assert "$438 a month kept" in said(app)
     table = next(one.value for one in app.dataframe if "strategy" in one.value)
     row = table[table["strategy"] == "Surge 1 (now)"].iloc[0]
     assert (row["today"], row["lowest Ready"], row["extra GPUs"]) == ("✗ Stuck: hold and wait", "6 of 6", "1")

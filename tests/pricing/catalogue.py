@@ -130,9 +130,15 @@ def catalogue_of(book: PriceBook) -> list[dict[str, Any]]:
     ]
 
 
+_YEARS = {Provisioning.COMMITMENT_1Y: "1 Year", Provisioning.COMMITMENT_3Y: "3 Years"}
+_USAGE = {Provisioning.COMMITMENT_1Y: "Commit1Yr", Provisioning.COMMITMENT_3Y: "Commit3Yr"}
+
+
 def _words(component: Component, product: str, bought: Provisioning) -> tuple[str, str]:
     spot = bought is Provisioning.SPOT
     usage = "Preemptible" if spot else "OnDemand"
+    if bought in _YEARS:
+        return f"Commitment v1: {GPU_WORDS[product]} running in {{place}} for {_YEARS[bought]}", _USAGE[bought]
     if component is Component.LOCAL_SSD:
         return f"SSD backed Local Storage{' attached to Spot Preemptible VMs' if spot else ''} in {{place}}", usage
     if component is Component.GPU:

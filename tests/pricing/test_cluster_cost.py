@@ -47,7 +47,7 @@ def test_pools_are_told_apart_by_how_they_were_bought() -> None:
         ("web", Provisioning.SPOT, 1),
     ]
     assert found.pools[0].usd_per_month == pytest.approx(2 * 0.487514 * 730)
-    assert found.pools[1].usd_per_month == pytest.approx(0.17236 * 730)
+    assert found.pools[1].usd_per_month == pytest.approx(0.18964 * 730)
     assert found.idle.total == pytest.approx(found.cost.total)
 
 

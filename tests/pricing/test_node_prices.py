@@ -91,7 +91,7 @@ def test_a_node_with_a_shared_gpu_costs_what_its_gpu_costs() -> None:
 
 def test_a_node_can_be_priced_as_if_bought_otherwise() -> None:
     node = make_node(labels=T4, gpus=1)
-    assert price_node(BOOK, node, P.SPOT).usd_per_hour == pytest.approx(0.17236 + 0.1841)
+    assert price_node(BOOK, node, P.SPOT).usd_per_hour == pytest.approx(0.18964 + 0.1841)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_spare_gpu_costs_its_share_of_a_node() -> None:
     t4 = spare_terms(BOOK, make_node(labels=T4, gpus=1))
     assert (t4.gpus_per_node, t4.gpu_model) == (1, "T4")
     assert t4.on_demand_usd_per_gpu_hour == pytest.approx(0.857514)
-    assert t4.spot_usd_per_gpu_hour == pytest.approx(0.17236 + 0.1841)
+    assert t4.spot_usd_per_gpu_hour == pytest.approx(0.18964 + 0.1841)
     a100 = spare_terms(BOOK, make_node("a2-highgpu-4g", cpu=48_000, memory_gib=330, gpus=4))
     assert a100.gpus_per_node == 4
     assert a100.spot_usd_per_gpu_hour == pytest.approx(8.19756 / 4)

@@ -48,6 +48,8 @@ def test_a_catalogue_that_says_what_the_book_says_changes_no_price() -> None:
     assert newer.digest != BOOK.digest
     for row in list(BOOK.machines.values())[::17]:
         for bought, total in row.total_usd_per_hour.items():
+            if bought in row.newer_as_of:  # of the log of changes: no SKU says it
+                continue
             price = price_machine(newer, row.machine_type, row.region_id, Provisioning(bought))
             assert price.list_usd_per_hour == pytest.approx(total, abs=2e-5)
 

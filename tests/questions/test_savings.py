@@ -9,8 +9,10 @@ from planner.errors import InputError
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions import savings as plan_savings
+from planner.questions import spot_inputs
 from planner.questions.question import Given
-from planner.questions.savings import Derived, SavingsSettings
+from planner.questions.savings import SavingsSettings
+from planner.questions.spot_inputs import Derived
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SETTINGS, Capacity, SpotSettings, Work
@@ -30,7 +32,7 @@ def book() -> PriceBook:
 
 @pytest.fixture(scope="module")
 def worker(snapshot: Snapshot, book: PriceBook) -> Derived:
-    return plan_savings.derive(snapshot, book, WORKER)
+    return spot_inputs.derive(snapshot, book, WORKER)
 
 
 def test_the_cluster_tells_nodes_prices_and_times(worker: Derived) -> None:
@@ -40,32 +42,32 @@ def test_the_cluster_tells_nodes_prices_and_times(worker: Derived) -> None:
     # 8 vCPUs and 30 GiB of N1 and a T4 in Seoul: 0.487514 + 0.37, less 30 % for a whole month
     assert values["stand_in_usd_per_hour"] == pytest.approx(0.857514)
     assert values["on_demand_usd_per_hour"] == pytest.approx(0.857514 * 0.7, abs=1e-6)
-    assert values["spot_usd_per_hour"] == pytest.approx(0.17236 + 0.1841)
+    assert values["spot_usd_per_hour"] == pytest.approx(0.18964 + 0.1841)
     assert values["pod_start_seconds"] == 101
     assert values["window_seconds"] == 15
     assert "30% for sustained use" in worker.sources["on_demand_usd_per_hour"]
-    assert worker.list_discount == pytest.approx(1 - 0.35646 / 0.857514)
+    assert worker.list_discount == pytest.approx(1 - 0.37374 / 0.857514)
     assert (worker.work, worker.bought_as, worker.as_of) == (Work.JOBS, "on-demand", "2026-07-16")
 
 
 def test_pods_that_share_a_node_need_fewer_nodes(snapshot: Snapshot, book: PriceBook) -> None:
-    api = plan_savings.derive(snapshot, book, "Deployment/prod/inference-api")
+    api = spot_inputs.derive(snapshot, book, "Deployment/prod/inference-api")
     assert (api.values["nodes"], api.values["gpus_per_node"], api.values["needed_nodes"]) == (3, 2, 2)
-    job = plan_savings.derive(snapshot, book, "Job/batch/embed-nightly")
+    job = spot_inputs.derive(snapshot, book, "Job/batch/embed-nightly")
     assert job.values["retries"] == 6
 
 
 def test_a_pod_that_waits_is_priced_by_the_node_it_asks_for(snapshot: Snapshot, book: PriceBook) -> None:
-    waiting = plan_savings.derive(snapshot, book, "Deployment/llm-lab/llm-canary")
+    waiting = spot_inputs.derive(snapshot, book, "Deployment/llm-lab/llm-canary")
     assert waiting.machine_type == "a2-highgpu-4g"
     assert waiting.values["flex_start_usd_per_hour"] is not None
 
 
 def test_what_is_asked_wins_over_what_is_derived(worker: Derived) -> None:
-    found = plan_savings.assume(worker, {"nodes": 10, "spot_usd_per_hour": 0.2, "capacity": Capacity.PREEMPTIBLE})
+    found = spot_inputs.assume(worker, {"nodes": 10, "spot_usd_per_hour": 0.2, "capacity": Capacity.PREEMPTIBLE})
     assert (found.nodes, found.needed_nodes, found.spot_usd_per_hour) == (10, 9, 0.2)
     assert found.capacity is Capacity.PREEMPTIBLE
-    assert plan_savings.assume(worker, {"nodes": None}) == plan_savings.assume(worker, {})
+    assert spot_inputs.assume(worker, {"nodes": None}) == spot_inputs.assume(worker, {})
 
 
 def test_a_price_nobody_knows_is_asked_for(snapshot: Snapshot, book: PriceBook) -> None:
@@ -78,17 +80,17 @@ def test_a_price_nobody_knows_is_asked_for(snapshot: Snapshot, book: PriceBook) 
             for node in snapshot.nodes
         ),
     )  # fmt: skip
-    derived = plan_savings.derive(elsewhere, book, WORKER)
+    derived = spot_inputs.derive(elsewhere, book, WORKER)
     with pytest.raises(InputError, match="no price"):
-        plan_savings.assume(derived, {})
-    given = plan_savings.assume(derived, {"on_demand_usd_per_hour": 1.0, "spot_usd_per_hour": 0.4})
+        spot_inputs.assume(derived, {})
+    given = spot_inputs.assume(derived, {"on_demand_usd_per_hour": 1.0, "spot_usd_per_hour": 0.4})
     assert given.on_demand_usd_per_hour == 1.0
 
 
 def test_no_node_that_suits_is_a_sentence(snapshot: Snapshot, book: PriceBook) -> None:
     bare = replace(snapshot, nodes=(), pods=())
     with pytest.raises(InputError, match="no node of the cluster suits"):
-        plan_savings.assume(plan_savings.derive(bare, book, WORKER), {})
+        spot_inputs.assume(spot_inputs.derive(bare, book, WORKER), {})
 
 
 @pytest.mark.parametrize(
@@ -96,17 +98,17 @@ def test_no_node_that_suits_is_a_sentence(snapshot: Snapshot, book: PriceBook) -
 )
 def test_what_can_t_be_is_refused(worker: Derived, asked: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        plan_savings.assume(worker, asked)
+        spot_inputs.assume(worker, asked)
 
 
 def test_unknown_workload_is_refused(snapshot: Snapshot) -> None:
     with pytest.raises(InputError, match='no workload "Deployment/x/y"'):
-        plan_savings.find(snapshot, "Deployment/x/y")
+        spot_inputs.find(snapshot, "Deployment/x/y")
 
 
 def test_the_table_says_where_each_value_comes_from(worker: Derived) -> None:
     asked = {"job_minutes": 5.0}
-    rows = {row.name: row for row in plan_savings.table(worker, asked, plan_savings.assume(worker, asked))}
+    rows = {row.name: row for row in spot_inputs.table(worker, asked, spot_inputs.assume(worker, asked))}
     assert rows.keys() >= {setting.name for setting in SETTINGS} | {"work", "capacity", "fallback", "saves_on_notice"}
     assert (rows["job_minutes"].value, rows["job_minutes"].source) == (5.0, "given")
     assert rows["needed_nodes"].source == "PodDisruptionBudget ml-worker: 5 of 6 pods"
@@ -127,7 +129,7 @@ def test_one_workload_has_its_detail_and_a_line(snapshot: Snapshot, book: PriceB
 
 def test_without_a_workload_each_has_a_line(snapshot: Snapshot, book: PriceBook) -> None:
     answer = plan_savings.answer(snapshot, SavingsSettings(spot=SpotSettings(runs=100)), Given(book=book))
-    assert [line.workload for line in answer.lines] == [one.key for one in plan_savings.workloads(snapshot)]
+    assert [line.workload for line in answer.lines] == [one.key for one in spot_inputs.workloads(snapshot)]
     unknown = [line for line in answer.lines if line.saved_usd is None]
     assert all(line.why and line.on_demand_usd is None for line in unknown), "no price is no 0"
 
@@ -138,7 +140,7 @@ def test_without_a_price_book_nothing_is_assumed(snapshot: Snapshot) -> None:
 
 
 def test_workloads_with_gpus_stand_first(snapshot: Snapshot) -> None:
-    keys = [workload.key for workload in plan_savings.workloads(snapshot)]
+    keys = [workload.key for workload in spot_inputs.workloads(snapshot)]
     assert keys[0] == WORKER
     assert not any("kube-system" in key or key.startswith("DaemonSet") for key in keys)
     assert keys.index("Deployment/prod/web") > keys.index("Job/batch/embed-nightly")

@@ -75,11 +75,11 @@ def test_the_demos_worker() -> None:
     assert (surge.verdict, surge.extra_gpus, surge.lowest_ready, surge.replicas) == (Verdict.STUCK, 1, 6, 6)
     assert surge.cost is not None
     assert surge.seconds is not None
-    assert surge.cost.kept_on_demand_usd == pytest.approx((0.487514 + 0.37) * 730)
-    assert surge.cost.kept_on_spot_usd == pytest.approx(0.35646 * 730)
+    assert surge.cost.kept_on_demand_usd == pytest.approx((0.487514 + 0.37) * 0.7 * 730)
+    assert surge.cost.kept_on_spot_usd == pytest.approx(0.37374 * 730)
     assert surge.cost.added_usd == pytest.approx(20 * 0.857514 * (300 + surge.seconds + 600) / 3600)
     assert (found.node_pool, found.machine_type, found.as_of) == ("gpu-t4", "n1-standard-8", "2026-07-16")
-    assert found.sentence.startswith("Surge 1 costs $626 a month as a spare T4, $260 as a spare T4 on spot, $")
+    assert found.sentence.startswith("Surge 1 costs $438 a month as a spare T4, $273 as a spare T4 on spot, $")
     assert "; or nothing with unavailable 1: five of six pods for" in found.sentence
     assert not found.notes
 
@@ -170,7 +170,7 @@ def test_a_remedys_node_has_its_price() -> None:
     remedies = rollout_question.rollout(cluster, Scenario(changes=(change,))).remedies
     node_added = next(one for one in remedies if one.kind is RemedyKind.ADD_NODE)
     once = 0.857514 * (300 + node_added.seconds + 600) / 3600
-    assert remedy_cost(cluster, BOOK, node_added) == f"$626 a month kept, ${once:.2f} for one rollout"
+    assert remedy_cost(cluster, BOOK, node_added) == f"$438 a month kept, ${once:.2f} for one rollout"
     assert {remedy_cost(cluster, BOOK, one) for one in remedies if one is not node_added} == {""}
     assert remedy_cost(full(), BOOK, replace(node_added, node_template="node-0")) == "no price"
 

@@ -10,7 +10,7 @@ from planner.capacity.drain import drain
 from planner.inventory import checks
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
-from planner.questions import savings
+from planner.questions import spot_inputs
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.sources.prices import embedded_book
@@ -53,7 +53,7 @@ def checklist(found: Snapshot, key: str = KEY) -> CheckResult:
 
 
 def needed_nodes(found: Snapshot, book: PriceBook) -> float | None:
-    return savings.derive(found, book, KEY).values["needed_nodes"]
+    return spot_inputs.derive(found, book, KEY).values["needed_nodes"]
 
 
 @pytest.mark.parametrize(

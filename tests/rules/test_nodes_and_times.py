@@ -21,7 +21,7 @@ from planner.kubernetes.records import ContainerState, FrozenMap, Node, Pod, Sna
 from planner.pricing.model import Provisioning
 from planner.pricing.node import price_node
 from planner.pricing.strategy_cost import SpareTerms
-from planner.questions import savings
+from planner.questions import spot_inputs
 from planner.questions.strategy_costs import SETTINGS as STRATEGY_SETTINGS
 from planner.restarts import restarts
 from planner.restarts.population import Population, cases
@@ -60,7 +60,7 @@ def by_rollout(found: Snapshot) -> float | None:
 
 
 def by_savings(found: Snapshot) -> float | None:
-    values: dict[str, float | None] = dict(savings.derive(found, BOOK, found.workloads[0].key).values)
+    values: dict[str, float | None] = dict(spot_inputs.derive(found, BOOK, found.workloads[0].key).values)
     return values.get("pod_start_seconds")
 
 
@@ -90,7 +90,7 @@ def test_those_that_tell_are_heard_beside_those_that_do_not() -> None:
     assert by_rollout(found) == by_savings(found) == 30.0
     assert "30 s (median of its pods)" in by_checklist(found)
     assert by_restarts(found) == 38.0  # the slowest, from the container's start
-    source = savings.derive(found, BOOK, found.workloads[0].key).sources["pod_start_seconds"]
+    source = spot_inputs.derive(found, BOOK, found.workloads[0].key).sources["pod_start_seconds"]
     assert source == "learnt from 2 Ready pods: median"
 
 
@@ -126,7 +126,7 @@ def test_every_place_reads_the_same_way_of_buying(labels: dict[str, str], bought
     assert price_node(BOOK, node).price.provisioning is Provisioning(bought)
     (pool,) = pools(Cluster(found), ())
     assert pool.provisioning == (bought,)
-    derived = savings.derive(found, BOOK, of.key)
+    derived = spot_inputs.derive(found, BOOK, of.key)
     assert derived.bought_as == bought
     assert derived.is_on_spot is is_taken
     placement = next(one for one in check_workload(found, of).checks if one.check is Check.PLACEMENT)
@@ -165,7 +165,7 @@ def test_growth_and_savings_wait_as_long_for_the_same_node(has_gpus: bool) -> No
         node = replace(node, allocatable=plain, capacity=plain)
     found = clusters.cluster(of, node)
     (pool,) = pools(Cluster(found), ())
-    wait = savings.derive(found, BOOK, of.key).values["node_start_seconds"]
+    wait = spot_inputs.derive(found, BOOK, of.key).values["node_start_seconds"]
     assert wait == growth.arrival_of(pool) == arrival_seconds(has_gpus=has_gpus)
 
 

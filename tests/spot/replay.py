@@ -1,7 +1,7 @@
 """A month replayed minute by minute: the slow and plain way, written apart from the planner's lives.
 
 Nothing of `planner.spot.months` or `planner.spot.checkpoint` is used. Time goes in steps of one minute; in each a node
-may be lost, a zone may be lost, capacity may come and go, and a place in the pool works, waits or starts. All runs and
+may be lost, a zone may be lost, a gap may end, and a place in the pool works, waits or starts. All runs and
 places go through the same minute together, which is the only cleverness.
 """
 
@@ -53,21 +53,21 @@ def replay(a: Assumptions, *, runs: int, seed: int) -> Replayed:
 
     lose = 1 - np.exp(-a.hazard_likely_per_hour / MINUTES_PER_HOUR)
     lose_zone = 1 - np.exp(-a.zone_hazard_per_hour / MINUTES_PER_HOUR)
-    end_out = 1 - np.exp(-1 / (a.stock_out_hours * MINUTES_PER_HOUR))
-    share = a.availability
-    begin_out = 1.0 if share == 0 else end_out * (1 - share) / share
-    if share == 0:
-        end_out = 0.0
-
-    out = rng.random(runs) < 1 - share
+    never = a.availability == 0
+    gap = 10**12 if never else (a.stock_out_hours or 0) * MINUTES_PER_HOUR
     # what a place does: a spot node (with its age and minutes until ready), nothing, or an on-demand node
-    mean_life = 1 / (a.hazard_likely_per_hour + a.zone_hazard_per_hour or 1e-12)
-    alive = mean_life / (mean_life + a.stock_out_hours) if share else 0.0
-    has_spot = ~out[:, None] | (rng.random(shape) < alive)
+    rate = (a.hazard_likely_per_hour + a.zone_hazard_per_hour) / MINUTES_PER_HOUR
+    cap_minutes = 24 * MINUTES_PER_HOUR if a.capacity is Capacity.PREEMPTIBLE else np.inf
+    mean_life = (1 - np.exp(-rate * cap_minutes)) / rate
+    has_spot = rng.random(shape) < (0.0 if never else mean_life / (mean_life + gap))
+    out_until = np.where(has_spot, 0.0, _gap_lengths(rng, shape, gap))  # the place's own gap
+    zone_out_until = np.zeros((runs, zones))  # its zone's
     until_ready = np.zeros(shape, dtype=np.int64)
     cap = 24 * MINUTES_PER_HOUR if a.capacity is Capacity.PREEMPTIBLE else 10**9
     age = _first_ages(rng, shape, a.hazard_likely_per_hour, cap)
     stand_in_until_ready = np.full(shape, -1, dtype=np.int64)  # −1: no on-demand node
+    if a.fallback is Fallback.ON_DEMAND:
+        stand_in_until_ready[~has_spot] = 0  # it came before the month
 
     done_jobs = np.zeros(shape, dtype=np.int64)
     saved = np.zeros(shape, dtype=np.int64)  # minutes of the running job that are safe
@@ -86,10 +86,11 @@ def replay(a: Assumptions, *, runs: int, seed: int) -> Replayed:
         if minute >= month and not busy.any():
             break
         # a lost place looks for a node again
+        out = (out_until > minute) | (zone_out_until[:, zone] > minute)
         if a.fallback is Fallback.ON_DEMAND:
-            need = busy & ~has_spot & (stand_in_until_ready < 0) & out[:, None]
+            need = busy & ~has_spot & (stand_in_until_ready < 0) & out
             stand_in_until_ready[need] = start_minutes
-        can = busy & ~has_spot & ~out[:, None]
+        can = busy & ~has_spot & ~out
         has_spot |= can
         until_ready[can] = start_minutes
         age[can] = 0
@@ -132,7 +133,12 @@ def replay(a: Assumptions, *, runs: int, seed: int) -> Replayed:
 
         # losses at the end of the minute
         zone_lost = rng.random((runs, zones)) < lose_zone
-        lost = has_spot & ((rng.random(shape) < lose) | zone_lost[:, zone] | (age >= cap)) & (done_jobs < jobs)
+        alone = (rng.random(shape) < lose) | (age >= cap)
+        lost = has_spot & (alone | zone_lost[:, zone]) & (done_jobs < jobs)
+        begins = lost & alone & ~zone_lost[:, zone]
+        out_until = np.where(begins, minute + 1 + _gap_lengths(rng, shape, gap), out_until)
+        ends_zone = minute + 1 + _gap_lengths(rng, (runs, zones), gap)
+        zone_out_until = np.where(zone_lost, np.maximum(zone_out_until, ends_zone), zone_out_until)
         worked_on_spot = lost & spot_ready & ~back
         t["cut"] += float(lost.sum())
         has_spot &= ~lost
@@ -140,9 +146,10 @@ def replay(a: Assumptions, *, runs: int, seed: int) -> Replayed:
             t["lost"] += float((since[worked_on_spot] + writing[worked_on_spot]).sum())
             since[worked_on_spot] = 0
             writing[worked_on_spot] = 0
-        attempts[lost] += 1
+        hit = lost & (stand_in_until_ready < 0)  # a job that an on-demand node carries on isn't hit
+        attempts[hit] += 1
         if a.retries is not None and a.work is Work.JOBS:
-            fails = lost & (attempts > a.retries)
+            fails = hit & (attempts > a.retries)
             t["failed"] += float(fails.sum())
             t["lost"] += float((saved[fails] + since[fails]).sum())
             unfinished[fails] += job
@@ -150,10 +157,6 @@ def replay(a: Assumptions, *, runs: int, seed: int) -> Replayed:
             for state in (saved, since, writing, wall, attempts):
                 state[fails] = 0
             begun[fails] = False
-
-        # capacity comes and goes
-        flips = rng.random(runs)
-        out = np.where(out, flips >= end_out, flips < begin_out)
 
     rest = done_jobs < jobs
     unfinished += np.where(rest, (jobs - done_jobs) * job - saved - since, 0)
@@ -172,6 +175,10 @@ def replay(a: Assumptions, *, runs: int, seed: int) -> Replayed:
         failed_jobs=t["failed"] / size,
         ready_share=t["ready"] / month,
     )
+
+
+def _gap_lengths(rng: np.random.Generator, shape: tuple[int, int], mean: float) -> NDArray[np.float64]:
+    return rng.exponential(mean, shape) if mean else np.zeros(shape)
 
 
 def _first_ages(rng: np.random.Generator, shape: tuple[int, int], hazard: float, cap: int) -> Minutes:

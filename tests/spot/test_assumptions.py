@@ -27,7 +27,7 @@ def test_every_setting_is_an_assumption_with_the_same_default() -> None:
     [
         ("availability", 1.01),
         ("availability", float("nan")),
-        ("nodes", 0),
+        ("nodes", -1),
         ("hazard_high_per_hour", -1.0),
         ("late_factor", 0.5),
         ("spot_usd_per_hour", float("inf")),

@@ -25,7 +25,6 @@ BASE = Assumptions(
     checkpoint_seconds=60,
     zones=2,
     zone_losses_per_month=6.0,
-    availability=0.9,
     stock_out_hours=3.0,
     runs=4000,
 )
@@ -35,9 +34,10 @@ CASES: dict[str, dict[str, Any]] = {
     "jobs, on demand stands in": {},
     "checkpoints": {"checkpoint_minutes": 25, "checkpoint_seconds": 120, "job_minutes": 480, **OFTEN},
     "retries run out": {"retries": 1, **OFTEN},
-    "24 hours at most": {"capacity": Capacity.PREEMPTIBLE, "job_minutes": 480, "fallback": Fallback.WAIT},
+    "24 hours at most": {"capacity": Capacity.PREEMPTIBLE, "job_minutes": 240, "fallback": Fallback.WAIT},
     "serving": {"work": Work.SERVING},
     "saved on notice": {"saves_on_notice": True, "window_seconds": 60, **OFTEN},
+    "long gaps": {"stock_out_hours": 20.0, "zone_losses_per_month": 30.0},
     "never any spot": {"availability": 0.0},
 }
 
@@ -45,9 +45,9 @@ CASES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_lives_agree_with_minutes(case: str) -> None:
     assumptions = replace(BASE, **CASES[case])
-    slow, fast = replay(assumptions, runs=300, seed=1), _means(simulate(assumptions))
+    slow, fast = replay(assumptions, runs=1200, seed=1), _means(simulate(assumptions))
     assert fast.spot_hours == pytest.approx(slow.spot_hours, rel=0.01)
-    assert fast.ready_share == pytest.approx(slow.ready_share, abs=0.003)
+    assert fast.ready_share == pytest.approx(slow.ready_share, abs=0.004)
     for name in ("interruptions", "restart_hours", "lost_hours", "failed_jobs"):
         assert getattr(fast, name) == pytest.approx(getattr(slow, name), rel=0.06, abs=0.02), name
     for name in ("on_demand_hours", "down_hours", "late_jobs"):  # few and long: the noisiest

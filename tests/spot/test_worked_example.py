@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from planner.pricing.strategy_cost import SpareTerms, StrategyUse, strategy_cost
-from planner.questions import savings as plan_savings
+from planner.questions import spot_inputs
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.spot.assumptions import SETTINGS, Assumptions
+from planner.spot.assumptions import Assumptions
 from planner.spot.economics import Savings, savings
-from tests.spot.worked_example import by_hand, numbers, saved_at
+from tests.spot.worked_example import by_hand, saved_at, with_parts
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "spot.md").read_text(encoding="utf-8")
 FLAT = re.sub(r"\s+", " ", DOCUMENT)
@@ -23,8 +23,8 @@ FLAT = re.sub(r"\s+", " ", DOCUMENT)
 @pytest.fixture(scope="module")
 def assumptions() -> Assumptions:
     """What the page assumes: the demo, the embedded prices, jobs of five minutes."""
-    derived = plan_savings.derive(demo.read(), embedded_book(), "Deployment/prod/ml-worker")
-    return plan_savings.assume(derived, {"job_minutes": 5.0})
+    derived = spot_inputs.derive(demo.read(), embedded_book(), "Deployment/prod/ml-worker")
+    return spot_inputs.assume(derived, {"job_minutes": 5.0})
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +32,8 @@ def found(assumptions: Assumptions) -> Savings:
     return savings(assumptions)
 
 
-def test_every_number_is_in_the_document(assumptions: Assumptions, found: Savings) -> None:
-    assert found.break_even.hazard_per_hour is not None
-    said = numbers(assumptions, found.break_even.hazard_per_hour)
-    missing = {name: text for name, text in said.items() if text not in FLAT}
-    assert not missing
+def test_the_document_says_what_make_docs_writes(assumptions: Assumptions, found: Savings) -> None:
+    assert with_parts(DOCUMENT, assumptions, found) == DOCUMENT
 
 
 def test_the_simulation_agrees_with_the_sums_by_hand(assumptions: Assumptions, found: Savings) -> None:
@@ -47,26 +44,15 @@ def test_the_simulation_agrees_with_the_sums_by_hand(assumptions: Assumptions, f
     assert steps["Lost work"] == pytest.approx(hand.lost_usd, rel=0.02)
     assert steps["Restarts"] == pytest.approx(hand.restarts_usd, rel=0.02)
     assert steps["Fallback"] == pytest.approx(hand.fallback_usd, rel=0.03)
-    assert steps["Net"] == pytest.approx(hand.net, abs=0.2)
+    assert steps["Price moves"] == pytest.approx(hand.moves_usd, rel=0.05)
+    assert steps["Net"] == pytest.approx(hand.net, abs=3)
     assert found.interruptions.mean == pytest.approx(hand.interruptions, rel=0.01)
     assert found.late_jobs.mean == pytest.approx(hand.interruptions, rel=0.01)
     assert found.jobs == 52_560
-    assert found.shortfall_hours * 60 == pytest.approx(hand.shortfall_minutes, rel=0.1)
+    assert found.shortfall_hours * 60 == pytest.approx(hand.shortfall_minutes, rel=0.3)  # of 24 in 80,000 moments
     assert found.young_checkpoint_minutes == pytest.approx(hand.checkpoint_minutes)
     assert found.break_even.hazard_per_hour is not None
-    assert saved_at(assumptions, found.break_even.hazard_per_hour) == pytest.approx(0, abs=1e-3)
-
-
-def test_the_median_is_a_little_better_than_the_mean(found: Savings) -> None:
-    assert 0 < found.saved_usd.p50 - found.saved_usd.mean < 3
-
-
-def test_discounts_of_the_last_paragraph(assumptions: Assumptions) -> None:
-    list_price = assumptions.fallback_usd_per_hour
-    assert f"{1 - assumptions.spot_usd_per_hour / list_price:.0%}" == "58%"
-    assert f"{1 - assumptions.spot_usd_per_hour / assumptions.on_demand_usd_per_hour:.0%}" == "41%"
-    assert "spot is 58 % cheaper" in FLAT
-    assert "it is 41 %" in FLAT
+    assert saved_at(assumptions, found.break_even.hazard_per_hour) == pytest.approx(0, abs=0.01)
 
 
 def test_price_of_the_rollout_strategies(assumptions: Assumptions) -> None:
@@ -82,11 +68,3 @@ def test_price_of_the_rollout_strategies(assumptions: Assumptions) -> None:
     for amount in (kept.kept_on_demand_usd, kept.kept_on_spot_usd, added.added_usd):
         assert f"**${amount:.2f}**" in FLAT
     assert f"**{swap.missing_pod_hours * 60:.0f} pod-minutes**" in FLAT
-
-
-def test_every_assumption_is_in_the_table_with_default_and_source() -> None:
-    for setting in SETTINGS:
-        default = "none" if setting.assumed is None else f"{setting.assumed:g} {setting.unit}".strip()
-        if setting.assumed is None and not setting.optional:
-            default = "from the cluster or the price book"
-        assert f"| {setting.label} | {default} | {setting.source} |" in DOCUMENT

@@ -1,0 +1,40 @@
+"""What is being done, on a terminal: one line on standard error that is written over; nothing where nobody looks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from planner.words import printable
+
+
+class Progress:
+    """How far it is; ``step("reads prod")`` is said beside it. Ctrl-C stops, and what was written stays."""
+
+    def __init__(self, total: int, shown: bool) -> None:
+        self.total, self.done, self._shown = total, 0, shown
+
+    def step(self, doing: str) -> None:
+        """Say what is being done now."""
+        if self._shown:
+            share = f"{self.done / self.total:4.0%} " if self.total else ""
+            said = printable(f"{share}{doing} (Ctrl-C stops)", one_line=True)
+            click.echo(f"\r\033[K{said[:118]}", nl=False, err=True)
+
+    def advance(self, by: int = 1) -> None:
+        """So many more are done."""
+        self.done += by
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Progress]:
+    """A line for `total` things; it is wiped at the end."""
+    shown = sys.stderr.isatty()
+    try:
+        yield Progress(total, shown)
+    finally:
+        if shown:
+            click.echo("\r\033[K", nl=False, err=True)

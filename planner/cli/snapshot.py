@@ -1,0 +1,120 @@
+"""``headroom snapshot``: keep clusters, and what was answered about them, in a store."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from planner import words
+from planner.cli.cluster import one_reader_of_stdin, read_cluster
+from planner.cli.given import pool_limits, price_book, price_options
+from planner.cli.progress import Progress, progress
+from planner.errors import HeadroomError, InputError
+from planner.exit_status import ExitStatus
+from planner.kubernetes.records import Snapshot
+from planner.questions import recorded
+from planner.questions.question import Given
+from planner.sources.cluster import CONTEXT_PREFIX
+from planner.sources.store import Store, days_before
+from planner.store import names
+from planner.store.rows import rows_of
+
+
+@click.command("snapshot")
+@click.argument("clusters", nargs=-1, required=True, metavar="CLUSTER...")
+@click.option("--store", "url", required=True, envvar="HEADROOM_STORE", metavar="URL",
+              help="A folder, file:///path, s3://bucket/path or gs://bucket/path.")  # fmt: skip
+@click.option("--name", metavar="NAME", help="What the cluster is called there; else its context's or file's name.")
+@click.option("--taken-at", metavar="TIME", help="When it was taken, where the input doesn't tell: 2026-11-17T09:30Z.")
+@click.option("--questions", default="", metavar="NAMES",
+              help=f"What is asked, joined by commas; else all: {', '.join(recorded.ASKED)}.")  # fmt: skip
+@click.option("--keep-days", type=click.IntRange(1), metavar="N", help="Delete days of the store that are older.")
+@price_options
+def command(
+    clusters: tuple[str, ...],
+    url: str,
+    name: str | None,
+    taken_at: str | None,
+    questions: str,
+    keep_days: int | None,
+    own_prices: tuple[Path, ...],
+    discounts: tuple[str, ...],
+) -> int:
+    """Keep each CLUSTER in a store: the whole snapshot, its nodes, pools, workloads and pods, and every answer's facts.
+
+    For a cron job. What was said to be written is written; the same snapshot is written once. No environment values,
+    arguments, Secrets or log lines are kept. Exits 1 where one of several could not be kept; the others are.
+    """
+    one_reader_of_stdin(*clusters)
+    if name and len(clusters) > 1:
+        raise InputError("several clusters can't have one name", where="--name", mend="Give one CLUSTER, or no name")
+    store, asked = Store(url), recorded.read_questions(questions)
+    book, failed = price_book(own_prices, discounts), False
+    with progress(len(clusters) * (len(asked) + 2)) as line:
+        for spec in clusters:
+            try:
+                said = _keep(store, spec, name, taken_at, asked, Given(book=book), line)
+            except HeadroomError as error:
+                if len(clusters) == 1:
+                    raise
+                click.echo(f"headroom: {spec}: {error}", err=True)
+                failed = True
+            else:
+                click.echo(said)
+    if keep_days is not None:
+        gone = store.expire(before=days_before(time.time(), keep_days))
+        if gone:
+            click.echo(f"deleted {words.count(gone, 'file')} of days before the last {keep_days}")
+    return ExitStatus.BAD_INPUT if failed else ExitStatus.ANSWERED
+
+
+def _keep(
+    store: Store,
+    spec: str,
+    name: str | None,
+    taken_at: str | None,
+    asked: tuple[str, ...],
+    given: Given,
+    line: Progress,
+) -> str:
+    line.step(f"{spec}: reads")
+    snapshot = read_cluster(spec)
+    if taken_at:
+        snapshot = replace(snapshot, taken_at=_moment(taken_at))
+    cluster = name or cluster_name(spec, snapshot)
+    line.advance()
+
+    def told(question: str) -> None:
+        line.step(f"{cluster}: {question}")
+        line.advance()
+
+    found = recorded.answers(snapshot, replace(given, limits=pool_limits(snapshot, (), None)), asked, told)
+    line.step(f"{cluster}: writes")
+    rows = rows_of(
+        snapshot, found, written_by=version("headroom-planner"), prices=given.book.digest if given.book else ""
+    )
+    is_new = store.write(cluster, snapshot, rows)
+    line.advance()
+    for one in found:
+        if one.error:
+            click.echo(f"headroom: warning: {cluster}: {one.question} isn't answered: {one.error}", err=True)
+    place = names.Place(url=store.url, cluster=cluster, time=names.time_text(snapshot.taken_at))
+    return f"{'wrote' if is_new else 'there already:'} {place}  {words.count(len(rows['facts']), 'fact')}"
+
+
+def cluster_name(spec: str, snapshot: Snapshot) -> str:
+    """What a cluster is called where nobody names it: its context, its name in a store, else its source."""
+    if spec.startswith(CONTEXT_PREFIX):
+        return spec.removeprefix(CONTEXT_PREFIX)
+    return names.read_place(spec).cluster if names.is_place(spec) else snapshot.source
+
+
+def _moment(text: str) -> float:
+    moment = names.latest_moment(text, now=time.time())
+    if moment == float("inf"):
+        raise InputError("it names no moment", where="--taken-at", mend="Such as 2026-11-17T09:30Z")
+    return moment

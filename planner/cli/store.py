@@ -1,0 +1,91 @@
+"""``headroom store``: what is in a store of history, asked with SQL, and kept small."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import Any
+
+import click
+
+from planner import words
+from planner.cli.output import output_option, write_document, write_rows
+from planner.sources.store import GRACE_SECONDS, Store, days_before
+from planner.store import names
+from planner.tables import Row, as_text
+
+FORMAT = "headroom.store/v1"
+_URL = click.argument("url", metavar="STORE")
+
+
+@click.group("store")
+def command() -> None:
+    """A store of history: what is in it, asked with SQL, and kept small.
+
+    STORE is a folder, file:///path, s3://bucket/path or gs://bucket/path. A moment of a cluster in it is a CLUSTER for
+    every command: store:URL#cluster@time.
+    """
+
+
+@command.command("list")
+@_URL
+@click.option("--cluster", "clusters", multiple=True, metavar="NAME", help="Of this cluster only; repeatable.")
+@output_option
+def list_command(url: str, clusters: tuple[str, ...], output_format: str) -> None:
+    """The snapshots in the store, each as it is written where a command takes CLUSTER."""
+    store = Store(url)
+    rows: list[Row] = [
+        {
+            "cluster": one.cluster,
+            "taken": words.moment(one.taken_at),
+            "CLUSTER": str(names.Place(url=store.url, cluster=one.cluster, time=names.time_text(one.taken_at))),
+        }
+        for one in store.snapshots(clusters)
+    ]
+    _show(rows, output_format, empty="the store has no snapshot")
+
+
+@command.command("query")
+@_URL
+@click.argument("sql")
+@click.option("--cluster", "clusters", multiple=True, metavar="NAME", help="Of this cluster only; repeatable.")
+@click.option("--days", type=click.FloatRange(min=0), metavar="N", help="Of the last days only.")
+@output_option
+def query_command(url: str, sql: str, clusters: tuple[str, ...], days: float | None, output_format: str) -> None:
+    """What DuckDB answers to SQL over the tables of docs/store.md, each row once."""
+    since = None if days is None else days_before(time.time(), days)
+    found = Store(url).query(sql, clusters, since)
+    _show([{name: _cell(one) for name, one in row.items()} for row in found], output_format, empty="no rows")
+
+
+@command.command("compact")
+@_URL
+@click.option("--keep-days", type=click.IntRange(1), metavar="N", help="Delete days that are older.")
+@click.option("--grace", "grace_seconds", type=click.FloatRange(min=0), default=GRACE_SECONDS, show_default=True,
+              metavar="SECONDS", help="How long readers may still need files that were joined.")  # fmt: skip
+def compact_command(url: str, keep_days: int | None, grace_seconds: float) -> None:
+    """Join each day's files, delete what was joined before, and what no writer finished within a day."""
+    store = Store(url)
+    expired = store.expire(before=days_before(time.time(), keep_days)) if keep_days else 0
+    done = store.compact(grace_seconds=grace_seconds)
+    click.echo(
+        f"joined {words.count(done.joined, 'write')} in {words.count(done.partitions, 'day of a cluster', 'days of clusters')}, "
+        f"deleted {words.count(done.deleted + expired, 'file')}"
+    )
+
+
+def _cell(value: Any) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return ",".join(f"{name}={one}" for name, one in value.items())
+    return value
+
+
+def _show(rows: list[Row], output_format: str, *, empty: str) -> None:
+    if output_format in ("json", "yaml"):
+        write_document(output_format, {"format": FORMAT, "rows": rows})
+    elif output_format in ("csv", "markdown"):
+        write_rows(output_format, rows)
+    else:
+        click.echo(as_text(rows) or f"{empty}\n", nl=False)

@@ -1,0 +1,565 @@
+"""A store of history: Parquet tables and whole snapshots under a URL, on a disk or in an object store.
+
+``file:///path`` (or a path), ``s3://bucket/path`` and ``gs://bucket/path`` are what pyarrow's file systems take, with their
+options and the environment's credentials. What counts is settled by the manifest (`planner.store.manifest`): a file under
+a name of its own is put whole, and then the entry that names it. On a disk a file appears whole by being renamed after it
+was synced; an object store shows an object when it is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from planner.errors import InputError, NotKnownError, SourceError
+from planner.inventory.archives import LARGEST_UNPACKED_BYTES
+from planner.kubernetes.records import Snapshot
+from planner.store import kept, manifest, names
+from planner.store.manifest import Entry, Reading
+from planner.store.names import Partition, Place
+from planner.store.rows import Rows
+from planner.store.schema import FORMAT, NAMED, PARTITIONED_BY, Kind, Table
+
+T = TypeVar("T")
+
+GRACE_SECONDS: Final = 3_600.0
+"""How long a reader may still need what was joined into other files."""
+ORPHAN_SECONDS: Final = 86_400.0
+"""How long a writer may take from its first file to the manifest; what nobody named by then is nobody's."""
+_FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
+_AT_ONCE: Final = 16  # requests in flight, where files are many and small
+_ZSTD_LEVEL: Final = 6
+_TYPES: Final = {
+    Kind.TEXT: pa.string(),
+    Kind.INTEGER: pa.int64(),
+    Kind.NUMBER: pa.float64(),
+    Kind.YES_NO: pa.bool_(),
+    Kind.MOMENT: pa.timestamp("us", tz="UTC"),
+    Kind.LABELS: pa.map_(pa.string(), pa.string()),
+    Kind.AMOUNTS: pa.map_(pa.string(), pa.int64()),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """One snapshot of a store."""
+
+    cluster: str
+    snapshot: str  # its id
+    taken_at: float
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tidied:
+    """What compaction and retention did: entries joined, partitions that had some, files deleted."""
+
+    joined: int = 0
+    partitions: int = 0
+    deleted: int = 0
+
+
+class Store:
+    """The store at `url`; nothing is asked of it before a method is called.
+
+    Raises
+    ------
+    InputError
+        For a URL that isn't understood.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = _shown(url)
+        self._files, self._root = _file_system(url)
+        self._is_local = isinstance(self._files, fs.LocalFileSystem)
+
+    # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    def write(self, cluster: str, snapshot: Snapshot, rows: Rows) -> bool:
+        """Keep `snapshot` and its rows; False where it is there already.
+
+        When this returns, it is written: a reader that begins now finds it.
+
+        Raises
+        ------
+        InputError
+            For a snapshot that doesn't tell when it was taken, or a cluster without a name.
+        SourceError
+            When the store can't be written.
+        """
+        if snapshot.taken_at <= 0:
+            mend = "Say when, with --taken-at 2026-11-17T09:30Z"
+            raise InputError("the snapshot doesn't tell when it was taken", where=snapshot.source, mend=mend)
+        if not cluster:
+            raise InputError("the cluster has no name", where=snapshot.source, mend="Give one with --name")
+        partition = Partition(cluster, names.day_of(snapshot.taken_at))
+        name = names.snapshot_id(snapshot)
+        if any(name in entry.parts for entry in self._entries(partition)):
+            return False
+        packed = pa.Codec("zstd", compression_level=_ZSTD_LEVEL).compress(kept.encode(snapshot), asbytes=True)
+        path = f"snapshots/{partition.path}/{name}.json.zst"
+        self.write_part(partition, (name,), rows, also={path: packed}, snapshots={name: path})
+        return True
+
+    def write_part(
+        self,
+        partition: Partition,
+        parts: tuple[str, ...],
+        rows: Rows,
+        *,
+        also: Mapping[str, bytes] | None = None,
+        snapshots: Mapping[str, str] | None = None,
+    ) -> Entry:
+        """Write rows of one partition, and `also` (path → content), as one: all of it counts, or nothing."""
+        tables = {name: _arrow(NAMED[name], some) for name, some in rows.items() if some}
+        return self._write_tables(partition, parts, tables, also or {}, dict(snapshots or {}))
+
+    def _write_tables(
+        self,
+        partition: Partition,
+        parts: tuple[str, ...],
+        tables: Mapping[str, pa.Table],
+        also: Mapping[str, bytes],
+        snapshots: dict[str, str],
+    ) -> Entry:
+        began, unique = time.monotonic(), _unique()
+        files = {name: f"tables/{name}/{partition.path}/{unique}.parquet" for name in tables}
+        with self._told("written"):
+            for path, data in also.items():
+                self._put(path, data)
+            self._each(lambda name: self._put(files[name], _parquet(tables[name])), list(tables))
+            if time.monotonic() - began > ORPHAN_SECONDS / 2:
+                raise SourceError("writing took too long: what was written first may be gone", where=self.url)
+            entry = Entry(name=unique, written_at=time.time(), parts=parts, files=files, snapshots=snapshots)
+            self._put(manifest.path_of(partition, unique), manifest.encode(entry))
+        return entry
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    def clusters(self) -> tuple[str, ...]:
+        """The names of its clusters, sorted."""
+        return tuple(sorted({one.cluster for one in self._partitions()}))
+
+    def readings(
+        self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None
+    ) -> tuple[Reading, ...]:
+        """What is read for these clusters (all), of the days from `since` to `until`."""
+        first, last = (None if moment is None else names.day_of(moment) for moment in (since, until))
+        wanted = {
+            one: paths
+            for one, paths in self._partitions().items()
+            if (not clusters or one.cluster in clusters)
+            and (first is None or one.day >= first)
+            and (last is None or one.day <= last)
+        }
+        found = self._decoded([path for paths in wanted.values() for path in paths])
+        return tuple(
+            reading
+            for one, paths in sorted(wanted.items())
+            for reading in manifest.readings(one, [found[path] for path in paths if path in found])
+        )
+
+    def snapshots(
+        self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None
+    ) -> tuple[Kept, ...]:
+        """The whole snapshots there are, by cluster and time."""
+        found = {
+            (one.partition.cluster, name): path
+            for one in self.readings(clusters, since, until)
+            for name, path in one.entry.snapshots.items()
+        }
+        every = (
+            Kept(cluster=cluster, snapshot=name, taken_at=names.moment_of(name), path=path)
+            for (cluster, name), path in sorted(found.items())
+        )
+        return tuple(
+            one
+            for one in every
+            if (since is None or one.taken_at >= since) and (until is None or one.taken_at <= until)
+        )
+
+    def at(self, place: Place, *, now: float) -> Kept:
+        """The newest snapshot that `place` includes.
+
+        Raises
+        ------
+        NotKnownError
+            When the store has none of then; it says which there are.
+        """
+        cluster = place.cluster or self._only_cluster()
+        until = names.latest_moment(place.time, now=now)
+        every = self.snapshots((cluster,))
+        if not every:
+            known = ", ".join(map(names.encoded, self.clusters()[:10])) or "none"
+            raise NotKnownError(f"there is no cluster {cluster!r}", where=self.url, mend=f"It has: {known}")
+        found = [one for one in every if one.taken_at <= until]
+        if not found:
+            first = datetime.fromtimestamp(every[0].taken_at, UTC).strftime("%Y-%m-%dT%H:%MZ")
+            what = f"there is no snapshot of {cluster} as early as {place.time}"
+            raise NotKnownError(what, where=self.url, mend=f"The first is of {first}")
+        return found[-1]
+
+    def snapshot(self, one: Kept, *, limit_bytes: int | None = None) -> Snapshot:
+        """The whole snapshot; its source says where it came from.
+
+        Raises
+        ------
+        InputError
+            When it is damaged, or larger than `limit_bytes`.
+        """
+        with self._told("read"):
+            packed = self._get(one.path)
+        data = _unpacked(packed, one.path, LARGEST_UNPACKED_BYTES if limit_bytes is None else limit_bytes)
+        return kept.decode(data, one.path)
+
+    def query(
+        self,
+        sql: str,
+        clusters: Sequence[str] = (),
+        since: float | None = None,
+        until: float | None = None,
+        parameters: Sequence[object] = (),
+    ) -> list[dict[str, Any]]:
+        """What DuckDB answers to `sql` over the store's tables (`planner.store.schema`), a row a dict.
+
+        Raises
+        ------
+        InputError
+            For SQL that isn't understood.
+        """
+        import duckdb
+
+        return self._again_if_gone(lambda: self._asked(duckdb, sql, self.readings(clusters, since, until), parameters))
+
+    def _asked(
+        self, duckdb: Any, sql: str, readings: Sequence[Reading], parameters: Sequence[object]
+    ) -> list[dict[str, Any]]:
+        safe: dict[str, object] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+        safe |= {"python_enable_replacements": False, "TimeZone": "UTC"}
+        with duckdb.connect(":memory:") as connection:
+            connection.execute(";".join(f"SET {name}='{value}'" for name, value in safe.items()))
+            for table in NAMED.values():
+                if table.name in sql:  # DuckDB never asks for more than it needs; the rest isn't even listed
+                    for place, some in enumerate(self.datasets(table.name, readings)):
+                        connection.register(f"_{table.name}_{place}", some)
+                    union = " UNION ALL ".join(f"FROM _{table.name}_{i}" for i in range(place + 1))
+                    connection.execute(f"CREATE VIEW {table.name} AS {union}")
+            connection.execute("SET enable_external_access=false; SET lock_configuration=true")
+            try:
+                found = connection.execute(sql, list(parameters))
+                columns = [one[0] for one in found.description or ()]
+                return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+            except duckdb.Error as error:
+                said = str(error).strip()
+                if "No such file" in said or "PATH_NOT_FOUND" in said:
+                    raise FileNotFoundError(said) from None
+                raise InputError(said, where="SQL", mend="docs/store.md lists tables and columns") from None
+
+    def datasets(self, table: str, readings: Sequence[Reading]) -> list[ds.Dataset]:
+        """The rows of a table as pyarrow datasets: what whole files hold, then what only part of a file is read for."""
+        schema, form = _schema(NAMED[table], with_partition=True), ds.ParquetFileFormat()
+        whole = [one for one in readings if table in one.entry.files and not one.without]
+        some = [one for one in readings if table in one.entry.files and one.without]
+        found: list[ds.Dataset] = [
+            ds.FileSystemDataset.from_paths(
+                [self._path(one.entry.files[table]) for one in whole],
+                schema=schema,
+                format=form,
+                filesystem=self._files,
+                partitions=[_of(one.partition) for one in whole],
+            )
+        ]
+        for one in some:
+            part = ds.FileSystemDataset.from_paths(
+                [self._path(one.entry.files[table])],
+                schema=schema,
+                format=form,
+                filesystem=self._files,
+                partitions=[_of(one.partition)],
+            )
+            found.append(ds.InMemoryDataset(part.to_table(filter=~ds.field("part").isin(list(one.without)))))
+        return found
+
+    def parts(self, partition: Partition) -> set[str]:
+        """The parts that are written already."""
+        return {part for entry in self._entries(partition) for part in entry.parts}
+
+    # ── keeping it small ─────────────────────────────────────────────────────────────────────────────────────────────
+    def compact(self, *, grace_seconds: float = GRACE_SECONDS) -> Tidied:
+        """Join the files of each partition, and delete what was joined longer than `grace_seconds` ago.
+
+        Two that do it at once, and writers meanwhile, don't disturb one another (`planner.store.manifest`).
+        """
+        joined = partitions = 0
+        for partition in self._partitions():
+            entries = list(self._entries(partition))
+            found = manifest.readings(partition, entries)
+            if len(found) > 1:
+                self._join(partition, found)
+                joined, partitions = joined + len(found), partitions + 1
+        return Tidied(joined=joined, partitions=partitions, deleted=self._sweep(grace_seconds))
+
+    def _join(self, partition: Partition, found: Sequence[Reading]) -> None:
+        tables = {}
+        for name, table in NAMED.items():
+            if any(name in one.entry.files for one in found):
+                schema = _schema(table, with_partition=False)
+                some = [one.to_table(columns=schema.names) for one in self.datasets(name, found)]
+                tables[name] = pa.concat_tables(some).sort_by([("taken_at", "ascending"), ("part", "ascending")])
+        parts = tuple(sorted({part for one in found for part in one.entry.parts}))
+        snapshots = {name: path for one in found for name, path in one.entry.snapshots.items()}
+        self._write_tables(partition, parts, tables, {}, snapshots)
+
+    def expire(self, *, before: float) -> int:
+        """Delete every day that ended before the moment `before`; how many files went."""
+        last, deleted = names.day_of(before), 0
+        for partition, paths in self._partitions().items():
+            if partition.day < last:
+                entries = self._decoded(paths)
+                files = {path for entry in entries.values() for path in entry.paths}
+                self._delete(paths)  # first, so that nobody reads what goes next
+                self._delete(sorted(files))
+                deleted += len(paths) + len(files)
+        return deleted
+
+    def _sweep(self, grace_seconds: float) -> int:
+        """Delete dominated entries whose time is over, then every old file that no entry names."""
+        now, named, gone = time.time(), set[str](), 0
+        for paths in self._partitions().values():
+            found = self._decoded(paths)
+            below = manifest.dominated(found.values())
+            late = [
+                path
+                for path, entry in found.items()
+                if entry.name in below and now - below[entry.name].written_at >= grace_seconds
+            ]
+            staying = {one for path, entry in found.items() if path not in late for one in entry.paths}
+            going = {one for path in late for one in found[path].paths} - staying
+            self._delete(late)
+            self._delete(sorted(going))
+            named |= staying
+            gone += len(late) + len(going)
+        orphans = [
+            path
+            for folder in ("tables", "snapshots", manifest.FOLDER)
+            for half_written in (True, False)
+            for path, modified_at in self._listed(folder, half_written=half_written)
+            if (half_written or folder != manifest.FOLDER) and path not in named and now - modified_at > ORPHAN_SECONDS
+        ]
+        self._delete(orphans)
+        return gone + len(orphans)
+
+    # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _partitions(self) -> dict[Partition, list[str]]:
+        """Partition → paths of its entries."""
+        found: dict[Partition, list[str]] = {}
+        with self._told("read"):
+            for path, _ in self._listed(manifest.FOLDER):
+                partition = Partition.in_path(path)
+                if partition is not None and path.endswith(".json"):
+                    found.setdefault(partition, []).append(path)
+        return {one: sorted(found[one]) for one in sorted(found)}
+
+    def _entries(self, partition: Partition) -> Iterable[Entry]:
+        with self._told("read"):
+            paths = [path for path, _ in self._listed(f"{manifest.FOLDER}/{partition.path}") if path.endswith(".json")]
+        return self._decoded(sorted(paths)).values()
+
+    def _decoded(self, paths: Sequence[str]) -> dict[str, Entry]:
+        def read(path: str) -> Entry | None:
+            try:
+                return manifest.decode(self._get(path), path)
+            except FileNotFoundError:  # joined or expired since it was listed
+                return None
+
+        with self._told("read"):
+            found = dict(zip(paths, self._each(read, paths), strict=True))
+        return {path: entry for path, entry in found.items() if entry is not None}
+
+    def _only_cluster(self) -> str:
+        found = self.clusters()
+        if len(found) != 1:
+            known = ", ".join(map(names.encoded, found[:10])) or "none: write one with headroom snapshot"
+            raise NotKnownError(f"it has {len(found)} clusters", where=self.url, mend=f"Name one after #: {known}")
+        return found[0]
+
+    def _path(self, path: str) -> str:
+        return f"{self._root}/{path}"
+
+    def _listed(self, folder: str, *, half_written: bool = False) -> Iterator[tuple[str, float]]:
+        """(path within the store, when it was written) of every file below `folder`; or of those never finished."""
+        selector = fs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
+        for info in self._files.get_file_info(selector):
+            if info.type is fs.FileType.File and info.base_name.startswith(".") == half_written:
+                yield info.path.removeprefix(self._root).lstrip("/"), (info.mtime_ns or 0) / 1e9
+
+    def _get(self, path: str) -> bytes:
+        with self._files.open_input_stream(self._path(path), compression=None) as stream:
+            data: bytes = stream.read()
+            return data
+
+    def _put(self, path: str, data: bytes) -> None:
+        """A file that is there whole, or not at all."""
+        if self._is_local:
+            _put_local(Path(self._path(path)), data)
+            return
+        with self._files.open_output_stream(self._path(path), compression=None) as stream:
+            stream.write(data)
+
+    def _delete(self, paths: Iterable[str]) -> None:
+        def delete(path: str) -> None:
+            try:
+                self._files.delete_file(self._path(path))
+            except FileNotFoundError:
+                pass
+
+        with self._told("written"):
+            self._each(delete, list(paths))
+
+    def _each(self, do: Callable[[str], T], paths: Sequence[str]) -> list[T]:
+        if len(paths) < 2 or self._is_local:
+            return [do(path) for path in paths]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return list(pool.map(do, paths))
+
+    def _again_if_gone(self, ask: Callable[[], T]) -> T:
+        """Ask anew where files went, joined into others, between listing and reading."""
+        for _ in range(3):
+            try:
+                return ask()
+            except FileNotFoundError:
+                continue
+        with self._told("read"):
+            return ask()
+
+    def _told(self, verb: str) -> _Told:
+        return _Told(self.url, verb)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Failures of a file system, as errors that say where and how to mend them."""
+
+    url: str
+    verb: str
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, OSError | pa.ArrowException):
+            said = " ".join(str(error).split())[:300]
+            mend = "Check the address, the network, the credentials in the environment and the room on the disk"
+            raise SourceError(f"the store can't be {self.verb}: {said}", where=self.url, mend=mend) from error
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    scheme = urlsplit(url).scheme if "://" in url else ""
+    if scheme in ("", "file"):
+        parts = urlsplit(url)
+        if scheme and parts.netloc not in ("", "localhost"):
+            raise InputError("it names a machine", where=_shown(url), mend="Write three slashes: file:///path")
+        path = Path(fs.FileSystem.from_uri(url)[1] if scheme else url).absolute()
+        return fs.LocalFileSystem(), str(path)
+    if scheme not in ("s3", "gs", "gcs"):
+        raise InputError("a store is a path or a URL of file, s3 or gs", where=_shown(url), mend=_FORM)
+    try:
+        with _Told(_shown(url), "reached"):
+            files, root = fs.FileSystem.from_uri(url)
+    except SourceError as error:
+        if isinstance(error.__cause__, pa.ArrowInvalid):
+            raise InputError(str(error.__cause__), where=_shown(url), mend=_FORM) from None
+        raise
+    if not root:
+        raise InputError("it names no bucket", where=_shown(url), mend=_FORM)
+    return files, str(root).rstrip("/")
+
+
+def _shown(url: str) -> str:
+    """`url` without a key and a password that may stand in it."""
+    if "://" not in url:
+        return url
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _put_local(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{_unique()}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _unique() -> str:
+    return f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S.%fZ')}-{uuid.uuid4().hex[:12]}"
+
+
+def _unpacked(packed: bytes, where: str, limit_bytes: int) -> bytes:
+    data = bytearray()
+    try:
+        with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+            while piece := stream.read(2**20):
+                data += piece
+                if len(data) > limit_bytes:
+                    mend = "Allow more with --unpacked-limit"
+                    raise InputError(f"the snapshot has more than {limit_bytes:,} bytes", where=where, mend=mend)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"the snapshot is damaged: {error}", where=where, mend="Take another snapshot") from None
+    return bytes(data)
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _schema(table: Table, *, with_partition: bool) -> pa.Schema:
+    columns = (*table.all_columns, *(PARTITIONED_BY if with_partition else ()))
+    return pa.schema([(one.name, _TYPES[one.kind]) for one in columns], metadata={"format": FORMAT})
+
+
+def _of(partition: Partition) -> ds.Expression:
+    return (ds.field("cluster") == partition.cluster) & (ds.field("day") == partition.day)
+
+
+def _arrow(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows as a table; a row that lacks a column has null there."""
+    schema, columns = _schema(table, with_partition=False), []
+    for one in table.all_columns:
+        cells = [row.get(one.name) for row in rows]
+        if one.kind in (Kind.LABELS, Kind.AMOUNTS):
+            cells = [None if cell is None else list(cell.items()) for cell in cells]
+        elif one.kind is Kind.MOMENT:
+            cells = [None if cell is None else round(cell * 1e6) for cell in cells]
+        columns.append(pa.array(cells, type=schema.field(one.name).type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _parquet(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def days_before(now: float, days: float) -> float:
+    """The moment `days` before `now`, in seconds since the epoch."""
+    return now - 86_400.0 * days

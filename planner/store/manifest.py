@@ -1,0 +1,114 @@
+"""The manifest: which files of a store count.
+
+Every write puts files of its own under names that nobody else uses, and then one entry that names them: what no entry
+names was never written. An entry holds parts (a snapshot's id, or a sweep's unit of work); the same part has the same
+rows wherever it stands, so that two entries which hold it don't disagree, and it is read from one of them. Joining files
+writes a new entry that holds the parts of several; an entry that another holds all of is dominated, isn't read, and is
+deleted later. Whoever decides at the same time on the same or on other entries decides rightly: domination is an order
+(more parts, then the greater name), so that the greatest of those which hold a part is never deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from planner.errors import InputError
+from planner.store.names import Partition
+
+FORMAT: Final = "headroom.manifest/v1"
+FOLDER: Final = "manifest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What one write says it wrote.
+
+    `files`: table → path of its file; `snapshots`: snapshot's id → path of the whole snapshot. Paths are those within the
+    store. `name` is nobody else's, and begins with the time.
+    """
+
+    name: str
+    written_at: float  # by the writer's clock, seconds since the epoch
+    parts: tuple[str, ...]
+    files: dict[str, str] = field(default_factory=dict)
+    snapshots: dict[str, str] = field(default_factory=dict)
+    format: str = FORMAT
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Every file it names."""
+        return frozenset((*self.files.values(), *self.snapshots.values()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """An entry that is read, but for `without`: parts that are read from another."""
+
+    partition: Partition
+    entry: Entry
+    without: tuple[str, ...] = ()
+
+
+def path_of(partition: Partition, name: str) -> str:
+    """Where the entry of that name is."""
+    return f"{FOLDER}/{partition.path}/{name}.json"
+
+
+def encode(entry: Entry) -> bytes:
+    """The entry as JSON."""
+    return msgspec.json.format(msgspec.json.encode(entry), indent=1)
+
+
+def decode(data: bytes, where: str) -> Entry:
+    """The entry that `encode` wrote.
+
+    Raises
+    ------
+    InputError
+        When it is damaged, or of a format that isn't known.
+    """
+    try:
+        entry = msgspec.json.decode(data, type=Entry)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        mend = "Delete this file; what it names is then as if it had never been written"
+        raise InputError(f"the store's manifest is damaged: {error}", where=where, mend=mend) from None
+    if entry.format != FORMAT:
+        mend = "Read the store with the release of Headroom that wrote it"
+        raise InputError(f'its format is "{entry.format[:40]}", not {FORMAT}', where=where, mend=mend)
+    return entry
+
+
+def _rank(entry: Entry) -> tuple[int, str]:
+    return len(entry.parts), entry.name
+
+
+def dominated(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Name of an entry → another of the same partition that holds all that it holds."""
+    held: dict[str, list[Entry]] = {}
+    found: dict[str, Entry] = {}
+    for entry in sorted(entries, key=_rank, reverse=True):
+        parts = set(entry.parts)
+        above = next((one for one in held.get(next(iter(parts), ""), ()) if parts <= set(one.parts)), None)
+        if above is not None:
+            found[entry.name] = above
+            continue
+        for part in parts:
+            held.setdefault(part, []).append(entry)
+    return found
+
+
+def readings(partition: Partition, entries: Sequence[Entry]) -> list[Reading]:
+    """Which entries of a partition are read, so that each part comes once."""
+    below, taken, found = dominated(entries), set[str](), []
+    for entry in sorted(entries, key=_rank, reverse=True):
+        if entry.name in below:
+            continue
+        twice = tuple(part for part in entry.parts if part in taken)
+        if len(twice) < len(entry.parts):
+            found.append(Reading(partition=partition, entry=entry, without=twice))
+            taken.update(entry.parts)
+    return found

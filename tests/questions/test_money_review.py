@@ -1,0 +1,188 @@
+"""Figures of a review of the money, worked out by hand: each with its sum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from planner.kubernetes.records import Snapshot
+from planner.pricing.history import moves
+from planner.pricing.machine import price_machine
+from planner.pricing.model import Provisioning
+from planner.pricing.node import price_node, spare_terms
+from planner.pricing.strategy_cost import StrategyUse, strategy_cost
+from planner.questions.question import Given
+from planner.questions.savings import SavingsSettings, answer
+from planner.questions.spot_inputs import assume, derive
+from planner.sources import demo
+from planner.sources.prices import embedded_book, load_changes
+from planner.spot.assumptions import Assumptions, SpotSettings
+from planner.spot.economics import savings
+
+BOOK = embedded_book()
+WORKER = "Deployment/prod/ml-worker"
+FULL, SPOT_THEN = 0.857514, 0.35646  # n1-standard-8 with a T4 in Seoul: list price, Spot price of 2026-07-16
+MONTH = 6 * 730 * 0.7 * FULL
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return demo.read()
+
+
+def worker(snapshot: Snapshot, **asked: Any) -> Assumptions:
+    """The demo's worker with five-minute jobs, at the price and without the price risk that the review reckoned with."""
+    given = {"job_minutes": 5.0, "spot_usd_per_hour": SPOT_THEN, "runs": 2000} | asked
+    return replace(assume(derive(snapshot, BOOK, WORKER), given), price_moves=())
+
+
+def one_rate(hours: float) -> dict[str, float]:
+    return dict.fromkeys(("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour"), 1 / hours)
+
+
+# ── 1 up and down ────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_loss_begins_a_gap(snapshot: Snapshot) -> None:
+    """Up 0.905: 4,380 h × (0.905 × 0.35646 + 0.095 × 0.857514) + 378 restarts of 401 s on spot and on demand = $1,821.
+
+    By hand $808 are saved; lost work (378 × 2.5 min) and the hours that both make longer take another $8.
+    """
+    case = worker(snapshot, availability=0.905, stock_out_hours=1.1, zone_losses_per_month=0.0, **one_rate(10.5))
+    found = savings(case)
+    assert found.saved_usd.mean == pytest.approx(808, abs=10)
+    assert f"{found.saved_share.p50:.0%}" in ("30%", "31%")
+
+
+def test_at_61_percent_up_little_is_left(snapshot: Snapshot) -> None:
+    """By hand $8 with every stand-in hour at the list price. A place then has 285 on-demand hours a month, more than a
+    quarter of it: sustained use takes 0.2 × 102 h × 0.857514 × 6 = $105 off, so that about $100 are left, not $608."""
+    rates = one_rate(2.13)
+    case = worker(snapshot, availability=0.61, stock_out_hours=1.36, zone_losses_per_month=0.0, **rates)
+    assert abs(savings(case).saved_usd.mean) < 0.05 * MONTH
+    at_list = replace(case, on_demand_usd_per_hour=FULL)  # no discount on either side
+    assert savings(at_list).saved_usd.mean - 0.3 * 6 * 730 * FULL == pytest.approx(8, abs=0.015 * MONTH)
+
+
+def test_gap_and_share_alone_give_the_rate(snapshot: Snapshot) -> None:
+    case = worker(snapshot, availability=0.905, stock_out_hours=1.1, zone_losses_per_month=0.0)
+    assert case.hazard_likely_per_hour == pytest.approx(1 / 10.5, rel=0.01)
+
+
+# ── 3 sustained use ──────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("hours", "billed", "on_demand", "saved"),
+    [(200.0, 182.5 + 0.8 * 17.5, 1_011, 582), (400.0, 182.5 + 0.8 * 182.5 + 0.6 * 35, 1_798, None)],
+)
+def test_part_of_a_month_gets_part_of_the_discount(
+    snapshot: Snapshot, hours: float, billed: float, on_demand: float, saved: float | None
+) -> None:
+    found = savings(worker(snapshot, hours_per_month=hours))
+    assert found.on_demand_usd == pytest.approx(6 * billed * FULL)
+    assert round(found.on_demand_usd) == on_demand
+    if saved:  # by hand without gaps
+        assert savings(worker(snapshot, hours_per_month=hours, availability=1.0)).saved_usd.p50 == pytest.approx(
+            saved, abs=1.5
+        )
+
+
+def test_without_any_spot_node_nothing_is_saved_and_nothing_is_dearer(snapshot: Snapshot) -> None:
+    assert savings(worker(snapshot, availability=0.0)).saved_usd.mean == pytest.approx(0, abs=0.01)
+
+
+def test_a_spare_node_kept_all_month_is_discounted(snapshot: Snapshot) -> None:
+    node = next(node for node in snapshot.nodes if "gpu-t4" in node.name)
+    terms = spare_terms(BOOK, node)
+    use = StrategyUse(name="Surge 1", replicas=6, lowest_ready=6, seconds=240, extra_gpus=1)
+    assert strategy_cost(use, terms).kept_on_demand_usd == pytest.approx(438.19, abs=0.005)
+    assert strategy_cost(replace(use, extra_gpus=6), terms).kept_on_demand_usd == pytest.approx(2_629, abs=0.5)
+
+
+# ── 4 prices ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_newest_price_shipped_is_the_one_used(snapshot: Snapshot) -> None:
+    price = price_machine(BOOK, "n1-standard-8", "asia-northeast3", Provisioning.SPOT)
+    assert (price.usd_per_hour, price.as_of) == (0.18964, "2026-07-22")
+    asked = {"job_minutes": 5.0, "availability": 1.0, "runs": 1000}
+    found = savings(replace(assume(derive(snapshot, BOOK, WORKER), asked), price_moves=()))
+    assert found.saved_usd.p50 == pytest.approx(988, abs=3)
+    assert f"{found.saved_share.p50:.0%}" == "38%"
+
+
+def test_price_moves_are_those_of_the_log() -> None:
+    month = moves(load_changes(), days=30)
+    assert np.percentile(month, 5) == pytest.approx(-0.095, abs=0.001)
+    assert np.percentile(month, 95) == pytest.approx(0.20, abs=0.001)
+    assert np.median(moves(load_changes(), days=128, seen_days=151)) == pytest.approx(0.22, abs=0.005)
+
+
+def test_the_band_holds_price_moves(snapshot: Snapshot) -> None:
+    case = assume(derive(snapshot, BOOK, WORKER), {"job_minutes": 5.0, "runs": 4000})
+    risky, fixed = savings(case).saved_usd, savings(replace(case, price_moves=())).saved_usd
+    spot = case.spot_usd_per_hour * 6 * 730
+    assert fixed.p50 - risky.p5 == pytest.approx(0.20 * spot, rel=0.1)
+    assert risky.p95 - fixed.p50 == pytest.approx(0.095 * spot, rel=0.25)
+
+
+# ── 5 what the inputs mean ───────────────────────────────────────────────────────────────────────────────────────────
+def scaled(snapshot: Snapshot, replicas: int) -> Snapshot:
+    return replace(
+        snapshot,
+        pods=tuple(pod for pod in snapshot.pods if not pod.name.startswith("ml-worker")) if not replicas else snapshot.pods,
+        workloads=tuple(
+            replace(one, replicas=replicas) if one.key == WORKER else one for one in snapshot.workloads
+        ),
+    )  # fmt: skip
+
+
+def test_no_replicas_save_nothing(snapshot: Snapshot) -> None:
+    found = answer(scaled(snapshot, 0), SavingsSettings(workload=WORKER), Given(book=BOOK))
+    assert found.detail is not None
+    assert found.detail.estimate.savings.saved_usd.p95 == 0
+    assert str(found.sentence).startswith("It runs on no node")
+
+
+def test_a_workload_that_waits_saves_nothing_of_the_bill(snapshot: Snapshot) -> None:
+    found = answer(snapshot, SavingsSettings(workload="Deployment/batch/trainer"), Given(book=BOOK))
+    assert str(found.sentence).startswith("batch/trainer holds no node now: nothing of the bill is saved")
+
+
+def test_a_job_isn_t_there_all_month(snapshot: Snapshot) -> None:
+    job = "Job/batch/embed-nightly"
+    case = assume(derive(snapshot, BOOK, job), {})
+    assert case.hours_per_month < 24
+    assert case.job_minutes == pytest.approx(case.hours_per_month * 60, rel=0.01)
+
+
+def test_several_pools_have_several_prices(snapshot: Snapshot) -> None:
+    """One of the worker's six pods on an L4 node: the mean of five nodes and one."""
+    moved = next(pod for pod in snapshot.pods if pod.name.startswith("ml-worker"))
+    there = next(node for node in snapshot.nodes if node.name.startswith("gke-edu-gpu-l4-7"))
+    spread = replace(
+        snapshot,
+        pods=tuple(replace(pod, node_name=there.name) if pod is moved else pod for pod in snapshot.pods),
+    )
+    found = derive(spread, BOOK, WORKER)
+    l4, t4 = price_node(BOOK, there, Provisioning.SPOT).usd_per_hour, 0.37374
+    assert l4 is not None
+    assert found.values["spot_usd_per_hour"] == pytest.approx((5 * t4 + l4) / 6, abs=1e-6)
+    assert "the mean of" in found.sources["spot_usd_per_hour"]
+
+
+def test_nobody_is_said_to_have_given_what_nobody_gave(snapshot: Snapshot) -> None:
+    spot = SpotSettings(runs=100, work=None)
+    found = answer(snapshot, SavingsSettings(workload=WORKER, spot=spot), Given(book=BOOK))
+    assert found.detail is not None
+    given = [row.name for row in found.detail.assumptions if row.source == "given"]
+    assert given == ["runs"]
+    assert not [row for row in found.detail.assumptions if row.source.startswith("your")]
+
+
+# ── ways of buying ───────────────────────────────────────────────────────────────────────────────────────────────────
+def test_commitments_for_t4s_are_known_in_the_americas() -> None:
+    for region in ("us-central1", "us-east1", "us-west1"):
+        one, three = (
+            price_machine(BOOK, "n1-standard-8", region, way, gpu="T4", gpu_count=1).parts[1].list_unit_price
+            for way in (Provisioning.COMMITMENT_1Y, Provisioning.COMMITMENT_3Y)
+        )
+        assert (one, three) == (0.22, 0.16)

@@ -1,0 +1,294 @@
+"""A store on a disk and on an S3 server: what is written is there, once, whoever else writes, joins or dies meanwhile."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from planner.errors import HeadroomError, InputError, NotKnownError, SourceError
+from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.questions.question import fact
+from planner.sources import demo
+from planner.sources.cluster import read_cluster
+from planner.sources.store import ORPHAN_SECONDS, Store
+from planner.store import kept
+from planner.store.names import Place, encoded, snapshot_id, time_text
+from planner.store.rows import Answered, Rows, rows_of
+from planner.store.schema import NAMED
+from tests.sources import s3_server
+from tests.store import killed
+
+GKE = "user@gke_acme:europe-west4/edu"
+DAY = 86_400.0
+
+
+def later(seconds: float) -> Snapshot:
+    return replace(demo.read(), taken_at=demo.read().taken_at + seconds)
+
+
+def rows(snapshot: Snapshot) -> Rows:
+    found = Answered(
+        question="overview",
+        format="headroom.overview/v1",
+        facts=(
+            fact("workloads", 5, "workloads", verdict="stuck"),
+            fact("cost", None, "USD/month"),
+            fact("workload_verdict", "stuck", workload="Deployment/a/b,c=d"),
+            fact("is_on", True),
+        ),
+    )
+    return rows_of(snapshot, (found,), written_by="test")
+
+
+def write(store: Store, cluster: str, snapshot: Snapshot) -> bool:
+    return store.write(cluster, snapshot, rows(snapshot))
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    if not s3_server.SERVER.exists():
+        pytest.skip(s3_server.MISSING)
+    before = dict(os.environ)
+    os.environ.update(s3_server.CREDENTIALS)
+    try:
+        with s3_server.running("history") as url:
+            yield url
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@pytest.fixture(params=["path", "file", "s3"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "s3":
+        address: str = request.getfixturevalue("bucket")
+        return address.replace("some/where", f"some/{tmp_path.name}")
+    folder = tmp_path / "a store"
+    return str(folder) if request.param == "path" else folder.as_uri()
+
+
+def test_what_is_written_is_read_joined_and_expired(url: str) -> None:
+    store = Store(url)
+    assert store.clusters() == ()
+    moments = [later(seconds) for seconds in (0, 3_600, 7_200, DAY)]
+    for one in moments:
+        assert write(store, GKE, one)
+    assert write(store, "prod", moments[0])
+    assert not write(store, "prod", moments[0])  # the same again
+    assert store.clusters() == ("prod", GKE)
+
+    count = "SELECT cluster, day, count(*) AS n, sum(requested_gpus) AS gpus FROM nodes GROUP BY ALL ORDER BY ALL"
+    before = store.query(count)
+    assert [(row["cluster"], row["n"]) for row in before] == [("prod", 24), (GKE, 72), (GKE, 24)]
+    done = store.compact(grace_seconds=0)
+    assert (done.joined, done.partitions) == (3, 1)
+    assert done.deleted > 0
+    assert store.query(count) == before
+    assert store.compact(grace_seconds=0).joined == 0
+
+    for one in moments:
+        there = store.at(Place(url=url, cluster=GKE, time=time_text(one.taken_at)), now=0)
+        assert there.taken_at == one.taken_at
+        assert store.snapshot(there) == kept.without_logs(one)
+    assert store.expire(before=moments[-1].taken_at) > 0
+    assert [one.taken_at for one in store.snapshots()] == [moments[-1].taken_at]
+    assert store.query("SELECT count(DISTINCT day) AS n FROM facts") == [{"n": 1}]
+
+
+def test_numbers_words_and_what_is_not_known_stay_apart(url: str) -> None:
+    store = Store(url)
+    write(store, "prod", later(0))
+    found = store.query("SELECT metric, labels, value, text, unit FROM facts ORDER BY metric")
+    assert [tuple(row.values()) for row in found] == [
+        ("cost", {}, None, None, "USD/month"),
+        ("is_on", {}, None, "True", ""),
+        ("workload_verdict", {"workload": "Deployment/a/b,c=d"}, None, "stuck", ""),
+        ("workloads", {"verdict": "stuck"}, 5.0, None, "workloads"),
+    ]
+
+
+def test_a_store_is_a_cluster_for_every_command(url: str) -> None:
+    store = Store(url)
+    for days in (0, 1, 2):
+        write(store, GKE, later(days * DAY))
+    first = time_text(later(0).taken_at)[:10]
+    snapshot = read_cluster(f"store:{url}#{encoded(GKE)}@{first}")
+    assert snapshot.taken_at == later(0).taken_at
+    assert snapshot.source.startswith(f"{GKE}@{first}")
+    assert read_cluster(f"store:{url}").taken_at == later(2 * DAY).taken_at  # its only cluster, the latest
+    with pytest.raises(NotKnownError, match=r"no snapshot of .* as early as 2001-01-01"):
+        read_cluster(f"store:{url}#{encoded(GKE)}@2001-01-01")
+    with pytest.raises(NotKnownError, match="no cluster 'other'"):
+        read_cluster(f"store:{url}#other")
+
+
+def test_writers_and_joiners_at_once_lose_nothing(url: str) -> None:
+    store, moments = Store(url), [later(number) for number in range(12)]
+
+    def work(number: int) -> None:
+        mine = Store(url)
+        if number % 4 == 3:
+            mine.compact(grace_seconds=0.2)
+        write(mine, "prod", moments[number % 12])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(16)))  # some are written twice
+    for _ in range(2):
+        assert [one.snapshot for one in store.snapshots()] == [snapshot_id(one) for one in moments]
+        assert store.query("SELECT count(*) AS n, count(DISTINCT (snapshot, pod)) AS one FROM pods") == [
+            {"n": 12 * len(demo.read().pods), "one": 12 * len(demo.read().pods)}
+        ]
+        store.compact(grace_seconds=0)
+
+
+def test_killed_in_the_middle_of_a_write_nothing_that_was_said_is_lost(tmp_path: Path) -> None:
+    said = killed.kill(str(tmp_path), 3)
+    assert len(said) >= 3
+    assert killed.lost_of(str(tmp_path), said) == set()
+
+
+def test_what_was_never_finished_is_not_read_and_goes_after_a_day(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    entry = next((tmp_path / "manifest").rglob("*.json"))
+    pods = next((tmp_path / "tables" / "pods").rglob("*.parquet"))
+    lost = pods.with_name("20010101T000000.000000Z-0.parquet")
+    lost.write_bytes(pods.read_bytes())  # its writer died before the manifest
+    half = entry.with_name(f".{entry.name}.1.part")
+    half.write_bytes(entry.read_bytes()[:50])
+    assert store.query("SELECT count(*) AS n FROM pods") == [{"n": len(demo.read().pods)}]
+    assert store.compact(grace_seconds=0).deleted == 0
+    old = time.time() - 2 * ORPHAN_SECONDS
+    for path in (lost, half, pods):
+        os.utime(path, (old, old))
+    assert store.compact(grace_seconds=0).deleted == 2
+    assert not lost.exists()
+    assert not half.exists()
+    assert store.query("SELECT count(*) AS n FROM pods") == [{"n": len(demo.read().pods)}]
+
+
+def test_readers_that_listed_before_files_were_joined_have_time(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    for seconds in (0, 1):
+        write(store, "prod", later(seconds))
+    readings = store.readings()
+    store.compact()  # joined a moment ago: nothing is deleted yet
+    assert sum(one.count_rows() for one in store.datasets("nodes", readings)) == 48
+    assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 48}]
+
+
+@pytest.mark.parametrize("place", ["manifest", "tables", "snapshots"])
+def test_damage_is_an_error_that_names_the_file(tmp_path: Path, place: str) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    for path in (tmp_path / place).rglob("*.*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes()[:60])
+    if place == "snapshots":
+        one = store.snapshots()[0]
+        with pytest.raises(InputError, match="damaged"):
+            store.snapshot(one)
+    else:
+        with pytest.raises(HeadroomError) as told:
+            store.query("SELECT * FROM pods, nodes, facts")
+        assert place in str(told.value)
+
+
+def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    for path in (tmp_path / "tables" / "pods").rglob("*.parquet"):
+        path.unlink()
+    with pytest.raises(HeadroomError):
+        store.query("SELECT pod FROM pods")
+
+
+def test_a_snapshot_larger_than_the_limit_is_refused(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    with pytest.raises(InputError, match="more than 1,000 bytes"):
+        store.snapshot(store.snapshots()[0], limit_bytes=1_000)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELEKT", "SELECT * FROM '/etc/passwd'", "SELECT * FROM read_csv('/etc/passwd')", "COPY nodes TO '/etc/x.csv'",
+     "INSTALL httpfs", "SELECT * FROM rows", "SET enable_external_access=true"],
+)  # fmt: skip
+def test_sql_reads_the_tables_and_nothing_else(tmp_path: Path, sql: str) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    with pytest.raises(InputError):
+        store.query(sql)
+
+
+@pytest.mark.parametrize("bad", ["http://x/y", "file://machine/x", "ftp://x", "s3://"])
+def test_other_addresses_are_refused(bad: str) -> None:
+    with pytest.raises(InputError):
+        Store(bad)
+
+
+def test_credentials_in_an_address_are_not_shown() -> None:
+    assert "secret" not in Store("s3://key:secret@bucket/x?region=us-east-1").url
+
+
+def test_a_store_that_does_not_answer_is_said() -> None:
+    store = Store("s3://nobody/x?endpoint_override=127.0.0.1:9&scheme=http&region=us-east-1")
+    with pytest.raises(SourceError, match="can't be"):
+        store.clusters()
+
+
+def test_a_folder_that_can_not_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(SourceError, match="can't be"):
+        write(Store(str(tmp_path / "file")), "prod", later(0))
+
+
+@pytest.mark.parametrize("nameless", ["", "timeless"])
+def test_a_snapshot_without_name_or_time_is_refused(tmp_path: Path, nameless: str) -> None:
+    one = later(0) if not nameless else replace(demo.read(), taken_at=0.0)
+    with pytest.raises(InputError) as refused:
+        write(Store(str(tmp_path)), nameless, one)
+    assert refused.value.mend
+
+
+def test_other_engines_read_the_files_as_the_schema_says(tmp_path: Path) -> None:
+    """Plain Parquet with Hive's partitions: no column of the partition in the file, maps and times as their own types."""
+    write(Store(str(tmp_path)), GKE, later(0))
+    for name, table in NAMED.items():
+        if name == "sweep":
+            continue
+        (path,) = (tmp_path / "tables" / name).rglob("*.parquet")
+        file = pq.read_schema(path)
+        assert file.names == [one.name for one in table.all_columns]
+        assert not {"cluster", "day"} & set(file.names)
+        found = pq.read_table(tmp_path / "tables" / name, partitioning="hive")
+        assert found.num_rows > 0
+        assert set(found["cluster"].to_pylist()) == {GKE}
+    labels = pq.read_schema(next((tmp_path / "tables" / "facts").rglob("*.parquet"))).field("labels").type
+    assert labels == pa.map_(pa.string(), pa.string())
+
+
+def test_columns_that_a_later_release_added_are_null_in_older_files(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    (path,) = (tmp_path / "tables" / "nodes").rglob("*.parquet")
+    pq.write_table(pq.read_table(path, partitioning=None).drop(["zone"]), path)
+    assert store.query("SELECT count(*) AS n, count(zone) AS known FROM nodes") == [{"n": 24, "known": 0}]
+
+
+def test_rows_say_what_the_snapshot_says() -> None:
+    found = rows(demo.read())
+    devices = [row for row in found["pools"] if row["resource"] == "nvidia.com/gpu"]
+    assert sum(int(str(row["allocatable"])) for row in devices) == 27
+    assert sum(int(str(row["free"])) for row in devices) == 1
+    refused = replace(demo.read(), presence=FrozenMap({**demo.read().presence, "Event": "refused"}))  # type: ignore[dict-item]
+    assert "Event" in str(rows(refused)["snapshots"][0]["lacking"])
