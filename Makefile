@@ -6,9 +6,10 @@ STAMP := .venv/.headroom-ready
 HOST ?= localhost
 PORT ?= 8501
 DIR ?=
+COUNT ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup app test check format conformance bench docs screenshots lock clean
+.PHONY: help setup app test check format conformance reference bench docs screenshots lock clean
 
 help: ## print these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -46,6 +47,10 @@ format: setup ## put the code in the house's format
 
 conformance: setup ## compare with recordings of Kubernetes: tests/conformance, or DIR=a folder laid out like it
 	@$(BIN)/python -m tests.conformance $(DIR)
+
+reference: setup ## the second simulation: every recorded verdict, then the engine on 5,000 random clusters (COUNT=…; half an hour)
+	@$(BIN)/python -m tests.reference tests/conformance/rollouts
+	@$(BIN)/python -m tests.properties $(COUNT)
 
 bench: setup ## the figures of speed and memory, each beside its target
 	@$(BIN)/python -m tests.bench

@@ -21,6 +21,7 @@ from planner.kubernetes.records import (
     EMPTY,
     Amounts,
     ClaimSpec,
+    ClaimTemplate,
     Container,
     FrozenMap,
     LimitRange,
@@ -37,7 +38,7 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import is_extended_resource
+from planner.vocabulary import DEVICE_CLASS_PREFIX, is_extended_resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,18 +160,39 @@ _MOST_DEVICES = 32  # resourceapi.AllocationResultsMaxSize
 def claim_usage(snapshot: Snapshot, spec: ClaimSpec) -> dict[str, int]:
     """What a ResourceClaim counts against a quota: itself, and its devices by class.
 
-    Devices of a class that stands for an extended resource count under that one's name too.
+    Of alternatives the most of each class counts. A class' devices count under the name of the extended resource that
+    it stands for, too: of its own, and of the one every class has.
     """
     extended = {one.name: one.extended_resource_name for one in snapshot.device_classes if one.extended_resource_name}
     counted = object_count("resourceclaims.resource.k8s.io")
     for request in spec.requests:
-        name = request.device_class_name
-        count = request.count if request.allocation_mode == "ExactCount" else _MOST_DEVICES
-        keys = [f"{name}.deviceclass.resource.k8s.io/devices"]
-        if name in extended:
-            keys += [f"requests.deviceclass.resource.kubernetes.io/{name}", f"requests.{extended[name]}"]
-        for key in keys:
-            counted[key] = counted.get(key, 0) + count
+        most: dict[str, int] = {}
+        for one in request.first_available or (request,):
+            count = one.count if one.allocation_mode == "ExactCount" else _MOST_DEVICES
+            most[one.device_class_name] = max(most.get(one.device_class_name, 0), count)
+        for name, count in most.items():
+            keys = [f"{name}.deviceclass.resource.k8s.io/devices", f"requests.{DEVICE_CLASS_PREFIX}{name}"]
+            if name in extended:
+                keys.append(f"requests.{extended[name]}")
+            for key in keys:
+                counted[key] = counted.get(key, 0) + count
+    return counted
+
+
+def volume_claim_usage(snapshot: Snapshot, claim: ClaimTemplate) -> dict[str, int]:
+    """What a PersistentVolumeClaim counts against a quota: itself and its storage, also by storage class.
+
+    Source: `pkg/quota/v1/evaluator/core/persistent_volume_claims.go`.
+    """
+    counted = object_count("persistentvolumeclaims") | {"persistentvolumeclaims": 1}
+    if claim.requested_bytes:
+        counted["requests.storage"] = claim.requested_bytes
+    name = claim.storage_class_name
+    if name is None:
+        name = next((one.name for one in snapshot.storage_classes if one.is_default), "")
+    if name:
+        of_class = {key: counted[key] for key in ("persistentvolumeclaims", "requests.storage") if key in counted}
+        counted |= {f"{name}.storageclass.storage.k8s.io/{key}": amount for key, amount in of_class.items()}
     return counted
 
 

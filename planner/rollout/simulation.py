@@ -26,7 +26,7 @@ from planner.kubernetes.records import (
     Snapshot,
     Workload,
 )
-from planner.rollout.admission import Admission, Refusal, claim_usage
+from planner.rollout.admission import Admission, Refusal, claim_usage, volume_claim_usage
 from planner.rollout.budget import current
 from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
 from planner.rollout.queue import SchedulingQueue, Waiter, resting
@@ -37,6 +37,7 @@ from planner.scheduling.pod import DEFAULT_SCHEDULER, GATED, NOWHERE, LivePod
 from planner.scheduling.scheduler import Budget, Scheduler
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
+from planner.scheduling.storage import claims_by_key
 from planner.vocabulary import POD_DELETION_COST, is_extended_resource
 
 # The recorder's clock (tests/conformance/README.md). Only retries that the API server's refusals have delayed depend on
@@ -147,6 +148,7 @@ class Simulation:
         self._live: dict[int, LivePod] = {}  # index in the snapshot → the pod in motion
         self._on_node: dict[int, dict[int, LivePod]] = {}
         self._made = 0
+        self._is_idle = False  # in the last round nobody did anything, and nobody can know of anything new
         self._waiting = SchedulingQueue(self.state, self.scheduler, self._live, self.live, is_thorough=is_thorough)
         self.replacement: Callable[[LivePod], Controller | None] = lambda _: None
         self._take_up_unfinished()
@@ -187,6 +189,7 @@ class Simulation:
             revision=pod.labels.get("controller-revision-hash", ""),
             ordinal=_ordinal(pod),
             devices=device_table(self.cluster).by_pod.get(pod.uid, ()),
+            claims_made=_claims_made(self.cluster, pod),
         )
         self._live[index] = live
         self._own(live)
@@ -205,7 +208,6 @@ class Simulation:
                     self.starting.append(live)
         elif not live.is_terminating:
             self._gate(live)
-            live.claims_made = len(pod.claim_names)
             self._make_claims(live)
             nominated = self.cluster.node_index.get(pod.nominated_node_name, NOWHERE)
             if nominated != NOWHERE:
@@ -355,19 +357,21 @@ class Simulation:
 
     # ── claims made from templates ──────────────────────────────────────────────────────────────────────────────────
     def _make_claims(self, pod: LivePod) -> None:
-        """The ResourceClaims of a pod's templates, which a quota may refuse: the pod then is there and never tried.
+        """The claims made for a pod, which a quota may refuse: the pod then is there and gets no node.
 
-        Source: kubernetes `pkg/controller/resourceclaim/controller.go` `handleClaim`.
+        Source: kubernetes `pkg/controller/resourceclaim/controller.go` `handleClaim`, `pkg/controller/volume/ephemeral`.
         """
-        for counted in self._claims_of(pod)[pod.claims_made :]:
-            refusal = self.admission.object_refusal("ResourceClaim", pod.namespace, pod.name, counted)
+        for number, (kind, counted) in enumerate(self._claims_of(pod)):
+            if number in pod.claims_made:
+                continue
+            refusal = self.admission.object_refusal(kind, pod.namespace, pod.name, counted)
             if refusal:
                 self.claim_refusals[pod.number] = refusal
                 self._without_claims.append(pod)
                 pod.is_gated = True
                 return
             self.admission.charge_object(pod.namespace, counted)
-            pod.claims_made += 1
+            pod.claims_made |= {number}
         if self.claim_refusals.pop(pod.number, None):
             self._gate(pod)
             if not pod.is_gated:
@@ -377,21 +381,27 @@ class Simulation:
         """Claims go with the pod they were made for; pods that had to do without get theirs."""
         if not pod.claims_made:
             return
-        for counted in self._claims_of(pod)[: pod.claims_made]:
-            self.admission.charge_object(pod.namespace, counted, -1)
+        for number, (_, counted) in enumerate(self._claims_of(pod)):
+            if number in pod.claims_made:
+                self.admission.charge_object(pod.namespace, counted, -1)
         waiting, self._without_claims = self._without_claims, []
         for other in waiting:
             if not (other.is_gone or other.is_terminating):
                 self._make_claims(other)
 
-    def _claims_of(self, pod: LivePod) -> list[dict[str, int]]:
-        """What each claim made from a template of the pod counts against quotas."""
-        references = pod.shape.spec.resource_claims
-        if not references:
-            return []
-        templates = self.cluster.remember(_claim_usages)
-        wanted = ((pod.namespace, one.resource_claim_template_name or "") for one in references)
-        return [templates[key] for key in wanted if key in templates]
+    def _claims_of(self, pod: LivePod) -> list[tuple[str, dict[str, int]]]:
+        """The claims that are made for a pod from templates: their kind, and what each counts against quotas."""
+        spec = pod.shape.spec
+        found: list[tuple[str, dict[str, int]]] = []
+        if spec.resource_claims:
+            templates = self.cluster.remember(_claim_usages)
+            names = [one.resource_claim_template_name for one in spec.resource_claims]
+            found += [("ResourceClaim", templates.get((pod.namespace, name), {})) for name in names if name]
+        for volume in spec.volumes:
+            if volume.claim_template is not None and not volume.claim_name:
+                counted = volume_claim_usage(self.snapshot, volume.claim_template)
+                found.append(("PersistentVolumeClaim", counted))
+        return found
 
     def _shape(self, namespace: str, labels: Labels, spec: PodSpec, selector: LabelSelector | None) -> Shape:
         """The shape of a new pod as admitted; templates are few, so looked up by identity first."""
@@ -566,7 +576,17 @@ class Simulation:
             for controller in waiting:
                 done.add(controller.key)
                 busy |= controller.sync(self)
-        return self.schedule() or busy
+        busy = self.schedule() or busy
+        self._is_idle = not busy
+        return busy
+
+    def _pass_by(self, pod: LivePod) -> None:
+        """A round after something that only the controller of `pod` hears of; nothing comes of it where that isn't played."""
+        retry = self._next_retry() if self._is_idle else None
+        if not self._is_idle or pod.owner in self.controllers or self._waiting.has_work or retry is not None:
+            self.round()
+        else:
+            self.clock_ms += _ROUND_MS
 
     def settle(self, quiet_ms: float = QUIET_MS) -> None:
         """Rounds until nobody has done anything for `quiet_ms`; delayed retries that fall into it are made."""
@@ -599,6 +619,7 @@ class Simulation:
         """
         self.tick_number += 1
         self.now += 1.0
+        self._is_idle = False
         late, mature = self._ripe()
         for pod in late:
             self._mature(pod)
@@ -612,7 +633,7 @@ class Simulation:
                 if owner is not None and owner.min_ready_seconds:
                     self.let_mature(pod)
                 self.news.append(pod)
-                self.round()
+                self._pass_by(pod)
         for pod in gone:
             self._forget(pod)
             self.round()
@@ -678,6 +699,15 @@ def _maturing_at_first(cluster: Cluster) -> frozenset[int]:
 def _shape_of(cluster: Cluster, namespace: str, labels: Same[Labels], spec: Same[PodSpec]) -> Shape:
     """The shape of a pod of the snapshot, found again without comparing specs."""
     return compile_shape(cluster, namespace, labels.value, spec.value)
+
+
+def _claims_made(cluster: Cluster, pod: Pod) -> frozenset[int]:
+    """Which of the claims that are made for the pod are there, by their place in `_claims_of`."""
+    made = [one.name in pod.claim_names for one in pod.spec.resource_claims if one.resource_claim_template_name]
+    known = cluster.remember(claims_by_key)
+    volumes = (v for v in pod.spec.volumes if v.claim_template is not None and not v.claim_name)
+    made += [(pod.namespace, f"{pod.name}-{v.name}") in known for v in volumes]
+    return frozenset(number for number, is_there in enumerate(made) if is_there)
 
 
 def _claim_usages(cluster: Cluster) -> dict[tuple[str, str], dict[str, int]]:

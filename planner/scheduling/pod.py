@@ -74,7 +74,7 @@ class LivePod:
     devices: tuple[int, ...] = ()
     is_gated: bool = False  # never tried: scheduling gates, another scheduler's, or a claim that isn't there
     is_maturing: bool = False  # Ready, and not yet for its workload's minReadySeconds
-    claims_made: int = 0  # ResourceClaims made for it from templates
+    claims_made: frozenset[int] = frozenset()  # which of the claims that controllers make for it are there
     is_lost: bool = False  # bound to a node that isn't there (any more)
     is_overdue: bool = False  # it has been, and its controller hasn't looked yet
     refused_by: frozenset[int] = frozenset()  # filters that refused it at its last attempt (`filters.Fails`)

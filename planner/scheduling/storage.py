@@ -88,7 +88,8 @@ class StorageDemand:
         return bool(self.late or self.mounts or self.exclusive_claims or self.disks)
 
 
-def _claims(cluster: Cluster) -> dict[ClaimKey, PersistentVolumeClaim]:
+def claims_by_key(cluster: Cluster) -> dict[ClaimKey, PersistentVolumeClaim]:
+    """The snapshot's PersistentVolumeClaims."""
     return {(c.namespace, c.name): c for c in cluster.snapshot.persistent_volume_claims}
 
 
@@ -110,7 +111,7 @@ class _Compiler:
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self.cluster, self.namespace = cluster, namespace
         snapshot = cluster.snapshot
-        self.claims = cluster.remember(_claims)
+        self.claims = cluster.remember(claims_by_key)
         self.volumes = cluster.remember(_volumes)
         self.classes = {c.name: c for c in snapshot.storage_classes}
         self.limited = {driver for one in snapshot.csi_nodes for driver in one.limits}

@@ -30,7 +30,6 @@ HASH = "pod-template-hash"
 REVISION = "controller-revision-hash"
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 MAX = "deployment.kubernetes.io/max-replicas"
-NEW_REVISION = "new-revision"
 FIRST_RETRY_MS = 5.0  # client-go/util/workqueue: ItemExponentialFailureRateLimiter(5 ms, 1000 s)
 
 
@@ -468,17 +467,15 @@ def sync_stateful_set(cluster: Cluster, item: Object) -> bool:
 def has_revision(cluster: Cluster, item: Object, name: str) -> bool:
     """getStatefulSetRevisions, constructHistory: a new template's ControllerRevision is made before anything else is
     done. The dump doesn't hold those that were there; only new ones are objects here."""
-    if name != NEW_REVISION:
-        return True
-    if not item["metadata"].get("revised"):
-        namespace, owner = key(item)
-        made = {"kind": "ControllerRevision", "metadata": {"namespace": namespace, "name": f"{owner}-{name}"}}
+    if item["metadata"].get("unmade") == name:
+        namespace, _ = key(item)
+        made = {"kind": "ControllerRevision", "metadata": {"namespace": namespace, "name": name}}
         try:
             check(cluster, made)
         except Refused:
             return False
         cluster.create(made)
-        item["metadata"]["revised"] = True
+        del item["metadata"]["unmade"]
     return True
 
 
@@ -513,7 +510,11 @@ def revision_again(cluster: Cluster, item: Object) -> str:
     template = item["spec"]["template"]
     today = item["metadata"].get("revision") or item["status"].get("updateRevision")
     pods = [pod for pod in owned_pods(cluster, item) if labels(pod).get(REVISION) != today]
-    return next((labels(pod)[REVISION] for pod in pods if looks_like(pod, template)), NEW_REVISION)
+    again = next((pod for pod in pods if looks_like(pod, template)), None)
+    if again is not None:
+        return labels(again)[REVISION]
+    name = item["metadata"]["unmade"] = cluster.fresh_name(f"{key(item)[1]}-")
+    return name
 
 
 def make_volume_claims(cluster: Cluster, item: Object, pod: Object) -> None:

@@ -7,14 +7,16 @@ real cluster would: pods bound where the scheduler likes them, some pending, eve
 from __future__ import annotations
 
 import copy
+import math
 import random
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from tests.reference.admission import admit_pod
 from tests.reference.cluster import Cluster
-from tests.reference.objects import Object, is_ready
-from tests.reference.quotas import Refused
+from tests.reference.objects import Object, is_ready, is_terminating
+from tests.reference.quotas import Refused, used_of
 from tests.reference.simulation import Simulation
 
 NAMESPACE = "ml"
@@ -32,11 +34,12 @@ PRIVATE = (
 
 @dataclass(frozen=True)
 class Case:
-    """``items``: the cluster; ``changes`` and ``never_ready``: as in a recording."""
+    """``items``: the cluster; ``changes`` and ``never_ready``: as in a recording; ``rules``: what it was made to try."""
 
     items: list[Object]
     changes: list[Object]
     never_ready: list[dict[str, str]]
+    rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,14 @@ class Ground:
 
 def random_case(seed: int) -> Case:
     """A small cluster with a rollout to play on it; the same for the same seed."""
-    rng = random.Random(seed)
+    _, items, _, changes, neighbours, never_ready = draft(random.Random(seed))
+    return Case(grow(items, neighbours, seed), changes, never_ready)
+
+
+def draft(
+    rng: random.Random,
+) -> tuple[Ground, list[Object], list[Object], list[Object], list[Object], list[dict[str, str]]]:
+    """What a case is made of before it grows: the ground, all items and those that roll out, changes, neighbours."""
     ground = Ground(rng.choice((1, 2, 4, 8)), rng.choice((8, 16, 32)), rng.random() < 0.3)
     items = [*priority_classes(), *nodes(rng, ground)]
     if rng.random() < 0.2:
@@ -62,7 +72,7 @@ def random_case(seed: int) -> Case:
         items.append(budget(rng, names[0]))
     neighbours = [neighbour(rng, index, ground) for index in range(rng.choice((0, 0, 1, 2, 3)))]
     never_ready = [{"app": names[0]}] if rng.random() < 0.1 else []
-    return Case(grow(items, neighbours, seed), [change(rng, item, ground) for item in workloads], never_ready)
+    return ground, items, workloads, [change(rng, item, ground) for item in workloads], neighbours, never_ready
 
 
 def priority_classes() -> list[Object]:
@@ -301,7 +311,7 @@ def grow(items: list[Object], neighbours: list[Object], seed: int) -> list[Objec
     return dump(simulation.cluster)
 
 
-def dump(cluster: Cluster) -> list[Object]:
+def dump(cluster: Cluster, minute: int = 1) -> list[Object]:
     """Every object as kubectl would show it: time stamps in the order of creation, nothing private."""
     items = [copy.deepcopy(item) for kind in cluster.kinds.values() for item in kind.values()]
     for item in items:
@@ -309,8 +319,17 @@ def dump(cluster: Cluster) -> list[Object]:
         for name in PRIVATE:
             item["metadata"].pop(name, None)
         second = min(59, created[0] + 1)
-        item["metadata"].setdefault("creationTimestamp", f"2026-01-01T00:01:{second:02d}Z")
-        item["metadata"].setdefault("resourceVersion", str(1000 + created[1]))
-        if item["kind"] == "Pod" and is_ready(item):
-            item["status"]["startTime"] = "2026-01-01T00:02:00Z"
+        item["metadata"].setdefault("creationTimestamp", f"2026-01-01T00:{minute:02d}:{second:02d}Z")
+        item["metadata"].setdefault("resourceVersion", str(1000 * minute + created[1]))
+        if item["kind"] == "Pod" and is_ready(item) and item["status"].get("startTime", "tick").startswith("tick"):
+            item["status"]["startTime"] = f"2026-01-01T00:{minute + 1:02d}:00Z"
+        if item["kind"] == "ResourceQuota":
+            hard = item["spec"]["hard"]
+            item["status"] = {"hard": hard, "used": {name: shown(used_of(cluster, item, name)) for name in hard}}
+        if is_terminating(item):
+            item["metadata"]["deletionTimestamp"] = f"2026-01-01T00:{minute + 1:02d}:30Z"
     return items
+
+
+def shown(amount: Fraction) -> str:
+    return str(amount.numerator) if amount.denominator == 1 else f"{math.ceil(amount * 1000)}m"

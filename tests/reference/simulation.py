@@ -108,7 +108,10 @@ class Simulation:
         states = [one.get("state") or {} for one in pod["status"].get("containerStatuses") or []]
         if any((state.get("waiting") or {}).get("reason") == "CrashLoopBackOff" for state in states):
             return False
-        return not (young and any(all(labels(pod).get(n) == v for n, v in s.items()) for s in self.never_ready))
+        return not (young and self.is_broken(pod))
+
+    def is_broken(self, pod: Object) -> bool:
+        return any(all(labels(pod).get(n) == v for n, v in s.items()) for s in self.never_ready)
 
     def advance(self) -> bool:
         """One tick; False when there is nothing for it to do. The recorder, too, makes one request after another; last, it

@@ -9,11 +9,13 @@ import pytest
 
 from planner.kubernetes.records import (
     ClaimSpec,
+    ClaimTemplate,
     Container,
     DeviceClass,
     DeviceRequest,
     FrozenMap,
     PodSpec,
+    StorageClass,
     Toleration,
 )
 from planner.rollout.admission import (
@@ -24,6 +26,7 @@ from planner.rollout.admission import (
     quota_covers,
     unknown_rules,
     usage,
+    volume_claim_usage,
 )
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
@@ -211,7 +214,33 @@ def test_a_claim_counts_its_devices_by_class() -> None:
         "requests.deviceclass.resource.kubernetes.io/gpu": 2,
         "requests.nvidia.com/gpu": 2,
         "nic.deviceclass.resource.k8s.io/devices": 32,
+        "requests.deviceclass.resource.kubernetes.io/nic": 32,
     }
+
+
+def test_of_alternatives_the_most_of_each_class_counts() -> None:
+    alternatives = (
+        DeviceRequest(name="two", device_class_name="gpu", count=2),
+        DeviceRequest(name="one", device_class_name="gpu", count=1),
+        DeviceRequest(name="nic", device_class_name="nic", count=1),
+    )
+    counted = claim_usage(snapshot(), ClaimSpec(requests=(DeviceRequest(name="any", first_available=alternatives),)))
+    assert counted["gpu.deviceclass.resource.k8s.io/devices"] == 2
+    assert counted["nic.deviceclass.resource.k8s.io/devices"] == 1
+
+
+def test_a_volume_claim_counts_itself_and_its_storage_by_class() -> None:
+    known = replace(snapshot(), storage_classes=(StorageClass(name="fast", is_default=True),))
+    assert volume_claim_usage(known, ClaimTemplate(requested_bytes=5, storage_class_name=None)) == {
+        "count/persistentvolumeclaims": 1,
+        "persistentvolumeclaims": 1,
+        "requests.storage": 5,
+        "fast.storageclass.storage.k8s.io/persistentvolumeclaims": 1,
+        "fast.storageclass.storage.k8s.io/requests.storage": 5,
+    }
+    assert "fast.storageclass.storage.k8s.io/requests.storage" not in volume_claim_usage(
+        known, ClaimTemplate(requested_bytes=5, storage_class_name="")
+    )
 
 
 # ── ExtendedResourceToleration ───────────────────────────────────────────────────────────────────────────────────────

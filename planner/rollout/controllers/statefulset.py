@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.kubernetes.records import FrozenMap, PodSpec, Volume, Workload
+from planner.kubernetes.records import ClaimTemplate, FrozenMap, PodSpec, Volume, Workload
 from planner.kubernetes.shares import scaled_value
-from planner.rollout.admission import object_count
+from planner.rollout.admission import object_count, volume_claim_usage
 from planner.rollout.controllers import revisions
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
+from planner.scheduling.storage import claims_by_key
 from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
 
 NEW_REVISION = "new"
@@ -37,6 +38,7 @@ class StatefulSetController:
         self.is_changed = has_new_template
         self.partition = workload.strategy.partition
         self._made_revision = False
+        self._made_claims: set[str] = set()
         self.is_parallel = workload.pod_management_policy == "Parallel"
         self.max_unavailable = workload.strategy.max_unavailable
 
@@ -162,6 +164,8 @@ class StatefulSetController:
         template = self.before.template if is_old else self.workload.template
         revision = self.current_revision if is_old else self.update_revision
         name = f"{self.workload.name}-{ordinal}"
+        if not all(self._has_claim(simulation, one, name) for one in self.workload.claim_templates):
+            return None
         labels = FrozenMap(
             {
                 **template.labels,
@@ -181,6 +185,18 @@ class StatefulSetController:
             ordinal=ordinal,
             revision=revision,
         )
+
+    def _has_claim(self, simulation: Simulation, template: ClaimTemplate, pod_name: str) -> bool:
+        """Whether a pod's claim is there, or was made (`createPersistentVolumeClaims`): a quota may refuse it, and then
+        there is no pod."""
+        name, where = f"{template.name}-{pod_name}", self.workload.namespace
+        if (where, name) in simulation.cluster.remember(claims_by_key) or name in self._made_claims:
+            return True
+        counted = volume_claim_usage(simulation.snapshot, template)
+        if not simulation.make_object(self.key, "PersistentVolumeClaim", where, name, counted):
+            return False
+        self._made_claims.add(name)
+        return True
 
     def _with_claims(self, spec: PodSpec, pod_name: str) -> PodSpec:
         """volumeClaimTemplates become claims named ``<template>-<pod>``, made where there are none."""

@@ -1,0 +1,23 @@
+"""The engine against the second oracle where other rules than the scheduler's decide: a sample of ``make reference``."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tests.properties.random_rollouts import verdicts_differ
+from tests.reference.ruled_clusters import RULES, ruled_case
+
+SEEDS = range(400)
+
+
+def test_the_verdicts_agree() -> None:
+    tried: Counter[str] = Counter()
+    wrong = {}
+    for seed in SEEDS:
+        case = ruled_case(seed)
+        tried.update(case.rules)
+        _, difference = verdicts_differ(case)
+        if difference:
+            wrong[seed] = difference
+    assert wrong == {}
+    assert {rule for rule in RULES if tried[rule] < 5} == set()
