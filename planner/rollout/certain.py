@@ -19,6 +19,7 @@ from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
+from planner.rollout.queue import resting
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, Term, alike, compile_shape
@@ -142,15 +143,22 @@ def _is_contested(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
 
 def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
     """Whether a waiting pod would fit on a node if all of the workload's pods there (at `places`) were gone."""
-    waiting = cluster.remember(_waiting_shapes)
-    if not waiting:
+    rest = resting(cluster)
+    if not rest.order:
         return False
     nodes, counts = np.unique(np.array(places, dtype=np.intp), return_counts=True)
     left = cluster.allocatable[:, nodes] - cluster.requested[:, nodes]
     left[PODS_ROW] += counts
     for row, amount in shape.asks:
         left[row] += counts * amount
-    for other in waiting:
+    if len(nodes) <= len(rest.lines):
+        if any(rest.fitting(node, left[:, i]).any() for i, node in enumerate(nodes.tolist())):
+            return True
+    else:
+        for asks, mask in zip(rest.asks, rest.mask_of.tolist(), strict=True):
+            if (rest.masks[mask, nodes] & (left >= asks[:, None]).all(axis=0)).any():
+                return True
+    for other in cluster.remember(_apart):
         if not other.is_simple:
             return True
         fits = np.isin(nodes, other.candidates) & (left[PODS_ROW] >= 1) & (not other.absent)
@@ -161,8 +169,9 @@ def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
     return False
 
 
-def _waiting_shapes(cluster: Cluster) -> list[Shape]:
-    pods = (cluster.snapshot.pods[i] for i in cluster.waiting)
+def _apart(cluster: Cluster) -> list[Shape]:
+    """The shapes of the pods that wait and stand in no line."""
+    pods = (cluster.snapshot.pods[i] for i in resting(cluster).others)
     shapes = (compile_shape(cluster, p.namespace, p.labels, p.spec) for p in pods)
     return list(dict.fromkeys(alike(cluster, s).shape if s.is_plain else s for s in shapes))
 

@@ -24,7 +24,7 @@ from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import Fails, could_preempt, fails, feasible_nodes, is_judged_alone, refusing
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scheduler import Attempt, Scheduler
-from planner.scheduling.shape import Shape, Static, alike, compile_shape
+from planner.scheduling.shape import Alike, Shape, Static, alike, compile_shape
 from planner.scheduling.state import State
 
 _LONG_AGO = -1_000  # a tick before any
@@ -85,7 +85,7 @@ class RestingLine:
 
     shape: Shape
     refused_by: frozenset[int]
-    is_hopeful: bool  # it would fit today, or could preempt
+    hope: int  # nodes on which it would fit today, or could if it preempted
     indices: tuple[int, ...]
     groups: tuple[tuple[Waiter, tuple[int, ...]], ...]
 
@@ -109,7 +109,8 @@ class Waiter:
 class Resting:
     """The snapshot's waiting pods in order: those in lines, and the others, one by one.
 
-    `asks` is int64[line, resource], `mask_of` the row of `masks` (bool[mask, node]: where the line may go) of each line.
+    `asks` is int64[line, resource], `mask_of` the row of `masks` (bool[mask, node]: where the line may go) of each line;
+    `hope` is int64[line].
     """
 
     order: tuple[int, ...]
@@ -121,6 +122,24 @@ class Resting:
     mask_of: IntArray
     masks: BoolArray
     levels: tuple[tuple[int, BoolArray], ...]  # priority of lines that may preempt, and which: bool[line]
+    hope: IntArray
+
+    def going_to(self, node: int, free: IntArray, below: Callable[[int], IntArray]) -> BoolArray:
+        """Which lines fit on a node that has so much free, or would without those below their priority: bool[line].
+
+        `free` is int64[resource], and so is what `below` says that pods below a priority hold.
+        """
+        fits = self.fitting(node, free)
+        for level, lines in self.levels:
+            lower = below(level)
+            if lower[PODS_ROW] > 0:
+                fits |= lines & self.fitting(node, free + lower)
+        return fits
+
+    def fitting(self, node: int, free: IntArray) -> BoolArray:
+        """Which lines fit on a node that has so much free: bool[line]; `free` is int64[resource]."""
+        fits: BoolArray = np.asarray((self.asks <= free).all(axis=1))
+        return fits & self.masks[self.mask_of, node] if fits.any() else fits
 
 
 def resting(cluster: Cluster) -> Resting:
@@ -131,19 +150,18 @@ def resting(cluster: Cluster) -> Resting:
 def _line_up(cluster: Cluster) -> Resting:
     pods, state = cluster.snapshot.pods, State(cluster)
     order = tuple(sorted(cluster.waiting, key=lambda i: pods[i].created_at or 0.0))
-    kinds: dict[int, tuple[Shape, list[int]]] = {}
+    kinds: dict[Alike, list[int]] = {}
     others: list[int] = []
     for index in order:
         pod = pods[index]
         shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
         was_tried = pod.unschedulable_message and pod.nominated_node_name not in cluster.node_index
         if was_tried and not pod.spec.scheduling_gates and pod.deleted_at is None and is_judged_alone(state, shape):
-            kind = alike(cluster, shape)
-            kinds.setdefault(id(kind), (kind.shape, []))[1].append(index)
+            kinds.setdefault(alike(cluster, shape), []).append(index)
         else:
             others.append(index)
     rank = {index: rank for rank, index in enumerate(order)}
-    lines = tuple(_line(state, shape, indices, rank) for shape, indices in kinds.values())
+    lines = tuple(_line(state, kind.shape, indices, rank) for kind, indices in kinds.items())
     masks: dict[bytes, tuple[int, BoolArray]] = {}
     asks = np.zeros((len(lines), len(cluster.resources)), dtype=np.int64)
     mask_of = np.zeros(len(lines), dtype=np.int64)
@@ -167,12 +185,19 @@ def _line_up(cluster: Cluster) -> Resting:
         levels=tuple(
             (level, np.array([s.may_preempt and s.priority == level for s in shapes])) for level in sorted(levels)
         ),
+        hope=np.array([line.hope for line in lines], dtype=np.int64),
     )
 
 
+def _going_at_first(cluster: Cluster, node: int) -> BoolArray:
+    """Which lines a node gives hope to as the snapshot has it: bool[line]."""
+    free = cluster.allocatable[:, node] - cluster.requested[:, node]
+    return resting(cluster).going_to(node, free, lambda level: cluster.requested_below(level)[:, node])
+
+
 def _line(state: State, shape: Shape, indices: list[int], rank: dict[int, int]) -> RestingLine:
-    fits = bool(len(feasible_nodes(state, shape)))
-    codes = frozenset(np.unique(fails(state, shape)).tolist()) if fits else refusing(shape)
+    fitting = feasible_nodes(state, shape)
+    codes = frozenset(np.unique(fails(state, shape)).tolist()) if len(fitting) else refusing(shape)
     groups: dict[tuple[str, ...], list[int]] = {}
     pods = state.cluster.snapshot.pods
     for index in indices:
@@ -189,8 +214,8 @@ def _line(state: State, shape: Shape, indices: list[int], rank: dict[int, int]) 
         )
         for (owner, namespace, name, words), members in groups.items()
     )  # fmt: skip
-    hopeful = fits or (shape.may_preempt and bool(len(could_preempt(state, shape))))
-    return RestingLine(shape, codes, hopeful, tuple(indices), waiters)
+    hope = np.union1d(fitting, could_preempt(state, shape)) if shape.may_preempt else fitting
+    return RestingLine(shape, codes, len(hope), tuple(indices), waiters)
 
 
 class SchedulingQueue:
@@ -228,7 +253,15 @@ class SchedulingQueue:
         self._brought: list[int] = []  # of those in its lines, who was looked at
         self._later: list[Line] = []  # plain lines that began in this run
         self._particular: list[Line] = []
-        self._hopeful: dict[int, Line] = {}  # plain lines that may come to something
+        self._hopeful: dict[Line, None] = {}  # plain lines that may come to something
+        self._hope = self._resting.hope.copy()
+        self._going: dict[
+            int, BoolArray
+        ] = {}  # node → which lines of the snapshot it gives hope to, where it has changed
+        self._heap: list[tuple[Key, int, Line]] = []  # of the hopeful by who is first, as of
+        self._lined_up = (-1, -1)  # this turn and this last removal
+        self._pushed = 0
+        self._served: Line | None = None
         self._looked = 0  # how much of `State.changed` was looked at for that
         self._fresh: list[tuple[int, int, LivePod]] = []  # never tried
         self._apart: list[LivePod] = []  # nominated, or moved to the active queue
@@ -236,7 +269,9 @@ class SchedulingQueue:
         self._events: list[Event] = []
         self._last_removal = -1
         self._version = 0
-        self._failed: dict[int, tuple[int, Attempt]] = {}  # → version and attempt of the last failure of its kind
+        self._failed: dict[
+            Shape | Alike, tuple[int, Attempt]
+        ] = {}  # → version and attempt of the last failure of its kind
         self._call = 0
         self._trail: list[tuple[Key, int, Rivals]] = []  # of this turn: who came to something, and what was before
         self._refused: list[tuple[bool, int, LivePod]] = []  # in this turn: backing off before, turn before
@@ -244,7 +279,7 @@ class SchedulingQueue:
         self._late: list[LivePod] = []  # that came to the room since it was last tried
         self._room_was = (_LONG_AGO, 0, -1)  # failed_tick, turn before the room was last tried, and the tick then
         self._room_trail: list[tuple[Key, int, Rivals]] = []
-        self._said: dict[tuple[int, int], Words] = {}  # of plain lines in the room, since it was last tried
+        self._said: dict[tuple[Line, int], Words] = {}  # of plain lines in the room, since it was last tried
         self._trying: Key = _LAST
         self.arrivals: list[LivePod] = []  # that came during the run
         if not is_thorough:
@@ -253,9 +288,9 @@ class SchedulingQueue:
                 line = Line(self, one.shape, one.refused_by, lane, is_plain=True, members=one.indices)
                 self._base.append(line)
                 if lane is self._room:
-                    self._lines[id(alike(self.cluster, one.shape))] = line
-                    if one.is_hopeful:
-                        self._hopeful[id(line)] = line
+                    self._lines[alike(self.cluster, one.shape)] = line
+                    if one.hope:
+                        self._hopeful[line] = None
 
     # ── coming ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def to_take_up(self) -> tuple[int, ...]:
@@ -330,38 +365,59 @@ class SchedulingQueue:
 
     def next(self) -> LivePod | None:
         """Whom to try: never tried, or woken and not without hope; None when there is nobody."""
-        best: tuple[Key, LivePod | int] | None = None
+        best = room = self._first_in_room()
         while self._fresh and self._left(self._fresh[0][2]):
             heappop(self._fresh)
         if self._fresh:
             first = self._fresh[0][2]
-            best = (self._key(first), first)
+            if best is None or self._key(first) < best[0]:
+                best = (self._key(first), first)
         self._apart = [p for p in self._apart if not self._left(p)]
         for pod in self._apart:
             if self._is_woken(pod) and (best is None or self._key(pod) < best[0]):
                 best = (self._key(pod), pod)
-        for line in self._woken_lines():
-            head = self._head(line)
+        for line in self._particular:
+            line.is_woken = line.is_woken or self._wakes(line)
+            head = self._head(line) if line.is_woken else None
             if head is not None and (best is None or self._line_key(line, head) < best[0]):
                 best = (self._line_key(line, head), head)
         if best is None:
             return None
+        if best is room:
+            self._served = self._heap[0][2]
         self._trying, found = best
         pod = self._bring(found) if isinstance(found, int) else found
         if self._fresh and pod is self._fresh[0][2]:
             heappop(self._fresh)
         return pod
 
-    def _woken_lines(self) -> Iterator[Line]:
-        if self._last_removal >= self._room.seen:
-            self._look()
-            for line in list(self._hopeful.values()):
-                if self._last_removal >= line.seen:
-                    yield line
-        for line in self._particular:
-            line.is_woken = line.is_woken or self._wakes(line)
-            if line.is_woken:
-                yield line
+    def _first_in_room(self) -> tuple[Key, LivePod | int] | None:
+        """Who is first of those that wait for room, were woken and aren't without hope."""
+        if self._last_removal < self._room.seen:
+            return None
+        self._look()
+        if self._lined_up != (self._call, self._last_removal):
+            self._lined_up, self._heap = (self._call, self._last_removal), []
+            for line in self._hopeful:
+                self._push(line)
+        elif self._served is not None:
+            heappop(self._heap)  # the next of its line may go before who was served
+            self._push(self._served)
+        self._served = None
+        while self._heap:
+            key, _, line = self._heap[0]
+            head = self._head(line) if line in self._hopeful else None
+            if head is not None and self._line_key(line, head) == key:
+                return key, head
+            heappop(self._heap)
+            self._push(line)
+        return None
+
+    def _push(self, line: Line) -> None:
+        head = self._head(line)
+        if head is not None and line in self._hopeful and self._last_removal >= line.seen:
+            self._pushed += 1
+            heappush(self._heap, (self._line_key(line, head), self._pushed, line))
 
     def _wakes(self, line: Line) -> bool:
         while line.scanned < len(self._events):
@@ -421,30 +477,40 @@ class SchedulingQueue:
 
     # ── hope ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _look(self) -> None:
-        """Which plain lines a node that has changed gives hope to."""
-        state, rest = self.state, self._resting
-        changed = state.changed
+        """Which plain lines a node that has changed gives hope to, and which it takes the last from."""
+        changed = self.state.changed
         if self._looked == len(changed):
             return
         nodes = set(changed[self._looked :])
         self._looked = len(changed)
         for node in nodes:
-            free = state.free[:, node]
             if self._base:
-                fits = (rest.asks <= free).all(axis=1)
-                for level, lines in rest.levels:
-                    below = state.requested_below(level)[:, node]
-                    if below[PODS_ROW] > 0:
-                        fits |= lines & (rest.asks <= free + below).all(axis=1)
-                if fits.any():
-                    fits &= rest.masks[rest.mask_of, node]
-                    for number in np.flatnonzero(fits).tolist():
-                        line = self._base[number]
-                        if line.lane is self._room:
-                            self._hopeful[id(line)] = line
+                self._look_at(node)
             for line in self._later:
-                if id(line) not in self._hopeful and self._could_go(line.shape, node):
-                    self._hopeful[id(line)] = line
+                if line not in self._hopeful and self._could_go(line.shape, node):
+                    self._raise(line)
+
+    def _look_at(self, node: int) -> None:
+        rest, state = self._resting, self.state
+        was = self._going.get(node)
+        if was is None:
+            was = self.cluster.remember(_going_at_first, node)
+        now = rest.going_to(node, state.free[:, node], lambda level: state.requested_below(level)[:, node])
+        self._going[node] = now
+        self._hope += now
+        self._hope -= was
+        for number in np.flatnonzero(now).tolist():
+            if self._base[number].lane is self._room and self._base[number] not in self._hopeful:
+                self._raise(self._base[number])
+        for number in np.flatnonzero(was & (self._hope == 0)).tolist():
+            line = self._base[number]
+            if line in self._hopeful and self.scheduler.is_alone(line.shape):
+                del self._hopeful[line]  # to try it would only show that it fits nowhere
+
+    def _raise(self, line: Line) -> None:
+        self._hopeful[line] = None
+        if self._lined_up == (self._call, self._last_removal):
+            self._push(line)
 
     def _could_go(self, shape: Shape, node: int) -> bool:
         if shape.absent or shape.static[node] != Static.PASSES:
@@ -474,11 +540,11 @@ class SchedulingQueue:
             self._failed[kinds[-1] if attempt.counts_for_alike else kinds[0]] = (self._version, attempt)
         return attempt
 
-    def _kinds(self, pod: LivePod) -> tuple[int, ...]:
+    def _kinds(self, pod: LivePod) -> tuple[Shape | Alike, ...]:
         """Whose failures count for the pod: those of its shape, and of all that are alike."""
         if pod.nominated != NOWHERE or self.is_thorough:
             return ()
-        return (id(pod.shape), id(alike(self.cluster, pod.shape))) if pod.shape.is_plain else (id(pod.shape),)
+        return (pod.shape, alike(self.cluster, pod.shape)) if pod.shape.is_plain else (pod.shape,)
 
     def refuse(self, pod: LivePod, attempt: Attempt) -> None:
         """`pod` was tried and finds no place (yet)."""
@@ -511,7 +577,7 @@ class SchedulingQueue:
         line.seen = line.scanned = len(self._events)
         line.is_woken = False
         if line.is_plain:
-            self._hopeful.pop(id(line), None)
+            self._hopeful.pop(line, None)
         else:
             line.words = attempt.words
             self._retried.append(line.lane)
@@ -519,7 +585,7 @@ class SchedulingQueue:
     def _stand(self, pod: LivePod, attempt: Attempt | None = None) -> Line:
         """The line of those refused as `pod` was; it goes to the end of it."""
         is_plain = attempt is not None and attempt.counts_for_alike and not self.is_thorough
-        key: object = id(alike(self.cluster, pod.shape)) if is_plain else (id(pod.shape), pod.refused_by)
+        key: object = alike(self.cluster, pod.shape) if is_plain else (pod.shape, pod.refused_by)
         line = self._lines.get(key) if not self.is_thorough else None
         if line is None:
             shape = alike(self.cluster, pod.shape).shape if is_plain else pod.shape
@@ -577,7 +643,7 @@ class SchedulingQueue:
         for pod in order[len(first) :]:
             self._clock += 1
             pod.queued_at = self._clock
-        for line in {id(p.line): p.line for p in late if isinstance(p.line, Line)}.values():
+        for line in dict.fromkeys(p.line for p in late if isinstance(p.line, Line)):
             line.more = deque(sorted(line.more, key=lambda p: p.queued_at))
         self._late = []
 
@@ -634,10 +700,10 @@ class SchedulingQueue:
     def words_in_room(self, line: Line, pod: LivePod) -> Words:
         """As the cluster was when the pod of a plain line last had its turn."""
         place = self._place(line, pod)
-        words = self._said.get((id(line), place))
+        words = self._said.get((line, place))
         if words is None:
             _, position, rivals = self._room_trail[place]
-            words = self._said[id(line), place] = self.scheduler.words_at(pod, position, rivals)
+            words = self._said[line, place] = self.scheduler.words_at(pod, position, rivals)
         return words
 
     def _place(self, line: Line, member: LivePod | int) -> int:

@@ -148,6 +148,7 @@ class Simulation:
         self._live: dict[int, LivePod] = {}  # index in the snapshot → the pod in motion
         self._on_node: dict[int, dict[int, LivePod]] = {}
         self._made = 0
+        self._is_idle = False  # in the last round nobody did anything, and nobody can know of anything new
         self._waiting = SchedulingQueue(self.state, self.scheduler, self._live, self.live, is_thorough=is_thorough)
         self.replacement: Callable[[LivePod], Controller | None] = lambda _: None
         self._take_up_unfinished()
@@ -575,7 +576,17 @@ class Simulation:
             for controller in waiting:
                 done.add(controller.key)
                 busy |= controller.sync(self)
-        return self.schedule() or busy
+        busy = self.schedule() or busy
+        self._is_idle = not busy
+        return busy
+
+    def _pass_by(self, pod: LivePod) -> None:
+        """A round after something that only the controller of `pod` hears of; nothing comes of it where that isn't played."""
+        retry = self._next_retry() if self._is_idle else None
+        if not self._is_idle or pod.owner in self.controllers or self._waiting.has_work or retry is not None:
+            self.round()
+        else:
+            self.clock_ms += _ROUND_MS
 
     def settle(self, quiet_ms: float = QUIET_MS) -> None:
         """Rounds until nobody has done anything for `quiet_ms`; delayed retries that fall into it are made."""
@@ -608,6 +619,7 @@ class Simulation:
         """
         self.tick_number += 1
         self.now += 1.0
+        self._is_idle = False
         late, mature = self._ripe()
         for pod in late:
             self._mature(pod)
@@ -621,7 +633,7 @@ class Simulation:
                 if owner is not None and owner.min_ready_seconds:
                     self.let_mature(pod)
                 self.news.append(pod)
-                self.round()
+                self._pass_by(pod)
         for pod in gone:
             self._forget(pod)
             self.round()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from planner.kubernetes.budgets import spares
 from planner.kubernetes.records import LabelSelector
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
+from planner.scheduling.dry_runs import dry_runs
 from planner.scheduling.filters import (
     Fails,
     could_preempt,
@@ -31,7 +32,7 @@ from planner.scheduling.filters import (
 )
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scores import total_scores
-from planner.scheduling.shape import Alike, Shape, alike
+from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -75,15 +76,6 @@ class _Refused:
     resolvable: BoolArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Candidate:
-    """A node whose pods of lower priority could go: budgets broken, and what else the choice goes by (`_rank`)."""
-
-    node: int
-    violations: int
-    rank: tuple[float, ...]
-
-
 def _rank(victims: list[LivePod]) -> tuple[float, ...]:
     """Top priority, sum of priorities, number, and the earliest start among the most important; the least is best."""
     top = victims[0].priority
@@ -105,7 +97,8 @@ class Scheduler:
     pods_on : Callable[[int], Iterable[LivePod]]
         The pods bound to a node, terminating ones included; asked only when preemption is tried.
     budgets : Callable[[str], list[Budget]]
-        A namespace's disruption budgets as they stand; asked only for pods that preemption might remove.
+        A namespace's disruption budgets, which are the snapshot's, as they stand; asked only for pods that preemption
+        might remove.
     is_thorough : bool
         Every refusal is judged by all filters on every node and put into words at once: for tests, which hold the short
         way against it.
@@ -238,10 +231,9 @@ class Scheduler:
 
     def _post_filter(self, pod: LivePod) -> Attempt:
         shape = pod.shape
-        if not self.is_thorough and pod.nominated == NOWHERE and is_judged_alone(self.state, shape):
-            if not any(rival.shape.anti_affinity for rival in self.nominations):
-                if not shape.may_preempt or not len(could_preempt(self.state, shape)):
-                    return self._refusal(pod)
+        if not self.is_thorough and pod.nominated == NOWHERE and self.is_alone(shape):
+            if not shape.may_preempt or not len(could_preempt(self.state, shape)):
+                return self._refusal(pod)
         return self._explained(pod)
 
     def _refusal(self, pod: LivePod) -> Attempt:
@@ -315,46 +307,70 @@ class Scheduler:
     def _preempt(self, pod: LivePod, message: str, resolvable: BoolArray) -> Attempt:
         node_count = self.state.cluster.node_count
         statuses: Counter[str] = Counter({NOT_HELPFUL: node_count - int(resolvable.sum())})
-        candidates: list[_Candidate] = []
         number = int(resolvable.sum())
-        potential = self._rule_out(pod, np.flatnonzero(resolvable), statuses).tolist()
+        potential = self._rule_out(pod, np.flatnonzero(resolvable), statuses)
         wanted = min(max(number // 10, 100), number)  # minCandidateNodesPercentage 10, minCandidateNodesAbsolute 100
-        start = self.random.randrange(len(potential)) if potential else 0
+        start = self.random.randrange(len(potential)) if len(potential) else 0
         budgets = cache(self.budgets)
-        for offset in range(len(potential)):
-            node = potential[(start + offset) % len(potential)]
-            candidate, status = self._candidate(pod, node, budgets)
-            if candidate is not None:
-                candidates.append(candidate)
-                if len(candidates) >= wanted and any(not c.violations for c in candidates):
-                    break
-            else:
-                statuses.update(status)
-        if candidates:
-            node = self._pick(candidates).node
+        found = self._candidates(pod, np.roll(potential, -start), wanted, budgets, statuses)
+        if len(found):
+            node = int(found[self._choose(len(found))])
             with self.state.tried_out():
                 victims, _, _ = self._select_victims(pod, node, budgets)
             return Attempt(nominated=node, victims=tuple(victims), words=message)
         return Attempt(words=self._with_post_filter(message, pod, histogram(node_count, +statuses)), gives_up=True)
 
-    def _candidate(
-        self, pod: LivePod, node: int, budgets: Callable[[str], list[Budget]]
-    ) -> tuple[_Candidate | None, Counter[str]]:
-        """What a dry run on the node comes to; of a node as the cluster has it, worked out once for all that are alike."""
-        as_it_was = not self.is_thorough and node not in self.state.touched and pod.shape.is_plain
-        as_it_was = as_it_was and not any(rival.nominated == node for rival in self.nominations)
-        cluster = self.state.cluster
-        known = cluster.remember(_candidates, alike(cluster, pod.shape)) if as_it_was else {}
-        if node in known:
-            return known[node], Counter()
-        with self.state.tried_out():
-            victims, violations, status = self._select_victims(pod, node, budgets)
-        if not victims:
-            return None, status
-        found = _Candidate(node, violations, _rank(victims))
-        if as_it_was and not any(budgets(p.namespace) for p in self.pods_on(node) if p.priority < pod.priority):
-            known[node] = found
-        return found, status
+    def _candidates(
+        self,
+        pod: LivePod,
+        nodes: NDArray[np.intp],
+        wanted: int,
+        budgets: Callable[[str], list[Budget]],
+        statuses: Counter[str],
+    ) -> NDArray[np.intp]:
+        """The best of the first `wanted` nodes on which a dry run finds victims (of more, until one breaks no budget).
+
+        What a dry run comes to on a node as the snapshot has it is known; the status of others without victims is counted.
+        Source: `DryRunPreemption`, and `pickOneNodeForPreemption`: fewest budgets broken, lowest top priority, lowest sum,
+        fewest, started latest.
+        """
+        is_candidate, ranks = self._known_ranks(pod, nodes)
+        known = np.cumsum(is_candidate)
+        number, is_harmless = 0, False
+        for place in np.flatnonzero(~is_candidate).tolist():
+            if known[place] + number >= wanted and (known[place] or is_harmless):
+                break
+            with self.state.tried_out():
+                victims, violations, status = self._select_victims(pod, int(nodes[place]), budgets)
+            if victims:
+                number, is_harmless = number + 1, is_harmless or not violations
+                is_candidate[place], ranks[:, place] = True, (violations, *_rank(victims))
+            else:
+                statuses.update(status)
+        is_enough = (np.cumsum(is_candidate) >= wanted) & (np.cumsum(is_candidate & (ranks[0] == 0)) > 0)
+        end = int(is_enough.argmax()) + 1 if is_enough.any() else len(nodes)
+        best = np.flatnonzero(is_candidate[:end])
+        for rank in ranks:
+            best = best[rank[best] == rank[best].min()] if len(best) > 1 else best
+        return nodes[best]
+
+    def _known_ranks(self, pod: LivePod, nodes: NDArray[np.intp]) -> tuple[BoolArray, NDArray[np.float64]]:
+        """On which of `nodes` the outcome of a dry run is known, bool[node], and what the choice goes by."""
+        ranks = np.zeros((5, len(nodes)))
+        is_known = np.zeros(len(nodes), dtype=np.bool_)
+        if self.is_thorough or not self.is_alone(pod.shape):
+            return is_known, ranks
+        known = dry_runs(self.state.cluster, pod.shape)
+        if len(known.nodes):
+            places = np.minimum(np.searchsorted(known.nodes, nodes), len(known.nodes) - 1)
+            others = [*self.state.touched, *(rival.nominated for rival in self.nominations)]
+            is_known = (known.nodes[places] == nodes) & ~np.isin(nodes, others)
+            ranks[1:, is_known] = known.ranks[:, places[is_known]]
+        return is_known, ranks
+
+    def is_alone(self, shape: Shape) -> bool:
+        """Whether amounts alone decide where such a pod fits, beside those nominated too."""
+        return is_judged_alone(self.state, shape) and not any(r.shape.anti_affinity for r in self.nominations)
 
     def _rule_out(self, pod: LivePod, nodes: NDArray[np.intp], statuses: Counter[str]) -> NDArray[np.intp]:
         """Nodes worth a dry run; the status of the others is counted: no victims, or too small even without them."""
@@ -386,9 +402,8 @@ class Scheduler:
         lower = [p for p in self.pods_on(node) if p.priority < pod.priority]
         if not lower:
             return [], 0, Counter({NO_VICTIMS: 1})
-        if not self.is_thorough and is_judged_alone(self.state, pod.shape):
-            if not any(rival.shape.anti_affinity for rival in self.nominations):
-                return self._select_by_amounts(pod, node, lower, budgets)
+        if not self.is_thorough and self.is_alone(pod.shape):
+            return self._select_by_amounts(pod, node, lower, budgets)
         for victim in lower:
             self._lift(victim)
         victims: list[LivePod] = []
@@ -460,12 +475,6 @@ class Scheduler:
             reasons, _ = reasons_for(self.state, pod.shape, only)
         return reasons
 
-    def _pick(self, candidates: list[_Candidate]) -> _Candidate:
-        """`pickOneNodeForPreemption`: fewest budgets broken, lowest top priority, lowest sum, fewest, started latest."""
-        best = min((c.violations, c.rank) for c in candidates)
-        tied = [c for c in candidates if (c.violations, c.rank) == best]
-        return tied[self._choose(len(tied))]
-
     def _choose(self, count: int) -> int:
         """One of `count` equals."""
         self.choices += count > 1
@@ -487,11 +496,6 @@ def _split_by_budget(
                 breaks = breaks or allowed[budget] < 0
         (violating if breaks else others).append(pod)
     return violating, others
-
-
-def _candidates(_: Cluster, _kind: Alike) -> dict[int, _Candidate]:
-    """Node as the cluster has it → what a dry run of such a pod came to, filled in as they are asked for."""
-    return {}
 
 
 def _refusing(_: Cluster, shape: Shape) -> frozenset[int]:

@@ -59,7 +59,11 @@ class Question:
 
     def attempt(self, *, seed: int = 0, budgets: Sequence[Budget] = ()) -> Attempt:
         scheduler = Scheduler(
-            self.state, seed, lambda n: self.live[n], lambda namespace: [b for b in budgets if b.namespace == namespace]
+            self.state,
+            seed,
+            lambda n: self.live[n],
+            lambda namespace: [b for b in budgets if b.namespace == namespace],
+            is_thorough=bool(budgets),  # the snapshot holds none, so what is known of it leaves them out
         )
         return scheduler.attempt(
             LivePod(
