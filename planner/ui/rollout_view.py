@@ -169,8 +169,8 @@ def _figures(result: RolloutResult) -> None:
         st.metric("Most pods at once", f"{first.peak_pods:,}", border=True, height="stretch")
         for name in gpus:
             held = f"{result.peak_held.get(name, 0):,} of {result.capacity[name]:,}"
-            label = "GPUs in use" if len(gpus) == 1 else f"{name}, cluster"
-            told = f"Most {name} held at once by all pods of the cluster, of all that its nodes have."
+            label = "GPUs in use" if len(gpus) == 1 else words.literal(f"{name} in use")
+            told = f"Most {words.literal(name)} held at once by all pods of the cluster, of all that its nodes have."
             st.metric(label, held, border=True, height="stretch", help=told)
         st.metric("Takes about", _duration(first), border=True, height="stretch", help=_basis(first))
         waiting = sum(pods.count for pods in result.pending)

@@ -24,17 +24,21 @@ from planner.words import usd
 _PICK = "_pick_strategy"  # what is asked for beside the grid, by keyboard too
 
 
-def has_grid(rollout: WorkloadRollout) -> bool:
-    """Whether maxSurge and maxUnavailable are its strategy's to choose."""
-    return kind_in(rollout.workload).surges_freely and rollout.replicas > 0
+def has_grid(rollout: WorkloadRollout, snapshot: Snapshot) -> bool:
+    """Whether maxSurge and maxUnavailable are its strategy's to choose, and what a cell says can be known."""
+    is_known = not strategies.QUESTION.not_known(snapshot)
+    return kind_in(rollout.workload).surges_freely and rollout.replicas > 0 and is_known
 
 
 def show(
     snapshot: Snapshot, settings: RolloutSettings, given: Given, result: RolloutResult, rollout: WorkloadRollout
 ) -> None:
     """The section. Nothing of it is worked out before it is opened."""
-    if not has_grid(rollout):
-        st.caption("Only a Deployment that has pods chooses between maxSurge and maxUnavailable.")
+    if not has_grid(rollout, snapshot):
+        st.caption(
+            "Only a Deployment that has pods chooses between maxSurge and maxUnavailable; and the lists that it hangs on have "
+            "to be in the snapshot."
+        )
         return
     grid = _grid(snapshot, settings, rollout.workload)
     weights = _weights()
@@ -70,7 +74,7 @@ def _grid(snapshot: Snapshot, settings: RolloutSettings, key: str) -> StrategyGr
 def costs_of(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult) -> StrategyCosts | None:
     """What strategies cost, for the document: of the first workload, where it has a grid."""
     rollout = result.workloads[0]
-    if not has_grid(rollout):
+    if not has_grid(rollout, snapshot):
         return None
     grid = _grid(snapshot, settings, rollout.workload)
     return spares.known(snapshot, strategies.without_strategy(settings), grid)
