@@ -21,6 +21,9 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "serve": ("serve", "A warning at kubectl apply (validating webhook), and metrics."),
         "overview": ("overview", "Every workload's own rollout, were it changed now; GPUs by model."),
     },
+    "See": {
+        "app": ("app", "The dashboard, on that cluster."),
+    },
     "Capacity": {
         "capacity": ("capacity", "What is left, what still fits and where, what is stranded."),
         "seats": ("seats", "Each GPU of each node: who holds it, and whose next pod would fit."),

@@ -97,6 +97,16 @@ def contexts() -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: name != first))
 
 
+def namespace_of(context: str = "") -> str:
+    """The namespace that `context` (the current one if "") stands in, as kubectl has it."""
+    try:
+        known, current = config.list_kube_config_contexts()  # type: ignore[no-untyped-call] # not annotated there
+    except _UNUSABLE:
+        return "default"
+    found = next((one for one in known if one["name"] == context), current) if context else current
+    return str(((found or {}).get("context") or {}).get("namespace") or "default")
+
+
 def read(context: str) -> Snapshot:
     """The cluster of a kubeconfig `context`, as it is now.
 
