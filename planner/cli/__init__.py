@@ -10,6 +10,7 @@ from importlib import import_module
 
 import click
 
+from planner.cli import stream
 from planner.errors import HeadroomError, NotKnownError
 from planner.exit_status import MEANING, ExitStatus
 
@@ -97,6 +98,11 @@ def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line; every known error is one sentence on standard error and a status that tells its kind."""
+    with stream.printable():
+        _run(argv)
+
+
+def _run(argv: list[str] | None) -> None:
     try:
         status = headroom.main(args=argv, prog_name="headroom", standalone_mode=False)
     except click.ClickException as error:

@@ -53,8 +53,10 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
         st.metric("Could be rolled out", f"{counts[Verdict.COMPLETES]:,} of {len(overview.workloads):,}", border=True)
         for one in supplies[:_RESOURCES]:
             beyond = f"overcommitted by {one.overcommitted:,}" if one.overcommitted else None
-            st.metric(f"{one.noun} free", f"{one.free:,} of {one.allocatable:,}", beyond, "off", border=True)
-            st.metric(f"{one.noun} waited for", f"{one.pending:,}", border=True)
+            st.metric(
+                words.literal(f"{one.noun} free"), f"{one.free:,} of {one.allocatable:,}", beyond, "off", border=True
+            )
+            st.metric(words.literal(f"{one.noun} waited for"), f"{one.pending:,}", border=True)
         if not supplies:
             st.metric("GPUs free", "no GPUs", border=True)
         st.metric(
