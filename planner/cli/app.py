@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 import planner
+from planner.cli import waiting
 from planner.errors import InputError
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX, EMBEDDED
 
@@ -37,6 +38,7 @@ def command(cluster: str, host: str, port: int, *, browser: bool) -> int:
         "browser.gatherUsageStats": "false",
     }  # fmt: skip
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    waiting.end()
     sys.stdout.flush()
     os.execve(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", *words], environment)  # noqa: S606 - no shell, our own words
 

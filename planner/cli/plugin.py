@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Sequence
 
 import click
@@ -103,8 +102,3 @@ def _namespace_of(context: str) -> str:
     from planner.sources import kubernetes_api
 
     return kubernetes_api.namespace_of(context)
-
-
-def run(commands: click.Group) -> list[str]:
-    """`arguments` of this process."""
-    return arguments(sys.argv[1:], commands)

@@ -1,83 +1,44 @@
-"""A line on the terminal while something takes more than a second; it goes as soon as anything is printed."""
+"""What is being done, on a terminal: one line on standard error that is written over; nothing where nobody looks."""
 
 from __future__ import annotations
 
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
 
-from planner.words import duration, printable
+import click
 
-FIRST_SECONDS: Final = 1.0
-_EVERY_SECONDS: Final = 0.5
-_ERASE: Final = "\r\x1b[2K"
-
-_doing = ["working it out"]
+from planner.cli import stream, waiting
+from planner.words import printable
 
 
-def doing(what: str) -> None:
-    """What the line says from now on."""
-    _doing[0] = what
+class Progress:
+    """How far it is; ``step("reads prod")`` is said beside it. Ctrl-C stops, and what was written stays."""
 
+    def __init__(self, total: int, shown: bool) -> None:
+        self.total, self.done, self._shown = total, 0, shown
 
-class _Line:
-    """The line, written by a thread; `pause` takes it away and keeps it away."""
+    def step(self, doing: str) -> None:
+        """Say what is being done now."""
+        if self._shown:
+            share = f"{self.done / self.total:4.0%} " if self.total else ""
+            said = printable(f"{share}{doing} (Ctrl-C stops)", one_line=True)
+            with stream.ours():
+                click.echo(f"\r\033[K{said[:118]}", nl=False, err=True)
 
-    def __init__(self, stream: Any) -> None:
-        self._stream, self._began = stream, time.monotonic()
-        self._lock, self._ended = threading.Lock(), threading.Event()
-        self._is_there = False
-        self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        wait = FIRST_SECONDS
-        while not self._ended.wait(wait):
-            with self._lock:
-                if not self._ended.is_set():
-                    seconds = duration(time.monotonic() - self._began)
-                    self._stream.write(f"{_ERASE}{printable(_doing[0], one_line=True)[:60]} … {seconds}")
-                    self._stream.flush()
-                    self._is_there = True
-            wait = _EVERY_SECONDS
-
-    def pause(self) -> None:
-        self._ended.set()
-        with self._lock:
-            if self._is_there:
-                self._stream.write(_ERASE)
-                self._stream.flush()
-                self._is_there = False
-
-
-class _Printing:
-    """A stream that takes the line away before it is written to."""
-
-    def __init__(self, stream: Any, line: _Line) -> None:
-        self._stream, self._line = stream, line
-
-    def write(self, text: str) -> int:
-        self._line.pause()
-        return int(self._stream.write(text))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+    def advance(self, by: int = 1) -> None:
+        """So many more are done."""
+        self.done += by
 
 
 @contextmanager
-def shown() -> Iterator[None]:
-    """Show the line while this lasts, where standard error is a terminal."""
-    out, err = sys.stdout, sys.stderr
-    if not err.isatty():
-        yield
-        return
-    line = _Line(err)
-    sys.stdout, sys.stderr = _Printing(out, line), _Printing(err, line)  # type: ignore[assignment]
+def progress(total: int) -> Iterator[Progress]:
+    """A line for `total` things; it is wiped at the end."""
+    shown = sys.stderr.isatty() and not waiting.is_quiet()
+    waiting.end()
     try:
-        yield
+        yield Progress(total, shown)
     finally:
-        line.pause()
-        sys.stdout, sys.stderr = out, err
+        if shown:
+            with stream.ours():
+                click.echo("\r\033[K", nl=False, err=True)

@@ -16,6 +16,7 @@ module             question
 `memory`           Who is evicted and killed first? What would another request or limit change?
 `restarts`         What restarts or doesn't start, why, and what would help?
 `drift`            What differs between environments, and what does that explain?
+`doctor`           What can be read, what is missing, and what that costs?
 `findings`         What is worth a person's attention?
 =================  ================================================================================================
 
@@ -46,6 +47,7 @@ INDEX = {
     "restarts": "restarts.QUESTION",
     "drift": "drift.QUESTION",
     "findings": "findings.QUESTION",
+    "doctor": "doctor.QUESTION",
 }
 """Name → where the `Question` stands. A module is loaded when its question is asked."""
 

@@ -69,7 +69,7 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, _given: Given = NOTHIN
         kinds.append(
             KindRead(
                 kind=name, group=kind.group, resource=kind.resource, presence=presence,
-                objects=len(getattr(snapshot, kind.field)) if is_there else None,
+                objects=sum(getattr(one, "kind", name) == name for one in getattr(snapshot, kind.field)) if is_there else None,
                 weight=_WEIGHTS[severity] if severity else Weight.NOTHING, costs=Text("" if is_there else said),
             )
         )  # fmt: skip
