@@ -106,9 +106,10 @@ def test_ctrl_c_is_130_and_leaves_the_file_that_was_there(tmp_path: Path) -> Non
     os.mkfifo(manifest)  # nobody writes: the command waits for it
     command = [*PROGRAM, "gate", "demo", "-f", str(manifest), "--write", f"json={there}"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    with manifest.open("w"):  # is open once the command reads it, and nothing comes
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert (out, b"Traceback" in err) == (b"", False)
     assert there.read_text() == "before"

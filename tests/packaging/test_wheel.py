@@ -43,7 +43,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(environment: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     clean = {"PATH": os.environ["PATH"], "HOME": str(cwd)}
-    program = [environment / "bin/python", "-c", "from planner.cli import main; main()"]
+    program = [str(environment / "bin/python"), "-c", "from planner.cli import main; main()"]
     return subprocess.run([*program, *words], cwd=cwd, env=clean, capture_output=True, text=True, check=False)
 
 
@@ -87,7 +87,7 @@ def dashboard(environment: Path, tmp_path: Path) -> Iterator[str]:
     with socket.socket() as taken:
         taken.bind(("localhost", 0))
         port = taken.getsockname()[1]
-    program = [environment / "bin/python", "-c", "from planner.cli import main; main()"]
+    program = [str(environment / "bin/python"), "-c", "from planner.cli import main; main()"]
     words = ["app", "demo", "--no-browser", "--port", str(port)]
     clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     log = (tmp_path / "log").open("wb")
