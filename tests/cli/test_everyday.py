@@ -102,18 +102,18 @@ def test_a_line_while_it_takes_long_and_none_afterwards(tmp_path: Path) -> None:
 def test_ctrl_c_is_130_and_leaves_the_file_that_was_there(tmp_path: Path) -> None:
     there = tmp_path / "gate.json"
     there.write_text("before")
-    manifest = tmp_path / "m.yaml"
-    os.mkfifo(manifest)  # nobody writes: the command waits for it
-    command = [*PROGRAM, "gate", "demo", "-f", str(manifest), "--write", f"json={there}"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with manifest.open("w"):  # is open once the command reads it, and nothing comes
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+    program = [sys.executable, "-c", "from planner.cli import main; print('ready', flush=True); main()"]
+    command = [*program, "gate", "demo", "-f", "-", "--write", f"json={there}"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert (out, b"Traceback" in err) == (b"", False)
     assert there.read_text() == "before"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["gate.json", "m.yaml"]
+    assert [path.name for path in tmp_path.iterdir()] == ["gate.json"]
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
