@@ -41,6 +41,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "History": {
         "snapshot": ("snapshot", "Keep clusters, and what was answered about them, in a store."),
         "trends": ("trends", "GPUs, cost and verdicts over time; since when, and when GPUs are full."),
+        "commitments": ("commitments", "What 1- and 3-year commitments would have saved, and what they risk."),
         "store": ("store", "What is in a store, asked with SQL, and kept small."),
     },
 }
