@@ -24,7 +24,7 @@ def of(model: str, *held: float, step: float = DAY, provisioning: str = "on-dema
 
 def answered(found: History, **settings: float) -> CommitmentsAnswer:
     given = Given(book=embedded_book(), history=found)
-    return commitments.answer(demo.read(), replace(CommitmentsSettings(), **settings), given)  # type: ignore[arg-type]
+    return commitments.answer(demo.read(), replace(CommitmentsSettings(), **settings), given)
 
 
 def test_eight_a100_round_the_clock() -> None:
