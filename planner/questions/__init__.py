@@ -11,11 +11,13 @@ module             question
 `what_if`          The same answers, after nodes are added, drained, lost, upgraded or tainted.
 `costs`            What does the cluster cost a month, and what of it is idle?
 `savings`          Is a workload fit for spot, and what would it really save?
+`strategies`       Which update strategy to choose: what nothing beats, and one that is recommended.
 `strategy_costs`   What does each rollout strategy's spare GPUs cost?
 `memory`           Who is evicted and killed first? What would another request or limit change?
 `restarts`         What restarts or doesn't start, why, and what would help?
 `drift`            What differs between environments, and what does that explain?
 `findings`         What is worth a person's attention?
+`trends`           What did the store's snapshots say day by day, since when, and when are GPUs full?
 =================  ================================================================================================
 
 Each has a record of settings (declared once, `planner.settings`), ``answer(snapshot, settings, given)``, facts, tables,
@@ -38,12 +40,14 @@ INDEX = {
     "what_if": "what_if.QUESTION",
     "costs": "costs.QUESTION",
     "savings": "savings.QUESTION",
+    "strategies": "strategies.QUESTION",
     "strategy_costs": "strategy_costs.QUESTION",
     "memory": "memory.QUESTION",
     "memory_what_if": "memory.WHAT_IF",
     "restarts": "restarts.QUESTION",
     "drift": "drift.QUESTION",
     "findings": "findings.QUESTION",
+    "trends": "trends.QUESTION",
 }
 """Name → where the `Question` stands. A module is loaded when its question is asked."""
 

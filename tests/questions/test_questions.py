@@ -22,6 +22,7 @@ from planner.questions.memory import MemoryWhatIfSettings
 from planner.questions.question import NOTHING, Given, document, plain
 from planner.questions.rollout import RolloutSettings
 from planner.questions.savings import SavingsSettings
+from planner.questions.strategies import StrategiesSettings
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.questions.what_if import WhatIfSettings
 from planner.rollout.answers import Verdict
@@ -31,6 +32,7 @@ from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
 from tests.architecture.schemas import closed, document_schema
 from tests.architecture.tree import ROOT
+from tests.history.histories import history
 
 WORKER = RolloutSettings(workloads=("Deployment/prod/ml-worker",), max_surge="25%", runs=1)
 ASKED: Mapping[str, Any] = {
@@ -39,6 +41,7 @@ ASKED: Mapping[str, Any] = {
     "capacity": CapacitySettings(shapes=("gpu=1",)),
     "what_if": WhatIfSettings(changes=parse_changes("drain:pool/gpu-t4"), shape="cpu=1"),
     "savings": SavingsSettings(workload="Deployment/prod/ml-worker", spot=SpotSettings(runs=100)),
+    "strategies": StrategiesSettings(rollout=replace(WORKER, max_surge=1)),
     "strategy_costs": StrategyCostSettings(rollout=replace(WORKER, max_surge=None)),
     "memory_what_if": MemoryWhatIfSettings(workload="Deployment/dev/celery", request=2**31, limit=2**31),
 }
@@ -48,7 +51,14 @@ ASKED: Mapping[str, Any] = {
 def answered(name: str) -> tuple[Any, Snapshot, Any, Any]:
     question, snapshot = question_called(name), demo.read()
     settings = ASKED.get(name) or question.settings()
-    return question, snapshot, settings, question.answer(snapshot, settings, Given(book=embedded_book()))
+    return (
+        question,
+        snapshot,
+        settings,
+        question.answer(
+            snapshot, settings, Given(book=embedded_book(), history=history([50.0 + day for day in range(30)]))
+        ),
+    )
 
 
 @pytest.mark.parametrize("name", INDEX)
