@@ -73,9 +73,8 @@ def _print(found: PlanAnswer) -> None:
             click.echo(f"   {turn.workload}  after {needs}; at worst {turn.lowest_ready} of {turn.replicas} Ready")
     if found.left:
         click.echo("\nLeft:")
-        for one in found.left:
-            terminal.say_verdict(
-                one.verdict, f"   {WORD[one.verdict].lower():<13}", f"{one.workload}  {one.why}", indent=" " * 16
-            )
+        for left in found.left:
+            word = f"   {WORD[left.verdict].lower():<13}"
+            terminal.say_verdict(left.verdict, word, f"{left.workload}  {left.why}", indent=" " * 16)
     if found.price_note:
         click.echo(f"\n{found.price_note}")

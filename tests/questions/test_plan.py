@@ -10,7 +10,7 @@ import pytest
 from planner.errors import InputError
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import Node, Snapshot
 from planner.questions.overview import overview
 from planner.questions.plan import QUESTION, MeasureKind, PlanAnswer, PlanSettings, answer
 from planner.questions.prepared import compiled
@@ -35,7 +35,8 @@ def planned(**settings: float) -> PlanAnswer:
 def after(found: Snapshot, plan: PlanAnswer) -> Snapshot:
     """The cluster once the plan's strategies are set and its nodes are there (quotas are tried elsewhere)."""
     workloads = {one.key: one for one in found.workloads}
-    cluster, new = compiled(found), []
+    cluster = compiled(found)
+    new: list[Node] = []
     for one in plan.measures:
         if one.kind is MeasureKind.STRATEGY:
             words = str(one.what).partition("maxSurge ")[2].split()
@@ -56,7 +57,8 @@ def test_the_demos_plan() -> None:
         "15 of 20 workloads can be rolled out now; 16 with one strategy change and no money; 19 "
     )
     a100, t4 = (one for one in found.measures if one.kind is MeasureKind.NODES)
-    assert (a100.pool, a100.nodes, a100.usd_per_month) == ("gpu-a100", 1, pytest.approx(11_825, abs=1))
+    assert (a100.pool, a100.nodes) == ("gpu-a100", 1)
+    assert a100.usd_per_month == pytest.approx(11_825, abs=1)
     assert (t4.pool, t4.nodes) == ("gpu-t4", 1)
     assert {one.workload for one in found.left} == {"Deployment/dev/notebook"}
     assert [one.workload for one in found.order][-2:] == ["Deployment/prod/llm-serve", "Deployment/batch/trainer"]
