@@ -2,7 +2,6 @@ import streamlit as st
 
 from planner.figures import strategy_grid, wait_for
 from planner.questions import rollout as rollout_question
-from planner.questions import strategy_costs as costs_question
 from planner.questions import usable_devices as usable_question
 from planner.ui import (
     apply_view,
@@ -45,7 +44,7 @@ with picture:
 
 ways_out, costs = st.container(), None
 
-if rollout_view.has_grid(rollout) and not costs_question.QUESTION.not_known(snapshot):
+if rollout_view.has_grid(rollout, snapshot):
     st.subheader("Every strategy")
     st.caption(
         "Click a cell to try it. In a cell: verdict, and the most GPUs held at once (pods, where none is asked)."

@@ -7,11 +7,12 @@ sequences, a spreadsheet's formulas, Markdown's signs.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from planner.words import literal, printable
+from planner.words import UNPRINTABLE, literal, printable
 
 Row = Mapping[str, object]
 Rows = Sequence[Row]
@@ -21,6 +22,12 @@ UNKNOWN: Final = "–"
 _AMOUNT: Final = re.compile(r"~? ?[-−]?\$?\d[\d.,]*(?: ?[A-Za-z]{1,3}|%|×)?\+?\Z", re.ASCII)
 _FORMULA: Final = re.compile(r"\s*[=+\-@]|[\t\r\n]")
 _QUOTED: Final = re.compile(r"[\",\r\n]")
+
+
+def as_json(content: object) -> str:
+    r"""A document as JSON, control characters and what turns a text around as ``\u001b``: the same values, safe to look at."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    return UNPRINTABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
 
 
 def columns(rows: Rows) -> list[str]:

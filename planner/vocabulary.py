@@ -58,8 +58,10 @@ DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DEFAULT_STORAGE_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 SPOT_OPT_OUT: Final = "headroom.dev/spot"  # "never" takes a workload out of the spot checklist
+WARNINGS_SWITCH: Final = "headroom.dev/warnings"  # "off" on a workload: nothing is said when it is applied
 KEPT_ANNOTATIONS: Final = frozenset(
     {
+        WARNINGS_SWITCH,
         REVISION,
         DESIRED_REPLICAS,
         MAX_REPLICAS,

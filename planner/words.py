@@ -15,9 +15,13 @@ _LARGEST_DENOMINATOR = 64
 _SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _UNITS = (("d", 86_400, 172_800), ("h", 3_600, 3_600), ("min", 60, 60), ("s", 1, 1))  # name, seconds, used from
 _STEPS = ((600, 1), (172_800, 60), (864_000, 3_600), (inf, 86_400))  # below so many seconds, rounded to so many
-_MARKDOWN = re.compile(r"[\\`*_\[\]()<>#$:~|!]")
+_MARKDOWN = re.compile(r"[\\`*_\[\]()<>#$:~|!&@]")
+# What Streamlit and GFM look for in the text after the escapes are read: addresses (not after a letter), e-mail, :icons:.
+_ALIVE = re.compile(r"(?i)(?=https?:)|(?=www\.)|(?<=@)|(?<=:)(?=[\w+-]*[a-z][\w+/-]*:|[+-]1:)")
+_JOINER = "\u2060"  # of no width: it parts what would be read as one
+_LINES = re.compile("[\t\n\x0b\x0c\r\x85\u2028\u2029]+")
 # Control characters (C0 without tab and line end, DEL, C1) and those that turn the direction of a text around.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class Text:
@@ -67,13 +71,15 @@ def printable(text: str, *, one_line: bool = False) -> str:
 
     With `one_line` tabs and line ends become spaces.
     """
-    plain = _UNPRINTABLE.sub(lambda found: repr(found.group())[1:-1], text.replace("\r\n", "\n"))
+    plain = UNPRINTABLE.sub(lambda found: repr(found.group())[1:-1], text.replace("\r\n", "\n"))
     return re.sub(r"[\t\n]+", " ", plain) if one_line else plain
 
 
 def literal(text: str | Text) -> str:
-    """`text` for a place that reads Markdown, shown as it is: names and messages come out of clusters and files."""
-    return _MARKDOWN.sub(r"\\\g<0>", str(text))
+    """`text` for a place that reads Markdown, shown as it is, in one line: names and messages come out of clusters, files
+    and links. No link, icon, picture, formula or line of its own comes of it."""
+    parted = _ALIVE.sub(_JOINER, printable(_LINES.sub(" ", str(text))))
+    return _MARKDOWN.sub(r"\\\g<0>", parted)
 
 
 def sentence(words: str | Text) -> str:

@@ -10,6 +10,7 @@ from importlib import import_module
 
 import click
 
+from planner.cli import stream
 from planner.errors import HeadroomError, NotKnownError
 from planner.exit_status import MEANING, ExitStatus
 
@@ -18,6 +19,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Decide": {
         "rollout": ("rollout", "Will this rollout finish? Why not, and what would help?"),
         "gate": ("gate", "May this change be merged? Manifests against a policy, for pipelines."),
+        "serve": ("serve", "A warning at kubectl apply (validating webhook), and metrics."),
         "overview": ("overview", "Every workload's own rollout, were it changed now; GPUs by model."),
     },
     "Capacity": {
@@ -93,6 +95,11 @@ def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line; every known error is one sentence on standard error and a status that tells its kind."""
+    with stream.printable():
+        _run(argv)
+
+
+def _run(argv: list[str] | None) -> None:
     try:
         status = headroom.main(args=argv, prog_name="headroom", standalone_mode=False)
     except click.ClickException as error:

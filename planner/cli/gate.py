@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -94,7 +93,7 @@ def command(
 
     made: dict[str, Callable[[], str]] = {
         "text": lambda: gate_formats.text(found, snapshot.source),
-        "json": lambda: json.dumps(content(), indent=2, ensure_ascii=False) + "\n",
+        "json": lambda: tables.as_json(content()),
         "yaml": lambda: output.as_yaml(content()),
         "csv": lambda: tables.as_csv(QUESTION.rows(found, rows)),
         "markdown": lambda: gate_formats.markdown(found, snapshot.source, link),

@@ -5,7 +5,6 @@ Names come out of clusters and manifests: each format escapes what its reader wo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from typing import Any, Final
@@ -17,7 +16,7 @@ from planner.kubernetes.records import Severity
 from planner.questions.gate import GateAnswer, GatedWorkload
 from planner.rollout.answers import Verdict
 from planner.sources.manifests import Place
-from planner.tables import Row, as_markdown, as_text
+from planner.tables import Row, as_json, as_markdown, as_text
 from planner.words import count, duration, listing, literal, printable, sentence, usd
 
 MARK: Final = "<!-- headroom gate -->"  # a pipeline finds its own comment by it, and edits it
@@ -152,7 +151,7 @@ def sarif(found: GateAnswer, places: Mapping[str, Place]) -> str:
         "results": results,
         "invocations": [{"executionSuccessful": True, "exitCode": found.exit_status}],
     }
-    return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+    return as_json({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
 
 
 def github(found: GateAnswer, places: Mapping[str, Place]) -> str:

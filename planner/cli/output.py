@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -100,7 +99,7 @@ def show(
 def write_document(output: str, content: Mapping[str, Any]) -> None:
     """A document on standard output."""
     if output == "json":
-        click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        click.echo(tables.as_json(content), nl=False)
     else:
         click.echo(as_yaml(content), nl=False)
 

@@ -19,13 +19,16 @@ from planner.inventory.applied import Applied
 from planner.kubernetes.records import Snapshot
 from planner.pricing.book import age_warning
 from planner.questions import rollout as rollout_question
+from planner.questions import strategies as strategies_question
 from planner.questions import strategy_costs as costs_question
 from planner.questions.overview import QUESTION as OVERVIEW
 from planner.questions.question import Given, document
 from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
 from planner.questions.scripts import script, steps_of
+from planner.questions.strategies import StrategiesAnswer, StrategiesSettings
 from planner.questions.strategy_costs import SpareSettings, StrategyCosts, StrategyCostSettings, StrategyPrice
 from planner.rollout.answers import RolloutResult, Step, Verdict
+from planner.rollout.choice import Option, Weights
 from planner.sources import bounded
 from planner.tables import as_text
 from planner.words import duration, moment, usd
@@ -45,6 +48,9 @@ from planner.words import duration, moment, usd
               help="What each strategy's spare GPUs cost a month, against the Ready pods it gives up.")  # fmt: skip
 @options.asked(SpareSettings)
 @price_options
+@click.option("--strategies", "with_strategies", is_flag=True,
+              help="Which strategies nothing beats in Ready pods, time, GPUs, evictions and (with --costs) money; one is recommended.")  # fmt: skip
+@options.asked(Weights)
 @click.option("--script", "as_script", is_flag=True,
               help="Print the way out as a shell script that waits after each step and can be stopped; where none is "
               "needed, the change itself. Exits 0 when there is one, else as without it.")  # fmt: skip
@@ -68,6 +74,7 @@ def command(
     with_costs: bool,
     own_prices: tuple[Path, ...],
     discounts: tuple[str, ...],
+    with_strategies: bool,
     as_script: bool,
     way_out: int,
     fail_on: tuple[str, ...],
@@ -101,8 +108,16 @@ def command(
         costs = costs_question.answer(snapshot, priced, given)
         also = [document(costs_question.QUESTION, snapshot, priced, costs)]
 
+    found = None
+    if with_strategies:
+        weighed = StrategiesSettings(rollout=settings, weights=options.read(Weights, asked))
+        found = strategies_question.answer(snapshot, weighed, given)
+        also.append(document(strategies_question.QUESTION, snapshot, weighed, found))
+
     def text() -> None:
         _print(result, snapshot)
+        if found is not None:
+            _print_strategies(found)
         if costs is not None:
             _print_costs(costs)
 
@@ -190,6 +205,29 @@ def _print_applied(one: Applied) -> None:
         terminal.say(f"  {difference.field}: {difference.today} → {difference.then}", indent="    ")
     click.echo(f"  {one.command}")
     click.echo(f"  undo: {one.undo}")
+
+
+def _print_strategies(found: StrategiesAnswer) -> None:
+    """The recommendation with how it is applied, and the strategies that nothing beats; JSON has all."""
+    click.echo("\nWhich strategy")
+    terminal.say(found.sentence)
+    shown = [one for one in found.options if one.is_best or one.is_current]
+    if shown:
+        click.echo(f"\n{as_text([_strategy_row(one, found.replicas) for one in shown])}", nl=False)
+    if found.apply is not None:
+        _print_applied(found.apply)
+
+
+def _strategy_row(one: Option, replicas: int) -> dict[str, object]:
+    return {
+        "strategy": f"{one.name} (now)" if one.is_current else one.name,
+        "": "recommended" if one.is_recommended else "" if one.is_best else "beaten",
+        "lowest Ready": f"{one.lowest_ready} of {replicas}",
+        "takes": duration(one.seconds),
+        "GPUs more": one.extra_gpus,
+        "evictions": one.evictions,
+        "a month": "not asked" if one.usd_per_month is None else usd(one.usd_per_month),
+    }
 
 
 def _print_costs(costs: StrategyCosts) -> None:

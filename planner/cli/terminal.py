@@ -14,6 +14,7 @@ from typing import Final
 
 import click
 
+from planner.cli import stream
 from planner.rollout.answers import Verdict
 from planner.words import Text, printable
 
@@ -66,7 +67,8 @@ def say_verdict(verdict: Verdict, head: str, words: str | Text = "", *, indent: 
     first = lines[0] if lines else ""
     shown = head.rstrip() if first.startswith(head.rstrip()) else ""
     coloured = click.style(shown, fg=_COLOUR[verdict], bold=True) if shown else ""
-    click.echo("\n".join([coloured + first[len(shown) :], *lines[1:]]), color=True)
+    with stream.ours():
+        click.echo("\n".join([coloured + first[len(shown) :], *lines[1:]]), color=True)
 
 
 def is_coloured() -> bool:

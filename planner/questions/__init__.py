@@ -11,6 +11,7 @@ module             question
 `what_if`          The same answers, after nodes are added, drained, lost, upgraded or tainted.
 `costs`            What does the cluster cost a month, and what of it is idle?
 `savings`          Is a workload fit for spot, and what would it really save?
+`strategies`       Which update strategy to choose: what nothing beats, and one that is recommended.
 `strategy_costs`   What does each rollout strategy's spare GPUs cost?
 `memory`           Who is evicted and killed first? What would another request or limit change?
 `restarts`         What restarts or doesn't start, why, and what would help?
@@ -38,6 +39,7 @@ INDEX = {
     "what_if": "what_if.QUESTION",
     "costs": "costs.QUESTION",
     "savings": "savings.QUESTION",
+    "strategies": "strategies.QUESTION",
     "strategy_costs": "strategy_costs.QUESTION",
     "memory": "memory.QUESTION",
     "memory_what_if": "memory.WHAT_IF",

@@ -16,7 +16,7 @@ from planner.capacity.pod_shapes import parse_shape, standard_shapes, usual_shar
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.records import Amounts, Finding, Severity, Snapshot
+from planner.kubernetes.records import EMPTY, Amounts, Finding, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
@@ -27,6 +27,7 @@ from planner.scheduling.cluster import Cluster
 from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from planner.words import count, plural, roughly, short_name
 
 _SHOWN_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
@@ -94,16 +95,16 @@ def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> Capacit
     known = pools(cluster, limits)
     gpus = overview_question.gpu_lines(cluster)
     standard = fits(cluster, standard_shapes(cluster))
-    broken = fragments(cluster)
+    broken, own = fragments(cluster), fits(cluster, workload_shapes(cluster))
     return CapacityAnswer(
-        sentence=_sentence(gpus, standard, broken),
+        sentence=_sentence(gpus, standard, own, broken),
         resources=_resources(cluster),
         gpus=gpus,
         supply=gpu_supply(cluster),
         pools=tuple(_pool_line(cluster, pool) for pool in known),
         standard=standard,
         standard_basis=usual_share(cluster)[2],
-        workloads=fits(cluster, workload_shapes(cluster)),
+        workloads=own,
         fragments=broken,
         findings=_findings(cluster, limits),
     )
@@ -167,17 +168,47 @@ def _findings(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[Finding
     )
 
 
-def _sentence(gpus: tuple[GpuModelLine, ...], standard: tuple[Fit, ...], broken: Fragments) -> str:
-    """``2,221 of 6,212 GPUs are free; room for 1,310 more pods of 1 GPU, and for none of 8``."""
+def _sentence(
+    gpus: tuple[GpuModelLine, ...], standard: tuple[Fit, ...], own: tuple[Fit, ...], broken: Fragments
+) -> str:
+    """``2,221 of 6,212 GPUs are free: room for 1,310 more pods of 1 GPU with the usual CPU and memory, and for none of 8``.
+
+    Each number is of a shape, and the shape is said: pods of the same GPUs that ask for less beside them may still fit.
+    """
     supplies = supplies_of(gpus)
     if not supplies:
         return "the cluster has no GPUs"
-    fitting = [f"{one.count:,} more pods of {_gpus(one, broken)} GPU" for one in standard if one.count]
-    none = " or ".join(str(_gpus(one, broken)) for one in standard if not one.count)
+    fitting = [f"{count(one.count, 'more pod')} of {count(_gpus(one, broken), 'GPU')}" for one in standard if one.count]
+    lacking = [_gpus(one, broken) for one in standard if not one.count]
+    none = " or ".join(map(str, lacking))
     words = free_words(supplies)
     if fitting:
-        return f"{words}: room for {' or '.join(fitting)}" + (f", and for none of {none}" if none else "")
-    return f"{words}; not one more pod of 1 GPU with its usual CPU and memory fits"
+        said = f"{words}: room for {' or '.join(fitting)} with the usual CPU and memory beside each GPU"
+        said += f", and for none of {none}" if none else ""
+    else:
+        said = f"{words}: no room for a pod of 1 GPU with the usual CPU and memory beside it{_usual(standard)}"
+    smaller = _smaller(own, lacking, broken)
+    return f"{said}; {smaller}" if smaller else said
+
+
+def _usual(standard: tuple[Fit, ...]) -> str:
+    """`` (6 cpu, 24Gi)``: of the first standard shape."""
+    asked = standard[0].requests if standard else EMPTY
+    parts = [roughly(asked[CPU], CPU) + " cpu"] if CPU in asked else []
+    parts += [roughly(asked[MEMORY], MEMORY)] if MEMORY in asked else []
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _smaller(own: tuple[Fit, ...], lacking: Sequence[int], broken: Fragments) -> str:
+    """The workload that most more pods fit of, among those of as many GPUs as no standard shape has room for."""
+    fitting = [one for one in own if one.count and _gpus(one, broken) in lacking]
+    if not fitting:
+        return ""
+    most = max(fitting, key=lambda one: one.count)
+    asks = f"{count(_gpus(most, broken), 'GPU')} a pod and less beside them"
+    return (
+        f"of {short_name(most.shape)}, which asks for {asks}, {most.count:,} more {plural(most.count, 'fits', 'fit')}"
+    )
 
 
 def _gpus(one: Fit, broken: Fragments) -> int:

@@ -22,7 +22,7 @@ from planner.rollout.answers import Reason, Verdict
 from planner.rollout.budget import allowed
 from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
-from planner.rollout.run import Revision, simulate
+from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.surroundings import surroundings
 from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import Explanation, explain
@@ -167,10 +167,24 @@ class _Answers:
 
 
 def own_rollout(cluster: Cluster, workload: Workload) -> _Answer:
-    """A workload's rollout, were its template changed now; counted where its course is certain, simulated where it
-    isn't."""
-    course = certain_course(cluster, workload)
-    revision = Revision(before=workload, after=workload, has_new_template=True)
+    """A workload's rollout, were its template changed now."""
+    return glance(cluster, Revision(before=workload, after=workload, has_new_template=True)).answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    """How a rollout goes, in one placement and without ways out; `run` and `why` where it was simulated and is stuck."""
+
+    answer: _Answer
+    run: Run | None = None
+    why: Explanation | None = None
+
+
+def glance(cluster: Cluster, revision: Revision) -> Glance:
+    """A rollout by itself: counted where its course is certain, simulated where it isn't."""
+    workload = revision.after
+    course = certain_course(cluster, workload) if revision.before is workload else None
+    run: Run | None = None
     why: Explanation | None = None
     verdict, new = Verdict.COMPLETES, None
     if course is not None and course.completes:
@@ -184,12 +198,13 @@ def own_rollout(cluster: Cluster, workload: Workload) -> _Answer:
     unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
     if unknown is not None:
         reason = why.reason if why else Reason.UNKNOWN
-        return _Answer(verdict=Verdict.UNKNOWN, reason=reason, sentence=str(Text(f"not known: {unknown.what}")))
+        said = str(Text(f"not known: {unknown.what}"))
+        return Glance(answer=_Answer(verdict=Verdict.UNKNOWN, reason=reason, sentence=said))
     if why is not None:
-        return _Answer(verdict=verdict, reason=why.reason, sentence=str(why.sentence))
+        return Glance(answer=_Answer(verdict=verdict, reason=why.reason, sentence=str(why.sentence)), run=run, why=why)
     replicas = len(_nodes(cluster, workload)) if workload.traits.is_per_node else workload.replicas
     sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
-    return _Answer(verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence))
+    return Glance(answer=_Answer(verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence)))
 
 
 def _nodes(cluster: Cluster, workload: Workload) -> set[int]:

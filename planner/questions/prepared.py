@@ -133,6 +133,11 @@ def _similar(snapshot: Snapshot, key: str) -> str:
     return f"Did you mean {', '.join(alike)}?" if alike else "headroom rollout CLUSTER lists the workloads"
 
 
+def pod_times_of(cluster: Cluster, revision: Revision) -> PodTimes:
+    """How long the pods of a revision take to start and to stop, as far as its pods show."""
+    return _pod_times(cluster, revision, WorkloadChange(workload=revision.after.key))
+
+
 def _pod_times(cluster: Cluster, revision: Revision, change: WorkloadChange) -> PodTimes:
     pods = (cluster.snapshot.pods[i] for i in pods_of(cluster, revision.before or revision.after))
     return learn_pod_times(

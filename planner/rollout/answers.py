@@ -216,6 +216,8 @@ class GridCell:
     seconds: float
     is_valid: bool = True  # 0/0 is refused by the API server
     is_current: bool = False
+    extra_gpus: int = 0  # of the peak, those beyond what it holds before the change
+    evictions: int = 0  # times that pods of others are preempted on the way
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

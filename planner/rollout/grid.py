@@ -11,6 +11,7 @@ from planner.kubernetes.requests import requested_gpus
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.certain import Course, certain_course
+from planner.rollout.choice import choose
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at, seconds_of
 from planner.rollout.verdict import explain
@@ -57,7 +58,7 @@ def strategy_grid(
     )
     return StrategyGrid(
         workload=key, surges=values, unavailables=values, cells=cells, recreate=recreate,
-        sentence=Text(_sentence(cells, recreate)),
+        sentence=Text(_sentence(cells, recreate, workload.replicas)),
     )  # fmt: skip
 
 
@@ -107,6 +108,7 @@ def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: i
         lowest_ready=course.lowest_ready,
         ticks=course.ticks,
         seconds=seconds_of(course.pauses, pod_times),
+        extra_gpus=gpus * max(0, course.peak_bound - workload.replicas),
     )
 
 
@@ -114,12 +116,15 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
     key = revision.after.key
     moments = run.moments[key]
     done = run.done[key]
+    held = [sum(v for n, v in m.held_by_workload.items() if is_gpu_resource(n)) for m in moments]
     return GridCell(
         max_surge=surge,
         max_unavailable=unavailable,
         verdict=run.verdict(key),
         reason=Reason.NONE if done else explain(run, revision).reason,
-        peak_gpus=max(sum(v for n, v in m.held_by_workload.items() if is_gpu_resource(n)) for m in moments),
+        peak_gpus=max(held),
+        extra_gpus=max(held) - held[0],
+        evictions=sum(pod not in run.pods[key] for pod in run.preempted),
         peak_pods=max(m.pods for m in moments[1:]),
         lowest_ready=min(m.ready for m in moments[1:]),
         ticks=run.ticks,
@@ -127,21 +132,11 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
     )
 
 
-def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell) -> str:
+def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell, replicas: int) -> str:
     valid = [c for row in cells for c in row if c.is_valid]
     good = [c for c in valid if c.verdict is Verdict.COMPLETES]
     if not good:
         if recreate.verdict is Verdict.COMPLETES:
             return f"None of {len(valid)} rolling strategies completes; Recreate does."
         return f"None of {len(valid)} rolling strategies completes, and Recreate doesn't either."
-    best = best_cell(good)
-    return (
-        f"{len(good)} of {len(valid)} rolling strategies complete. Of these, maxSurge {best.max_surge} / "
-        f"maxUnavailable {best.max_unavailable} keeps the most pods Ready ({best.lowest_ready}) "
-        f"with the fewest extra pods."
-    )
-
-
-def best_cell(cells: Sequence[GridCell]) -> GridCell:
-    """The completing cell to recommend: most pods Ready at the worst moment, then least surge, fewest steps."""
-    return min(cells, key=lambda c: (-c.lowest_ready, c.peak_pods, c.max_surge, c.ticks, c.max_unavailable))
+    return f"{len(good)} of {len(valid)} rolling strategies complete. {choose(good, recreate, replicas).sentence}"

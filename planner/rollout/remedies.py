@@ -121,10 +121,30 @@ def find_remedies(
     seed: int,
 ) -> tuple[Remedy, ...]:
     """Ways out for the stuck workload `key`, those that keep most pods Ready first."""
+    found = _found(cluster, revisions, key, run, why, pod_times, seed=seed)
+    return tuple(sorted(found, key=lambda r: (r.extra_gpus > 0, -r.lowest_ready, _PREFERRED.index(r.kind), r.seconds)))
+
+
+def first_remedy(
+    cluster: Cluster, revisions: Sequence[Revision], key: str, run: Run, why: Explanation, pod_times: PodTimes
+) -> Remedy | None:
+    """The way out that is found first, where there is no time for all: another strategy, if one does."""
+    return next(_found(cluster, revisions, key, run, why, pod_times, seed=0), None)
+
+
+def _found(
+    cluster: Cluster,
+    revisions: Sequence[Revision],
+    key: str,
+    run: Run,
+    why: Explanation,
+    pod_times: PodTimes,
+    *,
+    seed: int,
+) -> Iterator[Remedy]:
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
     case = _Case(cluster, revisions, place, run, why, pod_times, seed)
-    found = [remedy for search in _SEARCHES for remedy in search(case)]
-    return tuple(sorted(found, key=lambda r: (r.extra_gpus > 0, -r.lowest_ready, _PREFERRED.index(r.kind), r.seconds)))
+    return (remedy for search in _SEARCHES for remedy in search(case))
 
 
 # Among equals in availability: what is simplest to do and to undo.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -11,7 +10,7 @@ import streamlit as st
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Question
 from planner.questions.question import document as document_of
-from planner.tables import Rows, as_csv
+from planner.tables import Rows, as_csv, as_json
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -25,7 +24,7 @@ def show(
         if document is not None:
             st.download_button(
                 "Download JSON",
-                data=lambda: json.dumps(document(), indent=2, ensure_ascii=False) + "\n",
+                data=lambda: as_json(document()),
                 file_name=f"{name}.json",
                 mime="application/json",
                 icon=":material/download:",

@@ -43,9 +43,14 @@ def headline(plan: MemoryPlan) -> None:
     cluster = plan.cluster
     known = [node for node in cluster.nodes if node.until_hard_bytes is not None and node.known_share is not None]
     past = [node for node in known if (node.until_hard_bytes or 0) < 0]
-    box = st.info if not known else st.error if past else st.success
-    title = "? Unknown" if not known else "✗ Eviction has begun" if past else "✓ No node is evicting"
-    box(words.literal(cluster.sentence), title=title)
+    unknown_nodes = len(cluster.nodes) - len(known)
+    if past:
+        st.error(words.literal(cluster.sentence), title=f"✗ Eviction has begun on {words.count(len(past), 'node')}")
+    elif unknown_nodes:
+        title = f"? Not known for {unknown_nodes:,} of {words.count(len(cluster.nodes), 'node')}: no use was measured"
+        verdict.unknown(title, cluster.sentence)
+    else:
+        st.success(words.literal(cluster.sentence), title="✓ No node is evicting")
     pods = cluster.pods
     over = sum((pod.over_request_bytes or 0) > 0 for pod in pods)
     overcommitted = sum(node.overcommit > 1 or bool(node.unlimited_pods) for node in cluster.nodes)

@@ -34,10 +34,8 @@ def story(overview: ClusterOverview) -> None:
             icon=":material/check_circle:",
         )  # fmt: skip
     elif not stuck:
-        st.warning(
-            words.literal(overview.sentence), icon=":material/help:",
-            title=f"? Of {len(troubled):,} of {words.count(total, 'workload')} it isn't known whether they could be rolled out",
-        )  # fmt: skip
+        title = f"? Of {len(troubled):,} of {words.count(total, 'workload')} it isn't known whether they could be rolled out"
+        verdict.unknown(title, overview.sentence)
     else:
         first = stuck[0]
         st.error(
@@ -55,11 +53,15 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
         st.metric("Could be rolled out", f"{counts[Verdict.COMPLETES]:,} of {len(overview.workloads):,}", border=True)
         for one in supplies[:_RESOURCES]:
             beyond = f"overcommitted by {one.overcommitted:,}" if one.overcommitted else None
-            st.metric(f"{one.noun} free", f"{one.free:,} of {one.allocatable:,}", beyond, "off", border=True)
-            st.metric(f"{one.noun} waited for", f"{one.pending:,}", border=True)
+            st.metric(
+                words.literal(f"{one.noun} free"), f"{one.free:,} of {one.allocatable:,}", beyond, "off", border=True
+            )
+            st.metric(words.literal(f"{one.noun} waited for"), f"{one.pending:,}", border=True)
         if not supplies:
             st.metric("GPUs free", "no GPUs", border=True)
-        st.metric("Pods waiting", f"{overview.pending_pods:,} of {overview.pod_count:,}", border=True)
+        st.metric(
+            "Pods waiting", f"{overview.pending_pods:,} of {overview.pod_count + overview.pending_pods:,}", border=True
+        )
         st.metric("Nodes", f"{overview.node_count:,}", border=True)
     st.caption(
         f"Data: {words.literal(overview.source)}, taken {words.moment(overview.taken_at)}. Findings: {findings}."

@@ -11,6 +11,7 @@ from planner.figures import rollout_timeline
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
+from planner.questions import strategy_costs
 from planner.questions.rollout import timeline_rows
 from planner.questions.usable_devices import UsableDevices
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
@@ -58,8 +59,8 @@ def _figures(result: RolloutResult) -> None:
         st.metric("Most pods at once", f"{first.peak_pods:,}", border=True, height="stretch")
         for name in gpus:
             held = f"{result.peak_held.get(name, 0):,} of {result.capacity[name]:,}"
-            label = "GPUs, cluster" if len(gpus) == 1 else f"{name}, cluster"
-            told = f"Most {name} held at once by all pods of the cluster, of all that its nodes have."
+            label = "GPUs, cluster" if len(gpus) == 1 else words.literal(f"{name}, cluster")
+            told = f"Most {words.literal(name)} held at once by all pods of the cluster, of all that its nodes have."
             st.metric(label, held, border=True, height="stretch", help=told)
         st.metric("Duration, estimate", _duration(first), border=True, height="stretch", help=_basis(first))
         waiting = sum(pods.count for pods in result.pending)
@@ -144,9 +145,10 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot) -> None:
         )  # fmt: skip
 
 
-def has_grid(rollout: WorkloadRollout) -> bool:
-    """Whether maxSurge and maxUnavailable are its strategy's to choose."""
-    return kind_in(rollout.workload).surges_freely and rollout.replicas > 0
+def has_grid(rollout: WorkloadRollout, snapshot: Snapshot) -> bool:
+    """Whether maxSurge and maxUnavailable are its strategy's to choose, and what a cell says can be known."""
+    is_known = not strategy_costs.QUESTION.not_known(snapshot)
+    return kind_in(rollout.workload).surges_freely and rollout.replicas > 0 and is_known
 
 
 def adopt_cell(pair: list[int]) -> None:

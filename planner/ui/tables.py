@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from planner.tables import Rows
-from planner.words import Text
+from planner.words import Text, printable
 
 
 def show(
@@ -29,9 +29,7 @@ def show(
         st.caption(empty)
         return None
     return st.dataframe(
-        pd.DataFrame(
-            [{name: str(cell) if isinstance(cell, Text) else cell for name, cell in row.items()} for row in rows]
-        ),
+        pd.DataFrame([{name: _cell(cell) for name, cell in row.items()} for row in rows]),
         hide_index=True,
         column_config=dict(columns or {}),
         alt=alt,
@@ -39,3 +37,8 @@ def show(
         placeholder=placeholder,
         **more,
     )
+
+
+def _cell(value: object) -> object:
+    """Texts in one line and without what would turn their direction around; other values as they are."""
+    return printable(str(value), one_line=True) if isinstance(value, str | Text) else value

@@ -8,7 +8,7 @@ import streamlit as st
 
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.wording import GLYPH, REASON, WORD, words
-from planner.words import literal
+from planner.words import Text, literal
 from planner.words import sentence as as_sentence
 
 __all__ = ["COLOUR", "GLYPH", "REASON", "WORD", "badge", "show", "why", "words"]
@@ -23,7 +23,6 @@ _ICON = {
     Verdict.COMPLETES: ":material/check_circle:",
     Verdict.STUCK: ":material/block:",
     Verdict.NEEDS_GROWTH: ":material/trending_up:",
-    Verdict.UNKNOWN: ":material/help:",
 }
 
 
@@ -35,10 +34,19 @@ def why(verdict: Verdict, sentence: str) -> str:
 
 def show(verdict: Verdict, reason: Reason, sentence: str) -> None:
     """The verdict's box: a box's colour, its icon and its title say the same."""
-    box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error, Verdict.NEEDS_GROWTH: st.warning}.get(
-        verdict, st.info
-    )
-    box(literal(why(verdict, sentence)), title=words(verdict, reason), icon=_ICON[verdict])
+    title, said = words(verdict, reason), why(verdict, sentence)
+    if verdict is Verdict.UNKNOWN:
+        unknown(title, said)
+    else:
+        box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error, Verdict.NEEDS_GROWTH: st.warning}[verdict]
+        box(literal(said), title=title, icon=_ICON[verdict])
+
+
+def unknown(title: str, sentence: str | Text) -> None:
+    """A box for what isn't known: grey, since neither good nor bad is true of it."""
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(f":gray-background[**{literal(title)}**]")
+        st.markdown(literal(sentence))
 
 
 def badge(verdict: Verdict, reason: Reason = Reason.NONE) -> None:

@@ -29,7 +29,7 @@ def page(given: Snapshot | None = None, **query: str) -> AppTest:
 
 def shown(app: AppTest) -> str:
     kinds = (app.success, app.info, app.warning, app.error, app.markdown, app.caption, app.code)
-    return "\n".join(str(one.value) for kind in kinds for one in kind).replace("\\", "")
+    return "\n".join(str(one.value) for kind in kinds for one in kind).replace("\\", "").replace("\u2060", "")
 
 
 def test_the_demo() -> None:

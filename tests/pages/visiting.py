@@ -28,4 +28,6 @@ def said(app: AppTest) -> str:
     """Every word of the page in boxes, lines and code, as a reader sees it."""
     kinds = (app.title, app.error, app.warning, app.success, app.info, app.markdown, app.caption, app.code)
     boxes = [f"{box.proto.title}\n" for kind in (app.error, app.warning, app.success, app.info) for box in kind]
-    return "\n".join([*boxes, *(str(one.value) for kind in kinds for one in kind)]).replace("\\", "")
+    return (
+        "\n".join([*boxes, *(str(one.value) for kind in kinds for one in kind)]).replace("\\", "").replace("\u2060", "")
+    )

@@ -22,6 +22,7 @@ from planner.questions.memory import MemoryWhatIfSettings
 from planner.questions.question import NOTHING, Given, document, plain
 from planner.questions.rollout import RolloutSettings
 from planner.questions.savings import SavingsSettings
+from planner.questions.strategies import StrategiesSettings
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.questions.what_if import WhatIfSettings
 from planner.rollout.answers import Verdict
@@ -39,6 +40,7 @@ ASKED: Mapping[str, Any] = {
     "capacity": CapacitySettings(shapes=("gpu=1",)),
     "what_if": WhatIfSettings(changes=parse_changes("drain:pool/gpu-t4"), shape="cpu=1"),
     "savings": SavingsSettings(workload="Deployment/prod/ml-worker", spot=SpotSettings(runs=100)),
+    "strategies": StrategiesSettings(rollout=replace(WORKER, max_surge=1)),
     "strategy_costs": StrategyCostSettings(rollout=replace(WORKER, max_surge=None)),
     "memory_what_if": MemoryWhatIfSettings(workload="Deployment/dev/celery", request=2**31, limit=2**31),
 }

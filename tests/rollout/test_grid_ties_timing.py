@@ -7,7 +7,8 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import rollout as rollout_question
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import Verdict
-from planner.rollout.grid import FULL_UP_TO, axis, best_cell
+from planner.rollout.choice import choose
+from planner.rollout.grid import FULL_UP_TO, axis
 from planner.rollout.run import simulate
 from planner.rollout.ties import is_proven
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
@@ -44,10 +45,11 @@ def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
         assert (part.peak_pods, part.lowest_ready) == (cell.peak_pods, cell.lowest_ready)
     assert grid.recreate.verdict is Verdict.COMPLETES
     assert grid.recreate.lowest_ready == 0
-    good = [c for row in grid.cells for c in row if c.verdict is Verdict.COMPLETES]
-    best = best_cell(good)
+    cells = [c for row in grid.cells for c in row]
+    best = choose(cells, grid.recreate, 2).recommended
+    assert best is not None
     assert (best.max_surge, best.max_unavailable, best.lowest_ready) == (0, 1, 1)
-    assert f"maxSurge {best.max_surge} / maxUnavailable {best.max_unavailable}" in str(grid.sentence)
+    assert f"maxSurge {best.max_surge}, maxUnavailable {best.max_unavailable} is recommended" in str(grid.sentence)
 
 
 # ── ties ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,305 @@
+"""What is said of a write while the API server waits for it: a warning where the rollout would be stuck, else nothing.
+
+Silence is the rule: where nothing rolls, where the answer isn't known, and where time is up. `review` reads the request of an
+AdmissionReview v1 (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from planner.capacity.growth import GROWING_REASONS, grow, waiting_shape
+from planner.capacity.node_pools import NodePool
+from planner.errors import HeadroomError, InputError
+from planner.inventory.change import has_new_template, read_changed, read_workload_document
+from planner.inventory.manifest import AppliedWorkload
+from planner.kubernetes.kinds import NODE, POD, ROLLING
+from planner.kubernetes.records import CommandForm, Container, PodSpec, Presence, Snapshot, Workload
+from planner.questions.overview import Glance, glance
+from planner.questions.prepared import compiled, pod_times_of
+from planner.rollout.answers import RemedyKind, Verdict
+from planner.rollout.budget import TooLargeError, UnwantedError, allowed
+from planner.rollout.ownership import sets_by_owner
+from planner.rollout.remedies import first_remedy
+from planner.rollout.run import Revision
+from planner.vocabulary import WARNINGS_SWITCH
+from planner.words import printable
+
+MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
+_KINDS: Final = {kind.resource: kind.name for kind in ROLLING}
+_LEAST_WHY: Final = 60  # characters of the reason, before the way out is left away
+_WAY_OUT_UNITS: Final = 10_000  # of work for a way out: the warning is worth more than it
+
+
+class _Resource(msgspec.Struct):
+    group: str = ""
+    resource: str = ""
+
+
+class Request(msgspec.Struct, rename="camel"):
+    """What of an AdmissionReview's request is read; user, groups and options aren't."""
+
+    uid: str
+    operation: str = ""
+    namespace: str = ""
+    name: str = ""
+    resource: _Resource = msgspec.field(default_factory=_Resource)
+    sub_resource: str = ""
+    object: dict[str, Any] | None = None
+    old_object: dict[str, Any] | None = None
+
+
+class _AdmissionReview(msgspec.Struct, rename="camel"):
+    kind: str
+    api_version: str
+    request: Request
+
+
+def read_request(body: bytes) -> Request:
+    """The request in an AdmissionReview.
+
+    Raises
+    ------
+    InputError
+        For anything but an ``admission.k8s.io/v1`` AdmissionReview with a request.
+    """
+    mend = "Send what an API server sends a validating webhook: AdmissionReview, admission.k8s.io/v1"
+    try:
+        found = msgspec.json.decode(body, type=_AdmissionReview)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise InputError(f"isn't an AdmissionReview: {error}", where="the request's body", mend=mend) from None
+    if (found.kind, found.api_version) != ("AdmissionReview", "admission.k8s.io/v1"):
+        raise InputError(f"is {found.api_version} {found.kind}", where="the request's body", mend=mend)
+    return found.request
+
+
+class Silence(StrEnum):
+    """Why nothing is said."""
+
+    NO_ROLLOUT = "no_rollout"  # labels, status, another kind, nothing that moves pods
+    SWITCHED_OFF = "switched_off"
+    COMPLETES = "completes"
+    NOT_KNOWN = "not_known"  # to the snapshot, to the engine, or unreadable
+    TIME_UP = "time_up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What is said of one write: `warning`, or why none. `workload` is its key, "" where it isn't one that rolls."""
+
+    workload: str = ""
+    warning: str = ""
+    silence: Silence | None = None
+
+
+def review(
+    snapshot: Snapshot,
+    request: Request,
+    pools: tuple[NodePool, ...] = (),
+    is_wanted: Callable[[], bool] | None = None,
+) -> Review:
+    """The review of an AdmissionReview's `request`, against the cluster as `snapshot` has it.
+
+    Parameters
+    ----------
+    pools : tuple of NodePool
+        Pools that may grow: a rollout that completes once one has is no warning.
+    is_wanted : callable, optional
+        Asked while the rollout is played; when it says no, nothing is said.
+    """
+    asked = _asked(request)
+    if asked is None:
+        return Review(silence=Silence.NO_ROLLOUT)
+    kind, key = asked
+    there = snapshot.workload(key)
+    if any(snapshot.presence.get(one.name) in (Presence.ABSENT, Presence.REFUSED) for one in (NODE, POD)):
+        return Review(workload=key, silence=Silence.NOT_KNOWN)
+    try:
+        change = _scaled(request, there) if request.sub_resource else _applied(kind, request, there)
+        if change is None:
+            return Review(workload=key, silence=Silence.NOT_KNOWN)
+        if _is_off(request, there):
+            return Review(workload=key, silence=Silence.SWITCHED_OFF)
+        if not change.moves_pods:
+            return Review(workload=key, silence=Silence.NO_ROLLOUT)
+        with allowed(is_wanted):
+            return _said(snapshot, key, change, there, pools)
+    except UnwantedError:
+        return Review(workload=key, silence=Silence.TIME_UP)
+    except HeadroomError:
+        return Review(workload=key, silence=Silence.NOT_KNOWN)
+
+
+def _asked(request: Request) -> tuple[str, str] | None:
+    """(kind, key) of the workload that is written; None for everything else."""
+    kind = _KINDS.get(request.resource.resource) if request.resource.group == "apps" else None
+    is_write = request.operation in ("CREATE", "UPDATE") and request.sub_resource in ("", "scale")
+    name = request.name or _metadata(request).get("name")  # that of a generateName isn't in the request
+    if kind is None or not is_write or not request.namespace or not isinstance(name, str):
+        return None
+    return kind, f"{kind}/{request.namespace}/{name}"
+
+
+def _metadata(request: Request) -> dict[str, Any]:
+    return _part(request.object, "metadata")
+
+
+def _part(of: dict[str, Any] | None, name: str) -> dict[str, Any]:
+    found = (of or {}).get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _is_off(request: Request, there: Workload | None) -> bool:
+    """Whether the workload's annotation says so; a Scale doesn't carry it, so that the snapshot's counts there."""
+    written = _part(_metadata(request), "annotations").get(WARNINGS_SWITCH)
+    kept = there.annotations.get(WARNINGS_SWITCH) if there and request.sub_resource else None
+    return "off" in (written, kept)
+
+
+# ── the change ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _scaled(request: Request, there: Workload | None) -> AppliedWorkload | None:
+    replicas, old = (_part(one, "spec").get("replicas", 0) for one in (request.object, request.old_object))
+    if there is None or not isinstance(replicas, int) or not isinstance(old, int):
+        return None
+    before = replace(there, replicas=old)
+    return AppliedWorkload(before=before, after=replace(there, replicas=replicas), has_new_template=False)
+
+
+def _applied(kind: str, request: Request, there: Workload | None) -> AppliedWorkload | None:
+    """What is written against what was there before, both as the API server has them."""
+    where = f"{kind} {request.namespace}/{request.name}"
+    if request.operation == "CREATE":
+        if there is not None:
+            return None  # the snapshot has one of that name: it is older than its end
+        after = read_workload_document(kind, request.object or {}, where)
+        return AppliedWorkload(before=None, after=after, has_new_template=True)
+    before = read_workload_document(kind, request.old_object or {}, where)
+    after = read_changed(before, request.object or {})
+    return AppliedWorkload(before=before, after=after, has_new_template=has_new_template(before, after))
+
+
+def _revision(snapshot: Snapshot, change: AppliedWorkload, there: Workload | None) -> Revision | None:
+    """The change against the snapshot's own workload, whose pods are known; None where nothing of it would move.
+
+    One that the snapshot doesn't have is younger than it: asked as a new one it gets the places of its own old pods too.
+    Stuck even so is stuck; anything else isn't known.
+    """
+    after = change.after
+    if there is None:
+        return Revision(before=None, after=after, has_new_template=True)
+    if change.before is not None and change.has_new_template is False:
+        after = replace(there, replicas=after.replicas, is_paused=after.is_paused, strategy=after.strategy)
+        now = AppliedWorkload(before=there, after=after, has_new_template=False)
+        return Revision(before=there, after=after, has_new_template=False) if now.moves_pods else None
+    after = replace(
+        after, uid=there.uid, generation=there.generation, current_revision=there.current_revision,
+        update_revision=there.update_revision, created_at=there.created_at, conditions=there.conditions,
+    )  # fmt: skip
+    if _is_restart(snapshot, there, after):
+        return Revision(before=there, after=there, has_new_template=True)
+    return Revision(before=there, after=after, has_new_template=has_new_template(there, after))
+
+
+def _is_restart(snapshot: Snapshot, there: Workload, after: Workload) -> bool:
+    """Whether the new pods are to the scheduler and the controllers what the old ones are: another image, environment.
+
+    Not for an undo, which goes back to a ReplicaSet that is there.
+    """
+    same = ("replicas", "strategy", "is_paused", "selector", "min_ready_seconds", "start_ordinal", "claim_templates",
+            "pod_management_policy")  # fmt: skip
+    if any(getattr(there, name) != getattr(after, name) for name in same):
+        return False
+    old, new = there.template, after.template
+    if old.labels != new.labels or old.annotations != new.annotations or _placed_by(old.spec) != _placed_by(new.spec):
+        return False
+    sets = sets_by_owner(compiled(snapshot)).get(there.uid, [])
+    return not any(one.template.makes_the_same_pods(new) for one in sets)
+
+
+def _placed_by(spec: PodSpec) -> PodSpec:
+    """`spec` without what only the kubelet reads."""
+
+    def bare(one: Container) -> Container:
+        return replace(
+            one, image="", command_form=CommandForm.IMAGE, program="", has_pre_stop=False, startup_probe=None,
+            readiness_probe=None, liveness_probe=None,
+        )  # fmt: skip
+
+    return replace(
+        spec, containers=tuple(map(bare, spec.containers)), init_containers=tuple(map(bare, spec.init_containers))
+    )
+
+
+# ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True)
+class _Told:
+    verdict: Verdict
+    why: str = ""
+    way_out: str = ""
+
+
+def _said(
+    snapshot: Snapshot, key: str, change: AppliedWorkload, there: Workload | None, pools: tuple[NodePool, ...]
+) -> Review:
+    revision = _revision(snapshot, change, there)
+    if revision is None:
+        return Review(workload=key, silence=Silence.NO_ROLLOUT)
+    if revision.before is revision.after:  # many writes differ in an image only: they have one answer
+        told = snapshot.derived.once(_restarted, snapshot, key, pools)
+    else:
+        told = _told(snapshot, revision, pools)
+    if told.verdict is Verdict.STUCK:
+        return Review(workload=key, warning=_warning(told))
+    younger = there is None and change.before is not None
+    is_known = told.verdict is not Verdict.UNKNOWN and not younger
+    return Review(workload=key, silence=Silence.COMPLETES if is_known else Silence.NOT_KNOWN)
+
+
+def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...]) -> _Told:
+    workload = snapshot.workload(key)
+    return _told(snapshot, Revision(before=workload, after=workload, has_new_template=True), pools) if workload else _Told(Verdict.UNKNOWN)  # fmt: skip
+
+
+def _told(snapshot: Snapshot, revision: Revision, pools: tuple[NodePool, ...]) -> _Told:
+    cluster = compiled(snapshot)
+    seen = glance(cluster, revision)
+    if seen.answer.verdict is not Verdict.STUCK or seen.run is None or seen.why is None:
+        return _Told(seen.answer.verdict)
+    if pools and seen.why.reason in GROWING_REASONS:
+        shape = waiting_shape(seen.run, revision.after.key)
+        if grow(cluster, [revision], seen.run, shape, pools).growth is not None:
+            return _Told(Verdict.NEEDS_GROWTH)
+    return _Told(Verdict.STUCK, seen.answer.sentence, _way_out(snapshot, revision, seen))
+
+
+def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance) -> str:
+    """``maxSurge 0, maxUnavailable 1 completes``; "" where none is found, or none in time: the warning stands without."""
+    assert seen.run is not None
+    assert seen.why is not None
+    cluster = compiled(snapshot)
+    try:
+        times = pod_times_of(cluster, revision)
+        with allowed(units=_WAY_OUT_UNITS):
+            found = first_remedy(cluster, [revision], revision.after.key, seen.run, seen.why, times)
+    except (UnwantedError, TooLargeError):
+        return ""
+    if found is None:
+        return ""
+    is_strategy = found.kind in (RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE)
+    return f"{found.title} completes" if is_strategy else f"way out: {found.title}"
+
+
+def _warning(told: _Told) -> str:
+    """One line of `MOST_CHARACTERS` at most; the reason is cut before the way out is."""
+    head, why = "headroom: this rollout would be stuck: ", told.why.removeprefix("stuck: ")
+    tail = f"; {told.way_out}" if told.way_out else ""
+    if len(head) + len(tail) + _LEAST_WHY > MOST_CHARACTERS:
+        tail = ""
+    room = MOST_CHARACTERS - len(head) - len(tail)
+    cut = why if len(why) <= room else f"{why[: room - 1].rpartition(' ')[0].rstrip(' ,;(')} …"
+    return printable(f"{head}{cut}{tail}", one_line=True)[:MOST_CHARACTERS]

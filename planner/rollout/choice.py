@@ -1,0 +1,186 @@
+"""Which strategy to choose: those that nothing beats, and of these one, by weights that the reader may move.
+
+A strategy beats another when it is at least as good in pods Ready at the worst moment, minutes, GPUs held beyond today's,
+pods of others evicted, and money, and better in one of them. Among those that nothing beats, each of the five is put on a
+scale from 0 (the best of them) to 1 (the worst of them), and the least weighted sum is recommended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+from planner.rollout.answers import GridCell, Verdict
+from planner.settings import setting
+from planner.words import Text, count, duration, listing, usd
+
+RECREATE: Final = (-1, -1)
+"""Stands for Recreate, which has no cell."""
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """How much each respect matters, 0 to 10; 0: not at all."""
+
+    availability: int = setting(
+        8, option="--weigh-availability", least=0, most=10, help="Pods Ready at the worst moment."
+    )
+    evictions: int = setting(
+        5, option="--weigh-evictions", least=0, most=10, help="Pods of others that are evicted on the way."
+    )
+    time: int = setting(3, option="--weigh-time", least=0, most=10, help="Until the rollout is complete.")
+    extra_gpus: int = setting(
+        2, label="Extra GPUs", least=0, most=10, help="GPUs held beyond what the workload holds today."
+    )
+    money: int = setting(2, option="--weigh-money", least=0, most=10, help="What its spare GPUs cost a month.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """A strategy that completes. `usd_per_month`: of its spare GPUs, None where there is no price. `is_best`: nothing beats
+    it; `score`: less is better, of those only."""
+
+    max_surge: int
+    max_unavailable: int
+    is_recreate: bool
+    is_current: bool
+    lowest_ready: int
+    seconds: float
+    peak_gpus: int
+    extra_gpus: int
+    evictions: int
+    usd_per_month: float | None = None
+    is_best: bool = False
+    is_recommended: bool = False
+    score: float | None = None
+
+    @property
+    def name(self) -> str:
+        return "Recreate" if self.is_recreate else f"maxSurge {self.max_surge}, maxUnavailable {self.max_unavailable}"
+
+    @property
+    def pair(self) -> Pair:
+        return RECREATE if self.is_recreate else (self.max_surge, self.max_unavailable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The strategies that complete, the best first. `sentence` says which is recommended and why."""
+
+    options: tuple[Option, ...]
+    recommended: Option | None
+    sentence: Text
+
+
+def choose(
+    cells: Sequence[GridCell], recreate: GridCell | None, replicas: int, weights: Weights | None = None,
+    usd_per_month: Mapping[Pair, float | None] | None = None,
+) -> Choice:  # fmt: skip
+    """The strategies among `cells` and Recreate that nothing beats, and the one that is recommended.
+
+    `usd_per_month`: what the spare GPUs of a pair cost; where it isn't known for all that complete, money isn't weighed.
+    """
+    money = usd_per_month or {}
+    done = [_option(cell, money, is_recreate=False) for cell in cells if cell.is_valid and _completes(cell)]
+    if recreate is not None and _completes(recreate):
+        done.append(_option(recreate, money, is_recreate=True))
+    if not done:
+        return Choice(options=(), recommended=None, sentence=Text("No strategy completes."))
+    is_priced = all(one.usd_per_month is not None for one in done)
+    best = _unbeaten(done, is_priced=is_priced)
+    scores = _scores(best, weights or Weights(), is_priced=is_priced)
+    chosen = min(best, key=lambda one: (scores[one.pair], one.is_recreate, max(0, one.max_surge), one.max_unavailable))
+    marked = [_marked(one, best, scores, chosen) for one in done]
+    options = sorted(
+        marked, key=lambda one: (not one.is_best, one.score or 0.0, -one.lowest_ready, one.seconds, one.pair)
+    )
+    return Choice(options=tuple(options), recommended=options[0], sentence=Text(_sentence(options[0], done, replicas)))
+
+
+def _completes(cell: GridCell) -> bool:
+    return cell.verdict is Verdict.COMPLETES
+
+
+def _option(cell: GridCell, money: Mapping[Pair, float | None], *, is_recreate: bool) -> Option:
+    return Option(
+        max_surge=cell.max_surge,
+        max_unavailable=cell.max_unavailable,
+        is_recreate=is_recreate,
+        is_current=cell.is_current,
+        lowest_ready=cell.lowest_ready,
+        seconds=cell.seconds,
+        peak_gpus=cell.peak_gpus,
+        extra_gpus=cell.extra_gpus,
+        evictions=cell.evictions,
+        usd_per_month=money.get(RECREATE if is_recreate else (cell.max_surge, cell.max_unavailable)),
+    )
+
+
+def _figures(one: Option, *, is_priced: bool) -> tuple[float, ...]:
+    """In the order of `Weights`, less is better."""
+    usd = one.usd_per_month if is_priced and one.usd_per_month is not None else 0.0
+    return (-one.lowest_ready, one.evictions, one.seconds, one.extra_gpus, usd)
+
+
+def _unbeaten(done: Sequence[Option], *, is_priced: bool) -> list[Option]:
+    """Those that nothing beats; of equals today's, else the one with the fewest pods more and the fewest missing."""
+    first: dict[tuple[float, ...], Option] = {}
+    for one in sorted(done, key=lambda one: (one.is_recreate, not one.is_current, one.max_surge, one.max_unavailable)):
+        first.setdefault(_figures(one, is_priced=is_priced), one)
+    kept: list[Option] = []
+    seen: list[tuple[float, ...]] = []
+    for own in sorted(first):  # whatever beats it comes before it
+        if not any(all(a <= b for a, b in zip(other, own, strict=True)) for other in seen):
+            seen.append(own)
+            kept.append(first[own])
+    return kept
+
+
+def _scores(best: Sequence[Option], weights: Weights, *, is_priced: bool) -> dict[Pair, float]:
+    columns = list(zip(*(_figures(one, is_priced=is_priced) for one in best), strict=True))
+    scales = [(min(column), (max(column) - min(column)) or 1.0) for column in columns]
+    heavy = [getattr(weights, one.name) for one in fields(Weights)]
+    return {
+        one.pair: sum(
+            weight * (value - least) / span
+            for weight, value, (least, span) in zip(heavy, _figures(one, is_priced=is_priced), scales, strict=True)
+        )
+        for one in best
+    }
+
+
+def _marked(one: Option, best: Sequence[Option], scores: Mapping[Pair, float], chosen: Option) -> Option:
+    is_best = one in best
+    return replace(
+        one, is_best=is_best, is_recommended=one is chosen, score=scores[one.pair] if is_best else None
+    )  # fmt: skip
+
+
+def _sentence(one: Option, done: Sequence[Option], replicas: int) -> str:
+    """``maxSurge 1, maxUnavailable 1 is recommended: 5 of 6 pods stay Ready, as many as with any; …``."""
+    most = max(other.lowest_ready for other in done)
+    alike = [other for other in done if other.lowest_ready >= one.lowest_ready and other.pair != one.pair]
+    ready = f"{one.lowest_ready} of {replicas} pods stay Ready"
+    parts = [ready + (", as many as with any that completes" if one.lowest_ready == most and len(done) > 1 else "")]
+    is_fastest = bool(alike) and all(one.seconds <= other.seconds for other in alike)
+    parts.append(f"{duration(one.seconds)}{', and none that keeps as many is faster' if is_fastest else ''}")
+    parts.append("nobody is evicted" if not one.evictions else f"evicts {count(one.evictions, 'pod')} of others")
+    parts.append(f"{count(one.extra_gpus, 'GPU')} more" if one.extra_gpus else "no more GPUs than today")
+    if one.usd_per_month:
+        parts.append(f"{usd(one.usd_per_month)} a month")
+    better = []
+    if any(other.lowest_ready > one.lowest_ready for other in done):
+        better.append(f"up to {most} pods Ready")
+    fastest = min(other.seconds for other in done)
+    if fastest < one.seconds:
+        better.append(f"{duration(fastest)}")
+    rest = f" Others offer {listing(better)}, at the cost of the rest." if better else ""
+    equal = next((other for other in alike if _figures(other, is_priced=True) == _figures(one, is_priced=True)), None)
+    also = f" {equal.name}{_todays(equal)} comes to the same." if equal else ""
+    return f"{one.name}{_todays(one)} is recommended: {'; '.join(parts)}.{also}{rest}"
+
+
+def _todays(one: Option) -> str:
+    return " (today's)" if one.is_current else ""

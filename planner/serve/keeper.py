@@ -1,0 +1,115 @@
+"""A snapshot that is kept and taken anew every so many seconds, with the answers that are told of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from planner.capacity.node_pools import NodePool
+from planner.errors import HeadroomError
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.records import Snapshot
+from planner.questions.metrics import ClusterMetrics, cluster_metrics
+from planner.questions.question import Given
+from planner.questions.rollout import growing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What is known now. `listed_at` is this machine's clock when the listing began; `metrics` come a little later."""
+
+    snapshot: Snapshot
+    pools: tuple[NodePool, ...]
+    listed_at: float
+    metrics: ClusterMetrics | None = None
+
+
+class Keeper:
+    """Keeps the latest snapshot; a listing that fails leaves the one before in place, and is counted.
+
+    Parameters
+    ----------
+    read : callable
+        Reads the cluster, raising `HeadroomError`.
+    limits : callable
+        What is known of node pools, of a snapshot.
+    given : Given
+        The price book, for metrics.
+    every_seconds : float
+        Between the end of a listing and the next.
+    know : callable
+        Gets a snapshot that differs from the one before, and the pools that may grow.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], Snapshot],
+        limits: Callable[[Snapshot], tuple[PoolLimits, ...]],
+        given: Given,
+        *,
+        every_seconds: float,
+        know: Callable[[Snapshot, tuple[NodePool, ...]], None],
+        say: Callable[[str], None],
+    ) -> None:
+        self._read, self._limits, self._given, self._know, self._say = read, limits, given, know, say
+        self.every_seconds = every_seconds
+        self.failures = 0
+        self.kept: Kept | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
+
+    def start(self) -> None:
+        """List now, and go on in the background.
+
+        Raises
+        ------
+        HeadroomError
+            When the first listing fails: nothing could be answered.
+        """
+        self.list_anew()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the background work at its next pause."""
+        self._stop.set()
+
+    def age_seconds(self) -> float | None:
+        """How long ago what is kept was listed; None before the first listing."""
+        return None if self.kept is None else time.time() - self.kept.listed_at
+
+    def list_anew(self) -> None:
+        """Read the cluster; those who answer get to know it if it is another one."""
+        began = time.time()
+        snapshot = self._read()
+        before = self.kept
+        if before is not None and before.snapshot.digest == snapshot.digest:
+            self.kept = Kept(snapshot=before.snapshot, pools=before.pools, listed_at=began, metrics=before.metrics)
+            return
+        pools = growing(snapshot, self._limits(snapshot))
+        self._know(snapshot, pools)
+        metrics = before.metrics if before else None
+        self.kept = Kept(snapshot=snapshot, pools=pools, listed_at=began, metrics=metrics)
+
+    def tell(self) -> None:
+        """Work the metrics out, where the snapshot is another one."""
+        kept = self.kept
+        if kept is None or (kept.metrics is not None and kept.metrics.digest == kept.snapshot.digest):
+            return
+        metrics = cluster_metrics(kept.snapshot, self._given)
+        self.kept = Kept(snapshot=kept.snapshot, pools=kept.pools, listed_at=kept.listed_at, metrics=metrics)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.tell()
+            except HeadroomError as error:
+                self._say(f"metrics can't be worked out: {error}")
+            if self._stop.wait(self.every_seconds):
+                return
+            try:
+                self.list_anew()
+            except HeadroomError as error:
+                self.failures += 1
+                self._say(f"the cluster can't be listed, what was known before is kept: {error}")

@@ -1,0 +1,83 @@
+"""What Prometheus gets: the cluster's families, the age of what is known, and what the webhook did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from planner.questions.admission import Review
+from planner.serve.keeper import Keeper
+
+PREFIX = "headroom"
+_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+class Metrics:
+    """Everything under ``/metrics``; no series of it is named by who asks."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(_Cluster(keeper))
+        self._reviews = Counter(
+            f"{PREFIX}_reviews", "Writes that the API server asked about, by what was said.", ["said"], registry=self._registry
+        )  # fmt: skip
+        self._seconds = Histogram(
+            f"{PREFIX}_review_seconds", "From a review's arrival to its answer.", buckets=_SECONDS, registry=self._registry
+        )  # fmt: skip
+
+    def count(self, said: str, seconds: float) -> None:
+        """One review that was answered."""
+        self._reviews.labels(said).inc()
+        self._seconds.observe(seconds)
+
+    def exposed(self, accept: str) -> tuple[bytes, str]:
+        """The text, and its content type: OpenMetrics for who takes it."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self._registry), content_type
+
+
+def said_of(review: Review, *, is_denied: bool) -> str:
+    """``warned``, ``denied``, or why nothing was said."""
+    if review.silence is not None:
+        return review.silence.value
+    return "denied" if is_denied else "warned"
+
+
+class _Cluster(Collector):
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+
+    def collect(self) -> Iterator[Metric]:
+        keeper, kept = self._keeper, self._keeper.kept
+        failures = GaugeMetricFamily(
+            f"{PREFIX}_listing_failures", "Listings of the cluster that failed since the start."
+        )
+        failures.add_metric([], keeper.failures)
+        yield failures
+        age = keeper.age_seconds()
+        if kept is None or age is None:
+            return
+        about = {
+            "snapshot_age_seconds": ("How long ago the cluster was listed; answers are of then.", age),
+            "snapshot_taken_timestamp_seconds": ("When the cluster was as it is known here.", kept.snapshot.taken_at),
+            "listing_interval_seconds": ("The pause between two listings.", keeper.every_seconds),
+            "snapshot_nodes": ("Nodes of the snapshot.", len(kept.snapshot.nodes)),
+            "snapshot_pods": ("Pods of the snapshot.", len(kept.snapshot.pods)),
+            "snapshot_problems": ("What could not be read of the cluster.", len(kept.snapshot.problems)),
+        }
+        for name, (said, number) in about.items():
+            yield GaugeMetricFamily(f"{PREFIX}_{name}", said, value=number)
+        left_out = GaugeMetricFamily(
+            f"{PREFIX}_series_left_out", "Series beyond the bound of a family.", labels=["family"]
+        )
+        for family in kept.metrics.families if kept.metrics else ():
+            gauge = GaugeMetricFamily(f"{PREFIX}_{family.name}", family.help, labels=family.labels)
+            for names, number in family.samples:
+                gauge.add_metric(names, number)
+            yield gauge
+            left_out.add_metric([family.name], family.left_out)
+        yield left_out

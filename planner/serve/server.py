@@ -1,0 +1,127 @@
+"""The HTTP in front: TLS, paths, bounds. One process, one port."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from planner.errors import InputError
+from planner.serve.keeper import Keeper
+from planner.serve.metrics import Metrics
+from planner.serve.reviewers import Reviewers
+from planner.serve.webhook import Webhook, timeout_of
+
+REVIEWS: Final = "/v1/rollouts"
+MOST_BYTES: Final = 8 * 2**20  # two objects of what etcd takes (1.5 MiB) as JSON, with room
+
+
+def application(keeper: Keeper, metrics: Metrics, webhook: Webhook, reviewers: Reviewers) -> Starlette:
+    """The paths: the webhook, the metrics, and whether it lives and is ready."""
+
+    async def reviews(request: Request) -> Response:
+        body = await _body(request)
+        if body is None:
+            return PlainTextResponse("the review is too long\n", status_code=413)
+        try:
+            return JSONResponse(await webhook.answer(body, timeout_of(request.query_params)))
+        except InputError as error:
+            return PlainTextResponse(f"{error}\n", status_code=400)
+
+    async def exposed(request: Request) -> Response:
+        text, content_type = metrics.exposed(request.headers.get("accept", ""))
+        return Response(text, headers={"content-type": content_type})
+
+    async def healthy(_request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def ready(_request: Request) -> Response:
+        is_ready = reviewers.is_ready
+        return PlainTextResponse("ok\n" if is_ready else "not yet\n", status_code=200 if is_ready else 503)
+
+    @asynccontextmanager
+    async def while_running(_app: Starlette) -> AsyncIterator[None]:
+        yield
+        keeper.stop()
+
+    return Starlette(
+        routes=[
+            Route(REVIEWS, reviews, methods=["POST"]),
+            Route("/metrics", exposed),
+            Route("/healthz", healthy),
+            Route("/readyz", ready),
+        ],
+        lifespan=while_running,
+    )
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body, None for one beyond `MOST_BYTES`."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > MOST_BYTES:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+class Server(uvicorn.Server):
+    """Serves until it is told to stop; a certificate that is renewed on disk is taken up for new connections."""
+
+    def __init__(self, app: Starlette, *, host: str, port: int, certificate: Path | None, key: Path | None) -> None:
+        self._files = (certificate, key) if certificate and key else None
+        super().__init__(
+            uvicorn.Config(
+                app, host=host, port=port, http="h11", ws="none", lifespan="on", log_config=None, access_log=False,
+                server_header=False, timeout_keep_alive=120, timeout_graceful_shutdown=2,
+                ssl_certfile=str(certificate) if certificate else None, ssl_keyfile=str(key) if key else None,
+            )
+        )  # fmt: skip
+        self._read_at = self._written_at()
+
+    def load(self) -> None:
+        """Read the certificate.
+
+        Raises
+        ------
+        InputError
+            When it can't be read, or the key isn't its.
+        """
+        try:
+            self.config.load()
+        except (OSError, ssl.SSLError) as error:
+            where = ", ".join(map(str, self._files or ()))
+            mend = "Give a certificate and its key in PEM"
+            raise InputError(f"can't be used: {error.strerror or error}", where=where, mend=mend) from None
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 100 == 0 and self._files and self.config.ssl and (now := self._written_at()) != self._read_at:
+            try:
+                self.config.ssl.load_cert_chain(*self._files)
+                self._read_at = now
+            except (OSError, ssl.SSLError):
+                pass  # written by halves: the next look finds both
+        return await super().on_tick(counter)
+
+    def _written_at(self) -> tuple[float, ...]:
+        try:
+            return tuple(file.stat().st_mtime for file in self._files or ())
+        except OSError:
+            return ()
+
+
+def run(server: Server, say: Callable[[str], None]) -> None:
+    """Serve; `say` tells where."""
+    scheme = "https" if server.config.is_ssl else "http"
+    say(f"{scheme}://{server.config.host}:{server.config.port}{REVIEWS} answers reviews, /metrics tells Prometheus")
+    server.run()

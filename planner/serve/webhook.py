@@ -1,0 +1,87 @@
+"""AdmissionReviews answered from the kept snapshot: a warning or nothing, in time or nothing.
+
+Source of the documents: Kubernetes, "Dynamic Admission Control", Webhook request and response; admission.k8s.io/v1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from planner.questions.admission import Review, Silence, read_request
+from planner.serve.keeper import Keeper
+from planner.serve.metrics import Metrics, said_of
+from planner.serve.reviewers import Reviewers
+
+ANSWER_SECONDS: Final = 0.9
+"""An answer is there within a second, or nothing is said; the rest of the second is the way back."""
+SHARE_OF_TIMEOUT: Final = 0.8  # of what the API server waits, which it says as ?timeout=2s
+OLDEST_LISTINGS: Final = 5  # a live snapshot that missed so many listings isn't answered from
+
+
+class Webhook:
+    """Answers reviews.
+
+    Parameters
+    ----------
+    denies : bool
+        Whether a rollout that would be stuck is refused instead of warned of.
+    is_live : bool
+        Whether the snapshot ages: one from a file is as old as it says, and somebody chose it.
+    """
+
+    def __init__(self, keeper: Keeper, metrics: Metrics, reviewers: Reviewers, *, denies: bool, is_live: bool) -> None:
+        self._keeper, self._metrics, self._reviewers = keeper, metrics, reviewers
+        self._denies, self._is_live = denies, is_live
+
+    async def answer(self, body: bytes, timeout_seconds: float | None) -> dict[str, Any]:
+        """The AdmissionReview that goes back.
+
+        Raises
+        ------
+        InputError
+            When `body` isn't one.
+        """
+        began = time.monotonic()
+        request = read_request(body)
+        wait = ANSWER_SECONDS
+        if timeout_seconds is not None:
+            wait = min(wait, SHARE_OF_TIMEOUT * timeout_seconds)
+        found = await self._reviewed(body, began + wait, wait)
+        is_denied = self._denies and bool(found.warning)
+        self._metrics.count(said_of(found, is_denied=is_denied), time.monotonic() - began)
+        return response(request.uid, found, is_denied=is_denied)
+
+    async def _reviewed(self, body: bytes, until: float, wait: float) -> Review:
+        if self._is_too_old():
+            return Review(silence=Silence.NOT_KNOWN)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(self._reviewers.ask(body, until)), wait)
+        except TimeoutError:
+            return Review(silence=Silence.TIME_UP)
+
+    def _is_too_old(self) -> bool:
+        age = self._keeper.age_seconds()
+        return self._is_live and (age is None or age > OLDEST_LISTINGS * max(60.0, self._keeper.every_seconds))
+
+
+def response(uid: str, found: Review, *, is_denied: bool) -> dict[str, Any]:
+    """The review's answer: allowed, with a warning where there is one; refused only when that was asked for."""
+    answer: dict[str, Any] = {"uid": uid, "allowed": not is_denied}
+    if is_denied:
+        answer["status"] = {"code": 403, "reason": "Forbidden", "message": found.warning}
+    elif found.warning:
+        answer["warnings"] = [found.warning]
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer}
+
+
+def timeout_of(query: Mapping[str, str]) -> float | None:
+    """``?timeout=2s`` in seconds, as Go writes durations of whole or broken seconds and milliseconds."""
+    text = query.get("timeout", "")
+    for unit, seconds in (("ms", 0.001), ("s", 1.0)):
+        number = text.removesuffix(unit)
+        if number != text and number.replace(".", "", 1).isdecimal() and number.isascii():
+            return float(number) * seconds
+    return None

@@ -1,0 +1,107 @@
+"""What `deploy/` holds works with what there is: rules by promtool, manifests by the API's schema, names by the code."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate  # type: ignore[import-untyped] # it has none
+import yaml
+
+from planner.cli import headroom
+from planner.questions.metrics import cluster_metrics
+from planner.questions.question import Given
+from planner.serve.server import REVIEWS
+from planner.sources import demo
+from planner.sources.prices import embedded_book
+from planner.vocabulary import WARNINGS_SWITCH
+from tests.architecture.tree import ROOT
+from tests.sources.prometheus_server import programs
+
+DEPLOY = ROOT / "deploy"
+OWN = {
+    "headroom_listing_failures", "headroom_snapshot_age_seconds", "headroom_snapshot_taken_timestamp_seconds",
+    "headroom_listing_interval_seconds", "headroom_snapshot_nodes", "headroom_snapshot_pods", "headroom_snapshot_problems",
+    "headroom_series_left_out", "headroom_reviews_total", "headroom_review_seconds_bucket",
+}  # fmt: skip
+
+
+def objects(name: str) -> list[dict[str, Any]]:
+    return [one for one in yaml.safe_load_all((DEPLOY / name).read_text()) if one]
+
+
+def test_the_rules_hold_their_tests() -> None:
+    _, promtool = programs()
+    for words in (["check", "rules", "alerts.yaml"], ["test", "rules", "alerts-test.yaml"]):
+        ran = subprocess.run([promtool, *words], cwd=DEPLOY, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_expressions_ask_for_what_is_told() -> None:
+    families = cluster_metrics(demo.read(), Given(book=embedded_book())).families
+    told = OWN | {f"headroom_{family.name}" for family in families}
+    rules = yaml.safe_load((DEPLOY / "alerts.yaml").read_text())["groups"][0]["rules"]
+    dashboard = json.loads((DEPLOY / "dashboard.json").read_text())
+    targets = [target for panel in dashboard["panels"] for target in panel["targets"]]
+    expressions = [rule["expr"] for rule in rules] + [target["expr"] for target in targets]
+    for text in expressions:
+        names = set(re.findall(r"headroom_[a-z_]+", text))
+        assert names, text
+        assert names <= told, text
+        _, promtool = programs()
+        assert subprocess.run([promtool, "promql", "format", text], capture_output=True, check=False).returncode in (
+            0,
+            1,
+        )
+    states = set(re.findall(r'state="(\w+)"', " ".join(expressions)))
+    assert states <= {labels[2] for family in families if family.name == "gpus" for labels, _ in family.samples}
+
+
+def test_panels_do_not_cover_each_other() -> None:
+    panels = json.loads((DEPLOY / "dashboard.json").read_text())["panels"]
+    cells = [
+        (x, y)
+        for place in (panel["gridPos"] for panel in panels)
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+    assert len(set(cells)) == len(cells)
+    assert max(x for x, _ in cells) < 24
+    assert len({panel["id"] for panel in panels}) == len(panels)
+
+
+def test_manifests_are_what_the_api_takes() -> None:
+    for one in [*objects("headroom.yaml"), *objects("webhook.yaml")]:
+        kubernetes_validate.validate(one, "1.34", strict=True)
+
+
+def test_the_webhook_warns_only_and_asks_what_is_answered() -> None:
+    (configuration,) = objects("webhook.yaml")
+    (hook,) = configuration["webhooks"]
+    assert (hook["failurePolicy"], hook["sideEffects"], hook["timeoutSeconds"]) == ("Ignore", "None", 2)
+    assert hook["clientConfig"]["service"]["path"] == REVIEWS
+    recorded = json.loads((ROOT / "tests/serve/recordings/admission.json").read_text())["configuration"]["webhooks"][0]
+    assert set(recorded["rules"][0]["resources"]) <= set(hook["rules"][0]["resources"])
+    keys = {one["key"]: one for one in hook["namespaceSelector"]["matchExpressions"]}
+    assert keys[WARNINGS_SWITCH]["values"] == ["off"]
+    service = next(one for one in objects("headroom.yaml") if one["kind"] == "Service")
+    named = hook["clientConfig"]["service"]
+    assert (named["name"], named["namespace"]) == (service["metadata"]["name"], service["metadata"]["namespace"])
+
+
+def test_the_deployment_calls_what_there_is() -> None:
+    deployment = next(one for one in objects("headroom.yaml") if one["kind"] == "Deployment")
+    program, name, cluster, *options = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert (program, name, cluster) == ("headroom", "serve", "context:in-cluster")
+    command = headroom.get_command(None, name)  # type: ignore[arg-type]
+    assert command is not None
+    known = {flag for option in command.params for flag in option.opts}
+    assert {word for word in options if word.startswith("--")} <= known
+
+
+def test_files_are_in_the_index() -> None:
+    index = (DEPLOY / "README.md").read_text()
+    assert all(f"({path.name})" in index for path in Path(DEPLOY).iterdir() if path.name != "README.md")

@@ -1,0 +1,183 @@
+"""What is said of a write at admission: recorded reviews, and every reason for silence."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from planner.errors import InputError
+from planner.inventory.pool_limits import parse_typed_limits
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.questions.admission import MOST_CHARACTERS, Review, Silence, read_request, review
+from planner.questions.rollout import growing
+from planner.vocabulary import WARNINGS_SWITCH
+from tests.architecture.tree import ROOT
+from tests.builders.objects import deployment, node, pod, pod_spec, snapshot
+
+RECORDED = json.loads((ROOT / "tests/serve/recordings/admission.json").read_text())
+STEPS = {step["name"]: step["reviews"][0]["body"] for step in RECORDED["steps"]}
+SERVE = pod_spec(gpus=1, cpu="3", memory="6Gi")  # what the recorded client applies
+FULL = snapshot(node("gpu-0", pool="gpu", gpus=1), deployment("serve", ["gpu-0"], SERVE))
+ROOM = snapshot(*(node(f"gpu-{i}", gpus=2) for i in range(4)), deployment("serve", ["gpu-0"], SERVE))
+WITHOUT = snapshot(node("gpu-0", pool="gpu", gpus=1), deployment("other", ["gpu-0"], SERVE))
+
+
+def asked(name: str, of: Snapshot, **changes: Any) -> Review:
+    """The recorded review `name`, with `changes` to its request."""
+    body = copy.deepcopy(STEPS[name])
+    body["request"] |= changes
+    return review(of, read_request(json.dumps(body).encode()))
+
+
+@pytest.mark.parametrize("name", ["patch-image", "patch-dry-run", "server-side-apply", "restart", "scale"])
+def test_what_rolls_is_warned_of_where_there_is_no_room(name: str) -> None:
+    found = asked(name, FULL)
+    assert found.workload == "Deployment/ml/serve"
+    assert found.warning.startswith("headroom: this rollout would be stuck: the ")
+    assert "pod needs 1 nvidia.com/gpu on a node of pool gpu" in found.warning
+    assert len(found.warning) <= MOST_CHARACTERS
+    assert asked(name, ROOM) == Review(workload="Deployment/ml/serve", silence=Silence.COMPLETES)
+
+
+def test_the_way_out_is_in_it() -> None:
+    assert asked("patch-image", FULL).warning.endswith("; maxSurge 0, maxUnavailable 1 completes")
+    assert asked("scale", FULL).warning.endswith("; way out: 2 more nodes in gpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("create", "Deployment/ml/serve"), ("create-statefulset", "StatefulSet/ml/sts")]
+)
+def test_what_is_new_is_warned_of(name: str, kind: str) -> None:
+    found = asked(name, WITHOUT)
+    assert (found.workload, found.silence) == (kind, None)
+    assert "no more than 0 nvidia.com/gpu is free" in found.warning
+    assert (
+        asked(name, snapshot(node("gpu-0", gpus=1), pod("else", pod_spec(), on="gpu-0"))).silence is Silence.COMPLETES
+    )
+
+
+def test_labels_move_nothing() -> None:
+    assert asked("labels-only", FULL).silence is Silence.NO_ROLLOUT
+
+
+def test_status_other_kinds_and_deletions_are_none_of_it() -> None:
+    for changes in (
+        {"subResource": "status"}, {"operation": "DELETE"}, {"operation": "CONNECT"}, {"namespace": ""},
+        {"resource": {"group": "apps", "version": "v1", "resource": "replicasets"}},
+        {"resource": {"group": "example.com", "version": "v1", "resource": "deployments"}},
+    ):  # fmt: skip
+        assert asked("patch-image", FULL, **changes) == Review(silence=Silence.NO_ROLLOUT), changes
+
+
+def test_scaling_down_is_no_trouble() -> None:
+    down = copy.deepcopy(STEPS["scale"]["request"])
+    down["object"]["spec"]["replicas"] = 0
+    assert asked("scale", FULL, object=down["object"]).silence is Silence.COMPLETES
+    assert asked("scale", FULL, object=down["oldObject"]).silence is Silence.NO_ROLLOUT
+
+
+def test_the_annotation_switches_it_off() -> None:
+    written = copy.deepcopy(STEPS["patch-image"]["request"]["object"])
+    written["metadata"]["annotations"][WARNINGS_SWITCH] = "off"
+    assert asked("patch-image", FULL, object=written).silence is Silence.SWITCHED_OFF
+    written["metadata"]["annotations"][WARNINGS_SWITCH] = "on"
+    assert asked("patch-image", FULL, object=written).warning
+    (serve,) = FULL.workloads  # a Scale doesn't carry it: the snapshot keeps it
+    kept = replace(serve, annotations=FrozenMap({WARNINGS_SWITCH: "off"}))
+    assert asked("scale", replace(FULL, workloads=(kept,))).silence is Silence.SWITCHED_OFF
+
+
+def test_a_snapshot_keeps_the_annotation() -> None:
+    one = deployment("serve", ["gpu-0"], SERVE)
+    one[0]["metadata"] = {**one[0]["metadata"], "annotations": {WARNINGS_SWITCH: "off"}}
+    assert asked("scale", snapshot(node("gpu-0", gpus=1), one)).silence is Silence.SWITCHED_OFF
+
+
+def test_what_the_snapshot_lacks_is_not_known() -> None:
+    room = snapshot(node("gpu-0", gpus=9), pod("else", pod_spec(), on="gpu-0"))
+    assert asked("patch-image", room).silence is Silence.NOT_KNOWN  # younger than the snapshot: its pods aren't in it
+    assert asked("scale", room).silence is Silence.NOT_KNOWN
+    assert asked("create", FULL).silence is Silence.NOT_KNOWN  # the snapshot still has one of that name
+    for kind in ("Node", "Pod"):
+        refused = replace(FULL, presence=FrozenMap({**FULL.presence, kind: Presence.REFUSED}))
+        assert asked("patch-image", refused).silence is Silence.NOT_KNOWN
+
+
+def test_younger_than_the_snapshot_and_stuck_all_the_same() -> None:
+    """Without its own old pods it has more room than it will have: stuck even so is stuck."""
+    assert "no more than 0 nvidia.com/gpu is free" in asked("patch-image", WITHOUT).warning
+
+
+def test_what_the_api_server_would_refuse_is_not_known() -> None:
+    written = copy.deepcopy(STEPS["patch-image"]["request"]["object"])
+    written["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "a lot"
+    assert asked("patch-image", FULL, object=written).silence is Silence.NOT_KNOWN
+    written_oddly: tuple[Any, ...] = (
+        None,
+        {},
+        {"metadata": []},
+        {"metadata": {"annotations": 3}, "spec": {"template": 3}},
+    )
+    for odd in written_oddly:
+        assert asked("patch-image", FULL, object=odd).silence in (Silence.NOT_KNOWN, Silence.NO_ROLLOUT)
+
+
+def test_time_up_is_silence() -> None:
+    body = json.dumps(STEPS["scale"]).encode()
+    crowd = snapshot(*(node(f"gpu-{i}", gpus=1) for i in range(60)), deployment("serve", ["gpu-0"], SERVE))
+    big = json.loads(body)
+    big["request"]["object"]["spec"]["replicas"] = 400
+    found = review(crowd, read_request(json.dumps(big).encode()), is_wanted=lambda: False)
+    assert found.silence is Silence.TIME_UP
+
+
+def test_a_pool_that_may_grow_is_no_trouble() -> None:
+    pools = growing(FULL, parse_typed_limits("gpu=3"))
+    request = read_request(json.dumps(STEPS["patch-image"]).encode())
+    assert review(FULL, request, pools).silence is Silence.COMPLETES
+    assert review(FULL, request, growing(FULL, parse_typed_limits("gpu=1"))).warning
+
+
+def test_an_undo_goes_back_to_the_old_pods() -> None:
+    """Half-way into a rollout that is stuck, with the old pod still Ready, going back needs no new pod."""
+    objects = deployment("serve", ["gpu-0"], SERVE)
+    workload, old_set, old_pod = objects
+    new = copy.deepcopy(old_set)
+    new["metadata"] |= {
+        "name": "serve-2",
+        "uid": "rs-serve-2",
+        "annotations": {"deployment.kubernetes.io/revision": "2"},
+    }
+    old_set["metadata"]["annotations"] = {"deployment.kubernetes.io/revision": "1"}
+    new["spec"]["selector"] = {"matchLabels": {"app": "serve", "pod-template-hash": "2"}}
+    new["spec"]["template"]["metadata"]["labels"] = {"app": "serve", "pod-template-hash": "2"}
+    new["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/app:2"
+    waiting = copy.deepcopy(old_pod)
+    waiting["metadata"] |= {"name": "serve-2-0", "uid": "p-2", "labels": {"app": "serve", "pod-template-hash": "2"}}
+    waiting["metadata"]["ownerReferences"] = [
+        {**old_pod["metadata"]["ownerReferences"][0], "name": "serve-2", "uid": "rs-serve-2"}
+    ]
+    waiting["spec"] = new["spec"]["template"]["spec"]
+    waiting["status"] = {"phase": "Pending", "conditions": []}
+    now = copy.deepcopy(workload)
+    now["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/app:2"
+    half = snapshot(node("gpu-0", pool="gpu", gpus=1), [now, old_set, new, old_pod, waiting])
+    assert asked("patch-image", half, object=workload, oldObject=now).silence is Silence.COMPLETES
+    again = copy.deepcopy(now)
+    again["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/app:3"
+    assert asked("patch-image", half, object=again, oldObject=now).warning
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b"null", b'{"kind":"Pod"}', b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}',
+     b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1","request":{"uid":"1"}}',
+     b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":1}}', b"[" * 100_000],
+)  # fmt: skip
+def test_what_is_no_review_is_an_error(body: bytes) -> None:
+    with pytest.raises(InputError, match="the request's body"):
+        read_request(body)

@@ -1,0 +1,89 @@
+"""Which strategy is recommended: never one that another beats, and by the weights that were given."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from planner.inventory.change import WorkloadChange
+from planner.questions import rollout as rollout_question
+from planner.questions.prepared import Scenario
+from planner.rollout.answers import GridCell, Reason, Verdict
+from planner.rollout.choice import Choice, Weights, choose
+from planner.sources import demo
+
+WORKER = "Deployment/prod/ml-worker"
+
+
+def cell(surge: int, unavailable: int, *, ready: int = 0, seconds: float = 60.0, gpus: int = 0, evictions: int = 0,
+         stuck: bool = False) -> GridCell:  # fmt: skip
+    return GridCell(
+        max_surge=surge, max_unavailable=unavailable, verdict=Verdict.STUCK if stuck else Verdict.COMPLETES,
+        reason=Reason.NONE, peak_gpus=gpus, peak_pods=6, lowest_ready=ready, ticks=3, seconds=seconds, extra_gpus=gpus,
+        evictions=evictions,
+    )  # fmt: skip
+
+
+def test_a_strategy_that_another_beats_is_never_recommended() -> None:
+    """The demo's ml-worker: 0/1 is slower than 1/1, and no better in anything."""
+    grid = rollout_question.strategy_grid(demo.read(), Scenario(changes=(WorkloadChange(workload=WORKER),)), WORKER)
+    cells = [one for row in grid.cells for one in row]
+    found = choose(cells, grid.recreate, 6)
+    by_pair = {one.pair: one for one in found.options}
+    assert by_pair[0, 1].seconds > by_pair[1, 1].seconds
+    assert not by_pair[0, 1].is_best
+    assert found.recommended is not None
+    assert (found.recommended.lowest_ready, found.recommended.seconds) == (5, by_pair[1, 1].seconds)
+    assert str(found.sentence) in str(grid.sentence)
+    assert "maxSurge 0, maxUnavailable 1 is recommended" not in str(grid.sentence)
+
+
+def test_weights_move_the_recommendation() -> None:
+    slow, fast = cell(0, 1, ready=5, seconds=900), cell(0, 3, ready=3, seconds=100)
+    assert recommended(choose([slow, fast], None, 6)) == (0, 1)
+    hurried = Weights(availability=1, time=10, evictions=0, extra_gpus=0, money=0)
+    assert recommended(choose([slow, fast], None, 6, hurried)) == (0, 3)
+
+
+def test_money_counts_only_where_all_of_it_is_known() -> None:
+    cheap, dear = cell(0, 1, ready=5), cell(1, 0, ready=6, gpus=1)
+    only_money = Weights(availability=0, time=0, evictions=0, extra_gpus=0, money=10)
+    priced = choose([cheap, dear], None, 6, only_money, {(0, 1): 0.0, (1, 0): 500.0})
+    assert recommended(priced) == (0, 1)
+    unpriced = choose([cheap, dear], None, 6, only_money, {(0, 1): 0.0, (1, 0): None})
+    assert {one.pair for one in unpriced.options if one.is_best} == {(0, 1), (1, 0)}
+    assert {one.score for one in unpriced.options} == {0.0}
+
+
+def test_where_nothing_completes_nothing_is_recommended() -> None:
+    found = choose([cell(1, 0, stuck=True)], cell(0, 6, stuck=True), 6)
+    assert (found.options, found.recommended, str(found.sentence)) == ((), None, "No strategy completes.")
+
+
+@given(
+    some.lists(
+        some.tuples(some.integers(0, 3), some.integers(0, 3), some.integers(0, 3), some.integers(0, 2)), min_size=1, max_size=12
+    )
+)  # fmt: skip
+def test_the_marked_ones_are_those_that_nothing_beats(rows: list[tuple[int, int, int, int]]) -> None:
+    cells = [cell(i, 1, ready=r, seconds=60.0 * t, gpus=g, evictions=e) for i, (r, t, g, e) in enumerate(rows)]
+    found = choose(cells, None, 3)
+
+    def figures(one: object) -> tuple[float, ...]:
+        return (-one.lowest_ready, one.seconds, one.extra_gpus, one.evictions)  # type: ignore[attr-defined]
+
+    for one in found.options:
+        beaten = any(
+            figures(other) != figures(one) and all(a <= b for a, b in zip(figures(other), figures(one), strict=True))
+            for other in found.options
+        )
+        assert not (beaten and one.is_best)
+    best = {figures(one) for one in found.options if one.is_best}
+    assert {figures(one) for one in found.options} >= best
+    for one in found.options:  # each is in the set, or something of the set is at least as good in everything
+        assert any(all(a <= b for a, b in zip(own, figures(one), strict=True)) for own in best)
+
+
+def recommended(found: Choice) -> tuple[int, int]:
+    assert found.recommended is not None
+    return found.recommended.pair
