@@ -31,7 +31,7 @@ from planner.spot.interruption import availability_of, gaps_of
 from planner.spot.suitability import guess_gang, guess_work, pods_of
 from planner.spot.windows import window_of
 from planner.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES, ZONE
-from planner.words import count, duration, signed
+from planner.words import count, duration, plural, signed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -403,7 +403,7 @@ def _add_nodes(
     pools = {node_pool(kind.template) for kind in kinds}
     zones = {one.labels[ZONE] for one in snapshot.nodes if node_pool(one) in pools and ZONE in one.labels}
     values["zones"] = min(9, max(1, len(zones)))
-    named = f"zones of {'pool' if len(pools) == 1 else 'pools'} {', '.join(sorted(pools))}"
+    named = f"zones of {plural(len(pools), 'pool')} {', '.join(sorted(pools))}"
     sources["zones"] = f"{named}: {', '.join(sorted(zones))}" if zones else "no zone label"
     guarded = protection(snapshot, workload)
     if guarded.allowed is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.pages.test_overview import full
+from tests.pages.clusters import full
 from tests.pages.visiting import said, visit
 
 

@@ -151,7 +151,7 @@ def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
     table = next(one.value for one in app.dataframe if "strategy" in one.value)
     row = table[table["strategy"] == "Surge 1 (now)"].iloc[0]
     assert (row["today"], row["lowest Ready"], row["extra GPUs"]) == ("✗ Stuck: hold and wait", "6 of 6", "1")
-    assert row["$/month on demand"] == pytest.approx(0.857514 * 730)
+    assert row["$/month on demand"] == pytest.approx(0.857514 * 0.7 * 730)
     assert len(table) < 48
     next(one for one in app.toggle if one.label == "Every strategy").set_value(True).run()
     assert len(next(one.value for one in app.dataframe if "strategy" in one.value)) == 49
