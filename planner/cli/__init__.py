@@ -40,6 +40,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "History": {
         "snapshot": ("snapshot", "Keep clusters, and what was answered about them, in a store."),
+        "trends": ("trends", "GPUs, cost and verdicts over time; since when, and when GPUs are full."),
         "store": ("store", "What is in a store, asked with SQL, and kept small."),
     },
 }

@@ -87,24 +87,46 @@ def enforced(labels: Labels) -> Policy:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forbidden:
+    """Something a level forbids. `check`: Kubernetes' name of the check; `thing`: what is forbidden; `details`: who has it."""
+
+    check: str
+    thing: str
+    details: str
+
+    @property
+    def text(self) -> str:
+        """In the API server's words: ``host namespaces (hostNetwork=true)``."""
+        return f"{self.thing} ({self.details})"
+
+
 def violation(policy: Policy, spec: PodSpec) -> str:
     """What the API server says of a pod that `policy` forbids; "" when it doesn't.
 
     ``violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)``
     """
     found = forbidden(policy, spec)
-    return f'violates PodSecurity "{policy.level}:{policy.version}": {", ".join(found)}' if found else ""
+    return (
+        f'violates PodSecurity "{policy.level}:{policy.version}": {", ".join(one.text for one in found)}'
+        if found
+        else ""
+    )
 
 
-def forbidden(policy: Policy, spec: PodSpec) -> tuple[str, ...]:
-    """Each forbidden thing, with its details in parentheses."""
+def forbidden(policy: Policy, spec: PodSpec) -> tuple[Forbidden, ...]:
+    """What `policy` forbids of a pod."""
     if policy.level == PRIVILEGED:
         return ()
     checks = _BASELINE if policy.level == "baseline" else {**_BASELINE, **_RESTRICTED}
     ordered = sorted(checks.items(), key=lambda one: (one[0] in _RESTRICTED, one[0]))
     if policy.level == "restricted":
         ordered = [(name, check) for name, check in ordered if name not in _overridden(policy.minor)]
-    return tuple(text for _, check in ordered for text in check(spec, policy.minor))
+    return tuple(
+        Forbidden(check=name, thing=thing, details=details)
+        for name, check in ordered
+        for thing, details in check(spec, policy.minor)
+    )
 
 
 def _overridden(minor: int) -> set[str]:
@@ -133,8 +155,11 @@ def _setters(spec: PodSpec, is_bad: Callable[[SecurityContext], bool]) -> str:
     return " and ".join(who + ([_many(bad)] if bad else []))
 
 
+_Found = tuple[str, str]  # what is forbidden, and who has it
+
+
 # ── baseline ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _app_armor(spec: PodSpec, _: int) -> Iterator[str]:
+def _app_armor(spec: PodSpec, _: int) -> Iterator[_Found]:
     def is_bad(context: SecurityContext) -> bool:
         return context.app_armor not in (None, "RuntimeDefault", "Localhost")
 
@@ -142,69 +167,69 @@ def _app_armor(spec: PodSpec, _: int) -> Iterator[str]:
         contexts = [spec.security, *(one.security for one in _everyone(spec))]
         bad = sorted({one.app_armor or "" for one in contexts if is_bad(one)})
         noun = "forbidden AppArmor profile" + ("s" if len(bad) > 1 else "")
-        yield f"{noun} ({who} must not set AppArmor profile type to {_quoted(bad)})"
+        yield noun, f"{who} must not set AppArmor profile type to {_quoted(bad)}"
 
 
-def _capabilities(spec: PodSpec, _: int) -> Iterator[str]:
+def _capabilities(spec: PodSpec, _: int) -> Iterator[_Found]:
     bad = [one for one in _everyone(spec) if not _DEFAULT_CAPABILITIES.issuperset(one.security.added_capabilities)]
     if bad:
         added = {name for one in bad for name in one.security.added_capabilities} - _DEFAULT_CAPABILITIES
         names = [one.name for one in bad]
         details = f"{_many(names)} must not include {_quoted(sorted(added))} in securityContext.capabilities.add"
-        yield f"non-default capabilities ({details})"
+        yield "non-default capabilities", details
 
 
-def _host_namespaces(spec: PodSpec, _: int) -> Iterator[str]:
+def _host_namespaces(spec: PodSpec, _: int) -> Iterator[_Found]:
     given = {"hostNetwork": spec.host_network, "hostPID": spec.host_pid, "hostIPC": spec.host_ipc}
     if any(given.values()):
-        yield f"host namespaces ({', '.join(f'{name}=true' for name, on in given.items() if on)})"
+        yield "host namespaces", ", ".join(f"{name}=true" for name, on in given.items() if on)
 
 
-def _host_paths(spec: PodSpec, _: int) -> Iterator[str]:
+def _host_paths(spec: PodSpec, _: int) -> Iterator[_Found]:
     bad = [one.name for one in spec.volumes if one.kind == "hostPath"]
     if bad:
-        yield f"hostPath volumes ({_many(bad, 'volume')})"
+        yield "hostPath volumes", _many(bad, "volume")
 
 
-def _host_ports(spec: PodSpec, _: int) -> Iterator[str]:
+def _host_ports(spec: PodSpec, _: int) -> Iterator[_Found]:
     bad = [one for one in _everyone(spec) if one.host_ports]
     if bad:
         ports = sorted({str(port.port) for one in bad for port in one.host_ports})
         names = [one.name for one in bad]
         uses, noun = "uses" if len(bad) == 1 else "use", "hostPort" + ("s" if len(ports) > 1 else "")
-        yield f"hostPort ({_many(names)} {uses} {noun} {', '.join(ports)})"
+        yield "hostPort", f"{_many(names)} {uses} {noun} {', '.join(ports)}"
 
 
-def _handler_hosts(spec: PodSpec, minor: int) -> Iterator[str]:
+def _handler_hosts(spec: PodSpec, minor: int) -> Iterator[_Found]:
     bad = [one for one in _everyone(spec) if one.handler_hosts]
     if bad and minor >= 34:
         hosts = sorted({host for one in bad for host in one.handler_hosts})
         names = sorted({one.name for one in bad})
         uses, noun = "uses" if len(names) == 1 else "use", "probe or lifecycle host" + ("s" if len(hosts) > 1 else "")
-        yield f"probe or lifecycle host ({_many(names)} {uses} {noun} {_quoted(hosts)})"
+        yield "probe or lifecycle host", f"{_many(names)} {uses} {noun} {_quoted(hosts)}"
 
 
-def _privileged(spec: PodSpec, _: int) -> Iterator[str]:
+def _privileged(spec: PodSpec, _: int) -> Iterator[_Found]:
     bad = [one.name for one in _everyone(spec) if one.security.is_privileged]
     if bad:
-        yield f"privileged ({_many(bad)} must not set securityContext.privileged=true)"
+        yield "privileged", f"{_many(bad)} must not set securityContext.privileged=true"
 
 
-def _proc_mount(spec: PodSpec, minor: int) -> Iterator[str]:
+def _proc_mount(spec: PodSpec, minor: int) -> Iterator[_Found]:
     if minor >= 35 and not spec.host_users:
         return
     yield from _any_proc_mount(spec, minor)
 
 
-def _any_proc_mount(spec: PodSpec, _: int) -> Iterator[str]:
+def _any_proc_mount(spec: PodSpec, _: int) -> Iterator[_Found]:
     bad = [one for one in _everyone(spec) if one.security.proc_mount not in (None, "Default")]
     if bad:
         kinds = sorted({one.security.proc_mount or "" for one in bad})
         names = [one.name for one in bad]
-        yield f"procMount ({_many(names)} must not set securityContext.procMount to {_quoted(kinds)})"
+        yield "procMount", f"{_many(names)} must not set securityContext.procMount to {_quoted(kinds)}"
 
 
-def _se_linux(spec: PodSpec, minor: int) -> Iterator[str]:
+def _se_linux(spec: PodSpec, minor: int) -> Iterator[_Found]:
     def is_bad(context: SecurityContext) -> bool:
         kind, user, role = context.se_linux or ("", "", "")
         return _SE_LINUX_TYPES.get(kind, minor + 1) > minor or bool(user or role)
@@ -215,10 +240,10 @@ def _se_linux(spec: PodSpec, minor: int) -> Iterator[str]:
         parts = [f"type{'s' if len(types) > 1 else ''} {_quoted(types)}"] if types else []
         parts += ["user may not be set"] if any(one[1] for one in contexts) else []
         parts += ["role may not be set"] if any(one[2] for one in contexts) else []
-        yield f"seLinuxOptions ({who} set forbidden securityContext.seLinuxOptions: {'; '.join(parts)})"
+        yield "seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(parts)}"
 
 
-def _seccomp(spec: PodSpec, minor: int) -> Iterator[str]:
+def _seccomp(spec: PodSpec, minor: int) -> Iterator[_Found]:
     def is_bad(context: SecurityContext) -> bool:
         return context.seccomp not in (None, "RuntimeDefault", "Localhost")
 
@@ -226,26 +251,27 @@ def _seccomp(spec: PodSpec, minor: int) -> Iterator[str]:
     if who and minor >= 19:
         contexts = [spec.security, *(one.security for one in _everyone(spec))]
         bad = sorted({one.seccomp or "" for one in contexts if is_bad(one)})
-        yield f"seccompProfile ({who} must not set securityContext.seccompProfile.type to {_quoted(bad)})"
+        yield "seccompProfile", f"{who} must not set securityContext.seccompProfile.type to {_quoted(bad)}"
 
 
-def _sysctls(spec: PodSpec, minor: int) -> Iterator[str]:
+def _sysctls(spec: PodSpec, minor: int) -> Iterator[_Found]:
     bad = [name for name in spec.security.sysctls if _SYSCTLS.get(name, minor + 1) > minor]
     if bad:
-        yield f"forbidden sysctls ({', '.join(bad)})"
+        yield "forbidden sysctls", ", ".join(bad)
 
 
-def _windows_host_process(spec: PodSpec, _: int) -> Iterator[str]:
+def _windows_host_process(spec: PodSpec, _: int) -> Iterator[_Found]:
     if who := _setters(spec, lambda context: context.is_host_process):
-        yield f"hostProcess ({who} must not set securityContext.windowsOptions.hostProcess=true)"
+        yield "hostProcess", f"{who} must not set securityContext.windowsOptions.hostProcess=true"
 
 
 # ── restricted ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def _escalation(spec: PodSpec, minor: int) -> Iterator[str]:
+def _escalation(spec: PodSpec, minor: int) -> Iterator[_Found]:
     bad = [one.name for one in _everyone(spec) if one.security.may_escalate is not False]
     if bad and minor >= 8 and not _is_windows(spec, minor):
         yield (
-            f"allowPrivilegeEscalation != false ({_many(bad)} must set securityContext.allowPrivilegeEscalation=false)"
+            "allowPrivilegeEscalation != false",
+            f"{_many(bad)} must set securityContext.allowPrivilegeEscalation=false",
         )
 
 
@@ -253,7 +279,7 @@ def _is_windows(spec: PodSpec, minor: int) -> bool:
     return minor >= 25 and spec.os == "windows"
 
 
-def _drop_all(spec: PodSpec, minor: int) -> Iterator[str]:
+def _drop_all(spec: PodSpec, minor: int) -> Iterator[_Found]:
     if minor < 22 or _is_windows(spec, minor):
         return
     keeps = [one.name for one in _everyone(spec) if "ALL" not in one.security.dropped_capabilities]
@@ -264,37 +290,37 @@ def _drop_all(spec: PodSpec, minor: int) -> Iterator[str]:
         names = [one.name for one in adds]
         details.append(f"{_many(names)} must not include {_quoted(added)} in securityContext.capabilities.add")
     if details:
-        yield f"unrestricted capabilities ({'; '.join(details)})"
+        yield "unrestricted capabilities", "; ".join(details)
 
 
-def _volumes(spec: PodSpec, _: int) -> Iterator[str]:
+def _volumes(spec: PodSpec, _: int) -> Iterator[_Found]:
     bad = [one for one in spec.volumes if one.kind not in _RESTRICTED_VOLUMES]
     if bad:
         kinds = sorted({one.kind for one in bad})
         names = [one.name for one in bad]
         uses, noun = "uses" if len(bad) == 1 else "use", "restricted volume type" + ("s" if len(kinds) > 1 else "")
-        yield f"restricted volume types ({_many(names, 'volume')} {uses} {noun} {_quoted(kinds)})"
+        yield "restricted volume types", f"{_many(names, 'volume')} {uses} {noun} {_quoted(kinds)}"
 
 
-def _non_root(spec: PodSpec, minor: int) -> Iterator[str]:
+def _non_root(spec: PodSpec, minor: int) -> Iterator[_Found]:
     if minor >= 35 and not spec.host_users:
         return
     if who := _setters(spec, lambda context: context.run_as_non_root is False):
-        yield f"runAsNonRoot != true ({who} must not set securityContext.runAsNonRoot=false)"
+        yield "runAsNonRoot != true", f"{who} must not set securityContext.runAsNonRoot=false"
     elif not spec.security.run_as_non_root:
         bad = [one.name for one in _everyone(spec) if one.security.run_as_non_root is None]
         if bad:
-            yield f"runAsNonRoot != true (pod or {_many(bad)} must set securityContext.runAsNonRoot=true)"
+            yield "runAsNonRoot != true", f"pod or {_many(bad)} must set securityContext.runAsNonRoot=true"
 
 
-def _user(spec: PodSpec, minor: int) -> Iterator[str]:
+def _user(spec: PodSpec, minor: int) -> Iterator[_Found]:
     if minor < 23 or (minor >= 35 and not spec.host_users):
         return
     if who := _setters(spec, lambda context: context.run_as_user == 0):
-        yield f"runAsUser=0 ({who} must not set runAsUser=0)"
+        yield "runAsUser=0", f"{who} must not set runAsUser=0"
 
 
-def _seccomp_given(spec: PodSpec, minor: int) -> Iterator[str]:
+def _seccomp_given(spec: PodSpec, minor: int) -> Iterator[_Found]:
     if minor < 19 or _is_windows(spec, minor):
         return
     if bad := list(_seccomp(spec, minor)):
@@ -303,10 +329,10 @@ def _seccomp_given(spec: PodSpec, minor: int) -> Iterator[str]:
         lacking = [one.name for one in _everyone(spec) if one.security.seccomp is None]
         if lacking:
             must = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
-            yield f"seccompProfile (pod or {_many(lacking)} {must})"
+            yield "seccompProfile", f"pod or {_many(lacking)} {must}"
 
 
-_Check = Callable[[PodSpec, int], Iterator[str]]
+_Check = Callable[[PodSpec, int], Iterator[_Found]]
 _BASELINE: dict[str, _Check] = {
     "appArmorProfile": _app_armor,
     "capabilities_baseline": _capabilities,

@@ -7,9 +7,10 @@ Source: kubernetes `plugin/pkg/admission/priority/admission.go` (`admitPod`, `ge
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
-from planner.kubernetes.records import PodSpec, Presence, PriorityClass, Snapshot
+from planner.kubernetes.records import PodSpec, Presence, PriorityClass, ReplicaSet, Snapshot, Workload
 
 HIGHEST_USER_PRIORITY: Final = 1_000_000_000
 SYSTEM_CRITICAL_PRIORITY: Final = 2 * HIGHEST_USER_PRIORITY  # from here on the cluster itself needs the pod
@@ -25,7 +26,10 @@ Classes = Mapping[str, PriorityClass]
 
 
 def classes_in(snapshot: Snapshot) -> dict[str, PriorityClass]:
-    """The snapshot's priority classes by name; where it doesn't hold the kind, those that its pods show."""
+    """The snapshot's priority classes by name; where it doesn't hold the kind, those that its pods show.
+
+    A class that a pod has and its owner's template doesn't name is the global default.
+    """
     found = {one.name: one for one in snapshot.priority_classes}
     if snapshot.presence.get("PriorityClass") is not Presence.PRESENT:
         for spec in {id(one.spec): one.spec for one in snapshot.pods}.values():
@@ -33,7 +37,23 @@ def classes_in(snapshot: Snapshot) -> dict[str, PriorityClass]:
             if name and spec.priority is not None and name not in found:
                 policy = spec.preemption_policy or "PreemptLowerPriority"
                 found[name] = PriorityClass(name=name, value=spec.priority, preemption_policy=policy)
+        for name in _given_by_default(snapshot) & set(found):
+            found[name] = replace(found[name], is_global_default=True)
     return found
+
+
+def _given_by_default(snapshot: Snapshot) -> set[str]:
+    """Class names of pods whose owner's template names none; "" where such a pod has none."""
+    owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
+    unnamed = {one.uid for one in owners if one.uid and not one.template.spec.priority_class_name}
+    return {one.spec.priority_class_name for one in snapshot.pods if one.owner and one.owner.uid in unnamed}
+
+
+def tells_default(snapshot: Snapshot) -> bool:
+    """Whether the snapshot says which class, if any, pods get that name none: it lists the classes, or pods show it."""
+    if snapshot.presence.get("PriorityClass") is Presence.PRESENT or not snapshot.pods:
+        return True
+    return bool(_given_by_default(snapshot)) or any(not one.spec.priority_class_name for one in snapshot.pods)
 
 
 def class_called(name: str, classes: Classes) -> PriorityClass | None:

@@ -17,6 +17,7 @@ module             question
 `restarts`         What restarts or doesn't start, why, and what would help?
 `drift`            What differs between environments, and what does that explain?
 `findings`         What is worth a person's attention?
+`trends`           What did the store's snapshots say day by day, since when, and when are GPUs full?
 =================  ================================================================================================
 
 Each has a record of settings (declared once, `planner.settings`), ``answer(snapshot, settings, given)``, facts, tables,
@@ -46,6 +47,7 @@ INDEX = {
     "restarts": "restarts.QUESTION",
     "drift": "drift.QUESTION",
     "findings": "findings.QUESTION",
+    "trends": "trends.QUESTION",
 }
 """Name → where the `Question` stands. A module is loaded when its question is asked."""
 

@@ -25,6 +25,7 @@ from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Verdict
 from planner.spot.assumptions import Life
+from planner.store.history import History
 from planner.tables import Row, Rows
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY
 from planner.words import Text
@@ -53,6 +54,7 @@ class Given:
     stats: tuple[NodeMemoryStats, ...] = ()  # the kubelets' own metrics
     lives: tuple[Life, ...] = ()  # observed lives of spot VMs
     others: tuple[Snapshot, ...] = ()  # clusters to compare with
+    history: History | None = None  # of a store
     now: float | None = None  # seconds since the epoch, by the reader's clock
 
 

@@ -50,6 +50,8 @@ def _asked(question: Question[object, object], snapshot: Snapshot, given: Given)
     settings = question.settings()
     written = msgspec.json.encode(plain(settings), order="sorted").decode()
     try:
+        if (why := question.not_known(snapshot)) is not None:
+            raise why
         answer = question.answer(snapshot, settings, given)
         return Answered(
             question=question.name,

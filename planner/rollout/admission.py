@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.pod_security import Policy, enforced, forbidden, violation
-from planner.kubernetes.priorities import class_called, classes_in
+from planner.kubernetes.priorities import class_called, classes_in, tells_default
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -224,42 +224,41 @@ def tolerates_extended_resources(snapshot: Snapshot) -> bool:
 _InMotion = list[tuple[ResourceQuota, dict[str, int]]]  # quotas, and what of them is used
 
 
-def unknown_rules(cluster: Cluster, workload: Workload) -> list[str]:
-    """What admission may do to the workload's pods that the snapshot doesn't tell.
-
-    Without PriorityClasses, a class that no pod shows the priority of; without Namespaces, something that Pod Security may
-    forbid and that no pod of the namespace does today (what baseline forbids, where the namespace has no pods).
-    """
-    found: list[str] = []
-    snapshot = cluster.snapshot
-    spec, presence = workload.template.spec, snapshot.presence
-    name = spec.priority_class_name
-    if (
-        name
-        and presence.get("PriorityClass") is not Presence.PRESENT
-        and class_called(name, cluster.priorities) is None
-    ):
-        found.append(f"the pods are of PriorityClass {name}, and the snapshot doesn't hold PriorityClasses")
-    if presence.get("Namespace") is not Presence.PRESENT:
-        level, allowed = cluster.remember(_seen_allowed, workload.namespace)
-        more = [text for text in forbidden(level, spec) if _forbidden_thing(text) not in allowed]
-        if more:
-            found.append(
-                f"Pod Security may forbid the pods ({more[0].partition(' (')[0]}), "
-                "and the snapshot doesn't hold Namespaces, whose labels say so"
-            )
-    return found
+def unknown_priority(cluster: Cluster, workload: Workload) -> str:
+    """What isn't known of the pods' priority where the snapshot doesn't hold PriorityClasses; "" when all is."""
+    name = workload.template.spec.priority_class_name
+    if cluster.snapshot.presence.get("PriorityClass") is Presence.PRESENT:
+        return ""
+    if name and class_called(name, cluster.priorities) is None:
+        return f"the pods are of PriorityClass {name}, and the snapshot doesn't hold PriorityClasses"
+    if not name and not cluster.remember(_tells_default):
+        return "the pods get the default PriorityClass if there is one, and the snapshot doesn't hold PriorityClasses"
+    return ""
 
 
-def _seen_allowed(cluster: Cluster, namespace: str) -> tuple[Policy, frozenset[str]]:
-    """The level to ask by where the namespace's labels aren't told, and what of it the pods there do already."""
+def _tells_default(cluster: Cluster) -> bool:
+    return tells_default(cluster.snapshot)
+
+
+def unknown_security(cluster: Cluster, workload: Workload) -> str:
+    """What Pod Security may forbid of the pods, and no pod of the namespace does today, where the snapshot doesn't hold
+    Namespaces; "" when there is nothing."""
+    if cluster.snapshot.presence.get("Namespace") is Presence.PRESENT:
+        return ""
+    seen = cluster.remember(_seen_allowed, workload.namespace)
+    more = [one for one in forbidden(_STRICTEST, workload.template.spec) if one.check not in seen]
+    if not more:
+        return ""
+    return f"Pod Security may forbid the pods ({more[0].thing}), and the snapshot doesn't hold Namespaces, whose labels say so"
+
+
+_STRICTEST = Policy(level="restricted")
+
+
+def _seen_allowed(cluster: Cluster, namespace: str) -> frozenset[str]:
+    """The checks that pods of the namespace don't pass: it can't enforce them."""
     here = {id(one.spec): one.spec for one in cluster.snapshot.pods if one.namespace == namespace}.values()
-    level = Policy(level="restricted" if here else "baseline")
-    return level, frozenset(_forbidden_thing(text) for one in here for text in forbidden(level, one))
-
-
-def _forbidden_thing(text: str) -> str:
-    return text.partition(" (")[0]
+    return frozenset(found.check for one in here for found in forbidden(_STRICTEST, one))
 
 
 class Admission:

@@ -11,7 +11,7 @@ from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET
 from planner.kubernetes.records import AdmissionHook, AdmissionPolicyBinding, Labels, PodSpec, Presence, Snapshot
 from planner.kubernetes.selectors import labels_match
-from planner.rollout.admission import unknown_rules
+from planner.rollout.admission import unknown_priority, unknown_security
 from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand
@@ -40,8 +40,11 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
         *_missing_kinds(snapshot, revision, spec),
         *_unmodelled(cluster, revision, spec),
         *_other_scheduler(snapshot, spec),
-        *(Unknown(what=what, may_help=True) for what in unknown_rules(cluster, revision.after)),
     ]
+    if priority := unknown_priority(cluster, revision.after):
+        found.append(Unknown(what=priority, may_help=True))
+    if security := unknown_security(cluster, revision.after):
+        found.append(Unknown(what=security))
     if new is not None and new.storage.unknown:
         found.append(Unknown(what=new.storage.unknown))
     devices = device_demand(cluster, revision.after.namespace, spec).unknown

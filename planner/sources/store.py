@@ -27,7 +27,7 @@ from pyarrow import fs
 from planner.errors import InputError, NotKnownError, SourceError
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.kubernetes.records import Snapshot
-from planner.store import kept, manifest, names
+from planner.store import history, kept, manifest, names
 from planner.store.manifest import Entry, Reading
 from planner.store.names import Partition, Place
 from planner.store.rows import Rows
@@ -241,6 +241,28 @@ class Store:
         import duckdb
 
         return self._again_if_gone(lambda: self._asked(duckdb, sql, self.readings(clusters, since, until), parameters))
+
+    def history(
+        self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None
+    ) -> history.History:
+        """What trends and commitments are made of.
+
+        Raises
+        ------
+        NotKnownError
+            When there is nothing of these clusters and days.
+        """
+        import duckdb
+
+        def read() -> history.History:
+            readings = self.readings(clusters, since, until)
+            return history.read(self.url, lambda sql: self._asked(duckdb, sql, readings, ()))
+
+        found = self._again_if_gone(read)
+        if not found.moments:
+            mend = "headroom snapshot writes one; headroom store list says what there is"
+            raise NotKnownError("there is no snapshot of these clusters and days", where=self.url, mend=mend)
+        return found
 
     def _asked(
         self, duckdb: Any, sql: str, readings: Sequence[Reading], parameters: Sequence[object]

@@ -83,7 +83,9 @@ def test_pods_of_a_kind_that_is_not_rolled_out(
     capsys: pytest.CaptureFixture[str], cluster: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "pod.yaml"
-    path.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: x}]}\n")
+    path.write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: ml}\nspec: {containers: [{name: a, image: x}]}\n"
+    )
     status, out, _ = run(capsys, cluster, "-f", str(path))
     assert status == 0
     assert out.startswith("completes: its pod is placed")

@@ -87,7 +87,7 @@ def test_what_a_namespace_enforces(labels: dict[str, str], level: str, minor: in
     ],
 )
 def test_baseline(spec: PodSpec, words: str) -> None:
-    assert ", ".join(forbidden(Policy(level="baseline"), spec)) == words
+    assert ", ".join(one.text for one in forbidden(Policy(level="baseline"), spec)) == words
 
 
 def test_restricted_names_everything_that_is_missing() -> None:
@@ -115,7 +115,7 @@ def test_restricted_names_everything_that_is_missing() -> None:
     ],
 )
 def test_restricted(spec: PodSpec, words: str) -> None:
-    assert ", ".join(forbidden(Policy(level="restricted"), spec)) == words
+    assert ", ".join(one.text for one in forbidden(Policy(level="restricted"), spec)) == words
 
 
 def test_an_older_version_asks_for_less() -> None:

@@ -19,9 +19,9 @@ GPU = {"containers": [gpu_container()]}
 
 
 def cluster(*more: Object, gpus: tuple[int, ...] = (2, 2)) -> Snapshot:
-    """Nodes with so many GPUs, and a pod that asks for nothing."""
+    """Nodes with so many GPUs, a pod that asks for nothing, and a namespace."""
     nodes = [gpu_node(f"gpu-{i}", count) for i, count in enumerate(gpus)]
-    return kubectl.read_items([*nodes, pod("idle", "gpu-0"), *more])
+    return kubectl.read_items([*nodes, pod("idle", "gpu-0"), named("Namespace", "ml"), *more])
 
 
 def asked(snapshot: Snapshot, *documents: Object) -> RolloutResult:

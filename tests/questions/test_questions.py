@@ -32,6 +32,7 @@ from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
 from tests.architecture.schemas import closed, document_schema
 from tests.architecture.tree import ROOT
+from tests.history.histories import history
 
 WORKER = RolloutSettings(workloads=("Deployment/prod/ml-worker",), max_surge="25%", runs=1)
 ASKED: Mapping[str, Any] = {
@@ -50,7 +51,14 @@ ASKED: Mapping[str, Any] = {
 def answered(name: str) -> tuple[Any, Snapshot, Any, Any]:
     question, snapshot = question_called(name), demo.read()
     settings = ASKED.get(name) or question.settings()
-    return question, snapshot, settings, question.answer(snapshot, settings, Given(book=embedded_book()))
+    return (
+        question,
+        snapshot,
+        settings,
+        question.answer(
+            snapshot, settings, Given(book=embedded_book(), history=history([50.0 + day for day in range(30)]))
+        ),
+    )
 
 
 @pytest.mark.parametrize("name", INDEX)

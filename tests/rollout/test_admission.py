@@ -24,7 +24,8 @@ from planner.rollout.admission import (
     object_count,
     pod_limits,
     quota_covers,
-    unknown_rules,
+    unknown_priority,
+    unknown_security,
     usage,
     volume_claim_usage,
 )
@@ -282,8 +283,9 @@ def test_a_namespace_refuses_what_its_level_forbids() -> None:
 def unknown(*items: Item | list[Item], **of_template: Any) -> list[str]:
     found = snapshot(*items)
     worker = next(one for one in found.workloads if one.name == "worker")
-    template = replace(worker.template, spec=replace(worker.template.spec, **of_template))
-    return unknown_rules(Cluster(found), replace(worker, template=template))
+    worker = replace(worker, template=replace(worker.template, spec=replace(worker.template.spec, **of_template)))
+    cluster = Cluster(found)
+    return [words for words in (unknown_priority(cluster, worker), unknown_security(cluster, worker)) if words]
 
 
 def test_a_priority_class_that_nothing_shows_is_unknown() -> None:
@@ -295,6 +297,27 @@ def test_a_priority_class_that_nothing_shows_is_unknown() -> None:
     assert unknown(node("n-0"), worker, priority_class_name="system-node-critical") == []
     cluster = Cluster(snapshot(node("n-0"), worker, shown))
     assert cluster.priority_of(spec(priority_class_name="high")) == 7
+
+
+def test_the_default_priority_class_is_told_by_pods_that_name_none() -> None:
+    default: dict[str, Any] = {"priorityClassName": "usual", "priority": 9}
+    worker = deployment("worker", ["n-0"], pod_spec(**default))
+    for item in worker:
+        if item["kind"] != "Pod":
+            item["spec"]["template"]["spec"] = pod_spec()
+    shown = Cluster(snapshot(node("n-0"), worker))
+    assert shown.priority_of(spec()) == 9
+    assert Cluster(snapshot(node("n-0"), deployment("worker", ["n-0"], pod_spec(**default)))).priority_of(spec()) == 0
+    untold = unknown(node("n-0"), deployment("worker", ["n-0"], pod_spec(**default)), priority_class_name="")
+    assert untold == [
+        "the pods get the default PriorityClass if there is one, and the snapshot doesn't hold PriorityClasses"
+    ]
+    assert unknown(node("n-0"), worker, priority_class_name="") == []
+
+
+def test_without_namespaces_in_one_without_pods_anything_may_be_forbidden() -> None:
+    [words] = unknown(node("n-0"), deployment("worker", [], pod_spec()))
+    assert "allowPrivilegeEscalation != false" in words
 
 
 def test_without_namespaces_what_no_pod_there_does_may_be_forbidden() -> None:

@@ -1,0 +1,110 @@
+"""What is read of a store for trends and commitments: few numbers of many snapshots, and the SQL that finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """What the nodes of one kind had of a GPU resource at one moment (seconds since the epoch)."""
+
+    cluster: str
+    taken_at: float
+    node_pool: str
+    region: str
+    provisioning: str
+    gpu_model: str
+    resource: str
+    nodes: int
+    allocatable: int
+    requested: int
+    free: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """A fact at one moment. `about` is the model's, the verdict's or nobody's name; `value` None isn't known."""
+
+    cluster: str
+    taken_at: float
+    metric: str
+    about: str
+    resource: str
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streak:
+    """A workload's verdict in the newest snapshot: how long it has been so.
+
+    `since`: the first snapshot of the streak; `before`: the last one that said something else, None where none did.
+    """
+
+    cluster: str
+    workload: str
+    verdict: str
+    since: float
+    before: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What was read; `moments`: (cluster, seconds since the epoch) of every snapshot, by time."""
+
+    url: str
+    moments: tuple[tuple[str, float], ...] = ()
+    levels: tuple[Level, ...] = ()
+    numbers: tuple[Number, ...] = ()
+    streaks: tuple[Streak, ...] = field(default=())
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        return tuple(sorted({cluster for cluster, _ in self.moments}))
+
+
+Query = Callable[[str], Iterable[Mapping[str, Any]]]
+
+_MOMENTS: Final = "SELECT cluster, epoch(taken_at) AS taken_at FROM snapshots ORDER BY taken_at, cluster"
+_LEVELS: Final = """
+SELECT cluster, epoch(taken_at) AS taken_at, node_pool, region, provisioning, gpu_model, resource, nodes, allocatable,
+    requested, free
+FROM pools WHERE resource NOT IN ('cpu', 'memory') ORDER BY ALL
+"""
+_NUMBERS: Final = """
+SELECT cluster, epoch(taken_at) AS taken_at, metric,
+    coalesce(labels['verdict'], labels['model'], labels['paid_for'], '') AS about, coalesce(labels['resource'], '') AS resource,
+    value
+FROM facts
+WHERE metric IN ('gpus_pending', 'cost', 'cost_with_sustained_use', 'cost_idle', 'workloads')
+ORDER BY cluster, taken_at, metric, about, resource
+"""
+_STREAKS: Final = """
+WITH said AS (
+    SELECT cluster, labels['workload'] AS workload, text, taken_at,
+        max(taken_at) OVER (PARTITION BY cluster) AS newest
+    FROM facts WHERE metric = 'workload_verdict'
+),
+now AS (SELECT cluster, workload, text FROM said WHERE taken_at = newest),
+other AS (
+    SELECT cluster, workload, max(said.taken_at) AS before
+    FROM said JOIN now USING (cluster, workload) WHERE said.text <> now.text GROUP BY ALL
+)
+SELECT cluster, workload, now.text AS verdict, epoch(min(said.taken_at)) AS since, epoch(any_value(before)) AS before
+FROM said JOIN now USING (cluster, workload) LEFT JOIN other USING (cluster, workload)
+WHERE before IS NULL OR said.taken_at > before
+GROUP BY ALL ORDER BY ALL
+"""
+
+
+def read(url: str, query: Query) -> History:
+    """What `query` (rows of a SQL text) finds in the store at `url`."""
+    return History(
+        url=url,
+        moments=tuple((str(row["cluster"]), float(row["taken_at"])) for row in query(_MOMENTS)),
+        levels=tuple(Level(**row) for row in query(_LEVELS)),
+        numbers=tuple(Number(**row) for row in query(_NUMBERS)),
+        streaks=tuple(Streak(**row) for row in query(_STREAKS)),
+    )
