@@ -22,6 +22,12 @@ PAGES = {
     ),
     "Cost": (
         ("costs.py", "Costs", "payments", "What the cluster costs, whom, and what of it is idle"),
+        (
+            "fleet_savings.py",
+            "Fleet savings",
+            "account_tree",
+            "What spot would save in the whole cluster, and in which order",
+        ),
         ("spot_savings.py", "Spot savings", "savings", "Is it fit for spot? What would it really save?"),
     ),
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -20,21 +20,22 @@ from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.qos import is_static
 from planner.kubernetes.records import Node, Pod
-from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import empty_copy
+from planner.scheduling.cluster import PODS_ROW, Cluster, PodGroup
+from planner.scheduling.empty_node import bare_copy, empty_copy
 from planner.scheduling.filters import feasible_nodes
-from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.shape import Shape, Static, compile_shape
 from planner.scheduling.state import State
 
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 _IN_VAIN: Final = 25  # nodes in a row that can't be emptied: fuller ones aren't tried
+_LOOKED_AT: Final = 8  # new nodes, the last opened, that are looked at before another is opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaving:
-    """One workload leaving its pool. `freed`: nodes that go for it, `opened`: new nodes that come, by name."""
+    """Workloads leaving their pool. `freed`: nodes that go for it, `opened`: new nodes that come, by name."""
 
-    workload: str
+    workloads: tuple[str, ...]
     pods: int
     freed: tuple[str, ...]
     opened: tuple[str, ...]
@@ -54,11 +55,15 @@ class Repacked:
     new_nodes: Mapping[str, str]
 
 
+Move = tuple[int, int, int]
+"""Pod (its place in the snapshot), from, to."""
+
+
 @dataclass(slots=True)
 class _Log:
-    """What was done, so that it can be undone. `moves`: (pod, from, to)."""
+    """What was done, so that it can be undone."""
 
-    moves: list[tuple[int, int, int]] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
     opened: list[int] = field(default_factory=list)
 
@@ -74,96 +79,93 @@ class Packing:
 
     def __init__(self, cluster: Cluster, pool: Sequence[int], workloads: Iterable[str]) -> None:
         self.movers = set(workloads)
-        keys = workload_keys(cluster.snapshot)
-        there = {cluster.node_names[i]: i for i in pool}
+        pods, keys = cluster.snapshot.pods, workload_keys(cluster.snapshot)
+        inside = set(pool)
         self._own: dict[str, list[int]] = defaultdict(list)  # of each mover
-        self._rest: dict[int, list[int]] = {i: [] for i in pool}
-        self._pinned: set[int] = set()
-        holding: set[int] = set()
-        for number, pod in enumerate(cluster.snapshot.pods):
-            node = there.get(pod.node_name)
-            if node is None or pod.is_terminal or _goes_with_its_node(pod):
-                continue
-            key = keys[pod.uid]
-            if key in self.movers:
-                self._own[key].append(number)
-                holding.add(node)
-            elif _stays(pod):
-                self._pinned.add(node)
-            else:
-                self._rest[node].append(number)
-        templates = sorted(holding)
-        new = tuple(empty_copy(cluster, cluster.nodes[node], i) for i, node in enumerate(templates))
-        self._new = {cluster.node_count + i: node for i, node in enumerate(templates)}
-        self.cluster = cluster.grown(new) if new else cluster
-        self.state = State(self.cluster)
         self._at: dict[int, int] = {}
         self._on: dict[int, set[int]] = defaultdict(set)
-        for numbers in (*self._own.values(), *self._rest.values()):
-            for number in numbers:
-                node = self.cluster.node_index[cluster.snapshot.pods[number].node_name]
+        self._pinned: set[int] = set()
+        self._group: dict[int, PodGroup] = {}
+        for group in cluster.groups:
+            for number, node in zip(group.pods, group.nodes.tolist(), strict=True):
+                if node not in inside or _goes_with_its_node(pods[number]):
+                    continue
+                key = keys[pods[number].uid]
+                if key in self.movers:
+                    self._own[key].append(number)
+                elif _stays(pods[number]):
+                    self._pinned.add(node)
+                    continue
                 self._at[number] = node
                 self._on[node].add(number)
-        self._kept, self._open = set(pool), set[int]()
+                self._group[number] = group
+        holding = sorted({self._at[number] for own in self._own.values() for number in own})
+        overhead = cluster.nodes[holding[0]] if holding else None
+        bare = empty_copy(cluster, overhead, 0) if overhead else None
+        new = tuple(
+            replace(bare_copy(cluster.nodes[node], f"{cluster.nodes[node].name}-new"), allocatable=bare.allocatable)
+            for node in holding
+            if bare is not None
+        )
+        self._new = {cluster.node_count + i: node for i, node in enumerate(holding)}
+        self.cluster = cluster.grown(new) if new else cluster
+        self.state = State(self.cluster)
+        self._shapes: dict[int, Shape] = {}
+        self._kept, self._open, self._closed = set(pool), list[int](), sorted(self._new, reverse=True)
+        self._is_kept = np.zeros(self.cluster.node_count, dtype=np.bool_)
+        self._is_kept[list(pool)] = True
         self._log = _Log()
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _shape(self, number: int) -> Shape:
-        pod = self.cluster.snapshot.pods[number]
-        return compile_shape(self.cluster, pod.namespace, pod.labels, pod.spec)
+        group = self._group[number]
+        shape = self._shapes.get(id(group))
+        if shape is None:
+            shape = compile_shape(self.cluster, group.namespace, group.labels, group.spec)
+            self._shapes[id(group)] = shape
+        return shape
 
     def _move(self, number: int, to: int) -> None:
         shape, at = self._shape(number), self._at[number]
         self.state.remove(shape, at, is_terminating=False)
         self.state.add(shape, to)
-        self._on[at].discard(number)
-        self._on[to].add(number)
-        self._at[number] = to
+        self._put(number, to)
         self._log.moves.append((number, at, to))
 
-    def _back_to(self, mark: tuple[int, int, int]) -> None:
-        """Undo what was done since `mark`."""
+    def _put(self, number: int, to: int) -> None:
+        self._on[self._at[number]].discard(number)
+        self._on[to].add(number)
+        self._at[number] = to
+
+    def undo(self, mark: tuple[int, int, int]) -> None:
+        """Take back what was done since `mark`."""
         log = self._log
         for number, before, _ in reversed(log.moves[mark[0] :]):
-            shape, at = self._shape(number), self._at[number]
-            self.state.remove(shape, at, is_terminating=False)
+            shape = self._shape(number)
+            self.state.remove(shape, self._at[number], is_terminating=False)
             self.state.add(shape, before)
-            self._on[at].discard(number)
-            self._on[before].add(number)
-            self._at[number] = before
-        self._kept.update(log.freed[mark[1] :])
-        self._open.difference_update(log.opened[mark[2] :])
+            self._put(number, before)
+        for node in log.freed[mark[1] :]:
+            self._kept.add(node)
+            self._is_kept[node] = True
+        for node in reversed(log.opened[mark[2] :]):
+            self._open.remove(node)
+            self._closed.append(node)
         del log.moves[mark[0] :], log.freed[mark[1] :], log.opened[mark[2] :]
 
-    def _mark(self) -> tuple[int, int, int]:
+    @property
+    def mark(self) -> tuple[int, int, int]:
+        """Where one is; for `undo`."""
         return len(self._log.moves), len(self._log.freed), len(self._log.opened)
-
-    def _target(self, number: int, among: set[int], *, but: int = -1) -> int:
-        """The fullest node of `among` that takes the pod; −1 where there is none.
-
-        A pod is judged without itself: it is taken off its node while others are looked at.
-        """
-        shape, at = self._shape(number), self._at[number]
-        self.state.remove(shape, at, is_terminating=False)
-        nodes = feasible_nodes(self.state, shape)
-        self.state.add(shape, at)
-        allowed = np.fromiter((node for node in nodes.tolist() if node in among and node != but), dtype=np.int64)
-        if not len(allowed):
-            return -1
-        row = next((row for row, _ in reversed(shape.asks)), 0)
-        return int(allowed[np.argmin(self.state.free[row, allowed])])
 
     # ── emptying ────────────────────────────────────────────────────────────────────────────────────────────────────
     def tighten(self) -> tuple[str, ...]:
         """Empty what nodes can be emptied into the others of the pool; those that go."""
         before, in_vain = len(self._log.freed), 0
         for node in self._by_load():
-            if node in self._pinned or node in self._open:
+            if node in self._pinned:
                 continue
-            if self._empties(node):
-                in_vain = 0
-            else:
-                in_vain += 1
+            in_vain = 0 if self._empties(node) else in_vain + 1
             if in_vain >= _IN_VAIN:
                 break
         return tuple(self.cluster.node_names[node] for node in self._log.freed[before:])
@@ -176,53 +178,96 @@ class Packing:
         return [int(node) for node in nodes[np.argsort(load, kind="stable")]]
 
     def _empties(self, node: int) -> bool:
-        mark = self._mark()
-        for number in sorted(self._on[node]):
-            to = self._target(number, self._kept, but=node)
+        mark = self.mark
+        for number in sorted(
+            self._on[node], key=lambda one: (-max((a for _, a in self._shape(one).asks), default=0), one)
+        ):
+            to = self._target(number, but=node)
             if to < 0:
-                self._back_to(mark)
+                self.undo(mark)
                 return False
             self._move(number, to)
         self._kept.discard(node)
+        self._is_kept[node] = False
         self._log.freed.append(node)
         return True
 
+    def _target(self, number: int, *, but: int) -> int:
+        """The fullest node that is kept and takes the pod; −1 where there is none.
+
+        A pod is judged without itself: it is taken off its node while others are looked at.
+        """
+        shape, at = self._shape(number), self._at[number]
+        is_simple = shape.is_simple
+        if not is_simple:
+            self.state.remove(shape, at, is_terminating=False)
+        nodes = feasible_nodes(self.state, shape)
+        if not is_simple:
+            self.state.add(shape, at)
+        nodes = nodes[self._is_kept[nodes] & (nodes != but)]
+        if not len(nodes):
+            return -1
+        row = next((row for row, _ in reversed(shape.asks)), PODS_ROW)
+        return int(nodes[np.argmin(self.state.free[row, nodes])])
+
     # ── leaving ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    def leave(self, workload: str) -> Leaving:
-        """The workload's pods go to new nodes; then what can be emptied goes."""
-        mark = self._mark()
-        waiting = list(self._own[workload])
-        for number in waiting:
-            to = self._target(number, self._open)
-            while to < 0:
-                node = next((new for new in self._new if new not in self._open), -1)
-                if node < 0:
-                    break  # no more of them than nodes it was on: it stays where no new node takes it
-                self._open.add(node)
-                self._log.opened.append(node)
-                to = self._target(number, self._open)
+    def leave(self, *workloads: str, repacks: bool = True) -> Leaving:
+        """The workloads' pods go to new nodes; then, unless nothing else may move, what can be emptied goes."""
+        mark, freed_before = self.mark, len(self._log.freed)
+        pods = [number for workload in workloads for number in self._own[workload]]
+        for number in pods:
+            to = self._new_node(number)
             if to >= 0:
                 self._move(number, to)
-        freed = self.tighten()
-        opened = tuple(self.cluster.node_names[node] for node in self._log.opened[mark[2] :])
-        return Leaving(workload=workload, pods=len(waiting), freed=freed, opened=opened)
+        if repacks:
+            self.tighten()
+        else:
+            left = {before for _, before, _ in self._log.moves[mark[0] :]}
+            for node in sorted(left & self._kept - self._pinned):
+                if not self._on[node]:
+                    self._empties(node)
+        return Leaving(
+            workloads=workloads,
+            pods=len(pods),
+            freed=tuple(self.cluster.node_names[node] for node in self._log.freed[freed_before:]),
+            opened=tuple(self.cluster.node_names[node] for node in self._log.opened[mark[2] :]),
+        )
 
-    def alone(self, workload: str) -> Leaving:
-        """`leave`, taken back."""
-        mark = self._mark()
-        found = self.leave(workload)
-        self._back_to(mark)
+    def _new_node(self, number: int) -> int:
+        """A new node that takes the pod, of those opened last, opened where it has to be; −1 where none does."""
+        shape = self._shape(number)
+        if shape.is_simple and not self.state.terms_about(shape, self.state.anti):
+            for node in reversed(self._open[-_LOOKED_AT:]):
+                if shape.static[node] == Static.PASSES and self._takes(shape, node):
+                    return node
+        elif self._open:
+            is_open = np.zeros_like(self._is_kept)
+            is_open[self._open] = True
+            nodes = feasible_nodes(self.state, shape)
+            if len(nodes := nodes[is_open[nodes]]):
+                return int(nodes[0])
+        if not self._closed or self._closed[-1] not in feasible_nodes(self.state, shape):
+            return -1
+        node = self._closed.pop()
+        self._open.append(node)
+        self._log.opened.append(node)
+        return node
+
+    def _takes(self, shape: Shape, node: int) -> bool:
+        free = self.state.free
+        return free[PODS_ROW, node] > 0 and all(free[row, node] >= amount for row, amount in shape.asks)
+
+    def alone(self, workload: str, *, repacks: bool = True) -> Leaving:
+        """`leave`, taken back; without `repacks` only nodes go that hold nothing else."""
+        mark = self.mark
+        found = self.leave(workload, repacks=repacks)
+        self.undo(mark)
         return found
 
-    def alone_on_its_nodes(self, workload: str) -> Leaving:
-        """The workload leaves and nothing else moves: nodes go that hold nothing else. Taken back."""
-        mark, kept, pinned = self._mark(), self._kept, self._pinned
-        others = {node for node in kept if any(n not in self._own[workload] for n in self._on[node])}
-        self._pinned = pinned | others | (kept - {self._at[n] for n in self._own[workload]})
-        found = self.leave(workload)
-        self._pinned = pinned
-        self._back_to(mark)
-        return found
+    def held_on(self, node: str) -> list[int]:
+        """Pods that were on `node` and left the pool, in the order they did."""
+        at = self.cluster.node_index[node]
+        return [number for number, before, _ in self._log.moves if before == at]
 
     def result(self, tightened: tuple[str, ...], steps: Iterable[Leaving]) -> Repacked:
         """Where everything is now."""
@@ -231,17 +276,8 @@ class Packing:
             tightened=tightened,
             steps=tuple(steps),
             placed={number: names[self._at[number]] for number, _, _ in self._log.moves},
-            new_nodes={names[node]: names[like] for node, like in self._new.items() if node in self._open},
+            new_nodes={names[node]: names[self._new[node]] for node in self._open},
         )
-
-    @property
-    def marks(self) -> tuple[int, int, int]:
-        """Where one is; for `undo`."""
-        return self._mark()
-
-    def undo(self, mark: tuple[int, int, int]) -> None:
-        """Go back to `mark`."""
-        self._back_to(mark)
 
 
 def _goes_with_its_node(pod: Pod) -> bool:

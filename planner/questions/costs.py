@@ -12,7 +12,7 @@ from planner.exit_status import ExitStatus
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import LOCAL_SSD_LABELS, is_gke, node_pool
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, PodSpec, Snapshot
+from planner.kubernetes.records import EMPTY, Amounts, PodSpec, Snapshot
 from planner.kubernetes.requests import sum_requests
 from planner.pricing.allocation import AllocatedCost, Held, Share, added_up, allocate
 from planner.pricing.cluster import ClusterCost, cluster_cost
@@ -62,16 +62,27 @@ class ClusterBill(ClusterCost):
     not_in: tuple[NotIn, ...]
 
 
+class _Specs(dict[int, tuple[PodSpec, int]]):
+    """Pod specs with their numbers, by identity: pods alike share theirs, and comparing them would cost too much."""
+
+    def add(self, spec: PodSpec) -> None:
+        self[id(spec)] = (spec, self[id(spec)][1] + 1 if id(spec) in self else 1)
+
+    @property
+    def requests(self) -> Amounts:
+        return sum_requests(self.values())
+
+
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
     """The cluster's cost by pool and way of buying, and what nobody requests (`planner.pricing.cluster`).
 
     Pods that are bound and not finished hold what they request, terminating ones until they are gone.
     """
-    bound: dict[str, dict[PodSpec, int]] = defaultdict(lambda: defaultdict(int))
+    bound: dict[str, _Specs] = defaultdict(_Specs)
     for pod in snapshot.pods:
         if pod.holds_room:
-            bound[pod.node_name][pod.spec] += 1
-    requested = {node: sum_requests(specs.items()) for node, specs in bound.items()}
+            bound[pod.node_name].add(pod.spec)
+    requested = {node: specs.requests for node, specs in bound.items()}
     return cluster_cost(book, snapshot.nodes, requested)
 
 
@@ -117,9 +128,7 @@ def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held
         )
     keys = workload_keys(snapshot) if by == WORKLOAD else {}
     spaces = {one.name: one.labels for one in snapshot.namespaces}
-    bound: dict[str, dict[tuple[str, Share], dict[PodSpec, int]]] = defaultdict(
-        lambda: defaultdict(lambda: defaultdict(int))
-    )
+    bound: dict[str, dict[tuple[str, Share], _Specs]] = defaultdict(lambda: defaultdict(_Specs))
     for pod in snapshot.pods:
         if not pod.holds_room:
             continue
@@ -130,11 +139,10 @@ def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held
             name = str(said) if said else f"no label {label}"
         elif by == WORKLOAD:
             name = keys[pod.uid]
-        bound[pod.node_name][name, Share.SHARED if is_system else Share.USED][pod.spec] += 1
+        bound[pod.node_name][name, Share.SHARED if is_system else Share.USED].add(pod.spec)
     return {
         node: [
-            Held(name=name, share=share, requests=sum_requests(specs.items()))
-            for (name, share), specs in sorted(holders.items())
+            Held(name=name, share=share, requests=specs.requests) for (name, share), specs in sorted(holders.items())
         ]
         for node, holders in bound.items()
     }

@@ -13,19 +13,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any, Final
 
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
-from planner.kubernetes.nodes import machine_type, node_pool, physical_gpus
+from planner.kubernetes.nodes import arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
+from planner.kubernetes.startup import learn_start
 from planner.pricing.allocation import Share, allocate
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node
-from planner.questions.costs import cost_cluster, held_by_node
+from planner.questions.costs import WORKLOAD, cost_cluster, held_by_node
 from planner.questions.prepared import compiled
-from planner.questions.spot_inputs import assume, derive, pods_to_a_node, workloads
+from planner.questions.spot_inputs import pods_to_a_node, rates_of, workloads
 from planner.spot.assumptions import Assumptions, Fallback
 from planner.spot.economics import expected_saved_usd
 from planner.spot.interruption import gaps_of, mean_life_hours
@@ -33,9 +35,9 @@ from planner.spot.suitability import Fitness, Suitability, check_workload, pods_
 from planner.vocabulary import GKE_SPOT, HOURS_PER_MONTH
 from planner.words import Text, count, plural, usd
 
-_MOST_ALONE: Final = (
-    40  # workloads of a pool that are tried by themselves, those with most pods; the rest leave after them
-)
+# Workloads × nodes of a pool up to which each is tried by itself and leaves by itself; above, they leave in batches.
+_ONE_BY_ONE: Final = 600
+_BATCHES: Final = 2
 MAY_GO: Final = (Fitness.READY, Fitness.NEEDS_CHANGES)
 
 
@@ -52,8 +54,8 @@ class Move:
     fitness: Fitness
     node_pool: str
     pods: int
-    freed_nodes: tuple[str, ...]
-    spot_nodes: int
+    freed_nodes: float  # a share where several workloads leave at once
+    spot_nodes: float
     freed_usd: float
     spot_usd: float
     saved_usd: float
@@ -110,6 +112,8 @@ class FleetSavings:
     moves: tuple[Move, ...]
     bearers: tuple[Bearer, ...]
     kept_off: tuple[tuple[str, str], ...]  # workload, why it stays where it is
+    workloads: tuple[str, ...]  # all that were looked at
+    fitness: tuple[Fitness, ...]  # … of each
     as_of: str
 
 
@@ -131,6 +135,7 @@ class _Risk:
 
     usd: float
     pod_hours: float
+    pods_to_a_node: int
 
 
 def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -> FleetSavings:
@@ -142,10 +147,10 @@ def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any])
     }
     kinds = tuple(_kinds(snapshot, book, cost))
     going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
-    done = [_left(snapshot, book, kind, going, pods, asked, fitness) for kind in kinds]
+    done = [_left(snapshot, kind, going, pods, asked, fitness) for kind in kinds]
     repacked = [one for one, _ in done]
     moves = _in_order([moves for _, moves in done])
-    return _summed(snapshot, book, cost, kinds, repacked, moves, kept_off)
+    return _summed(snapshot, book, cost, kinds, repacked, moves, kept_off, fitness)
 
 
 def _kinds(snapshot: Snapshot, book: PriceBook, cost: ClusterCost) -> Iterator[_Kind]:
@@ -199,7 +204,6 @@ def _who_goes(
 # ── one pool ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _left(
     snapshot: Snapshot,
-    book: PriceBook,
     kind: _Kind,
     going: set[str],
     pods: Mapping[str, tuple[Pod, ...]],
@@ -208,30 +212,35 @@ def _left(
 ) -> tuple[Repacked, list[Move]]:
     """One pool after those have left whose leaving saves something, and each leaving."""
     names = {snapshot.nodes[i].name for i in kind.nodes}
-    here = {key: sum(pod.node_name in names for pod in pods[key]) for key in sorted(going)}
+    here = {key: sum(pod.node_name in names for pod in pods.get(key, ())) for key in sorted(going)}
     movers = sorted((key for key, number in here.items() if number), key=lambda key: (-here[key], key))
     packing = Packing(compiled(snapshot), kind.nodes, movers)
-    tightened, start = packing.tighten(), packing.marks
-    risks = {key: _risk(snapshot, book, kind, key, pods[key], asked) for key in movers}
-    alone = {key: _saved(kind, packing.alone_on_its_nodes(key)) for key in movers[:_MOST_ALONE]}
-    repacked = {key: _saved(kind, packing.alone(key)) for key in movers[:_MOST_ALONE]}
+    tightened, start = packing.tighten(), packing.mark
+    risks = {key: _risk(snapshot, kind, key, pods[key], fitness[key], asked) for key in movers}
+    one_by_one = len(movers) * len(kind.nodes) <= _ONE_BY_ONE
+    alone = {key: _saved(kind, packing.alone(key, repacks=False)) for key in movers} if one_by_one else {}
+    repacked = {key: _saved(kind, packing.alone(key)) for key in movers} if one_by_one else {}
 
-    def rank(key: str) -> tuple[bool, float]:
-        gain = repacked.get(key)
-        return gain is None, -((gain or 0.0) - here[key] * risks[key].usd) / max(here[key] * risks[key].pod_hours, 1e-9)
+    def rank(key: str) -> tuple[float, str]:
+        gain = repacked.get(key, here[key] * (kind.month_usd - kind.spot_month_usd) / risks[key].pods_to_a_node)
+        return -(gain - here[key] * risks[key].usd) / max(here[key] * risks[key].pod_hours, 1e-9), key
 
+    ordered = sorted(movers, key=rank)
+    size = 1 if one_by_one else ceil(len(ordered) / _BATCHES)
     steps: list[tuple[Leaving, tuple[int, int, int]]] = []
     totals = [0.0]
-    for key in sorted(movers, key=rank):
-        step = packing.leave(key)
-        steps.append((step, packing.marks))
-        totals.append(totals[-1] + _saved(kind, step) - step.pods * risks[key].usd)
+    for batch in (tuple(ordered[i : i + size]) for i in range(0, len(ordered), size)):
+        step = packing.leave(*batch)
+        steps.append((step, packing.mark))
+        lost = sum(here[key] * risks[key].usd for key in batch)
+        totals.append(totals[-1] + _saved(kind, step) - lost)
     best = max(range(len(totals)), key=lambda i: (round(totals[i], 2), -i))
     if best < len(steps):
         packing.undo(steps[best - 1][1] if best else start)
     moves = [
-        _move(kind, step, risks[step.workload], fitness[step.workload].fitness, alone, repacked, is_worth_it=i < best)
+        _move(kind, step, key, here, risks, fitness[key].fitness, alone, repacked, is_worth_it=i < best)
         for i, (step, _) in enumerate(steps)
+        for key in step.workloads
     ]
     return packing.result(tightened, [step for step, _ in steps[:best]]), moves
 
@@ -241,26 +250,41 @@ def _saved(kind: _Kind, step: Leaving) -> float:
 
 
 def _risk(
-    snapshot: Snapshot, book: PriceBook, kind: _Kind, key: str, pods: tuple[Pod, ...], asked: Mapping[str, Any]
+    snapshot: Snapshot,
+    kind: _Kind,
+    key: str,
+    pods: tuple[Pod, ...],
+    fitness: Suitability,
+    asked: Mapping[str, Any],
 ) -> _Risk:
     """What one pod loses on spot, from the closed forms: nodes are billed all month, whatever runs on them."""
-    hourly = kind.demand.usd_per_hour or 0.0
-    prices = {
-        "nodes": 1,
-        "needed_nodes": 0,
-        "on_demand_usd_per_hour": kind.month_usd / HOURS_PER_MONTH,
-        "stand_in_usd_per_hour": hourly,
-        "spot_usd_per_hour": kind.spot_month_usd / HOURS_PER_MONTH,
-        "hours_per_month": HOURS_PER_MONTH,
-    }
-    kept = {name: value for name, value in asked.items() if name not in ("base_nodes", "committed_nodes")}
-    case = replace(assume(derive(snapshot, book, key, pods), kept | prices), price_moves=(), works_as_gang=False)
-    rates = (case.hazard_low_per_hour, case.hazard_likely_per_hour, case.hazard_high_per_hour)
-    discount = kind.month_usd - kind.spot_month_usd
-    lost = max(0.0, discount - expected_saved_usd(case, sum(rates) / 3))
     workload = snapshot.workload(key)
     assert workload is not None
-    return _Risk(usd=lost / pods_to_a_node(kind.template, workload), pod_hours=_down_hours(case))
+    start = learn_start(pods)
+    given: dict[str, Any] = {"work": fitness.work, "window_seconds": float(fitness.window.seconds)}
+    given |= {"pod_start_seconds": round(start.seconds, 1)} if start else {}
+    given |= {"node_start_seconds": arrival_seconds(has_gpus=physical_gpus(kind.template) != 0)}
+    given |= {name: value for name, value in asked.items() if name not in _OF_ONE} | rates_of(asked)
+    case = Assumptions(
+        nodes=1,
+        on_demand_usd_per_hour=kind.month_usd / HOURS_PER_MONTH,
+        stand_in_usd_per_hour=kind.demand.usd_per_hour,
+        spot_usd_per_hour=kind.spot_month_usd / HOURS_PER_MONTH,
+        **given,
+    )
+    each = pods_to_a_node(kind.template, workload)
+    rates = (case.hazard_low_per_hour, case.hazard_likely_per_hour, case.hazard_high_per_hour)
+    lost = max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(case, sum(rates) / 3))
+    return _Risk(usd=lost / each, pod_hours=_down_hours(case), pods_to_a_node=each)
+
+
+# assumptions that are about one workload's nodes
+_OF_ONE: Final = frozenset(
+    {
+        *("nodes", "base_nodes", "needed_nodes", "committed_nodes", "hours_per_month", "works_as_gang", "capacity"),
+        *("on_demand_usd_per_hour", "stand_in_usd_per_hour", "spot_usd_per_hour", "gpus_per_node"),
+    }
+)
 
 
 def _down_hours(case: Assumptions) -> float:
@@ -273,28 +297,33 @@ def _down_hours(case: Assumptions) -> float:
 def _move(
     kind: _Kind,
     step: Leaving,
-    risk: _Risk,
+    key: str,
+    here: Mapping[str, int],
+    risks: Mapping[str, _Risk],
     fitness: Fitness,
     alone: Mapping[str, float],
     repacked: Mapping[str, float],
     *,
     is_worth_it: bool,
 ) -> Move:
-    saved = _saved(kind, step)
+    """A workload of a batch has the batch's nodes by its share of the nodes that the batch's pods fill."""
+    filled = {one: here[one] / risks[one].pods_to_a_node for one in step.workloads}
+    share = filled[key] / sum(filled.values())
+    freed, spot = share * len(step.freed) * kind.month_usd, share * len(step.opened) * kind.spot_month_usd
     return Move(
-        workload=step.workload,
+        workload=key,
         fitness=fitness,
         node_pool=kind.name,
-        pods=step.pods,
-        freed_nodes=step.freed,
-        spot_nodes=len(step.opened),
-        freed_usd=round(len(step.freed) * kind.month_usd, 2),
-        spot_usd=round(len(step.opened) * kind.spot_month_usd, 2),
-        saved_usd=round(saved, 2),
-        expected_usd=round(saved - step.pods * risk.usd, 2),
-        alone_usd=_cents(alone.get(step.workload)),
-        repacked_usd=_cents(repacked.get(step.workload)),
-        risk_pod_hours=step.pods * risk.pod_hours,
+        pods=here[key],
+        freed_nodes=round(share * len(step.freed), 2),
+        spot_nodes=round(share * len(step.opened), 2),
+        freed_usd=round(freed, 2),
+        spot_usd=round(spot, 2),
+        saved_usd=round(freed - spot, 2),
+        expected_usd=round(freed - spot - here[key] * risks[key].usd, 2),
+        alone_usd=_cents(alone.get(key)),
+        repacked_usd=_cents(repacked.get(key)),
+        risk_pod_hours=here[key] * risks[key].pod_hours,
         is_worth_it=is_worth_it,
     )
 
@@ -326,6 +355,7 @@ def _summed(
     done: Sequence[Repacked],
     moves: tuple[Move, ...],
     kept_off: tuple[tuple[str, str], ...],
+    fitness: Mapping[str, Suitability],
 ) -> FleetSavings:
     priced = {one.node.node: one for one in cost.nodes}
     demand = [one for one in cost.nodes if one.node.provisioning is Provisioning.ON_DEMAND]
@@ -361,6 +391,8 @@ def _summed(
         moves=moves,
         bearers=tuple(_bearers(snapshot, after, priced, cost_cluster(book, after))),
         kept_off=kept_off,
+        workloads=tuple(fitness),
+        fitness=tuple(one.fitness for one in fitness.values()),
         as_of=cost.as_of,
     )
     return replace(found, sentence=Text(_sentence(found)))
@@ -412,6 +444,17 @@ def _by_way(snapshot: Snapshot, costs: Sequence[NodeCost]) -> dict[tuple[str, Sh
         for line in allocate(some, nodes, held):
             sums[line.name, line.share][way] += round(100 * line.usd)
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}
+
+
+def on_demand_shares(snapshot: Snapshot, book: PriceBook) -> dict[str, float]:
+    """Workload → what it bears of the on-demand nodes' bill, USD a month in whole cents; what is idle is nobody's."""
+    cost, nodes = cost_cluster(book, snapshot), {node.name: node for node in snapshot.nodes}
+    some = [one for one in cost.nodes if one.node.provisioning is Provisioning.ON_DEMAND]
+    sums: dict[str, int] = defaultdict(int)
+    for line in allocate(some, nodes, held_by_node(snapshot, WORKLOAD)):
+        if line.share is Share.USED:
+            sums[line.name] += round(100 * line.usd)
+    return {name: cents / 100 for name, cents in sums.items()}
 
 
 def _sentence(found: FleetSavings) -> str:
