@@ -8,5 +8,8 @@ page alone, without the router.
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 
-app = st.App(Path(__file__).parent / "pages" / "_router.py")
+from planner.ui.web import Guard
+
+app = st.App(Path(__file__).parent / "pages" / "_router.py", middleware=[Middleware(Guard)])

@@ -1,0 +1,131 @@
+"""What a browser is told beside the pages, and whom the server answers: headers, and a check of the Host.
+
+Pages are Streamlit's; this stands before it, for HTTP and for the websocket alike. A page of another site whose name was
+rebound to this machine's address (DNS rebinding) sends that name as its Host: names that aren't this server's are refused.
+Addresses can't be rebound, so they pass.
+
+Sources: W3C "Content Security Policy Level 3", Fetch (nosniff), RFC 9110 7.2 and 15.5.20 (421), RFC 6761 6.3 (localhost).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import ipaddress
+import os
+import re
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from pathlib import Path
+from typing import Any, Final
+
+import streamlit as st
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+VARIABLE: Final = "HEADROOM_HOSTS"
+"""Names this server is reached by, joined by commas: ``headroom.example, *.apps.example``; ``*`` for any."""
+
+_INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+_REFUSED: Final = (
+    "Headroom doesn't answer to this name: a page of another site may be behind it. If the name is right, start Headroom "
+    f"with {VARIABLE}=NAME in its environment.\n"
+)
+
+
+def content_security_policy(index: str) -> str:
+    """Everything from here and nowhere else; `index` is the page whose own inline scripts are let through by their hash."""
+    hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in _INLINE.findall(index)]
+    scripts = " ".join(["'self'", *(f"'sha256-{one}'" for one in hashes)])
+    return "; ".join(
+        [
+            "default-src 'self'",
+            f"script-src {scripts}",
+            "style-src 'self' 'unsafe-inline'",  # emotion, glide-data-grid and Plotly write styles into the page
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "connect-src 'self' ws: wss:",
+            "worker-src 'self' blob:",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+            "frame-src 'none'",
+            "frame-ancestors 'none'",
+        ]
+    )
+
+
+def headers() -> tuple[tuple[bytes, bytes], ...]:
+    """What every answer carries."""
+    index = Path(st.__file__).parent / "static" / "index.html"
+    text = index.read_text(encoding="utf-8") if index.is_file() else ""
+    named = {
+        "content-security-policy": content_security_policy(text),
+        "x-frame-options": "DENY",
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    }
+    return tuple((name.encode(), value.encode()) for name, value in named.items())
+
+
+def is_own_name(host: str, names: Iterable[str]) -> bool:
+    """Whether a Host header names this server: an address, localhost, or one of `names`."""
+    name = host.strip().lower()
+    name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+    name = name.removesuffix(".")
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        known = [one.strip().lower() for one in names if one.strip()]
+        return (
+            name == "localhost"
+            or name.endswith(".localhost")
+            or any(one in ("*", name) or (one.startswith("*.") and name.endswith(one[1:])) for one in known)
+        )
+    return True
+
+
+def own_names() -> list[str]:
+    """The names that this server was told it has, by Headroom's variable or by Streamlit's settings."""
+    told = [st.get_option("server.address") or "", st.get_option("browser.serverAddress") or ""]
+    return [*os.environ.get(VARIABLE, "").split(","), *st.get_option("server.allowedHosts"), *told]
+
+
+class Guard:
+    """ASGI middleware: refuses other names, and adds the headers."""
+
+    def __init__(self, app: Asgi) -> None:
+        self._app = app
+        self._headers = headers()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+        if not is_own_name(host, own_names()):
+            await self._refuse(scope, receive, send)
+            return
+
+        async def with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                there = {name.lower() for name, _ in message.get("headers", ())}
+                more = [(name, value) for name, value in self._headers if name not in there]
+                message["headers"] = [*message.get("headers", ()), *more]
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})  # before it is accepted: 403
+            return
+        plain = (b"content-type", b"text/plain; charset=utf-8")
+        await send({"type": "http.response.start", "status": 421, "headers": [plain, *self._headers]})
+        await send({"type": "http.response.body", "body": _REFUSED.encode()})

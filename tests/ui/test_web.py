@@ -1,0 +1,74 @@
+"""Headers, and whom the server answers; the running app itself is asked in tests/browser."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from planner.ui.web import Guard, content_security_policy, is_own_name
+
+Message = MutableMapping[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("host", "passes"),
+    [
+        ("localhost:8501", True), ("LOCALHOST", True), ("a.localhost:1", True), ("127.0.0.1:8501", True), ("10.1.2.3", True),
+        ("[::1]:8501", True), ("[fe80::1]", True), ("headroom.example:443", True), ("x.apps.example", True), ("localhost.", True),
+        ("evil.example", False), ("localhost.evil.example", False), ("127.0.0.1.evil.example:8501", False), ("", False),
+        ("apps.example", False), ("evilapps.example", False), ("headroom.example.evil", False), ("[::1", True), ("a@localhost", False),
+    ],
+)  # fmt: skip
+def test_names_that_are_the_servers(host: str, passes: bool) -> None:
+    assert is_own_name(host, ["headroom.example", " *.apps.example", ""]) is passes
+
+
+def test_any_name_when_told_so() -> None:
+    assert is_own_name("whatever.example", ["*"])
+
+
+def ask(kind: str, host: str) -> list[Message]:
+    sent: list[Message] = []
+
+    async def app(_scope: Message, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"x-frame-options", b"SAMEORIGIN")]})
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(Guard(app)({"type": kind, "headers": [(b"host", host.encode())]}, receive, send))
+    return sent
+
+
+def test_every_answer_carries_the_headers_once() -> None:
+    (start,) = ask("http", "localhost")
+    names = [name for name, _ in start["headers"]]
+    assert len(names) == len(set(names))
+    found = dict(start["headers"])
+    assert found[b"x-frame-options"] == b"SAMEORIGIN", "what the app says itself stays"
+    assert found[b"x-content-type-options"] == b"nosniff"
+    assert b"frame-ancestors 'none'" in found[b"content-security-policy"]
+
+
+def test_another_name_is_refused_on_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask("http", "evil.example")[0]["status"] == 421
+    assert ask("websocket", "evil.example") == [{"type": "websocket.close", "code": 1008}]
+    monkeypatch.setenv("HEADROOM_HOSTS", "evil.example")
+    assert ask("http", "evil.example")[0]["status"] == 200
+
+
+def test_scripts_in_the_page_are_known_by_their_hash() -> None:
+    index = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    policy = content_security_policy(index)
+    assert policy.count("'sha256-") == len(re.findall("<script>", index))
+    assert "unsafe-eval" not in policy
+    assert "'unsafe-inline'" not in policy.partition("script-src")[2].partition(";")[0]
