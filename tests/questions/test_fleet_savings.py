@@ -63,7 +63,7 @@ def test_a_review_s_figures_by_hand(fleet: FleetSavings) -> None:
 
 def test_who_bears_what_adds_up(fleet: FleetSavings) -> None:
     def total(name: str) -> float:
-        return round(sum(getattr(one, name) for one in fleet.bearers), 2)
+        return float(round(sum(getattr(one, name) for one in fleet.bearers), 2))
 
     assert total("on_demand_usd") == fleet.on_demand_usd
     assert total("kept_usd") == fleet.kept_usd
