@@ -18,6 +18,7 @@ from planner.questions.identity import identity
 from planner.questions.question import NOTHING, Given, Question
 from planner.rollout.budget import allowed
 from planner.sources import prices
+from planner.ui import pool
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -71,6 +72,9 @@ def _kept(
     _question: Callable[..., Any],
     _snapshot: Snapshot,
 ) -> Any:
+    processes = pool.current()
+    if processes is not None:
+        return processes.run(_question, _snapshot, *asked, is_wanted=is_wanted, **dict(more))
     with allowed(is_wanted):
         return _question(_snapshot, *asked, **dict(more))
 
@@ -84,6 +88,7 @@ def is_wanted() -> bool:
     run = get_script_run_ctx(suppress_warning=True)
     if run is not None:
         run.yield_check()
+        return not st.runtime.exists() or st.runtime.get_instance().is_active_session(run.session_id)
     return True
 
 
