@@ -38,9 +38,14 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "drift": ("drift", "The same service in several namespaces or clusters, side by side."),
         "findings": ("findings", "What is worth a person's attention, from every room that looks for it."),
     },
+    "Many clusters": {
+        "fleet": ("fleet", "Several clusters side by side: GPUs by model, what is stuck, the same workload."),
+        "where": ("where", "Where would this fit? A shape or a manifest against several clusters."),
+    },
     "History": {
         "snapshot": ("snapshot", "Keep clusters, and what was answered about them, in a store."),
         "trends": ("trends", "GPUs, cost and verdicts over time; since when, and when GPUs are full."),
+        "commitments": ("commitments", "What 1- and 3-year commitments would have saved, and what they risk."),
         "store": ("store", "What is in a store, asked with SQL, and kept small."),
     },
 }

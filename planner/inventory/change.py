@@ -212,18 +212,19 @@ def read_workload_document(kind: str, document: Object, where: str) -> Workload:
     """A workload out of plain values; errors name `where`."""
     try:
         decoded = msgspec.convert(document, wire.Workload)
-        _check_template(decoded, kind, where)
-        return read_workload(
-            Shared(), decoded, (document.get("spec") or {}).get("template") or {}, kind=kind_called(kind)
-        )
+        template = (document.get("spec") or {}).get("template") or {}
+        _check_template(decoded, template, kind, where)
+        return read_workload(Shared(), decoded, template, kind=kind_called(kind))
     except DAMAGE as error:
         raise ChangeError(damage_in_words(error), where=where, mend=getattr(error, "mend", "")) from None
 
 
-def _check_template(decoded: wire.Workload, kind: str, where: str) -> None:
-    template = decoded.spec.template if decoded.spec else None
-    problem = next(problems_of(template), None) if template and kind_called(kind).rolls_out else None
-    if problem:
+def _check_template(decoded: wire.Workload, document: Object, kind: str, where: str) -> None:
+    spec = decoded.spec
+    if spec is None or spec.template is None or not kind_called(kind).rolls_out:
+        return
+    claims = [one.metadata.name or "" for one in spec.volume_claim_templates or () if one.metadata]
+    if problem := next(problems_of(spec.template, document, claims), None):
         raise ChangeError(
             f"spec.template.spec.{problem}", where=where, mend="The API server refuses it: mend that field"
         )

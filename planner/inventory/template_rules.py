@@ -1,14 +1,18 @@
 """What the API server refuses of a pod template as it is written, beyond what the types of its fields say.
 
+Fields that the planner doesn't keep are looked at in the document: they are there, as plain values or as digests.
+
 Source: kubernetes 1.36 `pkg/apis/core/validation/validation.go` `ValidatePodSpec` and what it calls, as far as the planner
 reads the fields.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -16,18 +20,31 @@ from planner import quantity
 from planner.inventory import wire
 from planner.inventory.records.pods import read_pod_spec
 from planner.inventory.records.shared import Shared
+from planner.inventory.sealed import sealed
 from planner.kubernetes.records import EMPTY, Amounts, Container, PodSpec
 from planner.kubernetes.requests import at_once
+from planner.vocabulary import is_extended_resource
 
+Object = dict[str, Any]
 _SOURCES = tuple(one.name for one in msgspec.structs.fields(wire.Volume) if one.name != "name")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _POD_LEVEL = ("cpu", "memory")
+_STANDARD = ("cpu", "memory", "ephemeral-storage")
+_QUALIFIED = re.compile(r"(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z")
 
 
-def problems_of(template: wire.PodTemplate) -> Iterator[str]:
-    """Each refusal: the field in ``spec.template.spec``, and what is wrong with it."""
+def problems_of(template: wire.PodTemplate, document: Object, claims: Iterable[str] = ()) -> Iterator[str]:
+    """Each refusal: the field in ``spec.template.spec``, and what is wrong with it.
+
+    `document` is the template as written, `claims` are the names of the workload's volumeClaimTemplates.
+    """
     spec = template.spec or wire.PodSpec()
     yield from _volumes(spec.volumes or ())
+    for container in _containers(spec):
+        yield from _resources(container)
+    names = [*(one.name for one in spec.volumes or ()), *claims]
+    yield from _written(document.get("spec") or {}, {*names, *map(sealed, names)})
+    yield from _gates(spec.scheduling_gates or ())
     yield from _ports(spec)
     yield from _claims(spec)
     yield from _tolerations(spec.tolerations or ())
@@ -50,10 +67,70 @@ def _volumes(volumes: Iterable[wire.Volume]) -> Iterator[str]:
         sources = [source for source in _SOURCES if getattr(one, source) is not None]
         if len(sources) > 1:
             yield f"volumes[{one.name}]: may not specify more than 1 volume type; it has {len(sources)}"
+        if one.persistent_volume_claim is not None and not one.persistent_volume_claim.claim_name:
+            yield f"volumes[{one.name}].persistentVolumeClaim: give a claimName"
 
 
 def _containers(spec: wire.PodSpec) -> list[wire.Container]:
     return [*(spec.init_containers or ()), *(spec.containers or ())]
+
+
+def _resources(container: wire.Container) -> Iterator[str]:
+    """`validateResourceRequirements`; what compares amounts is `inventory.change_rules`'."""
+    resources = container.resources or wire.Resources()
+    requests, limits = resources.requests or {}, resources.limits or {}
+    for name in dict.fromkeys([*requests, *limits]):
+        place, is_huge = f"containers[{container.name}].resources: {name}", name.startswith("hugepages-")
+        if "/" not in name and not is_huge and name not in _STANDARD:
+            yield f"{place} must be a standard resource for containers, or have a domain"
+        amounts = [quantity.parse_decimal(str(one[name])) for one in (requests, limits) if name in one]
+        if is_extended_resource(name) and any(amount % 1 for amount in amounts):
+            yield f"{place} must be an integer"
+        if is_huge and (name not in limits or len(set(amounts)) > 1):
+            yield f"{place} can't be overcommitted: give a limit of the same amount"
+        if is_huge and not {"cpu", "memory"}.intersection((*requests, *limits)):
+            yield f"{place}: huge pages require cpu or memory"
+
+
+def _written(spec: Object, volumes: set[str]) -> Iterator[str]:
+    """Mounts, port names and handlers; `volumes` are the names there are."""
+    for group in ("initContainers", "containers"):
+        for container in (one for one in spec.get(group) or () if isinstance(one, dict)):
+            place = f"{group}[{container.get('name')}]"
+            mounts = [one for one in container.get("volumeMounts") or () if isinstance(one, dict)]
+            if any(isinstance(one.get("name"), str) and one["name"] not in volumes for one in mounts):
+                yield f"{place}.volumeMounts: one names a volume that isn't there"
+            if _repeated(str(one.get("mountPath")) for one in mounts):
+                yield f"{place}.volumeMounts: mountPath must be unique"
+            ports = [one for one in container.get("ports") or () if isinstance(one, dict)]
+            if _repeated(str(one["name"]) for one in ports if one.get("name")):
+                yield f"{place}.ports: a name is used twice"
+            yield from _handlers(place, container, may_have=group == "containers")
+
+
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+
+
+def _handlers(place: str, container: Object, *, may_have: bool) -> Iterator[str]:
+    lifecycle = container.get("lifecycle") or {}
+    given = {name: container[name] for name in _PROBES if isinstance(container.get(name), dict)}
+    if (given or lifecycle) and not may_have and container.get("restartPolicy") != "Always":
+        yield f"{place}: probes and lifecycle hooks are for containers that stay (restartPolicy Always)"
+    given |= {f"lifecycle.{name}": one for name, one in lifecycle.items() if isinstance(one, dict)}
+    for name, handler in given.items():
+        count = sum(handler.get(kind) is not None for kind in ("exec", "httpGet", "tcpSocket", "grpc", "sleep"))
+        if count > 1:
+            yield f"{place}.{name}: may not specify more than 1 handler type"
+        elif not count:
+            yield f"{place}.{name}: must specify a handler type"
+
+
+def _gates(gates: Iterable[wire.SchedulingGate]) -> Iterator[str]:
+    for name in _repeated(one.name for one in gates):
+        yield f"schedulingGates: {name} is there twice"
+    for one in gates:
+        if not _QUALIFIED.match(one.name):
+            yield f'schedulingGates: "{one.name}" is no qualified name'
 
 
 def _ports(spec: wire.PodSpec) -> Iterator[str]:

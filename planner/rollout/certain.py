@@ -7,6 +7,7 @@ nobody else waiting for the same nodes: every pod then takes exactly one seat wh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +20,8 @@ from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
-from planner.rollout.queue import resting
-from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
+from planner.rollout.queue import Resting, resting
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, Term, alike, compile_shape
 from planner.scheduling.state import carried_terms
@@ -169,6 +170,49 @@ def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
     return False
 
 
+def _leave_room(cluster: Cluster, shape: Shape, places: list[int], others: int) -> bool:
+    """Whether the pods that wait leave room for a successor wherever one pod of the workload (at `places`) is gone.
+
+    Who fits beside the pod that goes leaves its place as it was. So the most that waiting pods can hold on a node, as many
+    of them as could be there by their least demand, each with the greatest, has to fit into what is free beside that pod
+    and `others`, successors that may have come there instead.
+    """
+    rest, apart = resting(cluster), cluster.remember(_apart)
+    if not rest.order:
+        return True
+    if not all(other.is_simple for other in apart):
+        return False
+    nodes = np.unique(np.array(places, dtype=np.intp))
+    amounts = np.zeros(len(cluster.resources), dtype=np.int64)
+    amounts[PODS_ROW] = 1
+    for row, amount in shape.asks:
+        amounts[row] = amount
+    free = (cluster.allocatable[:, nodes] - cluster.requested[:, nodes]).T
+    least, greatest = np.full(free.shape, np.iinfo(np.int64).max), np.zeros_like(free)
+    for asks, mask in _demands(cluster, rest, apart):
+        fits = np.flatnonzero(mask[nodes] & (free + amounts >= asks).all(axis=1))
+        least[fits] = np.minimum(least[fits], asks)
+        greatest[fits] = np.maximum(greatest[fits], asks)
+    taken = greatest[:, PODS_ROW] > 0
+    number = ((free + amounts)[taken] // np.maximum(least[taken], 1)).min(axis=1, initial=np.iinfo(np.int64).max)
+    held = number[:, None].astype(np.float64) * greatest[taken]
+    return bool((held <= free[taken] - others * amounts)[:, amounts > 0].all())
+
+
+def _demands(cluster: Cluster, rest: Resting, apart: list[Shape]) -> Iterator[tuple[IntArray, BoolArray]]:
+    """What each kind of waiting pod asks for, int64[resource], and of which nodes, bool[node]."""
+    for asks, mask in zip(rest.asks, rest.mask_of.tolist(), strict=True):
+        yield asks, rest.masks[mask]
+    for other in apart:
+        asks = np.zeros(len(cluster.resources), dtype=np.int64)
+        asks[PODS_ROW] = 1
+        for row, amount in other.asks:
+            asks[row] = amount
+        mask = np.zeros(cluster.node_count, dtype=np.bool_)
+        mask[other.candidates] = not other.absent
+        yield asks, mask
+
+
 def _apart(cluster: Cluster) -> list[Shape]:
     """The shapes of the pods that wait and stand in no line."""
     pods = (cluster.snapshot.pods[i] for i in resting(cluster).others)
@@ -204,7 +248,7 @@ def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> Course
     if places != sorted(targets) or scaled_value(workload.strategy.max_surge, len(targets), round_up=True):
         return None
     shape = compile_shape(cluster, workload.namespace, workload.template.labels, controller.spec)
-    if not _takes_its_place(cluster, shape, pods, targets):
+    if not _takes_its_place(cluster, shape, pods, targets, 0):
         return None
     unavailable = max(1, scaled_value(workload.strategy.max_unavailable, len(targets), round_up=True))
     pauses = ((False, True), (True, False)) * -(-len(targets) // unavailable)
@@ -218,14 +262,17 @@ def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> Course
     )
 
 
-def _takes_its_place(cluster: Cluster, shape: Shape, pods: list[Pod], nodes: tuple[int, ...]) -> bool:
-    """Whether a new pod surely fits where an old one on `nodes` was, once that is gone."""
+def _takes_its_place(cluster: Cluster, shape: Shape, pods: list[Pod], nodes: tuple[int, ...], others: int) -> bool:
+    """Whether a new pod surely fits where an old one on `nodes` was, once that is gone, one a node at a time; `others` of
+    them may have gone to nodes of their choice before."""
     if not shape.is_simple or shape.absent or shape.blocked or _is_kept_away(cluster, shape):
         return False
     wanted = pod_requests(shape.spec)
     if any(pod_requests(spec) != wanted for spec in {id(p.spec): p.spec for p in pods}.values()):
         return False
-    return not cluster.remember(_restless_nodes)[list(nodes)].any() and not _could_be_taken(cluster, shape, list(nodes))
+    if cluster.remember(_restless_nodes)[list(nodes)].any():
+        return False
+    return not _could_be_taken(cluster, shape, list(nodes)) or _leave_room(cluster, shape, list(nodes), others)
 
 
 def _stateful_set(cluster: Cluster, workload: Workload, shape: Shape, pods: list[Pod]) -> Course | None:
@@ -233,7 +280,7 @@ def _stateful_set(cluster: Cluster, workload: Workload, shape: Shape, pods: list
     places = tuple(cluster.node_index[p.node_name] for p in pods)
     if rolling_limits(workload)[1] != 1 or not set(places) <= set(shape.candidates.tolist()):
         return None
-    if not _takes_its_place(cluster, shape, pods, places):
+    if not _takes_its_place(cluster, shape, pods, places, workload.replicas):
         return None
     count = max(0, workload.replicas - workload.strategy.partition)
     lowest = workload.replicas - (1 if count else 0)

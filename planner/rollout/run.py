@@ -185,6 +185,7 @@ def _wait_as_changed(simulation: Simulation, revision: Revision, controller: Rol
             simulation.let_mature(pod)
         elif not is_young:
             pod.is_maturing = False
+        simulation.tell(pod)
 
 
 def _started(simulation: Simulation, revision: Revision) -> RolloutController:

@@ -31,6 +31,7 @@ from planner.rollout.budget import current
 from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
 from planner.rollout.queue import SchedulingQueue, Waiter, resting
 from planner.rollout.queueing_hints import Event
+from planner.rollout.tally import Tally
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_table
 from planner.scheduling.pod import DEFAULT_SCHEDULER, GATED, NOWHERE, LivePod
@@ -45,7 +46,12 @@ from planner.vocabulary import POD_DELETION_COST, is_extended_resource
 _ROUND_MS = 6.0  # one request
 QUIET_MS = 900.0  # nothing done for so long: a quiet moment
 STUCK_MS = 5_400.0  # nothing to wait for, and nothing done for so much longer: stuck
-_POD_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS = 30, 60, 80  # of work (`planner.rollout.budget`), as measured
+_POD_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS, _SYNC_UNITS = (
+    30,
+    60,
+    40,
+    10,
+)  # of work (`planner.rollout.budget`), as measured
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
 
 
@@ -143,6 +149,7 @@ class Simulation:
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound
         self.news: list[LivePod] = []  # pods in the order in which something happened to them
+        self._tallies: dict[str, Tally] = {}  # by owner's key
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
         self._taken_up: set[str] = set()  # uids of owners all of whose pods are in motion
         self._live: dict[int, LivePod] = {}  # index in the snapshot → the pod in motion
@@ -193,7 +200,7 @@ class Simulation:
         )
         self._live[index] = live
         self._own(live)
-        self.news.append(live)
+        self.tell(live)
         if live.is_bound:
             self._on_node.setdefault(live.node, {})[live.number] = live
             if live.is_terminating:
@@ -232,6 +239,20 @@ class Simulation:
                 self.live(index)
             self.pods.get(owner_key, []).sort(key=lambda p: p.number)  # whoever was looked at before
         return self.pods.setdefault(owner_key, [])
+
+    def tally(self, owner_key: str, uid: str) -> Tally:
+        """The same as numbers."""
+        found = self._tallies.get(owner_key)
+        if found is None:
+            found = self._tallies[owner_key] = Tally(self.pods_of(owner_key, uid))
+        return found
+
+    def tell(self, pod: LivePod) -> None:
+        """Something happened to a pod."""
+        self.news.append(pod)
+        tally = self._tallies.get(pod.owner)
+        if tally is not None:
+            tally.take(pod)
 
     def pods_on(self, node: int) -> list[LivePod]:
         """Pods bound to a node, terminating ones included."""
@@ -341,7 +362,7 @@ class Simulation:
         pod.never_ready = self.never_ready(pod)
         self._make_claims(pod)
         self._own(pod)
-        self.news.append(pod)
+        self.tell(pod)
         self._waiting.add(pod)
         return pod
 
@@ -433,7 +454,7 @@ class Simulation:
             return
         self._waiting.changed()
         pod.is_terminating = True
-        self.news.append(pod)
+        self.tell(pod)
         self.touched.append(pod)
         if not pod.is_lost:
             self.state.terminate(pod.shape, pod.node)
@@ -442,7 +463,7 @@ class Simulation:
     def _forget(self, pod: LivePod) -> None:
         self._waiting.changed()
         pod.is_gone = True
-        self.news.append(pod)
+        self.tell(pod)
         self.pods[pod.owner].remove(pod)
         self.admission.charge(pod.namespace, pod.shape.spec, -1)
         self._drop_claims(pod)
@@ -521,7 +542,7 @@ class Simulation:
         self._waiting.happened(Event(pod.shape, is_removal=False))
         pod.started_at = self.now
         pod.words = None
-        self.news.append(pod)
+        self.tell(pod)
         self._on_node.setdefault(node, {})[pod.number] = pod
         if not pod.never_ready:
             self.starting.append(pod)
@@ -569,7 +590,7 @@ class Simulation:
         others wrote in earlier rounds: that is how pods of several rollouts come to be made in turns.
         """
         self.clock_ms += _ROUND_MS
-        self._spend(_ROUND_UNITS + sum(len(self.pods.get(key, ())) for key in self.controllers) // 4)
+        self._spend(_ROUND_UNITS + _SYNC_UNITS * len(self.controllers))
         busy = self.schedule()
         done: set[str] = set()
         while waiting := [c for key, c in self.controllers.items() if key not in done]:
@@ -632,7 +653,7 @@ class Simulation:
                 owner = self.controllers.get(pod.owner)
                 if owner is not None and owner.min_ready_seconds:
                     self.let_mature(pod)
-                self.news.append(pod)
+                self.tell(pod)
                 self._pass_by(pod)
         for pod in gone:
             self._forget(pod)
@@ -664,7 +685,7 @@ class Simulation:
     def _mature(self, pod: LivePod) -> None:
         pod.is_maturing = False
         if not (pod.is_terminating or pod.is_gone):
-            self.news.append(pod)
+            self.tell(pod)
             self.round()
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -42,6 +42,17 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)
 
 
+def expanded(spec: str) -> tuple[str, ...]:
+    """`spec`; of a whole store (``store:URL``) the latest of each of its clusters."""
+    if not names.is_place(spec) or "#" in spec:
+        return (spec,)
+    from planner.sources.store import Store
+
+    place = names.read_place(spec)
+    known = Store(place.url).clusters()
+    return tuple(str(names.Place(url=place.url, cluster=one)) for one in known) or (spec,)
+
+
 def _stored(spec: str, limit_bytes: int | None) -> Snapshot:
     from planner.sources.store import Store
 

@@ -38,6 +38,7 @@ WORKER = read(
         nodeSelector={"pool": "gpu"},
         tolerations=[{"key": "gpu"}],
         terminationGracePeriodSeconds=30,
+        volumes=[{"name": "w", "emptyDir": {}}],
     ),
 )
 
@@ -145,7 +146,7 @@ RESTARTED = {"spec": {"template": {"metadata": {"annotations": {"kubectl.kuberne
         main_patch(command=["sh", "-c", "python worker.py --fast"]),
         main_patch(command=None),
         main_patch(imagePullPolicy="Always"),
-        main_patch(volumeMounts=[{"name": "v", "mountPath": "/v"}]),
+        main_patch(volumeMounts=[{"name": "w", "mountPath": "/v"}]),
         main_patch(readinessProbe={"httpGet": {"path": "/x"}}),
         spec_patch(serviceAccountName="x"),
         spec_patch(volumes=[{"name": "v", "secret": {"secretName": "s"}}]),

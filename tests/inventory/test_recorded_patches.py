@@ -18,6 +18,10 @@ RECORDED = json.loads(gzip.decompress(Path("tests/conformance/patches.json.gz").
 BEFORE = RECORDED["before"]
 
 
+def main(**fields: Any) -> dict[str, Any]:
+    return {"containers": [{"name": "main", **fields}]}
+
+
 def read(spec: Any) -> Workload:
     return kubectl.read_items([{**BEFORE, "spec": spec}]).workloads[0]
 
@@ -68,6 +72,17 @@ def test_a_patch_gives_what_the_api_server_gave(case: dict[str, Any]) -> None:
             {"containers": [{"name": "main", "resources": {"claims": [{"name": "no"}]}}]},
             "no is none of the pod's resourceClaims",
         ),
+        ({"volumes": [{"name": "n", "persistentVolumeClaim": {"claimName": ""}}]}, "give a claimName"),
+        (main(resources={"requests": {"gpu": "1"}}), "gpu must be a standard resource"),
+        (main(resources={kind: {"amd.com/gpu": "500m"} for kind in ("requests", "limits")}), "must be an integer"),
+        (main(resources={"requests": {"hugepages-2Mi": "4Mi"}}), "can't be overcommitted"),
+        (main(volumeMounts=[{"name": "lost", "mountPath": "/x"}]), "names a volume that isn't there"),
+        (main(ports=[{"containerPort": 81, "name": "a"}, {"containerPort": 82, "name": "a"}]), "a name is used twice"),
+        (main(livenessProbe={"exec": {"command": ["x"]}, "httpGet": {"port": 80}}), "more than 1 handler type"),
+        (main(readinessProbe={"periodSeconds": 3}), "must specify a handler type"),
+        (main(lifecycle={"preStop": {}}), "must specify a handler type"),
+        ({"initContainers": [{"name": "i", "image": "x", "startupProbe": {"exec": {}}}]}, "containers that stay"),
+        ({"schedulingGates": [{"name": "A b"}]}, "is no qualified name"),
     ],
 )  # fmt: skip
 def test_what_the_api_server_refuses_of_a_template(spec: dict[str, Any], words: str) -> None:
@@ -76,3 +91,14 @@ def test_what_the_api_server_refuses_of_a_template(spec: dict[str, Any], words: 
     with pytest.raises(ChangeError) as refused:
         apply_change(before, WorkloadChange(workload=before.key, patch=patch))
     assert words in refused.value.what
+
+
+def test_a_mount_of_a_volume_there_is_and_a_probe_of_one_kind_are_taken() -> None:
+    before = read(BEFORE["spec"])
+    container = {"volumeMounts": [{"name": "v", "mountPath": "/v"}], "readinessProbe": {"tcpSocket": {"port": 80}}}
+    patch = {"spec": {"template": {"spec": {"volumes": [{"name": "v", "emptyDir": {}}], **main(**container)}}}}
+    after, is_new, _ = apply_change(before, WorkloadChange(workload=before.key, patch=json.dumps(patch)))
+    assert is_new
+    again = json.dumps({"spec": {"template": {"spec": main(readinessProbe={"httpGet": {"port": 80}})}}})
+    with pytest.raises(ChangeError, match="more than 1 handler type"):
+        apply_change(after, WorkloadChange(workload=before.key, patch=again))

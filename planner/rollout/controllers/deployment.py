@@ -12,6 +12,7 @@ from planner.rollout.admission import object_count
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.simulation import Simulation
+from planner.rollout.tally import AVAILABLE, ENDING, READY
 from planner.scheduling.pod import LivePod
 from planner.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, POD_TEMPLATE_HASH, REVISION
 
@@ -79,7 +80,7 @@ class DeploymentController:
             desired=_number(replica_set.annotations.get(DESIRED_REPLICAS)),
             maximum=_number(replica_set.annotations.get(MAX_REPLICAS)),
             min_ready_seconds=self.workload.min_ready_seconds,
-            related=self.all_pods,
+            related=self.owners,
         )
 
     def _own(self, simulation: Simulation, replica_set: ReplicaSetController) -> None:
@@ -95,27 +96,26 @@ class DeploymentController:
         return [p for s in self.all_sets() for p in s.pods(simulation)]
 
     def is_terminating(self, simulation: Simulation) -> bool:
-        return any(p.is_terminating for p in self.all_pods(simulation))
+        return any(one.tally(simulation).count(ENDING) for one in self.all_sets())
 
     def status(self, simulation: Simulation) -> dict[str, int]:
         """The numbers of ``status``, as `calculateStatus` gives them."""
-        active = [(s, p) for s in self.all_sets() for p in s.active(simulation)]
-        available = sum(s.available(simulation) for s in self.all_sets())
-        total = len(active)
+        tallies = [one.tally(simulation) for one in self.all_sets()]
+        available = sum(tally.count(AVAILABLE, lacking=ENDING) for tally in tallies)
         # unavailable is counted from the ReplicaSets' specs: pods that quota refused are unavailable too
         wanted = sum(s.replicas for s in self.all_sets())
         return {
-            "replicas": total,
+            "replicas": sum(tally.count(lacking=ENDING) for tally in tallies),
             "updatedReplicas": self._updated(simulation),
-            "readyReplicas": sum(1 for _, p in active if p.is_ready),
+            "readyReplicas": sum(tally.count(READY, lacking=ENDING) for tally in tallies),
             "availableReplicas": available,
             "unavailableReplicas": max(0, wanted - available),
-            "terminatingReplicas": sum(1 for p in self.all_pods(simulation) if p.is_terminating),
+            "terminatingReplicas": sum(tally.count(ENDING) for tally in tallies),
         }
 
     def _updated(self, simulation: Simulation) -> int:
         if self.new is not None:
-            return len(self.new.active(simulation))
+            return self.new.active(simulation)
         # a status isn't written as long as the ReplicaSet isn't made
         return self.workload.updated_replicas if self.key in simulation.refusals else 0
 
@@ -233,7 +233,7 @@ class DeploymentController:
             desired=self.replicas,
             maximum=self.replicas + self.surge,
             min_ready_seconds=workload.min_ready_seconds,
-            related=self.all_pods,
+            related=self.owners,
         )
         self.new = new
         self._own(simulation, new)

@@ -6,16 +6,14 @@ Source: kubernetes `pkg/controller/replicaset/replica_set.go` `manageReplicas`,
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Callable
-from functools import cmp_to_key
-from heapq import nsmallest
 
 from planner.kubernetes.kinds import REPLICA_SET
 from planner.kubernetes.records import Labels, LabelSelector, PodSpec, ReplicaSet
+from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.simulation import Simulation
-from planner.scheduling.pod import NOWHERE, LivePod
+from planner.rollout.tally import AVAILABLE, BOUND, ENDING, READY, Tally
+from planner.scheduling.pod import LivePod
 
 _FIRST_BATCH = 1  # controller.SlowStartInitialBatchSize
 _BURST = 500  # replicaset.BurstReplicas
@@ -27,8 +25,8 @@ class ReplicaSetController:
 
     Parameters
     ----------
-    related : Callable[[], list[LivePod]]
-        Pods of all ReplicaSets of the same Deployment: doubled-up nodes are counted over them.
+    related : Callable[[], tuple[str, ...]]
+        The ReplicaSets of the same Deployment by key: doubled-up nodes are counted over their pods.
     desired : int or None
         The Deployment's replicas when it last scaled this one (annotation ``desired-replicas``).
     """
@@ -48,7 +46,7 @@ class ReplicaSetController:
         desired: int | None = None,
         maximum: int | None = None,
         min_ready_seconds: int = 0,
-        related: Callable[[Simulation], list[LivePod]] | None = None,
+        related: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self.key = REPLICA_SET.key(namespace, name)
         self.namespace, self.name, self.uid = namespace, name, uid
@@ -59,7 +57,8 @@ class ReplicaSetController:
         self.desired = desired
         self.maximum = maximum
         self.min_ready_seconds = min_ready_seconds
-        self.related = related
+        self._related = related
+        self._order: DeletionOrder | None = None  # made when a pod is first deleted
         self._to_create = 0  # left of a creation loop that has begun
         self._batch = _FIRST_BATCH
         self._failures = 0  # syncs in a row that were refused a pod
@@ -75,7 +74,7 @@ class ReplicaSetController:
         desired: int | None = None,
         maximum: int | None = None,
         min_ready_seconds: int = 0,
-        related: Callable[[Simulation], list[LivePod]] | None = None,
+        related: Callable[[], tuple[str, ...]] = tuple,
     ) -> ReplicaSetController:
         """The controller of a ReplicaSet that the snapshot holds."""
         return cls(
@@ -104,8 +103,12 @@ class ReplicaSetController:
         """Its pods that aren't gone, terminating ones included."""
         return simulation.pods_of(self.key, self.uid)
 
-    def active(self, simulation: Simulation) -> list[LivePod]:
-        return [p for p in self.pods(simulation) if not p.is_terminating]
+    def tally(self, simulation: Simulation) -> Tally:
+        """The same as numbers."""
+        return simulation.tally(self.key, self.uid)
+
+    def active(self, simulation: Simulation) -> int:
+        return self.tally(simulation).count(lacking=ENDING)
 
     def reported_available(self, simulation: Simulation) -> int:
         """``status.availableReplicas`` as last written: what the Deployment controller goes by."""
@@ -114,7 +117,7 @@ class ReplicaSetController:
         return self._status[3]
 
     def available(self, simulation: Simulation) -> int:
-        return sum(p.is_available for p in self.active(simulation))
+        return self.tally(simulation).count(AVAILABLE, lacking=ENDING)
 
     def sync(self, simulation: Simulation) -> bool:
         """`syncReplicaSet`: one batch of pods made, or the surplus deleted, or else the status written.
@@ -124,10 +127,9 @@ class ReplicaSetController:
         """
         if self._to_create:
             return self._create_batch(simulation)
-        active = self.active(simulation)
-        missing = self.replicas - len(active)
+        missing = self.replicas - self.active(simulation)
         if missing < 0:
-            for pod in self.first_to_go(simulation, active, -missing):
+            for pod in self.first_to_go(simulation, -missing):
                 simulation.delete(pod)
             return True
         if missing == 0:
@@ -139,9 +141,9 @@ class ReplicaSetController:
         return self._report(simulation)
 
     def _current_status(self, simulation: Simulation) -> tuple[int, ...]:
-        pods = self.pods(simulation)
-        active = [p for p in pods if not p.is_terminating]
-        return len(active), sum(p.is_ready for p in active), len(pods) - len(active), self.available(simulation)
+        tally = self.tally(simulation)
+        active, ready = tally.count(lacking=ENDING), tally.count(READY, lacking=ENDING)
+        return active, ready, tally.count(ENDING), self.available(simulation)
 
     def _report(self, simulation: Simulation) -> bool:
         before, self._status = self._status, self._current_status(simulation)
@@ -172,10 +174,9 @@ class ReplicaSetController:
 
     def _own_events(self, simulation: Simulation) -> tuple[int, ...]:
         """Changes when it is scaled, when its status is written, and when something happens to one of its pods."""
-        pods = self.pods(simulation)
-        bound, ready = sum(p.is_bound for p in pods), sum(p.is_ready for p in pods)
-        ending = sum(p.is_terminating for p in pods)
-        return self.replicas, len(pods), bound, ready, ending, *(self._status or ())[:3]
+        tally = self.tally(simulation)
+        numbers = (tally.count(), tally.count(BOUND), tally.count(READY), tally.count(ENDING))
+        return self.replicas, *numbers, *(self._status or ())[:3]
 
     def _create(self, simulation: Simulation) -> bool:
         name = f"{self.name}-{simulation.random.getrandbits(24):06x}"
@@ -184,51 +185,8 @@ class ReplicaSetController:
         )
         return pod is not None
 
-    def first_to_go(self, simulation: Simulation, active: list[LivePod], count: int) -> list[LivePod]:
-        """The `count` pods of `active` that the controller deletes."""
-        related = self.related(simulation) if self.related else active
-        doubled = Counter(p.node for p in related if not p.is_terminating)
-        now = simulation.now + 1.0
-        shuffled = list(active)
-        simulation.random.shuffle(shuffled)  # equals come in the informer's order, which is arbitrary
-
-        def compare(a: LivePod, b: LivePod) -> int:
-            return _compare(a, b, doubled, now)
-
-        ordered = nsmallest(count + 1, shuffled, key=cmp_to_key(compare))
-        if count < len(ordered) and compare(ordered[count - 1], ordered[count]) == 0:
-            simulation.choices += 1
-        return ordered[:count]
-
-
-def _compare(a: LivePod, b: LivePod, doubled: Counter[int], now: float) -> int:
-    """Negative where `a` goes before `b`."""
-    for first, second in (
-        (a.node != NOWHERE, b.node != NOWHERE),  # unassigned < assigned
-        (a.is_running, b.is_running),  # pending < running
-        (a.is_ready, b.is_ready),  # not ready < ready
-        (a.deletion_cost, b.deletion_cost),
-        (-doubled[a.node], -doubled[b.node]),  # doubled up < not doubled up
-    ):
-        if first != second:
-            return -1 if first < second else 1
-    if a.is_ready and b.is_ready and a.ready_at != b.ready_at:
-        return _younger_first(a.ready_at, b.ready_at, a, b, now)
-    if a.restarts != b.restarts:
-        return -1 if a.restarts > b.restarts else 1
-    if a.created_at != b.created_at:
-        return _younger_first(a.created_at, b.created_at, a, b, now)
-    return 0
-
-
-def _younger_first(time_a: float, time_b: float, a: LivePod, b: LivePod, now: float) -> int:
-    """Ages are compared by powers of two of nanoseconds; within one, by uid (`logarithmicRankDiff`)."""
-
-    def rank(time: float) -> int:
-        age = (now - time) * 1e9
-        return int(math.log2(age)) if age > 0 else -1
-
-    rank_a, rank_b = rank(time_a), rank(time_b)
-    if rank_a == rank_b:
-        return -1 if a.uid < b.uid else 1
-    return -1 if rank_a < rank_b else 1
+    def first_to_go(self, simulation: Simulation, count: int) -> list[LivePod]:
+        """The `count` pods that the controller deletes."""
+        if self._order is None:
+            self._order = DeletionOrder(self.key, self._related)
+        return self._order.first(simulation, count)
