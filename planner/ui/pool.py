@@ -6,7 +6,6 @@ more is told to stop, and ended with its process where it doesn't; so is work wi
 
 from __future__ import annotations
 
-import io
 import logging
 import os
 import pickle
@@ -23,9 +22,7 @@ from typing import Any, Final
 import planner
 from planner.errors import HeadroomError, NotKnownError, SourceError
 from planner.inventory import sealed
-from planner.kubernetes.records import Snapshot
-from planner.pricing.model import PriceBook
-from planner.questions.identity import identity
+from planner.questions.identity import pack
 from planner.rollout.budget import TOO_LARGE, UnwantedError
 from planner.ui.worker import function_called
 
@@ -113,24 +110,6 @@ class Worker:
         self._process.wait()
 
 
-class _Packer(pickle.Pickler):
-    """Snapshots and price books by name, everything else as it is."""
-
-    def __init__(self, file: io.BytesIO) -> None:
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self.speaks_of: dict[str, Any] = {}
-
-    def persistent_id(self, obj: Any) -> str | None:
-        if isinstance(obj, Snapshot):
-            name = f"snapshot {identity(obj)}"
-        elif isinstance(obj, PriceBook):
-            name = f"prices {obj.digest}"
-        else:
-            return None
-        self.speaks_of[name] = obj
-        return name
-
-
 class Pool:
     """`size` processes, started when they are first needed."""
 
@@ -153,14 +132,10 @@ class Pool:
         RuntimeError
             For any other error in it; its traceback is in the log.
         """
-        file = io.BytesIO()
-        packer = _Packer(file)
-        packer.dump((asked, more))
-        worker = self._taken(set(packer.speaks_of), is_wanted)
+        packed, named = pack((asked, more))
+        worker = self._taken(set(named), is_wanted)
         try:
-            found = worker.ask(
-                f"{function.__module__}:{function.__qualname__}", file.getvalue(), packer.speaks_of, is_wanted
-            )
+            found = worker.ask(f"{function.__module__}:{function.__qualname__}", packed, named, is_wanted)
         except TimeoutError:
             self._lost(worker)
             raise NotKnownError(f"the question is {TOO_LARGE}", mend="Ask for less, or a smaller cluster") from None
