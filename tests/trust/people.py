@@ -52,7 +52,17 @@ def serving(log: Path, script: str = "app.py", **environment: str) -> Iterator[t
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", script, "--server.headless", "true", "--server.port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "streamlit",
+        "run",
+        script,
+        "--server.headless",
+        "true",
+        "--server.port",
+        str(port),
+    ]
     with log.open("w", encoding="utf-8") as output:
         server = subprocess.Popen(
             [*command, "--server.address", "localhost", "--server.fileWatcherType", "none"],
@@ -95,13 +105,18 @@ def _mib(pid: int) -> float:
     return int(pages) * os.sysconf("SC_PAGESIZE") / 2**20
 
 
-def hold(address: str, sessions: int, *, rounds: int, think_seconds: float, seed: int = 13, pages: Sequence[str] = PAGES) -> Visits:
+def hold(
+    address: str, sessions: int, *, rounds: int, think_seconds: float, seed: int = 13, pages: Sequence[str] = PAGES
+) -> Visits:
     """`sessions` visitors, all coming at once, each looking at `rounds` pages."""
     visits = Visits()
 
     async def all_of_them() -> None:
         await asyncio.gather(
-            *(_visitor(address, visits, random.Random(seed * 1000 + n), rounds, think_seconds, pages) for n in range(sessions))
+            *(
+                _visitor(address, visits, random.Random(seed * 1000 + n), rounds, think_seconds, pages)
+                for n in range(sessions)
+            )
         )
 
     asyncio.run(all_of_them())
@@ -122,7 +137,7 @@ async def _visitor(
                 (visits.later if number else visits.first).append(seconds)
                 visits.by_page.setdefault(page or "overview", []).append(seconds)
                 await asyncio.sleep(drawn.uniform(0.5, 1.5) * think_seconds)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
         visits.errors.append(f"{type(error).__name__}: {error}")
 
 
@@ -149,7 +164,9 @@ async def _look(connection: ClientConnection, visits: Visits, page: str, query: 
             kind = message.WhichOneof("type")
             if kind == "delta" and message.delta.new_element.WhichOneof("type") == "exception":
                 visits.errors.append(f"{page}: {message.delta.new_element.exception.message[:200]}")
-            if kind == "delta" and "Our mistake" in message.delta.new_element.alert.body + str(message.delta.new_element.alert):
+            if kind == "delta" and "Our mistake" in message.delta.new_element.alert.body + str(
+                message.delta.new_element.alert
+            ):
                 visits.errors.append(f"{page}: our mistake: {message.delta.new_element.alert.body[:200]}")
             if kind == "script_finished" and message.script_finished in (
                 ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_WITH_COMPILE_ERROR,
