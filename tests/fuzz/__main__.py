@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from tests.fuzz.check import Mishandled, check
 
@@ -17,7 +18,9 @@ _KEPT_EVERY = 200
 
 def run(count: int = INPUTS, state: Path = STATE) -> tuple[int, list[Mishandled], float]:
     """Inputs tried, those mishandled, and the seconds it took, those of the runs before included."""
-    kept = json.loads(state.read_text(encoding="utf-8")) if state.exists() else {"next": 0, "bad": [], "seconds": 0.0}
+    kept: dict[str, Any] = (
+        json.loads(state.read_text(encoding="utf-8")) if state.exists() else {"next": 0, "bad": [], "seconds": 0.0}
+    )
     bad = [Mishandled(seed=seed, what=what) for seed, what in kept["bad"]]
     before, started = float(kept["seconds"]), time.monotonic()
     for seed in range(kept["next"], count):

@@ -140,7 +140,7 @@ def _change(items: list[Item], drawn: random.Random) -> None:
     elif how < 0.78 and isinstance(container, list):
         container.append(copy.deepcopy(container[key]))
     elif how < 0.88:
-        other = drawn.choice(list(_places(drawn.choice(items))) or [(container, key)])  # another field's value
+        other = drawn.choice(list(_places(drawn.choice(items))) or [(container, key, path)])  # another field's value
         container[key] = copy.deepcopy(other[0][other[1]])
     elif isinstance(container, dict):
         container[drawn.choice(TEXTS)] = container[key]
