@@ -28,7 +28,6 @@ from planner.scheduling.state import State
 
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 _IN_VAIN: Final = 25  # nodes in a row that can't be emptied: fuller ones aren't tried
-_LOOKED_AT: Final = 8  # new nodes, the last opened, that are looked at before another is opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,8 +214,9 @@ class Packing:
         """The workloads' pods go to new nodes; then, unless nothing else may move, what can be emptied goes."""
         mark, freed_before = self.mark, len(self._log.freed)
         pods = [number for workload in workloads for number in self._own[workload]]
+        refused: dict[Shape, int] = {}
         for number in pods:
-            to = self._new_node(number)
+            to = self._new_node(number, refused)
             if to >= 0:
                 self._move(number, to)
         if repacks:
@@ -233,13 +233,18 @@ class Packing:
             opened=tuple(self.cluster.node_names[node] for node in self._log.opened[mark[2] :]),
         )
 
-    def _new_node(self, number: int) -> int:
-        """A new node that takes the pod, of those opened last, opened where it has to be; −1 where none does."""
+    def _new_node(self, number: int, refused: dict[Shape, int]) -> int:
+        """The first new node that takes the pod, opened where it has to be; −1 where none does.
+
+        `refused`: shape → so many of the nodes opened first don't take it any more, while nothing but pods comes to them.
+        """
         shape = self._shape(number)
         if shape.is_simple and not self.state.terms_about(shape, self.state.anti):
-            for node in reversed(self._open[-_LOOKED_AT:]):
+            for place in range(refused.get(shape, 0), len(self._open)):
+                node = self._open[place]
                 if shape.static[node] == Static.PASSES and self._takes(shape, node):
                     return node
+                refused[shape] = place + 1
         elif self._open:
             is_open = np.zeros_like(self._is_kept)
             is_open[self._open] = True
