@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 import click
 
+from planner.cli import waiting
 from planner.errors import InputError
 from planner.inventory import account
 from planner.kubernetes.records import Presence, Severity, Snapshot
@@ -16,12 +17,17 @@ from planner.sources import cluster as source
 from planner.store import names
 
 
-def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
+def read_cluster(spec: str, *, stdin: BinaryIO | None = None, is_told: bool = True) -> Snapshot:
     """The snapshot named by `spec` (`planner.sources.cluster.read_cluster`).
 
-    Parts that could not be used don't end the command: an answer from the rest is still an answer, said to be so.
+    Parts that could not be used don't end the command: an answer from the rest is still an answer, said to be so, unless the
+    command tells it itself (`is_told` False) or was asked to be quiet.
     """
+    waiting.doing(f"reading {spec}")
     snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=bounded.limit_bytes())
+    waiting.doing("working it out")
+    if not is_told or waiting.is_quiet():
+        return snapshot
     for problem in snapshot.problems:
         if problem.severity is Severity.ERROR or problem.code == account.UNCHECKED:
             place = f"{problem.object}: " if problem.object else ""

@@ -11,6 +11,7 @@ from planner.sources import bounded, demo, kubectl
 from planner.store import names
 
 CONTEXT_PREFIX: Final = "context:"
+CLUSTER_VARIABLE: Final = "HEADROOM_CLUSTER"  # of the environment: what the dashboard begins with
 EMBEDDED: Final = (demo.DEMO_NAME, demo.LARGE_NAME)
 
 
