@@ -12,7 +12,7 @@ COUNT ?= 5000
 .PHONY: help setup app test check format conformance reference bench docs screenshots lock clean
 
 help: ## print these targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## make the environment (.venv) from requirements.lock; does nothing the second time
 
@@ -54,6 +54,10 @@ reference: setup ## the second simulation: every recorded verdict, then the engi
 
 bench: setup ## the figures of speed and memory, each beside its target
 	@$(BIN)/python -m tests.bench
+
+bench-browser: setup ## from a changed input to the new answer, in a real browser
+	@$(BIN)/python -m tests.browser.prepare
+	@$(BIN)/python -m tests.browser.bench
 
 screenshots: setup ## docs/screenshots, taken by the browser tests
 	@$(BIN)/python -m tests.browser.screenshots

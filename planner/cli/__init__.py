@@ -10,7 +10,7 @@ from importlib import import_module
 
 import click
 
-from planner.cli import stream
+from planner.cli import stream, waiting
 from planner.errors import HeadroomError, NotKnownError
 from planner.exit_status import MEANING, ExitStatus
 
@@ -21,6 +21,11 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "gate": ("gate", "May this change be merged? Manifests against a policy, for pipelines."),
         "serve": ("serve", "A warning at kubectl apply (validating webhook), and metrics."),
         "overview": ("overview", "Every workload's own rollout, were it changed now; GPUs by model."),
+    },
+    "See": {
+        "app": ("app", "The dashboard, on that cluster."),
+        "doctor": ("doctor", "What can be read, what is missing, what that costs, and the rights to add."),
+        "completion": ("completion", "What bash, zsh or fish reads to complete commands and options."),
     },
     "Capacity": {
         "capacity": ("capacity", "What is left, what still fits and where, what is stranded."),
@@ -38,13 +43,40 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "drift": ("drift", "The same service in several namespaces or clusters, side by side."),
         "findings": ("findings", "What is worth a person's attention, from every room that looks for it."),
     },
+    "Many clusters": {
+        "fleet": ("fleet", "Several clusters side by side: GPUs by model, what is stuck, the same workload."),
+        "sweep": ("sweep", "Every workload of many snapshots, on all cores or a Dask cluster, into a store."),
+        "where": ("where", "Where would this fit? A shape or a manifest against several clusters."),
+    },
     "History": {
         "snapshot": ("snapshot", "Keep clusters, and what was answered about them, in a store."),
         "trends": ("trends", "GPUs, cost and verdicts over time; since when, and when GPUs are full."),
+        "commitments": ("commitments", "What 1- and 3-year commitments would have saved, and what they risk."),
         "store": ("store", "What is in a store, asked with SQL, and kept small."),
     },
 }
 COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
+
+
+def _with_quiet(command: click.Command) -> click.Command:
+    """The command with ``--quiet``, which every one has; of a group its commands."""
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            _with_quiet(below)
+    elif all(one.name != "quiet" for one in command.params):
+        command.params.append(
+            click.Option(
+                ["--quiet", "-q"], is_flag=True, is_eager=True, expose_value=False, callback=_silenced,
+                help="No warnings and no progress on standard error; errors are told.",
+            )
+        )  # fmt: skip
+    return command
+
+
+def _silenced(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[waiting.QUIET] = True
+        waiting.end()
 
 
 class _Commands(click.Group):
@@ -56,7 +88,7 @@ class _Commands(click.Group):
             return None
         command = import_module(f"planner.cli.{COMMANDS[cmd_name][0]}").command
         assert isinstance(command, click.Command)
-        return command
+        return _with_quiet(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(map(len, COMMANDS))
@@ -96,8 +128,22 @@ def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line; every known error is one sentence on standard error and a status that tells its kind."""
-    with stream.printable():
+    given = sys.argv[1:] if argv is None else argv
+    with waiting.shown(is_wanted=not {"-q", "--quiet"} & set(given)), stream.printable():
         _run(argv)
+
+
+def kubectl_plugin() -> None:
+    """``kubectl headroom …``, which kubectl runs as ``kubectl-headroom …``: the same, on the current context."""
+    from planner.cli import plugin
+
+    with stream.printable():
+        try:
+            argv = plugin.arguments(sys.argv[1:], headroom)
+        except HeadroomError as error:
+            click.echo(f"headroom: {error}", err=True)
+            sys.exit(ExitStatus.BAD_INPUT)
+    main(argv)
 
 
 def _run(argv: list[str] | None) -> None:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import BinaryIO
 
 import click
 
+from planner.cli import waiting
 from planner.errors import InputError
 from planner.inventory import account
 from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import bounded
 from planner.sources import cluster as source
+from planner.store import names
 
 
-def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
+def read_cluster(spec: str, *, stdin: BinaryIO | None = None, is_told: bool = True) -> Snapshot:
     """The snapshot named by `spec` (`planner.sources.cluster.read_cluster`).
 
-    Parts that could not be used don't end the command: an answer from the rest is still an answer, said to be so.
+    Parts that could not be used don't end the command: an answer from the rest is still an answer, said to be so, unless the
+    command tells it itself (`is_told` False) or was asked to be quiet.
     """
+    waiting.doing(f"reading {spec}")
     snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=bounded.limit_bytes())
+    waiting.doing("working it out")
+    if not is_told or waiting.is_quiet():
+        return snapshot
     for problem in snapshot.problems:
         if problem.severity is Severity.ERROR or problem.code == account.UNCHECKED:
             place = f"{problem.object}: " if problem.object else ""
@@ -33,6 +42,20 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None) -> Snapshot:
         if lacking := account.missing_sentence(snapshot):
             click.echo(f"headroom: {lacking}. To add it: {account.missing_command(snapshot)}", err=True)
     return snapshot
+
+
+def read_clusters(specs: Sequence[str]) -> list[Snapshot]:
+    """The snapshots of several CLUSTERs; a whole store (``store:URL``) is the latest of each of its clusters.
+
+    Each is called as it was named: a context by its name, a file by its path.
+    """
+    one_reader_of_stdin(*specs)
+    found = []
+    for spec in (one for given in specs for one in source.expanded(given)):
+        snapshot = read_cluster(spec)
+        is_named = names.is_place(spec) or spec in source.EMBEDDED
+        found.append(snapshot if is_named else replace(snapshot, source=spec))
+    return found
 
 
 def one_reader_of_stdin(*places: str) -> None:

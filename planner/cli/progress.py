@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import click
 
+from planner.cli import stream, waiting
 from planner.words import printable
 
 
@@ -22,7 +23,8 @@ class Progress:
         if self._shown:
             share = f"{self.done / self.total:4.0%} " if self.total else ""
             said = printable(f"{share}{doing} (Ctrl-C stops)", one_line=True)
-            click.echo(f"\r\033[K{said[:118]}", nl=False, err=True)
+            with stream.ours():
+                click.echo(f"\r\033[K{said[:118]}", nl=False, err=True)
 
     def advance(self, by: int = 1) -> None:
         """So many more are done."""
@@ -32,9 +34,11 @@ class Progress:
 @contextmanager
 def progress(total: int) -> Iterator[Progress]:
     """A line for `total` things; it is wiped at the end."""
-    shown = sys.stderr.isatty()
+    shown = sys.stderr.isatty() and not waiting.is_quiet()
+    waiting.end()
     try:
         yield Progress(total, shown)
     finally:
         if shown:
-            click.echo("\r\033[K", nl=False, err=True)
+            with stream.ours():
+                click.echo("\r\033[K", nl=False, err=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from planner.cli import waiting
 from planner.cli.cluster import read_cluster
 from planner.cli.given import FILE, pool_limits, pool_options, price_book, price_options
 from planner.errors import InputError
@@ -63,6 +64,7 @@ def command(
     def limits_of(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
         return pool_limits(snapshot, pool_files, gke)
 
+    waiting.end()
     share_seals()
     reviewers = Reviewers(workers, say)
     read = partial(read_cluster, cluster)

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.questions.strategy_costs import StrategyCosts, StrategyPrice
 from planner.rollout.answers import GridCell, StrategyGrid, Verdict
+from planner.rollout.choice import Choice
 from planner.words import count, duration, usd
 
 _CODES = (Verdict.COMPLETES, Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN)
+_TIME_BELOW = 11  # columns up to which a cell has room for the time under the number
 _WORDS_BELOW = 14  # columns up to which a cell has room for its number beside the glyph
 _GLYPH_BELOW = 30
+_FRAME = {"color": palette.LINE, "width": 4}
 
 
-def figure(grid: StrategyGrid, costs: StrategyCosts | None = None) -> go.Figure:
-    """Rows maxSurge, columns maxUnavailable; glyph and peak GPUs in each cell, today's strategy outlined.
+def figure(grid: StrategyGrid, costs: StrategyCosts | None = None, choice: Choice | None = None) -> go.Figure:
+    """Rows maxSurge, columns maxUnavailable; in each cell the glyph, the lowest Ready and the minutes. Today's strategy is
+    outlined, what nothing beats has a ◆, what is recommended a ★.
 
     With `costs`, a cell's hover says what its spare GPUs cost.
 
     A Plotly heatmap's cells can't be selected in Streamlit, so a transparent square lies on each; its ``customdata`` is
     ``[maxSurge, maxUnavailable]``.
     """
+    marks = _marks(choice)
     surges, unavailables = [str(value) for value in grid.surges], [str(value) for value in grid.unavailables]
     drawn = go.Figure(
         go.Heatmap(
@@ -34,9 +41,9 @@ def figure(grid: StrategyGrid, costs: StrategyCosts | None = None) -> go.Figure:
             showscale=False,
             xgap=2,
             ygap=2,
-            text=[[_text(cell, len(unavailables)) for cell in row] for row in grid.cells],
+            text=[[_text(cell, len(unavailables), marks) for cell in row] for row in grid.cells],
             texttemplate="%{text}",
-            textfont={"color": palette.INK, "size": 14},
+            textfont={"color": palette.INK, "size": 12},
             hoverinfo="skip",
         )
     )
@@ -45,12 +52,14 @@ def figure(grid: StrategyGrid, costs: StrategyCosts | None = None) -> go.Figure:
         {(one.max_surge, one.max_unavailable): one for one in costs.strategies if not one.is_recreate} if costs else {}
     )
     drawn.add_trace(_squares(cells, prices, size=max(8, min(34, 330 // max(1, len(surges))))))
-    current = [cell for cell in cells if cell.is_current]
-    drawn.add_trace(_outline(current, size=26 if len(surges) <= _WORDS_BELOW else 10))
+    for row, line in enumerate(grid.cells):
+        for column, cell in enumerate(line):
+            if cell.is_current and cell.is_valid:
+                drawn.add_shape(type="rect", x0=column - 0.5, x1=column + 0.5, y0=row - 0.5, y1=row + 0.5, line=_FRAME)
     drawn.update_xaxes(type="category", title_text="maxUnavailable", showgrid=False)
     drawn.update_yaxes(type="category", title_text="maxSurge", showgrid=False)
     drawn.update_layout(
-        height=max(260, min(620, 90 + 42 * len(surges))),
+        height=max(260, min(620, 90 + 46 * len(surges))),
         margin={"t": 8, "r": 8, "b": 8, "l": 8},
         showlegend=False,
         dragmode=False,
@@ -62,13 +71,29 @@ def _code(cell: GridCell) -> int:
     return _CODES.index(cell.verdict) if cell.is_valid else len(_CODES)
 
 
-def _text(cell: GridCell, columns: int) -> str:
+def _text(cell: GridCell, columns: int, marks: Mapping[tuple[int, int], str]) -> str:
+    """``✓ 5 ◆`` over ``15m``; without the time, then without the number, where there is less room."""
     if not cell.is_valid:
         return "–"
     if columns > _GLYPH_BELOW:
         return ""
     glyph = palette.VERDICT_GLYPH[cell.verdict]
-    return f"{glyph} {cell.peak_gpus or cell.peak_pods}" if columns <= _WORDS_BELOW else glyph
+    mark = marks.get((cell.max_surge, cell.max_unavailable), "")
+    if cell.verdict is not Verdict.COMPLETES or columns > _WORDS_BELOW:
+        return mark or glyph
+    said = f"{glyph} {cell.lowest_ready}{f' {mark}' if mark else ''}"
+    return f"{said}<br>{_minutes(cell.seconds)}" if columns <= _TIME_BELOW else said
+
+
+def _minutes(seconds: float) -> str:
+    """``15m``, ``3.9m``: two digits are enough to choose by."""
+    minutes = seconds / 60
+    return f"{minutes:.0f}m" if minutes >= 10 else f"{minutes:.1f}m"
+
+
+def _marks(choice: Choice | None) -> dict[tuple[int, int], str]:
+    options = choice.options if choice else ()
+    return {one.pair: "★" if one.is_recommended else "◆" for one in options if one.is_best}
 
 
 def _squares(cells: list[GridCell], prices: dict[tuple[int, int], StrategyPrice], size: int) -> go.Scatter:
@@ -84,27 +109,12 @@ def _squares(cells: list[GridCell], prices: dict[tuple[int, int], StrategyPrice]
     )
 
 
-def _outline(cells: list[GridCell], size: int) -> go.Scatter:
-    return go.Scatter(
-        x=[str(cell.max_unavailable) for cell in cells],
-        y=[str(cell.max_surge) for cell in cells],
-        mode="markers",
-        marker={
-            "symbol": "square-open",
-            "size": size,
-            "color": palette.INK,
-            "line": {"width": 3, "color": palette.INK},
-        },
-        hoverinfo="skip",
-    )
-
-
 def words(cell: GridCell, price: StrategyPrice | None = None) -> str:
     """A cell in words, for the hover and for readers of the table."""
     said = (
         f"maxSurge {cell.max_surge}, maxUnavailable {cell.max_unavailable}: {cell.verdict.value.replace('_', ' ')}<br>"
         f"peak {cell.peak_gpus} GPUs in {cell.peak_pods} pods, lowest Ready {cell.lowest_ready}, "
-        f"about {duration(cell.seconds)}"
+        f"about {duration(cell.seconds)}, {count(cell.evictions, 'eviction')} of others"
     )
     return f"{said}<br>{_price(price)}" if price and price.cost else said
 

@@ -16,8 +16,12 @@ module             question
 `memory`           Who is evicted and killed first? What would another request or limit change?
 `restarts`         What restarts or doesn't start, why, and what would help?
 `drift`            What differs between environments, and what does that explain?
+`doctor`           What can be read, what is missing, and what that costs?
 `findings`         What is worth a person's attention?
 `trends`           What did the store's snapshots say day by day, since when, and when are GPUs full?
+`commitments`      Which level of commitments would have cost least on the use that was?
+`fleet`            Several clusters as one: GPUs by model, what is stuck where, the same workload in several.
+`where`            Where would this fit, of several clusters? Verdict, room, price.
 =================  ================================================================================================
 
 Each has a record of settings (declared once, `planner.settings`), ``answer(snapshot, settings, given)``, facts, tables,
@@ -47,7 +51,11 @@ INDEX = {
     "restarts": "restarts.QUESTION",
     "drift": "drift.QUESTION",
     "findings": "findings.QUESTION",
+    "doctor": "doctor.QUESTION",
     "trends": "trends.QUESTION",
+    "commitments": "commitments.QUESTION",
+    "fleet": "fleet.QUESTION",
+    "where": "where.QUESTION",
 }
 """Name → where the `Question` stands. A module is loaded when its question is asked."""
 

@@ -599,6 +599,15 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING
     return rollout(snapshot, scenario, growing(snapshot, settings.pools.known(given)), settings.arrival_seconds)
 
 
+def first_answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING) -> RolloutResult:
+    """The answer for the first placement only, without ways out: what is known soonest. `ties` is None where others may
+    come out otherwise; `answer` says how many do."""
+    scenario = replace(scenario_of(snapshot, settings), runs=0, with_remedies=False)
+    pools = growing(snapshot, settings.pools.known(given))
+    found = rollout(snapshot, scenario, pools, settings.arrival_seconds)
+    return found if found.ties is not None and found.ties.proven else replace(found, ties=None)
+
+
 def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:
     """The pools that may grow; () where nobody says how far."""
     return node_pools.pools(compiled(snapshot), known) if known else ()

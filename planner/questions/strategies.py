@@ -62,6 +62,11 @@ def spare_usd(costs: StrategyCosts) -> Mapping[choices.Pair, float | None]:
     return found
 
 
+def without_strategy(rollout: RolloutSettings) -> RolloutSettings:
+    """The same change with today's strategy: the one that others are compared with."""
+    return replace(rollout, strategy=None, max_surge=None, max_unavailable=None)
+
+
 def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTHING) -> StrategiesAnswer:
     """Of the first workload that the rollout changes.
 
@@ -70,10 +75,11 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTH
     ChangeError
         When it is no Deployment.
     """
-    scenario = scenario_of(snapshot, settings.rollout)
+    rollout = without_strategy(settings.rollout)
+    scenario = scenario_of(snapshot, rollout)
     after = prepare(snapshot, scenario).revisions[0].after
     grid = rollout_question.strategy_grid(snapshot, scenario, after.key)
-    costs = _costs(snapshot, settings.rollout, given)
+    costs = _costs(snapshot, rollout, given)
     found = weighed(grid, after.replicas, settings.weights, costs)
     return StrategiesAnswer(
         workload=after.key,

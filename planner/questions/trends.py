@@ -343,7 +343,7 @@ def _signed(number: float | None) -> str:
 
 
 def _weeks(weeks: float) -> str:
-    return f"{weeks:.0f} {'week' if round(weeks) == 1 else 'weeks'}"
+    return count(round(weeks), "week")
 
 
 def _sentence(lines: Sequence[TrendLine], history: History) -> Text:

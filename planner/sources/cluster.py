@@ -11,6 +11,7 @@ from planner.sources import bounded, demo, kubectl
 from planner.store import names
 
 CONTEXT_PREFIX: Final = "context:"
+CLUSTER_VARIABLE: Final = "HEADROOM_CLUSTER"  # of the environment: what the dashboard begins with
 EMBEDDED: Final = (demo.DEMO_NAME, demo.LARGE_NAME)
 
 
@@ -40,6 +41,17 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
         return _stored(spec, limit_bytes)
     places = [spec] if "," not in spec or bounded.exists(spec) else spec.split(",")
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)
+
+
+def expanded(spec: str) -> tuple[str, ...]:
+    """`spec`; of a whole store (``store:URL``) the latest of each of its clusters."""
+    if not names.is_place(spec) or "#" in spec:
+        return (spec,)
+    from planner.sources.store import Store
+
+    place = names.read_place(spec)
+    known = Store(place.url).clusters()
+    return tuple(str(names.Place(url=place.url, cluster=one)) for one in known) or (spec,)
 
 
 def _stored(spec: str, limit_bytes: int | None) -> Snapshot:

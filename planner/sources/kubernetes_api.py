@@ -8,6 +8,7 @@ Source: Kubernetes API concepts, "Retrieving large results sets in chunks" (limi
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Callable, Iterator
@@ -86,15 +87,30 @@ class _Answer:
             return f"status {self.status}"
 
 
+def _file() -> str | None:
+    """KUBECONFIG as it is now: the client looks once, when it is imported."""
+    return os.environ.get("KUBECONFIG") or None
+
+
 def contexts() -> tuple[str, ...]:
     """The contexts of the kubeconfig files, the current one first; empty when there is none."""
     try:
-        known, current = config.list_kube_config_contexts()  # type: ignore[no-untyped-call] # not annotated there
+        known, current = config.list_kube_config_contexts(_file())  # type: ignore[no-untyped-call] # not annotated there
     except _UNUSABLE:
         return ()
     names = [str(one["name"]) for one in known]
     first = str(current["name"]) if current else ""
     return tuple(sorted(names, key=lambda name: name != first))
+
+
+def namespace_of(context: str = "") -> str:
+    """The namespace that `context` (the current one if "") stands in, as kubectl has it."""
+    try:
+        known, current = config.list_kube_config_contexts(_file())  # type: ignore[no-untyped-call] # not annotated there
+    except _UNUSABLE:
+        return "default"
+    found = next((one for one in known if one["name"] == context), current) if context else current
+    return str(((found or {}).get("context") or {}).get("namespace") or "default")
 
 
 def read(context: str) -> Snapshot:
@@ -130,7 +146,7 @@ def _configuration(context: str) -> client.Configuration:
             config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
         else:
             config.load_kube_config(  # type: ignore[no-untyped-call]
-                context=context, client_configuration=configuration, persist_config=False
+                config_file=_file(), context=context, client_configuration=configuration, persist_config=False
             )
     except _UNUSABLE as error:
         known = ", ".join(contexts()) or "none"

@@ -31,7 +31,6 @@ def steps(found: Sequence[Step], *, title: str, snapshot: Snapshot, key: str) ->
     )  # fmt: skip
 
 
-@st.fragment
 def show(changes: Sequence[Applied]) -> None:
     """How each changed workload's change is applied: what of it is wanted is chosen, the rest isn't drawn."""
     if not changes:

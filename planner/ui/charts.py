@@ -7,16 +7,20 @@ from typing import Any
 
 import streamlit as st
 
-_CONFIG = {
-    "displaylogo": False,
-    "modeBarButtonsToRemove": ["sendChartToCloud", "sendDataToCloud", "lasso2d", "select2d", "autoScale2d"],
-    "scrollZoom": False,
-}
+_CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False, "doubleClick": False}
 
 
 def show(figure: Any, *, key: str, alt: str) -> None:
     """Show `figure`; `alt` is the takeaway in words (it becomes the figure's accessible name)."""
-    st.plotly_chart(figure, key=key, alt=alt, config=_CONFIG, width="stretch")
+    st.plotly_chart(_still(figure), key=key, alt=alt, config=_CONFIG, width="stretch")
+
+
+def _still(figure: Any) -> Any:
+    """Nothing is dragged or zoomed: a finger on a chart scrolls the page."""
+    figure.update_layout(dragmode=False)
+    figure.update_xaxes(fixedrange=True)
+    figure.update_yaxes(fixedrange=True)
+    return figure
 
 
 def pick(figure: Any, *, key: str, alt: str, on_pick: Callable[[list[Any]], None]) -> None:
@@ -31,5 +35,5 @@ def pick(figure: Any, *, key: str, alt: str, on_pick: Callable[[list[Any]], None
             on_pick(points[0]["customdata"])
 
     st.plotly_chart(
-        figure, key=key, alt=alt, config=_CONFIG, width="stretch", on_select=picked, selection_mode="points"
+        _still(figure), key=key, alt=alt, config=_CONFIG, width="stretch", on_select=picked, selection_mode="points"
     )

@@ -6,7 +6,8 @@ by the default, and the page says so beside the widget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -118,6 +119,15 @@ def toggle(label: str, *, key: str, default: bool = False, **more: Any) -> bool:
     refused = [text for text in asked if text.lower() not in ("true", "false")]
     _say_refused(key, refused, "it is either true or false", value)
     return bool(value)
+
+
+@contextmanager
+def expander(label: str, *, key: str, is_open: bool = False, **more: Any) -> Iterator[bool]:
+    """A part that is worked out and drawn only once it is opened; gives whether it is."""
+    _asked(key)
+    part = st.expander(label, expanded=is_open, key=key, on_change="rerun", bind="query-params", **more)
+    with part:
+        yield bool(part.open)
 
 
 def number(

@@ -55,7 +55,7 @@ def by_stake(snapshot: Snapshot) -> list[Workload]:
 
 
 def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSettings:
-    """The widgets of the what-if panel, and what they ask.
+    """The widgets of what is changed, and what they ask: what is changed most in one row, the rest below, folded.
 
     Raises
     ------
@@ -63,75 +63,88 @@ def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSett
         When a text typed or a parameter of the URL can't be read.
     """
     asked = Asked(RolloutSettings)
-    st.subheader("What if …")
-    if link.segments("Change", (_BY_WORKLOAD, _BY_MANIFEST), key="by") == _BY_MANIFEST:
-        asked.show(
-            "manifest", area=True, height=320, max_chars=_LONGEST_TEXT,
-            placeholder="apiVersion: apps/v1\nkind: Deployment\n…",
-            help="What kubectl apply -f would get: several documents, new workloads too. Longer ones: headroom rollout -f.",
-        )  # fmt: skip
-        capacity_inputs.growth(asked)
-        if "manifest" not in asked.values:
-            raise ChangeError("no manifest is given", mend="Paste one on the right, or change a workload instead")
-        return asked.settings()
     workload = snapshot.workload(key)
     assert workload is not None
-    _change(asked, workload)
-    capacity_inputs.growth(asked)
-    return asked.settings(workload=(workload.key,), also=also)
+    with st.container(border=True, gap="small"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            by = link.segments("Change", (_BY_WORKLOAD, _BY_MANIFEST), key="by")
+            if by == _BY_WORKLOAD:
+                _change(asked, workload)
+        if by == _BY_MANIFEST:
+            asked.show(
+                "manifest", area=True, height=240, max_chars=_LONGEST_TEXT,
+                placeholder="apiVersion: apps/v1\nkind: Deployment\n…",
+                help="What kubectl apply -f would get: several documents, new workloads too. Longer ones: headroom rollout -f.",
+            )  # fmt: skip
+        with st.expander("Pod, time, patch, growth of pools", icon=":material/tune:"):
+            if by == _BY_WORKLOAD:
+                _more(asked, workload)
+            capacity_inputs.growth(asked)
+    if by == _BY_WORKLOAD:
+        return asked.settings(workload=(workload.key,), also=also)
+    if "manifest" not in asked.values:
+        raise ChangeError("no manifest is given", mend="Paste one above, or change a workload instead")
+    return asked.settings()
 
 
 def _change(asked: Asked[RolloutSettings], workload: Workload) -> None:
+    """What is changed most."""
     kind, strategy = kind_called(workload.kind), workload.strategy
     chosen = asked.show("strategy", options=kind.strategies, default=strategy.kind)
     rolls = chosen == ROLLING_UPDATE
     asked.show(
-        "max_surge", placeholder=f"{_or_none(strategy.max_surge)} now", disabled=not rolls or not kind.can_surge,
+        "max_surge", placeholder=f"{_or_none(strategy.max_surge)} now", disabled=not rolls or not kind.can_surge, width=140,
         help="Pods above the wanted number: 1 or 25%.",
     )  # fmt: skip
     asked.show(
-        "max_unavailable", placeholder=f"{_or_none(strategy.max_unavailable)} now", disabled=not rolls,
+        "max_unavailable", placeholder=f"{_or_none(strategy.max_unavailable)} now", disabled=not rolls, width=150,
         help="Pods that may be missing meanwhile: 1 or 25%.",
     )  # fmt: skip
     if not rolls:
         asked.forget("max_surge", "max_unavailable")
-    asked.show("replicas", placeholder=f"{workload.replicas} now", disabled=kind.is_per_node)
-    _pod(asked, workload)
-    with st.expander("Time and readiness", icon=":material/timer:"):
-        asked.show("startup_seconds", placeholder="learnt from its pods")
-        asked.show("termination_seconds", placeholder="its grace period")
-        asked.show("never_ready", help="What a broken image or a failing probe would do.")
-    with st.expander("Patch", icon=":material/edit_note:"):
-        asked.show("patch", area=True, height=180, max_chars=_LONGEST_TEXT, placeholder="spec:\n  strategy: …")
+    asked.show("replicas", placeholder=f"{workload.replicas} now", disabled=kind.is_per_node, width=150)
 
 
-def _pod(asked: Asked[RolloutSettings], workload: Workload) -> None:
+def _more(asked: Asked[RolloutSettings], workload: Workload) -> None:
     spec = workload.template.spec
     gpu = gpu_resource_of(workload)
-    with st.expander("Pod and placement", icon=":material/deployed_code:"):
+    with st.grid(min_column_width=200, gap="small"):
         for name, resource, label in (("cpu", CPU, ""), ("memory", MEMORY, ""), ("gpu", gpu, f"{gpu} per pod")):
             now = sum(container.requests.get(resource, 0) for container in spec.containers)
             asked.show(name, label=label, placeholder=f"{format_amount(now, resource)} now")
         selector = ", ".join(f"{name}={value}" for name, value in spec.node_selector.items())
         asked.show("node_selector", placeholder=selector or "none now")
+        asked.show("startup_seconds", placeholder="learnt from its pods")
+        asked.show("termination_seconds", placeholder="its grace period")
         asked.show("scale_only")
+        asked.show("never_ready", help="What a broken image or a failing probe would do.")
+    asked.show("patch", area=True, height=140, max_chars=_LONGEST_TEXT, placeholder="spec:\n  strategy: …")
+
+
+_ADOPTED = "_adopted"  # a widget of one section changed what the whole page answers for
+
+
+def answer_adopted() -> None:
+    """Run the whole page where a section's widget changed what it answers for; at the beginning of a section."""
+    if st.session_state.pop(_ADOPTED, False):
+        st.rerun(scope="app")
 
 
 def adopt_strategy(max_surge: int, max_unavailable: int) -> None:
     """Set the widgets to a cell of the strategy grid; for callbacks."""
-    st.session_state["strategy"] = ROLLING_UPDATE
+    st.session_state["strategy"], st.session_state[_ADOPTED] = ROLLING_UPDATE, True
     st.session_state["max_surge"], st.session_state["max_unavailable"] = str(max_surge), str(max_unavailable)
 
 
 def adopt_recreate() -> None:
     """Set the strategy to Recreate; for callbacks."""
-    st.session_state["strategy"] = RECREATE
+    st.session_state["strategy"], st.session_state[_ADOPTED] = RECREATE, True
 
 
 def adopt_patch(patch: str) -> None:
     """Put a remedy's patch into the what-if panel; for callbacks."""
     _forget()
-    st.session_state["patch"] = patch
+    st.session_state["patch"], st.session_state[_ADOPTED] = patch, True
 
 
 def differs(settings: RolloutSettings, workload: Workload | None) -> str:

@@ -1,4 +1,4 @@
-"""The answer to a rollout, shown: verdict, key figures, ways out, and the rows that can be downloaded."""
+"""The answer to a rollout, shown: verdict and key figures first, then one section at a time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,69 @@ from collections.abc import Callable
 import streamlit as st
 
 from planner import words
-from planner.figures import rollout_timeline
+from planner.figures import rollout_timeline, wait_for
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
-from planner.questions import strategy_costs
-from planner.questions.rollout import timeline_rows
+from planner.questions import rollout as rollout_question
+from planner.questions import usable_devices as usable_question
+from planner.questions.question import Given
+from planner.questions.rollout import RolloutSettings, timeline_rows
 from planner.questions.usable_devices import UsableDevices
-from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
-from planner.ui import apply_view, charts, findings, link, rollout_inputs, tables, verdict
+from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Verdict, WorkloadRollout
+from planner.ui import (
+    apply_view,
+    cache,
+    charts,
+    downloads,
+    findings,
+    link,
+    rollout_inputs,
+    spares,
+    strategy_view,
+    tables,
+    verdict,
+)
+
+_DO, _STRATEGIES, _HAPPENS, _STEPS = "What to do", "Every strategy", "What happens", "Step by step"
+
+
+def answered(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> RolloutResult:
+    """The answer, shown as soon as it is known: first for one placement, then, where chance has a say, for all tried.
+
+    Ways out are looked for after that; until then the verdict stands without them.
+    """
+    first = settings.workloads[0] if settings.workloads else ""
+    asked_for(rollout_inputs.differs(settings, snapshot.workload(first)))
+    place, rest = st.container(), st.empty()
+    asked = (snapshot.digest, settings, given)
+    early = None
+    if st.session_state.get(_ANSWERED) != asked:  # else the whole answer is kept
+        early = cache.answer(rollout_question.first_answer, snapshot, settings, given)
+        box = place.empty()
+        with box.container():
+            answer(early)
+        with rest, st.spinner("Other placements are tried, and ways out looked for …", show_time=True):
+            result = cache.ask(rollout_question.QUESTION, snapshot, settings, given)
+    else:
+        result, box = cache.ask(rollout_question.QUESTION, snapshot, settings, given), place.empty()
+    st.session_state[_ANSWERED] = asked
+    if early is None or _shown(early) != _shown(result):
+        with box.container():
+            answer(result)
+    with rest.container():
+        _beside(result)
+    return result
+
+
+_ANSWERED = "_rollout_answered"
+
+
+def _shown(result: RolloutResult) -> object:
+    """What `answer` shows of a result."""
+    parts = tuple(
+        (w.lowest_ready, w.peak_pods, w.seconds, w.scheduler_message, w.exceeds_deadline) for w in result.workloads
+    )
+    return result.verdict, result.reason, result.sentence, parts, result.peak_held, result.growth
 
 
 def asked_for(differs: str) -> None:
@@ -32,20 +86,76 @@ def asked_for(differs: str) -> None:
 
 
 def answer(result: RolloutResult) -> None:
-    """The verdict first, Kubernetes' own words under it, what chance has to do with it, then the key figures."""
+    """The verdict first, then the key figures, then Kubernetes' own words."""
     verdict.show(result.verdict, result.reason, str(result.sentence))
+    _figures(result)
+    if result.growth and result.verdict is Verdict.NEEDS_GROWTH and len(result.workloads) > 1:  # else it is said above
+        st.caption(f":material/trending_up: {words.literal(result.growth)}")
     for message in dict.fromkeys(filter(None, (w.scheduler_message or w.quota_message for w in result.workloads))):
         st.caption("In Kubernetes' own words, as kubectl describe would show them")
         st.code(str(message), language=None, wrap_lines=True)
-    if result.growth and result.verdict is Verdict.NEEDS_GROWTH and len(result.workloads) > 1:  # else it is said above
-        st.caption(f":material/trending_up: {words.literal(result.growth)}")
+
+
+def _beside(result: RolloutResult) -> None:
+    """What chance has to do with it, who is evicted, and findings."""
     if result.ties is not None:
         st.caption(f":material/casino: This rollout {words.literal(result.ties.sentence)}.")
     if result.preempted:
         victims = words.literal(", ".join(result.preempted))
         st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")
-    _figures(result)
     findings.show(result.findings)
+
+
+@st.fragment
+def sections(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult, given: Given) -> None:
+    """What else there is to know, one section at a time: what isn't looked at isn't worked out."""
+    rollout_inputs.answer_adopted()
+    rollout = choose_workload(result)
+    shown = link.segments(
+        "Section", (_DO, _STRATEGIES, _HAPPENS, _STEPS), key="section", label_visibility="collapsed"
+    )  # fmt: skip
+    if shown == _DO:
+        _what_to_do(snapshot, result)
+    elif shown == _STRATEGIES:
+        strategy_view.show(snapshot, settings, given, result, rollout)
+    elif shown == _HAPPENS:
+        _what_happens(snapshot, settings, result, rollout)
+    else:
+        steps(rollout)
+        pending(result)
+
+
+def _what_to_do(snapshot: Snapshot, result: RolloutResult) -> None:
+    apply_view.show(result.apply)
+    remedies(result, snapshot, spares.remedy_price(snapshot, None))
+    if not result.apply and not result.remedies:
+        st.caption(
+            "It completes as it is: apply your change, and kubectl rollout status follows it. Every strategy that it could "
+            "have is beside this."
+            if result.verdict is Verdict.COMPLETES
+            else "No way out was found among those that are tried: other strategies, fewer pods, more nodes, another quota."
+        )
+
+
+def _what_happens(
+    snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult, rollout: WorkloadRollout
+) -> None:
+    usable = cache.answer(usable_question.usable_devices, snapshot, rollout_question.scenario_of(snapshot, settings))
+    timeline(result, rollout, next(one for one in usable if one.workload == rollout.workload))
+    if rollout.wait_for:
+        st.subheader("Who waits for whom")
+        charts.show(wait_for.figure(rollout.wait_for), key="wait_for", alt=wait_for.alt(rollout.wait_for))
+
+
+def download(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult) -> None:
+    """The answer as a document, with what its strategies cost, and its timeline as rows: made when asked for."""
+    downloads.show(
+        "rollout",
+        document=lambda: spares.document(
+            snapshot, settings, result, strategy_view.costs_of(snapshot, settings, result)
+        ),
+        rows=lambda: timeline_rows(result.workloads),
+    )
 
 
 def _figures(result: RolloutResult) -> None:
@@ -59,10 +169,10 @@ def _figures(result: RolloutResult) -> None:
         st.metric("Most pods at once", f"{first.peak_pods:,}", border=True, height="stretch")
         for name in gpus:
             held = f"{result.peak_held.get(name, 0):,} of {result.capacity[name]:,}"
-            label = "GPUs, cluster" if len(gpus) == 1 else words.literal(f"{name}, cluster")
+            label = "GPUs in use" if len(gpus) == 1 else words.literal(f"{name} in use")
             told = f"Most {words.literal(name)} held at once by all pods of the cluster, of all that its nodes have."
             st.metric(label, held, border=True, height="stretch", help=told)
-        st.metric("Duration, estimate", _duration(first), border=True, height="stretch", help=_basis(first))
+        st.metric("Takes about", _duration(first), border=True, height="stretch", help=_basis(first))
         waiting = sum(pods.count for pods in result.pending)
         st.metric("Pods left waiting", f"{waiting:,}", border=True, height="stretch", help="In the whole cluster.")
     if first.exceeds_deadline and first.progress_deadline_seconds is not None:
@@ -111,7 +221,6 @@ def choose_workload(result: RolloutResult) -> WorkloadRollout:
     return next(one for one in result.workloads if one.workload == key)
 
 
-@st.fragment
 def remedies(result: RolloutResult, snapshot: Snapshot, price: Callable[[Remedy], str]) -> None:
     """Ways out, each simulated: what it costs, and its steps. `price` says what nodes it adds cost."""
     if not result.remedies:
@@ -132,40 +241,16 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot) -> None:
         *([price] if price else []),
     ]
     st.markdown(" ".join(f":blue-badge[{words.literal(one)}]" for one in said))
-    steps = st.expander(
-        "Steps", icon=":material/format_list_numbered:", expanded=not place, key=f"steps-{place}", on_change="rerun"
-    )
-    if steps.open:
-        with steps:
+    with link.expander(
+        "Steps", key=f"steps_{place}", is_open=not place, icon=":material/format_list_numbered:"
+    ) as is_open:
+        if is_open:
             apply_view.steps(remedy.steps, title=str(remedy.title), snapshot=snapshot, key=str(place))
     if remedy.patch_yaml and remedy.kind is not RemedyKind.FREE_CAPACITY:  # there the patch is only a part of the cure
         st.button(
             "Try it here", key=f"try-{place}", icon=":material/play_arrow:", on_click=rollout_inputs.adopt_patch,
             args=(remedy.patch_yaml,),
         )  # fmt: skip
-
-
-def has_grid(rollout: WorkloadRollout, snapshot: Snapshot) -> bool:
-    """Whether maxSurge and maxUnavailable are its strategy's to choose, and what a cell says can be known."""
-    is_known = not strategy_costs.QUESTION.not_known(snapshot)
-    return kind_in(rollout.workload).surges_freely and rollout.replicas > 0 and is_known
-
-
-def adopt_cell(pair: list[int]) -> None:
-    """A click on the strategy grid."""
-    rollout_inputs.adopt_strategy(pair[0], pair[1])
-
-
-def under_grid(grid: StrategyGrid) -> None:
-    """The grid in words, and Recreate, which has no cell."""
-    st.caption(words.literal(grid.sentence))
-    recreate = grid.recreate
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Recreate** (all old pods go first):")
-        verdict.badge(recreate.verdict, recreate.reason)
-        if recreate.verdict is Verdict.COMPLETES:
-            st.markdown(f"lowest Ready {recreate.lowest_ready}, {words.about(recreate.seconds)}")
-        st.button("Try Recreate", key="try-recreate", on_click=rollout_inputs.adopt_recreate)
 
 
 def pending(result: RolloutResult) -> None:

@@ -6,6 +6,7 @@ is answered: a page for another cluster than the one that was sent would be wors
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +18,7 @@ from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions.identity import identity
 from planner.sources import accelerators, demo
+from planner.sources import cluster as cluster_source
 from planner.ui import link
 
 CHOICE: Final = "cluster"  # the widget's key and the link's parameter
@@ -47,8 +49,21 @@ def _embedded(name: str) -> Snapshot:
 
 
 def given() -> tuple[Snapshot, ...]:
-    """The user's own snapshots, the newest last."""
-    return tuple(st.session_state.get(_GIVEN, ()))
+    """The user's own snapshots, the newest last; the one that the dashboard was started with before them."""
+    started = _start()
+    first = () if started in ("", *_EMBEDDED) else (_started_with(started),)
+    return (*first, *st.session_state.get(_GIVEN, ()))
+
+
+def _start() -> str:
+    """CLUSTER of ``headroom app``."""
+    return os.environ.get(cluster_source.CLUSTER_VARIABLE, "")
+
+
+@st.cache_resource(show_spinner="Reading the cluster …")
+def _started_with(spec: str) -> Snapshot:
+    """The cluster that the dashboard was started with, read once for all sessions."""
+    return cluster_source.read_cluster(spec)
 
 
 def _names() -> dict[str, Snapshot | None]:
@@ -82,7 +97,8 @@ def choose() -> None:
             st.session_state.pop(_WANTED, None)
             look_at(digest)
     elif st.session_state.get(CHOICE) not in names and wanted() is None:
-        st.session_state[CHOICE] = list(names)[-1] if given() else demo.DEMO_NAME
+        embedded = _start() if _start() in _EMBEDDED else demo.DEMO_NAME
+        st.session_state[CHOICE] = list(names)[-1] if given() else embedded
     index = 0 if wanted() is None else None
     st.selectbox("Cluster", list(names), index=index, key=CHOICE, placeholder="not here", on_change=_chosen)
     if wanted() is None:
@@ -179,6 +195,6 @@ def adopt(snapshot: Snapshot) -> None:
             mend="Ask for the right to list nodes" if is_refused
             else "Give the files of one cluster together, nodes among them: kubectl get nodes,pods,… -A -o json",
         )  # fmt: skip
-    others = [one for one in given() if one.digest != snapshot.digest]
+    others = [one for one in st.session_state.get(_GIVEN, ()) if one.digest != snapshot.digest]
     st.session_state[_GIVEN] = (*others, snapshot)[-_MOST_GIVEN:]
     st.session_state[_NEXT] = snapshot.digest

@@ -30,6 +30,33 @@ from planner.ui.asked import Asked
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
 
 
+def known(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid) -> StrategyCosts | None:
+    """What each strategy costs by what is assumed, or was typed in this session; None where there is no price to go by."""
+    needs = cache.answer(strategy_costs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
+    try:
+        if not needs.gpus_per_pod:
+            return None
+        typed = {one.name: value for one in SETTINGS if isinstance(value := _typed(one.name), int | float)}
+        settings = StrategyCostSettings(rollout=rollout, spares=SpareSettings(**typed))
+        return strategy_costs.price_strategies(
+            snapshot, cache.price_book(), needs, strategy_costs.spare_values(settings)
+        )
+    except HeadroomError:  # said where the costs stand
+        return None
+
+
+def _typed(name: str) -> object:
+    """What the widget says, or the link before the widget was there."""
+    if name == _ELSEWHERE:
+        return None
+    if name in st.session_state:
+        return st.session_state[name]
+    try:
+        return float(st.query_params.get(name, ""))
+    except ValueError:
+        return None
+
+
 def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Given) -> StrategyCosts | None:
     """The section; None where it can't be answered, which is said in its place."""
     st.subheader("What each strategy costs")

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from planner.tables import Rows
+from planner.tables import Rows, as_markdown
 from planner.words import Text, printable
 
 
@@ -37,6 +37,14 @@ def show(
         placeholder=placeholder,
         **more,
     )
+
+
+def small(rows: Rows, *, empty: str = "") -> None:
+    """A few rows as words in columns: wrapped to the page, readable by a screen reader, on a phone too."""
+    if rows:
+        st.markdown(as_markdown(rows, unknown="–"))
+    elif empty:
+        st.caption(empty)
 
 
 def _cell(value: object) -> object:

@@ -42,6 +42,8 @@ def test_surge_0_and_unavailable_1_complete_and_the_copied_link_shows_the_same(v
     visitor.open(f"rollout?{KEPT}")
     title_of_verdict(visitor, HELD)
     expect(visitor.main().get_by_text("nodes are available").first).to_be_visible()
+    visitor.main().get_by_text("What happens", exact=True).click()
+    visitor.answered()
     expect(visitor.main().get_by_text("Who waits for whom")).to_be_visible()
 
     visitor.fill("maxSurge", "0")
@@ -59,7 +61,7 @@ def test_surge_0_and_unavailable_1_complete_and_the_copied_link_shows_the_same(v
 
 def test_the_download_is_the_versioned_document_and_a_click_on_a_cell_adopts_it(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=3200)
-    visitor.open(f"rollout?{KEPT}")
+    visitor.open(f"rollout?{KEPT}&section=Every strategy")
     with visitor.page.expect_download() as waiting:
         visitor.page.get_by_role("button", name="Download JSON").click()
     document = json.loads(waiting.value.path().read_text(encoding="utf-8"))
@@ -81,6 +83,23 @@ def test_a_remedy_is_tried_with_one_click(visit: Callable[..., Visitor]) -> None
     visitor.answered()
     title_of_verdict(visitor, "✓ Completes")
     assert "patch" in asked(visitor)
+
+
+def test_a_cell_is_chosen_by_keyboard_and_its_patch_stays_in_sight(visit: Callable[..., Visitor]) -> None:
+    visitor = visit(height=1600)
+    visitor.open(f"rollout?workload={WORKER}&section=Every strategy")
+    expect(visitor.main().get_by_text("is recommended").first).to_be_visible()
+    visitor.choose("Strategy looked at", "✓ 1 / 2: 4 Ready, 11 min")
+    assert (asked(visitor)["max_surge"], asked(visitor)["max_unavailable"]) == (["1"], ["2"])
+    expect(visitor.main().get_by_text("maxSurge 1, maxUnavailable 2; today 25%, 25%")).to_be_visible()
+    expect(visitor.main().get_by_text('"maxUnavailable": 2').first).to_be_visible()
+
+
+def test_weights_in_the_link_move_the_recommendation(visit: Callable[..., Visitor]) -> None:
+    visitor = visit(height=1600)
+    hurried = "&weigh_availability=0&weigh_evictions=0&weigh_time=10"
+    visitor.open(f"rollout?workload={WORKER}&section=Every strategy{hurried}")
+    expect(visitor.main().get_by_text("maxSurge 0, maxUnavailable 6 is recommended")).to_be_visible()
 
 
 @pytest.mark.parametrize(

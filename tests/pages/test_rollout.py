@@ -23,7 +23,13 @@ def test_full_cluster_is_stuck_and_says_why_and_what_to_do() -> None:
     assert "0/3 nodes are available: 3 Insufficient nvidia.com/gpu" in said(app)
     assert "maxSurge 0, maxUnavailable 1" in said(app)
     assert "kubectl patch deployment/worker -n ml" in said(app)
-    assert [chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")] == ["timeline", "wait_for", "grid"]
+    assert charts_of(app) == []
+    assert charts_of(visit("rollout", full(), section="What happens")) == ["timeline", "wait_for"]
+    assert charts_of(visit("rollout", full(), section="Every strategy")) == ["grid"]
+
+
+def charts_of(app: AppTest) -> list[str]:
+    return [chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")]
 
 
 def test_typing_another_strategy_completes() -> None:
@@ -137,7 +143,9 @@ def test_a_cluster_without_workloads_says_what_to_do() -> None:
 def test_a_workload_scaled_to_nothing_has_no_grid() -> None:
     app = visit("rollout", full(), replicas="0", scale_only="true", workload=WORKER)
     assert verdict(app) == "✓ Completes"
-    assert "Every strategy" not in {heading.value for heading in app.subheader}
+    app.segmented_control(key="section").select("Every strategy").run()
+    assert not app.get("plotly_chart")
+    assert "Only a Deployment that has pods chooses" in said(app)
 
 
 def sentence_of_costs(app: AppTest) -> str:
@@ -145,16 +153,20 @@ def sentence_of_costs(app: AppTest) -> str:
 
 
 def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
-    app = visit("rollout", workload="Deployment/prod/ml-worker", max_surge="1", max_unavailable="0")
+    asked = {"workload": "Deployment/prod/ml-worker", "max_surge": "1", "max_unavailable": "0"}
+    app = visit("rollout", None, **asked, **COSTS)
     assert sentence_of_costs(app).startswith("Surge 1 costs $438 a month as a spare T4, $273 as a spare T4 on spot")
-    assert "$438 a month kept" in said(app)
-    table = next(one.value for one in app.dataframe if "strategy" in one.value)
+    assert "$438 a month kept" in said(visit("rollout", None, **asked))
+    table = next(one.value for one in app.dataframe if "today" in one.value)
     row = table[table["strategy"] == "Surge 1 (now)"].iloc[0]
     assert (row["today"], row["lowest Ready"], row["extra GPUs"]) == ("✗ Stuck: hold and wait", "6 of 6", "1")
-    assert row["$/month on demand"] == pytest.approx(0.857514 * 730)
+    assert row["$/month on demand"] == pytest.approx(438.19, abs=0.01)
     assert len(table) < 48
     next(one for one in app.toggle if one.label == "Every strategy").set_value(True).run()
-    assert len(next(one.value for one in app.dataframe if "strategy" in one.value)) == 49
+    assert len(next(one.value for one in app.dataframe if "today" in one.value)) == 49
+
+
+COSTS = {"section": "Every strategy", "spares_open": "true"}
 
 
 @pytest.mark.parametrize(
@@ -167,15 +179,15 @@ def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
     ids=str,
 )
 def test_a_link_keeps_what_spare_gpus_are_assumed_to_cost(query: dict[str, str], words: str) -> None:
-    assert words in sentence_of_costs(visit("rollout", None, workload="Deployment/prod/ml-worker", **query))
+    assert words in sentence_of_costs(visit("rollout", None, workload="Deployment/prod/ml-worker", **COSTS, **query))
 
 
 def test_a_price_nobody_knows_is_said_and_can_be_given() -> None:
-    app = visit("rollout", full())
+    app = visit("rollout", full(), **COSTS)
     assert "needs a spare GPU; there is no price for it" in said(app)
-    table = next(one.value for one in app.dataframe if "strategy" in one.value)
+    table = next(one.value for one in app.dataframe if "today" in one.value)
     assert table[table["strategy"] == "Surge 1 (now)"]["$/month on demand"].isna().all()
-    given = visit("rollout", full(), on_demand_usd_per_gpu_hour="0.35")
+    given = visit("rollout", full(), on_demand_usd_per_gpu_hour="0.35", **COSTS)
     assert sentence_of_costs(given).startswith("Surge 1 costs $255 a month as a spare GPU")
 
 
@@ -185,9 +197,9 @@ def test_prices_that_cannot_be_read_leave_the_rest_of_the_page(monkeypatch: pyte
     damaged.write_text("not prices", "utf-8")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     st.cache_resource.clear()
-    app = visit("rollout", full())
+    app = visit("rollout", full(), **COSTS)
     assert 'was not written by "headroom prices refresh"' in said(app)
-    assert {"Every strategy", "Step by step"} <= {heading.value for heading in app.subheader}
+    assert charts_of(app) == ["grid"]
     assert "Every workload" in {heading.value for heading in visit("overview", full()).subheader}
     st.cache_resource.clear()
 
@@ -199,7 +211,7 @@ def test_a_patch_that_is_only_a_part_of_the_cure_is_not_tried_alone() -> None:
 
 
 def test_capacity_is_that_of_the_nodes_the_pods_match() -> None:
-    words = said(visit("rollout", workload="Deployment/prod/ml-worker"))
+    words = said(visit("rollout", workload="Deployment/prod/ml-worker", section="What happens"))
     assert "The new pods match 6 nodes with 6 nvidia.com/gpu of the cluster's 27" in words
     assert "this workload holds 6 of them, others 0" in words
 

@@ -25,6 +25,7 @@ from planner.questions.savings import SavingsSettings
 from planner.questions.strategies import StrategiesSettings
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.questions.what_if import WhatIfSettings
+from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
 from planner.settings import settings_of
 from planner.sources import demo
@@ -36,6 +37,7 @@ from tests.history.histories import history
 
 WORKER = RolloutSettings(workloads=("Deployment/prod/ml-worker",), max_surge="25%", runs=1)
 ASKED: Mapping[str, Any] = {
+    "where": WhereSettings(shape="cpu=1"),
     "rollout": WORKER,
     "gate": GateSettings(manifest=(ROOT / "docs/examples/manifests/llm-serve.yaml").read_text(encoding="utf-8")),
     "capacity": CapacitySettings(shapes=("gpu=1",)),

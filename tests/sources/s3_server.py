@@ -64,3 +64,4 @@ if __name__ == "__main__":
     prepare()
     if not SERVER.exists():
         sys.stderr.write(f"{MISSING}\n")
+        sys.exit(1 if os.environ.get("CI") == "true" else 0)

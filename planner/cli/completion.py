@@ -1,0 +1,24 @@
+"""``headroom completion``: what a shell reads to complete commands and options."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> int:
+    r"""A script for bash, zsh or fish that completes commands and options.
+
+    \b
+    bash: add to ~/.bashrc: source <(headroom completion bash)
+    zsh:  add to ~/.zshrc, after compinit: source <(headroom completion zsh)
+    fish: headroom completion fish > ~/.config/fish/completions/headroom.fish
+    """
+    from planner.cli import headroom
+
+    found = get_completion_class(shell)
+    assert found is not None
+    click.echo(found(headroom, {}, "headroom", "_HEADROOM_COMPLETE").source())
+    return 0

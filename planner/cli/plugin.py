@@ -1,0 +1,104 @@
+"""``kubectl headroom``: the same commands, with kubectl's own options; CLUSTER may be left out.
+
+``--context``, ``--kubeconfig`` and ``-n`` may stand anywhere, as with kubectl. A workload that is named without its namespace
+is of ``-n``, else of the context's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+import click
+
+from planner.errors import InputError
+from planner.sources.cluster import CONTEXT_PREFIX
+
+_KUBECTL = {"--context": "context", "--kubeconfig": "kubeconfig", "-n": "namespace", "--namespace": "namespace"}
+_WORKLOAD_OPTIONS = ("-w", "--workload", "--also")
+_SHORT = re.compile(r"[A-Za-z]+/[^/]+\Z")
+
+
+def arguments(given: Sequence[str], commands: click.Group) -> list[str]:
+    """headroom's arguments for those of ``kubectl headroom``; sets KUBECONFIG where it is given.
+
+    Raises
+    ------
+    InputError
+        For an option of kubectl without its value, and where no context is current.
+    """
+    found, words = _taken(list(given))
+    if "kubeconfig" in found:
+        os.environ["KUBECONFIG"] = found["kubeconfig"]
+    name = next((word for word in words if not word.startswith("-")), "")
+    command = commands.get_command(click.Context(commands), name) if name else None
+    if command is None:
+        return words
+    place = words.index(name) + 1
+    if any(option in words or any(word.startswith(f"{option}=") for word in words) for option in _WORKLOAD_OPTIONS):
+        words = _in_namespace(words, found.get("namespace") or _namespace_of(found.get("context", "")))
+    if _lacks_cluster(command, words[place:]):
+        words.insert(place, f"{CONTEXT_PREFIX}{found.get('context') or _current()}")
+    return words
+
+
+def _taken(words: list[str]) -> tuple[dict[str, str], list[str]]:
+    """kubectl's options, and everything else."""
+    found: dict[str, str] = {}
+    rest: list[str] = []
+    while words:
+        word = words.pop(0)
+        name, sign, value = word.partition("=")
+        if word == "--":
+            return found, [*rest, word, *words]
+        if name not in _KUBECTL:
+            rest.append(word)
+        elif sign:
+            found[_KUBECTL[name]] = value
+        elif words:
+            found[_KUBECTL[name]] = words.pop(0)
+        else:
+            raise InputError("has no value", where=name, mend=f"Write {name} NAME")
+    return found, rest
+
+
+def _in_namespace(words: list[str], namespace: str) -> list[str]:
+    """``-w deployment/api`` as ``-w deployment/NAMESPACE/api``."""
+    said = []
+    for place, word in enumerate(words):
+        option, sign, value = word.partition("=")
+        if place and words[place - 1] in _WORKLOAD_OPTIONS and _SHORT.match(word):
+            said.append(word.replace("/", f"/{namespace}/"))
+        elif sign and option in _WORKLOAD_OPTIONS and _SHORT.match(value):
+            said.append(f"{option}={value.replace('/', f'/{namespace}/')}")
+        else:
+            said.append(word)
+    return said
+
+
+def _lacks_cluster(command: click.Command, words: list[str]) -> bool:
+    """Whether the command takes a CLUSTER that isn't among `words`."""
+    first = next((one for one in command.params if isinstance(one, click.Argument)), None)
+    if first is None or first.name not in ("cluster", "clusters") or {"--help", "-h"} & set(words):
+        return False
+    with command.make_context("", list(words), resilient_parsing=True) as context:
+        return not context.params.get(first.name) or (
+            not first.required and context.params[first.name] == first.default
+        )
+
+
+def _current() -> str:
+    from planner.sources import kubernetes_api
+
+    known = kubernetes_api.contexts()
+    if not known:
+        mend = "Name one with --context, or a CLUSTER; check KUBECONFIG"
+        raise InputError("there is no context", where="the kubeconfig", mend=mend)
+    return known[0]
+
+
+def _namespace_of(context: str) -> str:
+    from planner.sources import kubernetes_api
+
+    return kubernetes_api.namespace_of(context)

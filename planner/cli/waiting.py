@@ -1,0 +1,107 @@
+"""A line on the terminal while something takes more than a second; it goes as soon as anything is printed."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+import click
+
+from planner.words import duration, printable
+
+FIRST_SECONDS: Final = 1.0
+_EVERY_SECONDS: Final = 0.5
+_ERASE: Final = "\r\x1b[2K"
+
+QUIET: Final = "headroom.quiet"  # of a click context's meta
+
+_doing: ContextVar[list[str] | None] = ContextVar("doing", default=None)
+_line: ContextVar[_Line | None] = ContextVar("line", default=None)
+
+
+def doing(what: str) -> None:
+    """What the line says from now on."""
+    if (said := _doing.get()) is not None:
+        said[0] = what
+
+
+def end() -> None:
+    """No line from now on: the command was asked to be quiet, or runs until it is stopped."""
+    if (line := _line.get()) is not None:
+        line.pause()
+
+
+def is_quiet() -> bool:
+    """Whether the command that runs was asked to be quiet."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET))
+
+
+class _Line:
+    """The line, written by a thread; `pause` takes it away and keeps it away."""
+
+    def __init__(self, stream: Any, said: list[str]) -> None:
+        self._stream, self._said, self._began = stream, said, time.monotonic()
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._is_there = False
+        self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        wait = FIRST_SECONDS
+        while not self._ended.wait(wait):
+            with self._lock:
+                if not self._ended.is_set():
+                    seconds = duration(time.monotonic() - self._began)
+                    self._stream.write(f"{_ERASE}{printable(self._said[0], one_line=True)[:60]} … {seconds}")
+                    self._stream.flush()
+                    self._is_there = True
+            wait = _EVERY_SECONDS
+
+    def pause(self) -> None:
+        self._ended.set()
+        with self._lock:
+            if self._is_there:
+                self._stream.write(_ERASE)
+                self._stream.flush()
+                self._is_there = False
+
+
+class _Printing:
+    """A stream that takes the line away before it is written to."""
+
+    def __init__(self, stream: Any, line: _Line) -> None:
+        self._stream, self._line = stream, line
+
+    def write(self, text: str) -> int:
+        self._line.pause()
+        return int(self._stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def shown(*, is_wanted: bool) -> Iterator[None]:
+    """Show the line while this lasts, where standard error is a terminal."""
+    out, err = sys.stdout, sys.stderr
+    if not is_wanted or not err.isatty():
+        yield
+        return
+    said = ["working it out"]
+    line = _Line(err, said)
+    _doing.set(said)
+    _line.set(line)
+    sys.stdout, sys.stderr = _Printing(out, line), _Printing(err, line)
+    try:
+        yield
+    finally:
+        line.pause()
+        _line.set(None)
+        _doing.set(None)
+        sys.stdout, sys.stderr = out, err

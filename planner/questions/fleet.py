@@ -1,0 +1,269 @@
+"""Several clusters as one: GPUs by model over all of them, what is stuck where, and the same workload in several."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from planner.exit_status import ExitStatus
+from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.records import Snapshot
+from planner.questions.costs import USD_A_MONTH, cost_cluster
+from planner.questions.overview import GpuModelLine, overview
+from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
+from planner.rollout.answers import Verdict
+from planner.tables import Row
+from planner.words import Text, count, listing, usd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetSettings:
+    """Nothing is asked: every cluster that is given, as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetCluster:
+    """One cluster as a line. `usd_per_month` is None without a price for any of its nodes."""
+
+    cluster: str
+    taken_at: float
+    nodes: int
+    pods: int
+    waiting: int
+    workloads: int
+    stuck: int
+    unknown: int
+    usd_per_month: float | None
+    nodes_without_price: int
+    gpus: tuple[GpuModelLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetModel:
+    """GPUs of one model and resource over all clusters that have or want some."""
+
+    gpu_model: str
+    resource: str
+    clusters: tuple[str, ...]
+    allocatable: int
+    requested: int
+    free: int
+    pending: int
+    most_free: str  # the cluster with most of the free ones; "" where none is free
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InCluster:
+    """A workload in one of the clusters that have it."""
+
+    cluster: str
+    replicas: int
+    ready: int
+    verdict: Verdict
+    images: tuple[str, ...]
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetWorkload:
+    """A workload that several clusters have under one key; `differs`: what isn't the same everywhere."""
+
+    workload: str
+    where: tuple[InCluster, ...]
+    differs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetAnswer:
+    """`usd_per_month` adds the clusters that have a price; None where none has."""
+
+    sentence: Text
+    clusters: tuple[FleetCluster, ...]
+    models: tuple[FleetModel, ...]
+    workloads: tuple[FleetWorkload, ...]
+    usd_per_month: float | None
+
+
+def cluster_names(snapshots: Sequence[Snapshot]) -> tuple[str, ...]:
+    """A name for each that no other has: its source, and its number where that comes again."""
+    names: list[str] = []
+    for snapshot in snapshots:
+        name, number = snapshot.source, 1
+        while name in names:
+            number += 1
+            name = f"{snapshot.source} ({number})"
+        names.append(name)
+    return tuple(names)
+
+
+def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING) -> FleetAnswer:
+    """`snapshot` and ``given.others`` side by side; money where a price book is given."""
+    snapshots = (snapshot, *given.others)
+    clusters, found = [], defaultdict(list)
+    for name, one in zip(cluster_names(snapshots), snapshots, strict=True):
+        seen = overview(one)
+        verdicts = Counter(line.verdict for line in seen.workloads)
+        cost = cost_cluster(given.book, one) if given.book is not None else None
+        clusters.append(
+            FleetCluster(
+                cluster=name,
+                taken_at=one.taken_at,
+                nodes=seen.node_count,
+                pods=seen.pod_count,
+                waiting=seen.pending_pods,
+                workloads=len(seen.workloads),
+                stuck=verdicts[Verdict.STUCK],
+                unknown=verdicts[Verdict.UNKNOWN],
+                usd_per_month=cost.usd_per_month if cost else None,
+                nodes_without_price=sum(len(group.nodes) for group in cost.unpriced) if cost else seen.node_count,
+                gpus=seen.gpus,
+            )
+        )
+        specs = {workload.key: workload.template.spec for workload in one.workloads}
+        for line in seen.workloads:
+            images = tuple(container.image for container in specs[line.workload].containers)
+            found[line.workload].append(
+                InCluster(
+                    cluster=name, replicas=line.replicas, ready=line.ready, verdict=line.verdict, images=images, gpus=line.gpus
+                )
+            )  # fmt: skip
+    models = tuple(_models(clusters))
+    workloads = tuple(_workload(key, where) for key, where in sorted(found.items()) if len(where) > 1)
+    known = [one.usd_per_month for one in clusters if one.usd_per_month is not None]
+    total = sum(known) if known else None
+    return FleetAnswer(
+        sentence=_sentence(clusters, models, total),
+        clusters=tuple(clusters),
+        models=models,
+        workloads=workloads,
+        usd_per_month=total,
+    )
+
+
+def _models(clusters: Sequence[FleetCluster]) -> Iterator[FleetModel]:
+    by: dict[tuple[str, str], list[tuple[str, GpuModelLine]]] = defaultdict(list)
+    for cluster in clusters:
+        for line in cluster.gpus:
+            by[line.model, line.resource].append((cluster.cluster, line))
+    for (model, resource), lines in sorted(by.items()):
+        name, most = max(((name, line.free) for name, line in lines), key=lambda one: one[1])
+        yield FleetModel(
+            gpu_model=model,
+            resource=resource,
+            clusters=tuple(name for name, _ in lines),
+            allocatable=sum(line.allocatable for _, line in lines),
+            requested=sum(line.requested for _, line in lines),
+            free=sum(line.free for _, line in lines),
+            pending=sum(line.pending for _, line in lines),
+            most_free=name if most else "",
+        )
+
+
+def _workload(key: str, where: Sequence[InCluster]) -> FleetWorkload:
+    seen: dict[str, set[object]] = {
+        "replicas": {one.replicas for one in where},
+        "images": {one.images for one in where},
+        "GPUs": {one.gpus for one in where},
+        "verdict": {one.verdict for one in where},
+    }
+    return FleetWorkload(
+        workload=key, where=tuple(where), differs=tuple(name for name, values in seen.items() if len(values) > 1)
+    )
+
+
+def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], total: float | None) -> Text:
+    stuck, every = (sum(getattr(one, name) for one in clusters) for name in ("stuck", "workloads"))
+    gpus = [f"{one.free:,} of {one.allocatable:,} {one.gpu_model or one.resource}" for one in models if one.allocatable]
+    free = f"; free: {listing(gpus, most=5)}" if gpus else ""
+    unpriced = sum(one.usd_per_month is None for one in clusters)
+    cost = "" if total is None else f"; {usd(total)} a month" + (f" without {unpriced} of them" if unpriced else "")
+    return Text(
+        f"{count(len(clusters), 'cluster')}: {stuck:,} of {every:,} workloads could not be rolled out now{free}{cost}."
+    )
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def facts(answer: FleetAnswer) -> Iterator[Fact]:
+    """Each cluster, each model over all, and the workloads that several clusters have."""
+    yield fact("clusters", len(answer.clusters), "clusters")
+    yield fact("cost", answer.usd_per_month, USD_A_MONTH)
+    for one in answer.clusters:
+        yield fact("nodes", one.nodes, "nodes", cluster=one.cluster)
+        yield fact("pods_waiting", one.waiting, "pods", cluster=one.cluster)
+        yield fact("workloads_stuck", one.stuck, "workloads", cluster=one.cluster)
+        yield fact("cluster_cost", one.usd_per_month, USD_A_MONTH, cluster=one.cluster)
+    for model in answer.models:
+        for name in ("allocatable", "requested", "free", "pending"):
+            unit = unit_of(model.resource)
+            yield fact(f"gpus_{name}", getattr(model, name), unit, model=model.gpu_model, resource=model.resource)
+    for workload in answer.workloads:
+        yield fact("in_clusters", len(workload.where), "clusters", workload=workload.workload)
+
+
+def cluster_rows(answer: FleetAnswer) -> list[Row]:
+    """One row a cluster."""
+    return [
+        {
+            "cluster": one.cluster,
+            "nodes": one.nodes,
+            "pods": one.pods,
+            "waiting": one.waiting,
+            "workloads": one.workloads,
+            "stuck": one.stuck,
+            "unknown": one.unknown,
+            "usd_per_month": None if one.usd_per_month is None else round(one.usd_per_month, 2),
+            "nodes_without_price": one.nodes_without_price,
+        }
+        for one in answer.clusters
+    ]
+
+
+def model_rows(answer: FleetAnswer) -> list[Row]:
+    """One row a model and resource over all clusters."""
+    return [
+        {
+            "model": one.gpu_model or one.resource,
+            "clusters": len(one.clusters),
+            "allocatable": one.allocatable,
+            "held": one.requested,
+            "free": one.free,
+            "waited_for": one.pending,
+            "most_free_in": one.most_free or None,
+        }
+        for one in answer.models
+    ]
+
+
+def workload_rows(answer: FleetAnswer) -> list[Row]:
+    """One row a workload that several clusters have, and cluster."""
+    return [
+        {
+            "workload": one.workload,
+            "cluster": each.cluster,
+            "replicas": each.replicas,
+            "ready": each.ready,
+            "gpus": each.gpus,
+            "verdict": each.verdict.value,
+            "images": " ".join(each.images),
+            "differs": ", ".join(one.differs),
+        }
+        for one in answer.workloads
+        for each in one.where
+    ]
+
+
+QUESTION: Final = Question(
+    name="fleet",
+    settings=FleetSettings,
+    result=FleetAnswer,
+    answer=answer,
+    facts=facts,
+    tables={"clusters": cluster_rows, "models": model_rows, "workloads": workload_rows},
+    states={Verdict.STUCK.value: ExitStatus.REFUSED, Verdict.UNKNOWN.value: EXIT[Verdict.UNKNOWN]},
+    states_of=lambda answer: {
+        name for one in answer.clusters for name, some in (("stuck", one.stuck), ("unknown", one.unknown)) if some
+    },
+    hangs_on=(NODE.name, POD.name),
+)

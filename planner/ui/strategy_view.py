@@ -1,0 +1,173 @@
+"""Every strategy, and which to choose: the grid, what nothing beats, the chosen one with its patch in sight."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import streamlit as st
+
+from planner import words
+from planner.figures import strategy_grid
+from planner.kubernetes.kinds import ROLLING_UPDATE, kind_in
+from planner.kubernetes.records import Snapshot
+from planner.questions import rollout as rollout_question
+from planner.questions import strategies
+from planner.questions.question import Given
+from planner.questions.rollout import RolloutSettings
+from planner.questions.strategy_costs import StrategyCosts
+from planner.rollout.answers import GridCell, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
+from planner.rollout.choice import RECREATE, Choice, Option, Pair, Weights
+from planner.settings import setting_of
+from planner.ui import cache, charts, link, rollout_inputs, spares, tables, verdict
+from planner.words import usd
+
+_PICK = "_pick_strategy"  # what is asked for beside the grid, by keyboard too
+
+
+def has_grid(rollout: WorkloadRollout, snapshot: Snapshot) -> bool:
+    """Whether maxSurge and maxUnavailable are its strategy's to choose, and what a cell says can be known."""
+    is_known = not strategies.QUESTION.not_known(snapshot)
+    return kind_in(rollout.workload).surges_freely and rollout.replicas > 0 and is_known
+
+
+def show(
+    snapshot: Snapshot, settings: RolloutSettings, given: Given, result: RolloutResult, rollout: WorkloadRollout
+) -> None:
+    """The section. Nothing of it is worked out before it is opened."""
+    if not has_grid(rollout, snapshot):
+        st.caption(
+            "Only a Deployment that has pods chooses between maxSurge and maxUnavailable; and the lists that it hangs on have "
+            "to be in the snapshot."
+        )
+        return
+    grid = _grid(snapshot, settings, rollout.workload)
+    weights = _weights()
+    costs = spares.known(snapshot, strategies.without_strategy(settings), grid)
+    found = strategies.weighed(grid, rollout.replicas, weights, costs)
+    st.subheader("Which strategy")
+    st.markdown(words.literal(found.sentence))
+    picture, chosen = st.columns([3, 2], gap="large")
+    with chosen:
+        _chosen(grid, found, rollout, result)
+    with picture:
+        drawn, said = strategy_grid.figure(grid, costs, found), strategy_grid.alt(grid, costs)
+        charts.pick(drawn, key="grid", alt=said, on_pick=_adopt)
+        st.caption(
+            "In a cell: the fewest pods Ready at any moment, and the minutes it takes. ★ recommended, ◆ nothing beats it, framed: "
+            "today's. Click one, or pick it by name beside the grid."
+        )
+    _table(found, rollout.replicas)
+    with link.expander("What spare GPUs cost", key="spares_open", icon=":material/payments:") as is_open:
+        if is_open:
+            spares.show(snapshot, settings, grid, given)
+
+
+def _grid(snapshot: Snapshot, settings: RolloutSettings, key: str) -> StrategyGrid:
+    """With today's strategy as the current one, whichever is looked at: so one grid serves for all of them."""
+    settings = strategies.without_strategy(settings)
+    with st.spinner("Every strategy is played …", show_time=True):
+        return cache.answer(
+            rollout_question.strategy_grid, snapshot, rollout_question.scenario_of(snapshot, settings), key
+        )  # fmt: skip
+
+
+def costs_of(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult) -> StrategyCosts | None:
+    """What strategies cost, for the document: of the first workload, where it has a grid."""
+    rollout = result.workloads[0]
+    if not has_grid(rollout, snapshot):
+        return None
+    grid = _grid(snapshot, settings, rollout.workload)
+    return spares.known(snapshot, strategies.without_strategy(settings), grid)
+
+
+def _weights() -> Weights:
+    with st.expander("What matters more", icon=":material/tune:"):
+        st.caption("0: not at all. The recommendation follows.")
+        values = {}
+        with st.grid(min_column_width=150, gap="small"):
+            for one in fields(Weights):
+                setting = setting_of(Weights, one.name)
+                value = link.number(
+                    setting.label, key=f"weigh_{one.name}", least=0, most=10, default=setting.default, help=setting.help
+                )
+                values[one.name] = int(setting.default if value is None else value)
+    return Weights(**values)
+
+
+def _chosen(grid: StrategyGrid, found: Choice, rollout: WorkloadRollout, result: RolloutResult) -> None:
+    """The strategy that the page answers for now: verdict, figures and patch stay beside the grid."""
+    pairs: dict[str, Pair] = {_name(cell): (cell.max_surge, cell.max_unavailable) for cell in _cells(grid)}
+    pairs["Recreate"] = RECREATE
+    is_recreate = rollout.strategy_kind != ROLLING_UPDATE
+    now = RECREATE if is_recreate else (rollout.max_surge, rollout.max_unavailable)
+    names = list(pairs)
+    shown = next((name for name, pair in pairs.items() if pair == now), None)
+    st.session_state[_PICK] = shown
+    st.selectbox("Strategy looked at", names, key=_PICK, on_change=_picked, args=(pairs,), index=None)
+    verdict.badge(rollout.verdict, rollout.reason)
+    lowest = f"lowest Ready **{rollout.lowest_ready} of {rollout.replicas}**"
+    if rollout.verdict is Verdict.COMPLETES:
+        st.markdown(f"{lowest}, **{words.about(rollout.seconds)}**")
+    mine = [one for one in result.apply if one.workload == rollout.workload]
+    for one in mine:
+        st.code(one.command, language="bash", wrap_lines=True)
+        st.caption(f"Undo: `{words.printable(one.undo, one_line=True)}`")
+    if not mine:
+        st.caption("It is today's: nothing to apply.")
+    best = found.recommended
+    if best is not None and best.pair != now:
+        st.button(
+            f"Look at {best.name}",
+            key="look-recommended",
+            icon=":material/star:",
+            on_click=_adopt_pair,
+            args=(best.pair,),
+        )
+
+
+def _cells(grid: StrategyGrid) -> list[GridCell]:
+    return [cell for row in grid.cells for cell in row if cell.is_valid]
+
+
+def _name(cell: GridCell) -> str:
+    word = verdict.GLYPH[cell.verdict]
+    said = (
+        f"{cell.lowest_ready} Ready, {words.duration(cell.seconds)}" if cell.verdict is Verdict.COMPLETES else "stuck"
+    )
+    return f"{word} {cell.max_surge} / {cell.max_unavailable}: {said}"
+
+
+def _picked(pairs: dict[str, Pair]) -> None:
+    pair = pairs.get(str(st.session_state[_PICK]))
+    if pair is not None:
+        _adopt_pair(pair)
+
+
+def _adopt(pair: list[int]) -> None:
+    """A click on the grid."""
+    _adopt_pair((pair[0], pair[1]))
+
+
+def _adopt_pair(pair: Pair) -> None:
+    if pair == RECREATE:
+        rollout_inputs.adopt_recreate()
+    else:
+        rollout_inputs.adopt_strategy(*pair)
+
+
+def _table(found: Choice, replicas: int) -> None:
+    """Those that nothing beats, the best first; today's too."""
+    tables.small([_row(one, replicas) for one in found.options if one.is_best or one.is_current])
+
+
+def _row(one: Option, replicas: int) -> dict[str, object]:
+    mark = "★ " if one.is_recommended else "◆ " if one.is_best else ""
+    price = "no price" if one.usd_per_month is None else usd(one.usd_per_month)
+    return {
+        "strategy": f"{mark}{one.name}{' (today)' if one.is_current else ''}",
+        "lowest Ready": f"{one.lowest_ready} of {replicas}",
+        "takes": words.duration(one.seconds),
+        "peak GPUs": f"{one.peak_gpus}{f' (+ {one.extra_gpus})' if one.extra_gpus else ''}",
+        "evicts": one.evictions,
+        "a month": price,
+    }

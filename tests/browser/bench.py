@@ -1,0 +1,113 @@
+"""``make bench-browser``: how long a page takes from a changed input to its new answer, in a real browser.
+
+From the key that ends the input to the moment at which the new answer stands on the page, script and drawing together; the
+rest of the page may follow. One session, warm: each page is visited before it is timed. First visits are a second session's.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser import engine
+from tests.browser.dashboard import Visitor, pages, serving
+
+ROUNDS = 20
+TARGET_MS = {"demo": 300, "openb": 1_000}
+FIRST_VISIT_MS = 1_500
+# the number that the answer is for and the answer itself stand there, and neither is being drawn anew
+_ANSWERED = """([asked, replicas]) => {
+  const main = document.querySelector('[data-testid="stMain"]');
+  if (!main || !main.innerText.includes(asked)) return false;
+  const metrics = [...main.querySelectorAll('[data-testid="stMetric"]')];
+  const ready = metrics.find(metric => metric.innerText.includes('Lowest Ready'));
+  return ready && ready.innerText.includes(`of ${replicas}`) && !ready.closest('[data-stale="true"]');
+}"""
+_FIRST = (
+    '() => document.querySelector(\'[data-testid="stMain"] :is([data-testid="stAlert"], [data-testid="stMetric"])\')'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One figure: what was timed, how often, and its target."""
+
+    what: str
+    milliseconds: tuple[float, ...]
+    target: float | None = None
+
+    def text(self) -> str:
+        ordered = sorted(self.milliseconds)
+        middle, late = statistics.median(ordered), ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
+        aim = "" if self.target is None else f"{'✓' if late < self.target else '✗'} under {self.target:,.0f} ms"
+        return f"{self.what:<58} {middle:>8,.0f} {late:>8,.0f} {len(ordered):>4}  {aim}"
+
+
+@contextmanager
+def visiting(browser: Browser, url: str) -> Iterator[Visitor]:
+    context = browser.new_context(viewport={"width": 1360, "height": 900}, reduced_motion="reduce")
+    yield Visitor(context.new_page(), url)
+    context.close()
+
+
+def replicas_changed(visitor: Visitor, cluster: str, workload: str, numbers: Callable[[int], int]) -> Line:
+    """The Rollout page: another number of replicas, until the verdict's figures are for it."""
+    visitor.open(f"rollout?cluster={cluster}&workload={workload}")
+    visitor.page.wait_for_timeout(2_000)
+    field = visitor.page.get_by_label("Replicas", exact=True).first
+    taken = []
+    for place in range(ROUNDS + 2):
+        number = numbers(place)
+        field.fill(str(number))
+        start = time.perf_counter()
+        field.press("Enter")
+        visitor.page.wait_for_function(_ANSWERED, arg=[f"Replicas {number}", number], polling="raf", timeout=60_000)
+        taken.append((time.perf_counter() - start) * 1000)
+        visitor.settle()
+    return Line(what=f"Rollout, {cluster}: replicas changed", milliseconds=tuple(taken[2:]), target=TARGET_MS[cluster])
+
+
+def first_visits(browser: Browser, url: str, cluster: str) -> Iterator[Line]:
+    """Each page in a session of its own, its answers kept by an earlier one: until the first answer stands there."""
+    for path, title in pages():
+        taken = []
+        for _ in range(3):
+            with visiting(browser, url) as visitor:
+                start = time.perf_counter()
+                visitor.page.goto(f"{url}/{path}?cluster={cluster}")
+                visitor.page.wait_for_function(_FIRST, polling="raf", timeout=120_000)
+                taken.append((time.perf_counter() - start) * 1000)
+                visitor.settle()
+        yield Line(what=f"{title}, {cluster}: first visit, warm", milliseconds=tuple(taken[1:]), target=FIRST_VISIT_MS)
+
+
+def main(only: str = "") -> None:
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        path = engine.executable(playwright)
+        if path is None:
+            sys.exit(engine.MISSING)
+        browser = engine.launch(playwright, path)
+        sys.stdout.write(f"{'milliseconds':<58} {'p50':>8} {'p95':>8} {'n':>4}\n")
+        with serving(Path(folder) / "server.log") as url:
+            with visiting(browser, url) as visitor:
+                demo = replicas_changed(visitor, "demo", "Deployment/prod/ml-worker", lambda place: 5 + place)
+                sys.stdout.write(f"{demo.text()}\n")
+            if only != "demo":
+                with visiting(browser, url) as visitor:
+                    large = replicas_changed(visitor, "openb", "Deployment/ml/job-000-00050", lambda place: 3 + place)
+                    sys.stdout.write(f"{large.text()}\n")
+            for line in first_visits(browser, url, "demo"):
+                sys.stdout.write(f"{line.text()}\n")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

@@ -1,0 +1,76 @@
+"""``headroom app``: which folder, which cluster, which words Streamlit gets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from planner.cli import main
+from planner.cli.app import folder
+from planner.sources.cluster import CLUSTER_VARIABLE
+from tests.architecture.tree import ROOT
+from tests.builders.objects import node, pod, pod_spec
+
+
+class _Started(Exception):
+    """What would have been run."""
+
+
+@pytest.fixture(autouse=True)
+def started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def instead(program: str, words: list[str], environment: dict[str, str]) -> None:
+        raise _Started(words, environment)
+
+    monkeypatch.setattr(os, "execve", instead)
+    monkeypatch.setattr(os, "chdir", lambda _: None)
+
+
+def test_a_file_is_named_in_full(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(_Started) as seen:
+        main(["app", str(tmp_path / "a.json"), "--no-browser", "--port", "1234"])
+    words, environment = seen.value.args
+    assert environment[CLUSTER_VARIABLE] == str(tmp_path / "a.json")
+    assert words[1:5] == ["-m", "streamlit", "run", "app.py"]
+    assert words[words.index("--server.headless") + 1] == "true"
+    assert words[words.index("--server.port") + 1] == "1234"
+
+
+@pytest.mark.parametrize("name", ["demo", "openb", "context:prod"])
+def test_what_is_no_file_is_passed_on(name: str) -> None:
+    with pytest.raises(_Started) as seen:
+        main(["app", name])
+    assert seen.value.args[1][CLUSTER_VARIABLE] == name
+
+
+@pytest.mark.parametrize("name", ["-", "not-there.json", "a.json,-"])
+def test_what_can_not_be_read_again_is_an_error(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["app", name])
+    assert stopped.value.code == 1
+    assert capsys.readouterr().err.startswith("headroom: ")
+
+
+def test_the_folder_of_a_checkout() -> None:
+    assert folder() == ROOT
+    assert (folder() / "app.py").exists()
+
+
+def test_the_dashboard_begins_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import json
+
+    items: list[Any] = [node("only-node"), pod("p", pod_spec(), on="only-node")]
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    monkeypatch.setenv(CLUSTER_VARIABLE, str(path))
+    page = AppTest.from_file(str(ROOT / "pages/_router.py"), default_timeout=60).run()
+    assert not page.exception
+    assert page.sidebar.selectbox[0].value == "mine.json"
+    assert "1 node, 1 pod" in page.sidebar.caption[0].value
+    monkeypatch.setenv(CLUSTER_VARIABLE, "openb")
+    page = AppTest.from_file(str(ROOT / "pages/_router.py"), default_timeout=120).run()
+    assert page.sidebar.selectbox[0].value == "openb"

@@ -1,0 +1,269 @@
+"""What every command has: quiet, a line while it waits, Ctrl-C, completion; doctor and the kubectl plugin."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from planner.cli import COMMANDS, headroom, kubectl_plugin, main, plugin
+from planner.cli.output import write_file
+from planner.errors import InputError
+from planner.kubernetes.records import FrozenMap, Presence
+from planner.questions.doctor import DoctorSettings, Weight, answer
+from planner.sources import demo
+from tests.builders.objects import node
+
+PROGRAM = [sys.executable, "-c", "from planner.cli import main; main()"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    return int(str(stopped.value.code or 0)), out, err
+
+
+# ── quiet, waiting, Ctrl-C ───────────────────────────────────────────────────────────────────────────────────────────
+def test_quiet_says_no_warnings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps(node("a")))
+    assert "not in the input" in run(capsys, "capacity", str(path))[2]
+    assert run(capsys, "capacity", str(path), "--quiet")[2] == ""
+    status, out, err = run(capsys, "capacity", str(tmp_path / "none.json"), "-q")
+    assert (status, out) == (1, "")
+    assert err.startswith("headroom: "), "an error is told all the same"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_may_be_quiet(name: str) -> None:
+    command = headroom.get_command(None, name)  # type: ignore[arg-type]
+    assert command is not None
+    flags = [
+        flag
+        for one in getattr(command, "commands", {"": command}).values()
+        for flag in one.params
+        if flag.name == "quiet"
+    ]
+    assert flags
+
+
+def on_a_terminal(*arguments: str) -> str:
+    """What a command writes where standard error is a terminal."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "120"}
+    process = subprocess.Popen(
+        [*PROGRAM, *arguments], stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL, env=environment
+    )
+    os.close(theirs)
+    said = b""
+    while True:
+        try:
+            part = os.read(ours, 65_536)
+        except OSError:
+            break
+        if not part:
+            break
+        said += part
+    process.wait()
+    os.close(ours)
+    return said.decode()
+
+
+def test_a_line_while_it_takes_long_and_none_afterwards(tmp_path: Path) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import sys, time\nfrom planner.cli import headroom, main\nimport planner.cli.cluster as c\n"
+        "read = c.source.read_cluster\n"
+        "def slowly(*a, **k):\n    time.sleep(1.8)\n    return read(*a, **k)\n"
+        "c.source.read_cluster = slowly\nmain()\n"
+    )
+    program = PROGRAM.copy()
+    PROGRAM[:] = [sys.executable, str(slow)]
+    try:
+        said, quiet = on_a_terminal("overview", "demo"), on_a_terminal("overview", "demo", "--quiet")
+    finally:
+        PROGRAM[:] = program
+    assert "reading demo … 1 s" in said
+    assert "\x1b[2K5 of 20 workloads" in said, "the line goes before anything is printed"
+    assert "…" not in quiet.split("5 of 20")[0]
+
+
+def test_ctrl_c_is_130_and_leaves_the_file_that_was_there(tmp_path: Path) -> None:
+    there = tmp_path / "gate.json"
+    there.write_text("before")
+    program = [sys.executable, "-c", "from planner.cli import main; print('ready', flush=True); main()"]
+    command = [*program, "gate", "demo", "-f", "-", "--write", f"json={there}"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert (out, b"Traceback" in err) == (b"", False)
+    assert there.read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir()] == ["gate.json"]
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    write_file(path, "one")
+    write_file(path, b"two")
+    assert path.read_text() == "two"
+    with pytest.raises(InputError, match="can't be written"):
+        write_file(tmp_path / "none" / "a", "three")
+    assert [one.name for one in tmp_path.iterdir()] == ["a"]
+
+
+# ── completion ───────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_a_script_of_that_shell(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    status, script, _ = run(capsys, "completion", shell)
+    assert status == 0
+    assert f"_HEADROOM_COMPLETE={shell}_complete" in script
+    program = shutil.which(shell)
+    if program is not None:
+        subprocess.run([program, "-n"], input=script, text=True, check=True)
+
+
+def test_bash_completes_commands_and_options() -> None:
+    def completed(*words: str) -> list[str]:
+        environment = {**os.environ, "_HEADROOM_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}  # fmt: skip
+        told = subprocess.run(PROGRAM, env=environment, capture_output=True, text=True, check=False)
+        return [line.partition(",")[2] for line in told.stdout.splitlines()]
+
+    assert completed("headroom", "ga") == ["gate"]
+    assert "--policy" in completed("headroom", "gate", "--pol")
+    assert completed("headroom", "overview", "demo", "-o", "ya") == ["yaml"]
+
+
+# ── doctor ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_what_was_refused_gets_the_exact_rights() -> None:
+    known = demo.read()
+    refused = FrozenMap({**known.presence, "ResourceQuota": Presence.REFUSED, "Deployment": Presence.REFUSED})
+    found = answer(replace(known, presence=refused), DoctorSettings())
+    role = yaml.safe_load(found.rbac)
+    assert role["kind"] == "ClusterRole"
+    assert {(rule["apiGroups"][0], *rule["resources"]) for rule in role["rules"]} == {
+        ("apps", "deployments"),
+        ("", "resourcequotas"),
+    }
+    assert all(rule["verbs"] == ["list"] for rule in role["rules"])
+    by_kind = {one.kind: one for one in found.kinds}
+    assert by_kind["Deployment"].objects is None
+    assert by_kind["Pod"].objects == 133
+    assert "refused: " in str(found.sentence)
+
+
+def test_doctor_of_nodes_alone_is_4_and_says_what_fetches_the_rest(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "nodes.json"
+    path.write_text(json.dumps(node("a")))
+    status, out, err = run(capsys, "doctor", str(path))
+    assert status == 4
+    assert "kubectl get " in out
+    assert "pods" in out.split("kubectl get ")[1]
+    assert err == "", "told once, in the answer"
+    assert run(capsys, "doctor", "demo")[0] == 0
+
+
+def test_weights_are_known_for_all() -> None:
+    assert {one.weight for one in answer(demo.read(), DoctorSettings()).kinds} <= set(Weight)
+
+
+# ── kubectl headroom ─────────────────────────────────────────────────────────────────────────────────────────────────
+CONFIG = {
+    "apiVersion": "v1", "kind": "Config", "current-context": "here",
+    "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}], "users": [{"name": "u", "user": {}}],
+    "contexts": [
+        {"name": "here", "context": {"cluster": "c", "user": "u", "namespace": "team"}},
+        {"name": "there", "context": {"cluster": "c", "user": "u"}},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "config"
+    path.write_text(json.dumps(CONFIG))
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    return path
+
+
+def words(line: str) -> str:
+    return " ".join(plugin.arguments(line.split(), headroom))
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("overview", "overview context:here"),
+        ("overview --context there", "overview context:there"),
+        ("--context=there overview -o json", "overview context:there -o json"),
+        ("overview demo", "overview demo"),
+        ("rollout -w deployment/api", "rollout context:here -w deployment/team/api"),
+        ("rollout -w deployment/api -n prod", "rollout context:here -w deployment/prod/api"),
+        (
+            "rollout --context there --workload=deployment/api",
+            "rollout context:there --workload=deployment/default/api",
+        ),
+        ("rollout -w deployment/prod/api -n x", "rollout context:here -w deployment/prod/api"),
+        ("gate -f m.yaml", "gate context:here -f m.yaml"),
+        ("prices show", "prices show"),
+        ("drift", "drift context:here"),
+        ("overview --help", "overview --help"),
+        ("--help", "--help"),
+    ],
+)
+def test_plugin_takes_kubectls_options(kubeconfig: Path, given: str, meant: str) -> None:
+    assert words(given) == meant
+
+
+def test_plugin_without_a_context_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    with pytest.raises(InputError, match="there is no context"):
+        words("overview")
+    with pytest.raises(InputError, match="has no value"):
+        words("overview --context")
+
+
+def test_plugin_reads_another_kubeconfig(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text(json.dumps({**CONFIG, "current-context": "there"}))
+    assert words(f"overview --kubeconfig {other}") == "overview context:there"
+
+
+def test_kubectl_finds_and_runs_it(tmp_path: Path) -> None:
+    if shutil.which("kubectl") is None:
+        pytest.skip("no kubectl")
+    script = tmp_path / "kubectl-headroom"
+    script.write_text(f"#!{sys.executable}\nfrom planner.cli import kubectl_plugin\nkubectl_plugin()\n")
+    script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    told = subprocess.run(
+        ["kubectl", "headroom", "overview", "demo"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("5 of 20 workloads could not be rolled out now.")
+
+
+def test_the_entry_point_ends_like_a_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["kubectl-headroom", "overview", "--context"])
+    with pytest.raises(SystemExit) as stopped:
+        kubectl_plugin()
+    assert stopped.value.code == 1
+    assert "headroom: --context: has no value" in capsys.readouterr().err
