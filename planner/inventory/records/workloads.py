@@ -15,7 +15,7 @@ from planner.inventory.records.shared import Shared, annotations_of, given, meta
 from planner.inventory.records.storage import read_claim_template
 from planner.inventory.sealed import seal, unread, with_kept
 from planner.kubernetes import records as model
-from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind
+from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET, ROLLING_UPDATE, Kind
 from planner.kubernetes.records import FrozenMap
 
 DEFAULT_REVISION_HISTORY_LIMIT = 10
@@ -174,6 +174,25 @@ def read_autoscaler(shared: Shared, autoscaler: wire.HorizontalPodAutoscaler) ->
         target=f"{target.kind}/{namespace}/{target.name}",
         minimum=given(spec.min_replicas, 1),
         maximum=spec.max_replicas,
+    )
+
+
+def read_scaled_object(shared: Shared, scaled: wire.ScaledObject) -> model.HorizontalPodAutoscaler:
+    """KEDA's ScaledObject, which makes a HorizontalPodAutoscaler of the same bounds and scales to 0 by itself.
+
+    Source: keda `apis/keda/v1alpha1/scaledobject_types.go` (minReplicaCount 0, maxReplicaCount 100, kind Deployment).
+    """
+    metadata = metadata_of(scaled)
+    spec = scaled.spec or wire.ScaledObjectSpec()
+    target = spec.scale_target_ref or wire.ScaleTarget()
+    namespace = shared.text(metadata.namespace or "default")
+    return model.HorizontalPodAutoscaler(
+        namespace=namespace,
+        name=metadata.name or "",
+        target=f"{target.kind or DEPLOYMENT.name}/{namespace}/{target.name}",
+        minimum=given(spec.min_replica_count, 0),
+        maximum=given(spec.max_replica_count, 100),
+        kind="ScaledObject",
     )
 
 
