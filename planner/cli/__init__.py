@@ -20,6 +20,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "rollout": ("rollout", "Will this rollout finish? Why not, and what would help?"),
         "gate": ("gate", "May this change be merged? Manifests against a policy, for pipelines."),
         "serve": ("serve", "A warning at kubectl apply (validating webhook), and metrics."),
+        "plan": ("plan", "The least that makes every workload rollable, with its cost and order."),
         "overview": ("overview", "Every workload's own rollout, were it changed now; GPUs by model."),
     },
     "See": {
@@ -45,6 +46,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Many clusters": {
         "fleet": ("fleet", "Several clusters side by side: GPUs by model, what is stuck, the same workload."),
+        "sweep": ("sweep", "Every workload of many snapshots, on all cores or a Dask cluster, into a store."),
         "where": ("where", "Where would this fit? A shape or a manifest against several clusters."),
     },
     "History": {
