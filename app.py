@@ -10,6 +10,9 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
+from planner.ui import pool
 from planner.ui.web import Guard
+
+pool.start()
 
 app = st.App(Path(__file__).parent / "pages" / "_router.py", middleware=[Middleware(Guard)])

@@ -20,7 +20,16 @@ PAGES = {
         ("drift.py", "Drift", "compare", "The same service in several environments, side by side"),
         ("inventory.py", "Inventory", "inventory_2", "What was read, what is wrong with it, another cluster"),
     ),
-    "Cost": (("spot_savings.py", "Spot savings", "savings", "Is it fit for spot? What would it really save?"),),
+    "Cost": (
+        ("costs.py", "Costs", "payments", "What the cluster costs, whom, and what of it is idle"),
+        (
+            "fleet_savings.py",
+            "Fleet savings",
+            "account_tree",
+            "What spot would save in the whole cluster, and in which order",
+        ),
+        ("spot_savings.py", "Spot savings", "savings", "Is it fit for spot? What would it really save?"),
+    ),
 }
 
 st.set_page_config(page_title="Headroom", page_icon=str(Path(__file__).with_name("icon.png")), layout="wide")

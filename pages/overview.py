@@ -1,7 +1,7 @@
 import streamlit as st
 
 from planner.questions.overview import QUESTION, OverviewSettings
-from planner.ui import cache, costs_view, findings, overview_view, session
+from planner.ui import cache, findings, overview_view, session
 
 st.title("Overview")
 snapshot = session.cluster()
@@ -23,7 +23,6 @@ with gpus:
     findings.show(found.findings, at_most=5)
     st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
 
-st.subheader("What it costs")
-costs_view.show(snapshot)
+st.page_link("costs.py", label="What it costs, and whom", icon=":material/payments:")
 st.subheader("Every workload")
 overview_view.table(overview)

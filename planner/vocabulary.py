@@ -87,6 +87,28 @@ TAINT_UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 HOURS_PER_MONTH: Final = 730  # 365 days * 24 h / 12; what cloud price lists use
 
 
+IN_TREE_DRIVERS: Final = {
+    "awsElasticBlockStore": "ebs.csi.aws.com",
+    "azureDisk": "disk.csi.azure.com",
+    "azureFile": "file.csi.azure.com",
+    "cinder": "cinder.csi.openstack.org",
+    "gcePersistentDisk": "pd.csi.storage.gke.io",
+    "portworxVolume": "pxd.portworx.com",
+    "vsphereVolume": "csi.vsphere.vmware.com",
+}
+"""Volume source → the CSI driver that it is translated to. Source: kubernetes `csi-translation-lib/plugins`."""
+IN_TREE_PROVISIONERS: Final = {
+    "kubernetes.io/aws-ebs": IN_TREE_DRIVERS["awsElasticBlockStore"],
+    "kubernetes.io/azure-disk": IN_TREE_DRIVERS["azureDisk"],
+    "kubernetes.io/azure-file": IN_TREE_DRIVERS["azureFile"],
+    "kubernetes.io/cinder": IN_TREE_DRIVERS["cinder"],
+    "kubernetes.io/gce-pd": IN_TREE_DRIVERS["gcePersistentDisk"],
+    "kubernetes.io/portworx-volume": IN_TREE_DRIVERS["portworxVolume"],
+    "kubernetes.io/vsphere-volume": IN_TREE_DRIVERS["vsphereVolume"],
+}
+"""StorageClass provisioner → the CSI driver that makes its volumes."""
+
+
 def is_extended_resource(name: str) -> bool:
     """Whether `name` is an extended resource: one with a domain outside ``kubernetes.io``, or a DeviceClass's implicit one.
 

@@ -47,6 +47,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Many clusters": {
         "fleet": ("fleet", "Several clusters side by side: GPUs by model, what is stuck, the same workload."),
+        "sweep": ("sweep", "Every workload of many snapshots, on all cores or a Dask cluster, into a store."),
         "where": ("where", "Where would this fit? A shape or a manifest against several clusters."),
     },
     "History": {

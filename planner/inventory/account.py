@@ -15,7 +15,7 @@ from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.words import NO_WORDS, Text
 
 SNAPSHOT_KINDS: Final = tuple(
-    name for name, kind in wire.READ.items() if kind.group not in (wire.DEVICES, wire.METRICS)
+    name for name, kind in wire.READ.items() if kind.group not in (wire.DEVICES, wire.METRICS) and not kind.is_rare
 )
 """What a snapshot should hold; kubectl lists them with one command, which fails on a kind that the server doesn't have."""
 

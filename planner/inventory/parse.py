@@ -35,6 +35,7 @@ DAMAGE = (msgspec.MsgspecError, InputError, RecursionError, ValueError, Overflow
 """What reading a damaged object raises."""
 
 _HEAD = re.compile(rb'\{\s*"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"')
+_POLICIES = ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
 _READERS: dict[str, Read] = {
     NODE.name: nodes.read_node,
     "Namespace": nodes.read_namespace,
@@ -44,14 +45,12 @@ _READERS: dict[str, Read] = {
     "Service": workloads.read_service,
     "PriorityClass": policy.read_priority_class,
     "RuntimeClass": policy.read_runtime_class,
-    "ValidatingWebhookConfiguration": lambda shared, one: admission.read_webhooks(
-        shared, "ValidatingWebhookConfiguration", one
-    ),
-    "MutatingWebhookConfiguration": lambda shared, one: admission.read_webhooks(
-        shared, "MutatingWebhookConfiguration", one
-    ),
-    "ValidatingAdmissionPolicy": admission.read_policy,
-    "ValidatingAdmissionPolicyBinding": admission.read_policy_binding,
+    **{
+        kind: partial(admission.read_webhooks, kind=kind)
+        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    },
+    **{kind: partial(admission.read_policy, kind=kind) for kind in _POLICIES},
+    **{f"{kind}Binding": partial(admission.read_policy_binding, kind=kind) for kind in _POLICIES},
     "ResourceQuota": policy.read_resource_quota,
     "LimitRange": policy.read_limit_range,
     "PersistentVolume": storage.read_persistent_volume,

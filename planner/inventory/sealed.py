@@ -53,6 +53,11 @@ def use_key(key: bytes) -> None:
     _key = key
 
 
+def key() -> bytes:
+    """The key of this process, for another of its own that works on the same snapshots; for nobody else."""
+    return _key
+
+
 def _digest(value: Any) -> str:
     text = json.dumps(value, sort_keys=True)
     return "\0" + blake2b(text.encode(), digest_size=8, key=_key).hexdigest()
@@ -184,7 +189,8 @@ def _default_pull_policy(image: str) -> str:
 
 
 def _unrecorded(template: wire.PodTemplate) -> list[Any]:
-    """What is decoded and not in the record: ports, and which requests are written down."""
+    """What is decoded and not in the record: ports, which requests are written down, and fields that mean the same
+    whether they are written or left out, which the API server doesn't fill in."""
     spec = template.spec or wire.PodSpec()
     shape: list[Any] = []
     for container in (*(spec.containers or ()), *(spec.init_containers or ())):
@@ -192,8 +198,14 @@ def _unrecorded(template: wire.PodTemplate) -> list[Any]:
             [one.container_port or 0, one.host_port or 0, one.protocol or "TCP"] for one in container.ports or ()
         )
         requests = container.resources.requests if container.resources else None
-        shape.append([container.name, ports, sorted(requests or ())])
-    return shape
+        privileged = container.security_context.privileged if container.security_context else None
+        shape.append([container.name, ports, sorted(requests or ()), privileged])
+    written = [[one.operator for one in spec.tolerations or ()], spec.host_users]
+    spread = [
+        [one.node_affinity_policy, one.node_taints_policy, one.min_domains]
+        for one in spec.topology_spread_constraints or ()
+    ]
+    return [shape, written, spread]
 
 
 def fields_of(type_: type[msgspec.Struct]) -> Mapping[str, type[msgspec.Struct] | None]:

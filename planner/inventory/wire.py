@@ -783,6 +783,13 @@ class PersistentVolumeSpec(Wire):
     access_modes: list[str] | None = None
     csi: CsiSource | None = None
     local: Present | None = None
+    aws_elastic_block_store: Present | None = None
+    azure_disk: Present | None = None
+    azure_file: Present | None = None
+    cinder: Present | None = None
+    gce_persistent_disk: Present | None = None
+    portworx_volume: Present | None = None
+    vsphere_volume: Present | None = None
     volume_mode: str | None = None
 
 
@@ -1026,6 +1033,7 @@ class Kind(NamedTuple):
     resource: str  # what kubectl and a ClusterRole call it
     versions: tuple[str, ...] = ("v1",)
     is_namespaced: bool = True
+    is_rare: bool = False  # many servers don't have it, so kubectl's line leaves it out
 
 
 _ADMISSION = "admissionregistration.k8s.io"
@@ -1081,6 +1089,24 @@ READ: dict[str, Kind] = {
         _ADMISSION,
         "validatingadmissionpolicybindings",
         is_namespaced=False,
+    ),
+    "MutatingAdmissionPolicy": Kind(
+        AdmissionPolicy,
+        "admission_policies",
+        _ADMISSION,
+        "mutatingadmissionpolicies",
+        ("v1", "v1beta1"),
+        is_namespaced=False,
+        is_rare=True,
+    ),
+    "MutatingAdmissionPolicyBinding": Kind(
+        AdmissionPolicyBinding,
+        "admission_policy_bindings",
+        _ADMISSION,
+        "mutatingadmissionpolicybindings",
+        ("v1", "v1beta1"),
+        is_namespaced=False,
+        is_rare=True,
     ),
     "Event": Kind(Event, "events", "", "events"),
     "PodMetrics": Kind(PodMetrics, "pod_metrics", METRICS, "pods", ("v1beta1",)),

@@ -576,7 +576,7 @@ class AdmissionHook:
     `name` is the configuration's or policy's (a webhook's own behind a slash); `selector`s None select everything.
     """
 
-    kind: str  # MutatingWebhookConfiguration | ValidatingWebhookConfiguration | ValidatingAdmissionPolicy
+    kind: str  # {Mutating,Validating}WebhookConfiguration | {Mutating,Validating}AdmissionPolicy
     name: str
     rules: tuple[AdmissionRule, ...] = ()
     namespace_selector: LabelSelector | None = None
@@ -597,7 +597,8 @@ class AdmissionPolicyBinding:
 
     name: str
     policy: str
-    denies: bool = True
+    policy_kind: str = "ValidatingAdmissionPolicy"
+    denies: bool = True  # or changes
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
 
@@ -679,6 +680,20 @@ class CsiNode:
 
     name: str
     limits: FrozenMap[int] = EMPTY
+
+
+class Version(str):
+    """An attribute of a device that is a version: equal to the same version, and to no plain text."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Version) and str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import pickle
 from hashlib import blake2b
+from typing import Any
 
 from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook
 
 
 def identity(snapshot: Snapshot) -> str:
@@ -18,10 +20,46 @@ def identity(snapshot: Snapshot) -> str:
     return snapshot.derived.once(_identity, snapshot)
 
 
-def packed(snapshot: Snapshot) -> bytes:
-    """The whole record as bytes for another process of this program."""
-    return pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL)
+def key_of(*values: object) -> str:
+    """Hex BLAKE2b of records, texts and numbers, by value alone: equal ones, made anywhere, have the same."""
+    packed, _ = pack(values, by_value=True)
+    return blake2b(packed, digest_size=16).hexdigest()
+
+
+def pack(values: object, *, by_value: bool = False) -> tuple[bytes, dict[str, Any]]:
+    """`values` as bytes for another process of this program, and the snapshots and price books that stand in them by
+    name. `by_value`: equal values become equal bytes, whatever objects they are made of."""
+    pieces = _Pieces()
+    packer = _Packer(pieces)
+    packer.fast = by_value
+    packer.dump(values)
+    return b"".join(pieces), packer.named
+
+
+class _Pieces(list[bytes]):
+    """What is written, in memory."""
+
+    def write(self, piece: bytes) -> None:
+        self.append(bytes(piece))
+
+
+class _Packer(pickle.Pickler):
+    """Large things by name: they are sent once, and have a key of their own."""
+
+    def __init__(self, pieces: _Pieces) -> None:
+        super().__init__(pieces, pickle.HIGHEST_PROTOCOL)
+        self.named: dict[str, Any] = {}
+
+    def persistent_id(self, obj: Any) -> str | None:
+        if isinstance(obj, Snapshot):
+            name = f"snapshot {identity(obj)}"
+        elif isinstance(obj, PriceBook):
+            name = f"prices {obj.digest}"
+        else:
+            return None
+        self.named[name] = obj
+        return name
 
 
 def _identity(snapshot: Snapshot) -> str:
-    return blake2b(packed(snapshot), digest_size=16).hexdigest()
+    return blake2b(pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL), digest_size=16).hexdigest()

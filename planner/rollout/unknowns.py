@@ -47,10 +47,28 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
         found.append(Unknown(what=security))
     if new is not None and new.storage.unknown:
         found.append(Unknown(what=new.storage.unknown))
-    devices = device_demand(cluster, revision.after.namespace, spec).unknown
-    if devices:
-        found.append(Unknown(what=devices))
+    devices = device_demand(cluster, revision.after.namespace, spec)
+    if devices.unknown:
+        found.append(Unknown(what=devices.unknown))
+    if devices.delegated and _counts_claims(snapshot, revision.after.namespace):
+        found.append(
+            Unknown(
+                what="a quota counts the ResourceClaims that kube-scheduler makes for the pods' extended resources, which "
+                "isn't modelled",
+                mend="Check that the quota has room for a claim a pod",
+            )
+        )
     return tuple(found)
+
+
+def _counts_claims(snapshot: Snapshot, namespace: str) -> bool:
+    """Whether a quota of the namespace counts ResourceClaims, or their devices by class."""
+    return any(
+        key == "count/resourceclaims.resource.k8s.io" or key.endswith(".deviceclass.resource.k8s.io/devices")
+        for quota in snapshot.resource_quotas
+        if quota.namespace == namespace
+        for key in quota.hard
+    )
 
 
 def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
@@ -142,7 +160,10 @@ def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHo
         for configuration in snapshot.webhook_configurations:
             found.update(dict.fromkeys(h for h in configuration.hooks if concerns(h, labels, group, resource)))
         for policy in snapshot.admission_policies:
-            bindings = (b for b in snapshot.admission_policy_bindings if b.policy == policy.name and b.denies)
+            named = (policy.kind, policy.name)
+            bindings = (
+                b for b in snapshot.admission_policy_bindings if (b.policy_kind, b.policy) == named and b.denies
+            )
             if any(sees(b, labels) for b in bindings) and concerns(policy, labels, group, resource):
                 found[policy] = None
     return tuple(found)

@@ -1,12 +1,14 @@
 """CEL selectors of devices: whether a device satisfies one, the error that stops the scheduler, or "can't be told".
 
 Source: `k8s.io/dynamic-resource-allocation/cel/compile.go`: a domain that isn't there is an empty map, an attribute that
-isn't there is an error. Of Kubernetes' CEL libraries the strings' and quantities' common functions are known.
+isn't there is an error. Of Kubernetes' CEL libraries versions and the strings' and quantities' common functions are known.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +16,7 @@ import celpy
 from celpy import celtypes
 
 from planner.errors import QuantityError
-from planner.kubernetes.records import Device, FrozenMap
+from planner.kubernetes.records import Device, FrozenMap, Version
 from planner.quantity import parse_decimal
 
 
@@ -49,6 +51,61 @@ def _unequal(a: Any, b: Any) -> Any:
     return equal if isinstance(equal, celpy.CELEvalError) else celtypes.BoolType(not equal)
 
 
+class _Semver:
+    """A semantic version (semver.org 2.0.0, 11: of two the one without a pre-release is the later)."""
+
+    _FORM = re.compile(
+        r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?",
+        re.ASCII,
+    )
+
+    def __init__(self, text: str) -> None:
+        match = self._FORM.fullmatch(text)
+        if match is None:
+            raise celpy.CELEvalError(f"invalid semver: {text}")
+        self.numbers = tuple(int(one) for one in match.groups()[:3])
+        parts = (match[4] or "").split(".") if match[4] else []
+        pre = tuple((not one.isdecimal(), int(one) if one.isdecimal() else 0, one) for one in parts)
+        self.order = (self.numbers, not pre, pre)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Semver) and self.order == other.order
+
+    def __hash__(self) -> int:
+        return hash(self.order)
+
+
+class _Quantity:
+    """A quantity: compared by its methods and `==`; relations such as `>=` don't exist for it."""
+
+    def __init__(self, value: Decimal) -> None:
+        self.order = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Quantity) and self.order == other.order
+
+    def __hash__(self) -> int:
+        return hash(self.order)
+
+
+def _compare(a: _Semver | _Quantity, b: _Semver | _Quantity) -> int:
+    if type(a) is not type(b):
+        raise celpy.CELEvalError("compared with another type")
+    mine, theirs = a.order, b.order
+    return (mine > theirs) - (mine < theirs)  # type: ignore[operator]
+
+
+def _normal(version: str) -> str:
+    """Without a v before it, with all three numbers and none of their leading zeros."""
+    core, mark, rest = re.fullmatch(r"v?([^-+]*)([-+]?)(.*)", version, re.DOTALL).groups()  # type: ignore[union-attr]
+    numbers = [one.lstrip("0") or "0" for one in core.split(".")]
+    return ".".join(numbers + ["0"] * (3 - len(numbers))) + mark + rest
+
+
+def _is_semver(text: Any) -> Any:
+    return celtypes.BoolType(_Semver._FORM.fullmatch(str(text)) is not None)
+
+
 def _text(make: Any) -> Any:
     return lambda text, *more: celtypes.StringType(make(str(text), *(str(one) for one in more)))
 
@@ -56,10 +113,15 @@ def _text(make: Any) -> Any:
 _FUNCTIONS: dict[str, Any] = {
     "_==_": _equal,
     "_!=_": _unequal,
-    "quantity": lambda text: celtypes.IntType(int(parse_decimal(str(text)))),
-    "compareTo": lambda a, b: celtypes.IntType((a > b) - (a < b)),
-    "isGreaterThan": lambda a, b: celtypes.BoolType(a > b),
-    "isLessThan": lambda a, b: celtypes.BoolType(a < b),
+    "quantity": lambda text: _Quantity(parse_decimal(str(text))),
+    "semver": lambda text, normalize=False: _Semver(_normal(str(text)) if normalize else str(text)),
+    "isSemver": _is_semver,
+    "major": lambda version: celtypes.IntType(version.numbers[0]),
+    "minor": lambda version: celtypes.IntType(version.numbers[1]),
+    "patch": lambda version: celtypes.IntType(version.numbers[2]),
+    "compareTo": lambda a, b: celtypes.IntType(_compare(a, b)),
+    "isGreaterThan": lambda a, b: celtypes.BoolType(_compare(a, b) > 0),
+    "isLessThan": lambda a, b: celtypes.BoolType(_compare(a, b) < 0),
     "lowerAscii": _text(lambda text: "".join(c.lower() if c.isascii() else c for c in text)),
     "upperAscii": _text(lambda text: "".join(c.upper() if c.isascii() else c for c in text)),
     "replace": _text(lambda text, old, new: text.replace(old, new)),
@@ -82,11 +144,24 @@ def _program(expression: str) -> Any:
 
 def _by_domain(driver: str, values: Iterable[tuple[str, Any]]) -> _Domains:
     """Qualified names ("domain/name") by domain; plain names belong to the driver's."""
-    domains: dict[str, dict[str, Any]] = {}
+    domains: dict[str, dict[Any, Any]] = {}
     for name, value in values:
         domain, _, plain = name.rpartition("/")
-        domains.setdefault(domain or driver, {})[plain] = value
-    return _Domains({celtypes.StringType(d): celpy.json_to_cel(each) for d, each in domains.items()})
+        domains.setdefault(domain or driver, {})[celtypes.StringType(plain)] = _in_cel(value)
+    return _Domains({celtypes.StringType(d): celtypes.MapType(each) for d, each in domains.items()})
+
+
+def _in_cel(value: Any) -> Any:
+    if isinstance(value, Version):
+        return _Semver(value)
+    return value if isinstance(value, _Quantity) else celpy.json_to_cel(value)
+
+
+def _quantities(capacity: FrozenMap[int]) -> Iterable[tuple[str, _Quantity]]:
+    """Amounts of cpu are kept in thousandths."""
+    for name, amount in capacity.items():
+        plain = name.rpartition("/")[2]
+        yield name, _Quantity(Decimal(amount) / (1000 if plain == "cpu" else 1))
 
 
 def satisfies(expression: str, driver: str, device: Device) -> bool:
@@ -113,17 +188,17 @@ def _outcome(
         program = _program(expression)
     except celpy.CELParseError:
         return NotEvaluated()
-    subject: Mapping[str, Any] = {
-        "device": celtypes.MapType(
-            {
-                celtypes.StringType("driver"): celtypes.StringType(driver),
-                celtypes.StringType("allowMultipleAllocations"): celtypes.BoolType(False),
-                celtypes.StringType("attributes"): _by_domain(driver, attributes.items()),
-                celtypes.StringType("capacity"): _by_domain(driver, capacity.items()),
-            }
-        )
-    }
     try:
+        subject: Mapping[str, Any] = {
+            "device": celtypes.MapType(
+                {
+                    celtypes.StringType("driver"): celtypes.StringType(driver),
+                    celtypes.StringType("allowMultipleAllocations"): celtypes.BoolType(False),
+                    celtypes.StringType("attributes"): _by_domain(driver, attributes.items()),
+                    celtypes.StringType("capacity"): _by_domain(driver, _quantities(capacity)),
+                }
+            )
+        }
         return bool(program.evaluate(subject))
     except celpy.CELEvalError as error:
         what = str(error.args[0])
@@ -131,6 +206,10 @@ def _outcome(
             return CelError(f"no such key: {what.rpartition(': ')[2].strip(chr(39))}")
         if "no matching overload" in what and "relation_" in what:
             return CelError("no such overload")
+        if what == "compared with another type":
+            return CelError("no such overload")
+        if what.startswith("invalid semver"):
+            return CelError(what)
         return NotEvaluated()
-    except (QuantityError, TypeError, KeyError, ValueError):
+    except (QuantityError, AttributeError, TypeError, KeyError, ValueError):
         return NotEvaluated()

@@ -29,7 +29,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.selectors import labels_match, terms_match
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
-from planner.vocabulary import HOSTNAME, REGION, ZONE
+from planner.vocabulary import HOSTNAME, IN_TREE_DRIVERS, REGION, ZONE
 
 NODE_CONFLICT, NO_VOLUME, ZONE_CONFLICT, VOLUME_MISSING = 1, 2, 3, 4
 STORAGE_REASONS = {
@@ -256,9 +256,13 @@ def storage_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> StorageDe
     """Compile a pod's volumes against the cluster's claims and volumes."""
     disks = tuple((v.disk_id, v.read_only) for v in spec.volumes if v.disk_id)
     claimed = [v for v in spec.volumes if v.claim_name or v.claim_template is not None]
-    if not claimed:
-        return StorageDemand(disks=disks)
+    if not claimed and not disks:
+        return StorageDemand()
     compiler = _Compiler(cluster, namespace)
+    for volume in spec.volumes:
+        driver = IN_TREE_DRIVERS.get(volume.kind)
+        if volume.disk_id and driver in compiler.limited:
+            compiler.mounts.append((driver, ("", volume.disk_id)))
     for volume in claimed:
         compiler.take(volume)
     codes = compiler.codes
@@ -414,7 +418,7 @@ def _snapshot_mounts(cluster: Cluster) -> Counter[tuple[str, ClaimKey | None, in
     if not any(one.limits for one in cluster.snapshot.csi_nodes):
         return found
     for group in cluster.groups:
-        if any(v.claim_name or v.claim_template is not None for v in group.spec.volumes):
+        if any(v.claim_name or v.claim_template is not None or v.disk_id for v in group.spec.volumes):
             for driver, claim in cluster.remember(storage_demand, group.namespace, group.spec).mounts:
                 for node in group.nodes.tolist():
                     found[driver, claim, node] += 1

@@ -1,7 +1,7 @@
-"""Answers kept for a while, for all sessions: each by the snapshot's `identity` and what was asked.
+"""Answers kept for a while, for all sessions: each by everything it hangs on (`planner.questions.identity`).
 
-Streamlit hashes only a sample of large frames and arrays, so that two different inputs could share an entry; the
-identity can't. Arguments that start with an underscore are not hashed.
+Streamlit hashes only a sample of large frames and arrays, so that two different inputs could share an entry, and copies
+records to look into them; so that arguments start with an underscore, which it leaves alone, and the key is ours.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
-from planner.questions.identity import identity
+from planner.questions.identity import key_of
 from planner.questions.question import NOTHING, Given, Question
 from planner.rollout.budget import allowed
 from planner.sources import prices
+from planner.ui import pool
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -36,7 +37,8 @@ def answer(
     `asked` holds frozen records, texts and numbers; `question` is a function of a module (`plan.rollout`).
     """
     name = f"{question.__module__}.{question.__qualname__}"
-    return cast("Answer", _kept(name, identity(snapshot), asked, tuple(sorted(more.items())), question, snapshot))
+    key = key_of(snapshot, asked, sorted(more.items()))
+    return cast("Answer", _kept(name, key, question, snapshot, asked, more))
 
 
 def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> A:
@@ -53,26 +55,20 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given 
     return answer(question.answer, snapshot, settings, given)
 
 
-@st.cache_data(
-    ttl="1h",
-    max_entries=64,
-    show_spinner="Working it out …",
-    hash_funcs={
-        FrozenMap: lambda items: sorted(items.items()),
-        PriceBook: lambda book: book.digest,
-        Snapshot: identity,
-    },
-)
+@st.cache_resource(ttl="1h", max_entries=64, show_spinner="Working it out …")  # frozen records: nobody can change them
 def _kept(
-    name: str,  # noqa: ARG001 - hashed, with `whole` it is what the answer is kept by
-    whole: str,  # noqa: ARG001
-    asked: tuple[Any, ...],
-    more: tuple[tuple[str, Any], ...],
+    name: str,  # noqa: ARG001 - with `key` it is what the answer is kept by
+    key: str,  # noqa: ARG001
     _question: Callable[..., Any],
     _snapshot: Snapshot,
+    _asked: tuple[Any, ...],
+    _more: dict[str, Any],
 ) -> Any:
+    processes = pool.current()
+    if processes is not None:
+        return processes.run(_question, _snapshot, *_asked, is_wanted=is_wanted, **_more)
     with allowed(is_wanted):
-        return _question(_snapshot, *asked, **dict(more))
+        return _question(_snapshot, *_asked, **_more)
 
 
 def is_wanted() -> bool:
@@ -84,6 +80,7 @@ def is_wanted() -> bool:
     run = get_script_run_ctx(suppress_warning=True)
     if run is not None:
         run.yield_check()
+        return not st.runtime.exists() or st.runtime.get_instance().is_active_session(run.session_id)
     return True
 
 

@@ -12,7 +12,6 @@ import streamlit as st
 from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.history import PriceChange
-from planner.pricing.model import PriceBook
 from planner.questions import spot_inputs
 from planner.questions.savings import SavingsSettings
 from planner.questions.spot_inputs import Derived
@@ -45,11 +44,7 @@ def price_changes() -> tuple[PriceChange, ...]:
 
 def derived(snapshot: Snapshot, key: str) -> Derived:
     """What the cluster and the prices say of the workload."""
-    return cache.answer(_derived, snapshot, key, cache.price_book())
-
-
-def _derived(snapshot: Snapshot, key: str, book: PriceBook) -> Derived:
-    return spot_inputs.derive(snapshot, book, key)
+    return cache.answer(spot_inputs.derive, snapshot, cache.price_book(), key)
 
 
 def pick(snapshot: Snapshot) -> str:

@@ -123,7 +123,6 @@ def test_a_patch_of_what_is_kept_makes_a_new_template(patch: Object) -> None:
         pytest.param(main_patch(image="registry.example/app:1"), id="the same image"),
         pytest.param(main_patch(**resources({"cpu": "1000m", "memory": "1024Mi"})), id="the same amounts"),
         pytest.param(spec_patch(restartPolicy="Always", schedulerName="default-scheduler"), id="defaults"),
-        pytest.param(spec_patch(tolerations=[{"key": "gpu", "operator": "Equal"}]), id="a default inside"),
     ],
 )
 def test_a_patch_that_leaves_the_template_alone(patch: Object) -> None:
@@ -149,6 +148,9 @@ RESTARTED = {"spec": {"template": {"metadata": {"annotations": {"kubectl.kuberne
         main_patch(volumeMounts=[{"name": "w", "mountPath": "/v"}]),
         main_patch(readinessProbe={"httpGet": {"path": "/x"}}),
         spec_patch(serviceAccountName="x"),
+        spec_patch(hostUsers=True),
+        spec_patch(tolerations=[{"key": "gpu", "operator": "Equal"}]),
+        main_patch(securityContext={"privileged": False}),
         spec_patch(volumes=[{"name": "v", "secret": {"secretName": "s"}}]),
         RESTARTED,
     ],

@@ -306,10 +306,16 @@ def test_webhooks_and_policies_that_see_the_pods_are_named() -> None:
     namespace: Item = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}
     quiet = hook("quiet", rules=[rule | {"resources": ["services"]}])
     items = [namespace, hook("inject"), hook("other", namespaceSelector=elsewhere), quiet]
+    changing = [
+        {**one, "kind": one["kind"].replace("Validating", "Mutating"), "metadata": {"name": "changes"}}
+        for one in policy("changes")
+    ]
+    unbound = {**changing[0], "metadata": {"name": "limits"}}  # the binding of that name is another kind's
+    items += [changing[0], {**changing[1], "spec": {"policyName": "changes"}}, unbound]
     result = ask(two(4), items, policy("limits", "Deny"), policy("advice", "Warn"), a={})
     assert result.verdict is Verdict.COMPLETES
     [finding] = [f for f in result.findings if f.code == "admission-not-played"]
     assert finding.what == (
-        "MutatingWebhookConfiguration inject/inject.example, ValidatingAdmissionPolicy limits may change or refuse these "
-        "pods or the workload: what they do is not played"
+        "MutatingWebhookConfiguration inject/inject.example, ValidatingAdmissionPolicy limits, MutatingAdmissionPolicy "
+        "changes may change or refuse these pods or the workload: what they do is not played"
     )

@@ -106,8 +106,8 @@ def test_a_disk_written_on_a_node_is_not_mounted_there_again() -> None:
     assert ask(there, spec=disk(read_only=True)).fitting() == ["n-0", "n-1"]
 
 
-def limits(name: str, count: int) -> Item:
-    drivers = [{"name": "csi.example", "nodeID": name, "allocatable": {"count": count}}]
+def limits(name: str, count: int, driver: str = "csi.example") -> Item:
+    drivers = [{"name": driver, "nodeID": name, "allocatable": {"count": count}}]
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "CSINode",
@@ -179,6 +179,21 @@ def test_a_node_attaches_as_many_volumes_as_its_driver_says() -> None:
     question.place("n-1")
     assert question.reasons() == "2 node(s) exceed max volume count"
     assert ask(*full, limits("n-2", 0), spec=pod_spec()).fitting() == ["n-0", "n-1"]
+
+
+def test_volumes_of_in_tree_plugins_count_as_their_csi_drivers() -> None:
+    def disk(name: str) -> Item:
+        return pod_spec(volumes=[{"name": "d", "gcePersistentDisk": {"pdName": name, "readOnly": True}}])
+
+    one = limits("n-0", 1, "pd.csi.storage.gke.io")
+    old = volume(gcePersistentDisk={"pdName": "disk-0"})
+    other = claim() | {"metadata": {"name": "other", "namespace": "ml"}}
+    made = storage_class(provisioner="kubernetes.io/gce-pd")
+    full = [claim("pv"), old, other, made, one, pod("there", SPEC, on="n-0")]
+    assert ask(*full, spec=on_claim("other")).fitting() == ["n-1"]
+    assert ask(*full, spec=disk("disk-1")).fitting() == ["n-1"]
+    assert ask(one, pod("there", disk("disk-1"), on="n-0"), spec=disk("disk-1")).fitting() == ["n-0", "n-1"]
+    assert ask(one, pod("there", disk("disk-1"), on="n-0"), spec=disk("disk-2")).fitting() == ["n-1"]
 
 
 def test_volumes_that_have_nothing_to_do_with_the_pod_make_nothing_unknown() -> None:

@@ -8,7 +8,7 @@ from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
 
 
-def read_webhooks(shared: Shared, kind: str, configuration: wire.WebhookConfiguration) -> model.WebhookConfiguration:
+def read_webhooks(shared: Shared, configuration: wire.WebhookConfiguration, *, kind: str) -> model.WebhookConfiguration:
     """A MutatingWebhookConfiguration or ValidatingWebhookConfiguration, by `kind`."""
     name = metadata_of(configuration).name or ""
     return model.WebhookConfiguration(
@@ -28,11 +28,11 @@ def read_webhooks(shared: Shared, kind: str, configuration: wire.WebhookConfigur
     )
 
 
-def read_policy(shared: Shared, policy: wire.AdmissionPolicy) -> model.AdmissionHook:
-    """A ValidatingAdmissionPolicy; what it says applies where a binding names it."""
+def read_policy(shared: Shared, policy: wire.AdmissionPolicy, *, kind: str) -> model.AdmissionHook:
+    """A ValidatingAdmissionPolicy or MutatingAdmissionPolicy, by `kind`; what it says applies where a binding names it."""
     matches = (policy.spec.match_constraints if policy.spec else None) or wire.MatchResources()
     return model.AdmissionHook(
-        kind="ValidatingAdmissionPolicy",
+        kind=kind,
         name=metadata_of(policy).name or "",
         rules=_rules(matches.resource_rules),
         namespace_selector=read_selector(shared, matches.namespace_selector),
@@ -40,12 +40,15 @@ def read_policy(shared: Shared, policy: wire.AdmissionPolicy) -> model.Admission
     )
 
 
-def read_policy_binding(shared: Shared, binding: wire.AdmissionPolicyBinding) -> model.AdmissionPolicyBinding:
-    """A ValidatingAdmissionPolicyBinding."""
+def read_policy_binding(
+    shared: Shared, binding: wire.AdmissionPolicyBinding, *, kind: str
+) -> model.AdmissionPolicyBinding:
+    """A ValidatingAdmissionPolicyBinding or MutatingAdmissionPolicyBinding, by `kind` of the policy."""
     spec = binding.spec or wire.AdmissionPolicyBindingSpec()
     matches = spec.match_resources or wire.MatchResources()
     return model.AdmissionPolicyBinding(
         name=metadata_of(binding).name or "",
+        policy_kind=kind,
         policy=spec.policy_name,
         denies=spec.validation_actions is None or "Deny" in spec.validation_actions,
         namespace_selector=read_selector(shared, matches.namespace_selector),

@@ -82,7 +82,8 @@ def _device(device: wire.Device) -> model.Device:
     body = device.basic or device
     attributes: dict[str, str | int | bool] = {}
     for name, attribute in (body.attributes or {}).items():
-        for value in (attribute.bool_, attribute.int_, attribute.string, attribute.version):
+        version = None if attribute.version is None else model.Version(attribute.version)
+        for value in (attribute.bool_, attribute.int_, attribute.string, version):
             if value is not None:
                 attributes[name] = value
     capacity = {

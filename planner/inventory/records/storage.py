@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from planner.inventory import wire
 from planner.inventory.records.selectors import read_selector, read_terms
 from planner.inventory.records.shared import Shared, annotations_of, metadata_of
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
-from planner.vocabulary import DEFAULT_STORAGE_CLASS, SELECTED_NODE
+from planner.vocabulary import DEFAULT_STORAGE_CLASS, IN_TREE_DRIVERS, IN_TREE_PROVISIONERS, SELECTED_NODE
 
 
 def read_persistent_volume(shared: Shared, volume: wire.PersistentVolume) -> model.PersistentVolume:
@@ -24,10 +26,19 @@ def read_persistent_volume(shared: Shared, volume: wire.PersistentVolume) -> mod
         capacity_bytes=shared.amounts(spec.capacity).get("storage", 0),
         access_modes=tuple(spec.access_modes or ()),
         phase=(volume.status.phase or "") if volume.status else "",
-        csi_driver=spec.csi.driver if spec.csi else "",
+        csi_driver=spec.csi.driver if spec.csi else _migrated(spec),
         is_local=spec.local is not None,
         volume_mode=spec.volume_mode or "Filesystem",
     )
+
+
+_FIELDS = {one.encode_name: one.name for one in msgspec.structs.fields(wire.PersistentVolumeSpec)}
+
+
+def _migrated(spec: wire.PersistentVolumeSpec) -> str:
+    """The CSI driver that stands in for a volume's in-tree plugin; "" for other volumes."""
+    sources = (driver for source, driver in IN_TREE_DRIVERS.items() if getattr(spec, _FIELDS[source]) is not None)
+    return next(sources, "")
 
 
 def read_persistent_volume_claim(shared: Shared, claim: wire.PersistentVolumeClaim) -> model.PersistentVolumeClaim:
@@ -74,7 +85,7 @@ def read_storage_class(_: Shared, storage_class: wire.StorageClass) -> model.Sto
     return model.StorageClass(
         name=metadata.name or "",
         is_default=annotations_of(metadata).get(DEFAULT_STORAGE_CLASS) == "true",
-        provisioner=storage_class.provisioner or "",
+        provisioner=IN_TREE_PROVISIONERS.get(storage_class.provisioner or "", storage_class.provisioner or ""),
         volume_binding_mode=storage_class.volume_binding_mode or "Immediate",
         allowed_topologies=tuple(terms),
     )

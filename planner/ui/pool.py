@@ -1,0 +1,237 @@
+"""Heavy work beside the server: a few processes that hold snapshots, so that no session's question freezes another's page.
+
+A task goes to an idle process that holds its snapshot already, else to one that is sent it. Work that nobody waits for any
+more is told to stop, and ended with its process where it doesn't; so is work without an end.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Final
+
+import planner
+from planner.errors import HeadroomError, NotKnownError, SourceError
+from planner.inventory import sealed
+from planner.questions.identity import pack
+from planner.rollout.budget import TOO_LARGE, UnwantedError
+from planner.ui.worker import function_called
+
+VARIABLE: Final = "HEADROOM_WORKERS"
+"""How many processes; 0: none, the server works things out itself."""
+
+MOST_WORKERS: Final = 4  # unless told otherwise
+MOST_RESIDENT_BYTES: Final = 4 * 2**30  # a process that has grown beyond gives way to a new one after its answer
+LONGEST_SECONDS: Final = 600.0  # of one task: what the engine's own bound lets through on a slow machine, and more
+_GRACE_SECONDS: Final = 3.0  # for a task that is told to stop
+_GLANCE_SECONDS: Final = 0.25  # between two looks whether somebody still waits
+_ROOT: Final = str(Path(planner.__file__).parents[1])
+_LOG = logging.getLogger(__name__)
+
+
+class Worker:
+    """One process, and what it holds."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - this very program
+                [sys.executable, "-m", "planner.ui.worker", str(theirs.fileno())],
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([_ROOT, *sys.path])},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is the server's; without it this ends by itself
+            )
+        self._connection = Connection(ours.detach())
+        self.held: set[str] = set()
+        self._send("key", sealed.key())
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    @property
+    def resident_bytes(self) -> int:
+        """What it holds in memory; 0 where that can't be told."""
+        try:
+            pages = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]
+        except OSError:
+            return 0
+        return int(pages) * os.sysconf("SC_PAGESIZE")
+
+    def _send(self, *message: Any) -> None:
+        self._connection.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+
+    def ask(
+        self, name: str, packed: bytes, speaks_of: dict[str, Any], is_wanted: Callable[[], bool]
+    ) -> tuple[Any, ...]:
+        """The answer of the process; EOFError and OSError when it ended, UnwantedError when nobody waits any more,
+        TimeoutError when it takes too long: what it does then isn't known, so that it has to be ended."""
+        for key, value in speaks_of.items():
+            if key not in self.held:
+                self._send("hold", key, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+                self.held -= set(pickle.loads(self._connection.recv_bytes()))  # noqa: S301 - of our own process
+                self.held.add(key)
+        self._send("ask", name, packed)
+        deadline = time.monotonic() + LONGEST_SECONDS
+        while not self._connection.poll(_GLANCE_SECONDS):
+            if not is_wanted():
+                raise UnwantedError("nobody waits for this answer any more")
+            if time.monotonic() > deadline:
+                raise TimeoutError
+        found: tuple[Any, ...] = pickle.loads(self._connection.recv_bytes())  # noqa: S301
+        return found
+
+    def stopped(self) -> bool:
+        """Tell it that nobody waits; whether it came back within its grace and can go on."""
+        try:
+            self._send("unwanted")
+            if self._connection.poll(_GRACE_SECONDS):
+                self._connection.recv_bytes()
+                return True
+        except (EOFError, OSError):
+            pass
+        return False
+
+    def end(self) -> None:
+        """End the process."""
+        self._connection.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class Pool:
+    """`size` processes, started when they are first needed."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._idle: list[Worker] = []
+        self._running = 0  # idle ones too
+        self._free = threading.Condition()
+        self._is_closed = False
+
+    def run(
+        self, function: Callable[..., Any], *asked: Any, is_wanted: Callable[[], bool] = lambda: True, **more: Any
+    ) -> Any:
+        """``function(*asked, **more)`` in one of the processes; `function` is of a module.
+
+        Raises
+        ------
+        HeadroomError
+            What `function` raised of ours; `UnwantedError` when `is_wanted` says no, `SourceError` when the process ended.
+        RuntimeError
+            For any other error in it; its traceback is in the log.
+        """
+        packed, named = pack((asked, more))
+        worker = self._taken(set(named), is_wanted)
+        try:
+            found = worker.ask(f"{function.__module__}:{function.__qualname__}", packed, named, is_wanted)
+        except TimeoutError:
+            self._lost(worker)
+            raise NotKnownError(f"the question is {TOO_LARGE}", mend="Ask for less, or a smaller cluster") from None
+        except (EOFError, OSError):
+            self._lost(worker)
+            what = "the process that worked it out ended"
+            raise SourceError(
+                what, where="this server", mend="Try again; if it stays so, it needs more memory"
+            ) from None
+        except BaseException:  # nobody waits: by our own error, or by Streamlit's way of ending a page's run
+            threading.Thread(target=self._recover, args=(worker,), daemon=True).start()
+            raise
+        if worker.resident_bytes > MOST_RESIDENT_BYTES:
+            self._lost(worker)
+        else:
+            self._give_back(worker)
+        return _value(found)
+
+    def _taken(self, wanted: set[str], is_wanted: Callable[[], bool]) -> Worker:
+        with self._free:
+            while True:
+                if self._idle:
+                    best = max(self._idle, key=lambda one: (len(wanted & one.held), -len(one.held)))
+                    if wanted <= best.held or self._running >= self._size:
+                        self._idle.remove(best)
+                        return best
+                if self._running < self._size:
+                    self._running += 1
+                    break
+                self._free.wait(_GLANCE_SECONDS)
+                if not is_wanted():
+                    raise UnwantedError("nobody waits for this answer any more")
+        try:
+            return Worker()
+        except BaseException:
+            self._forget()
+            raise
+
+    def _give_back(self, worker: Worker) -> None:
+        with self._free:
+            if not self._is_closed:
+                self._idle.append(worker)
+                self._free.notify()
+                return
+        self._lost(worker)
+
+    def _forget(self) -> None:
+        with self._free:
+            self._running -= 1
+            self._free.notify()
+
+    def _lost(self, worker: Worker) -> None:
+        worker.end()
+        self._forget()
+
+    def _recover(self, worker: Worker) -> None:
+        if worker.stopped():
+            self._give_back(worker)
+        else:
+            self._lost(worker)
+
+    def close(self) -> None:
+        """End the processes: those that are idle now, those that work after their answer."""
+        with self._free:
+            self._is_closed = True
+            for worker in self._idle:
+                worker.end()
+            self._running -= len(self._idle)
+            self._idle.clear()
+
+
+def _value(found: tuple[Any, ...]) -> Any:
+    match found:
+        case ("answer", value):
+            return value
+        case ("ours", kind, what, where, mend):
+            error: HeadroomError = function_called(kind)(what, where=where, mend=mend)
+            raise error
+        case ("other", kind, text):
+            _LOG.error("a question failed\n%s", text)
+            raise RuntimeError(kind)
+    raise UnwantedError("nobody waits for this answer any more")
+
+
+_pool: Pool | None = None
+
+
+def start() -> None:
+    """Let heavy work go to processes from now on, unless HEADROOM_WORKERS is 0."""
+    global _pool  # noqa: PLW0603 - one for the server
+    told = os.environ.get(VARIABLE, "")
+    size = int(told) if told.isascii() and told.isdecimal() else min(MOST_WORKERS, max(2, os.cpu_count() or 1))
+    if _pool is None and size:
+        _pool = Pool(size)
+
+
+def current() -> Pool | None:
+    """The server's pool; None where there is no server (tests of single pages)."""
+    return _pool
