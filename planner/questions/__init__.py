@@ -6,6 +6,7 @@ module             question
 `rollout`          Will these changes finish? Why not, and what would help?
 `gate`             May this change be merged? Its workloads, alone and together, against a policy.
 `overview`         What could not be rolled out now? GPUs by model.
+`plan`             What is the least that makes every workload rollable, and what does it cost?
 `seats`            Who holds which GPU, and whose next pod would fit?
 `capacity`         What is left, what still fits and where, what is stranded?
 `what_if`          The same answers, after nodes are added, drained, lost, upgraded or tainted.
@@ -41,6 +42,7 @@ INDEX = {
     "rollout": "rollout.QUESTION",
     "gate": "gate.QUESTION",
     "overview": "overview.QUESTION",
+    "plan": "plan.QUESTION",
     "seats": "seats.QUESTION",
     "capacity": "capacity.QUESTION",
     "what_if": "what_if.QUESTION",
