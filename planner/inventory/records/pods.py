@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from planner import quantity
+from planner.errors import QuantityError
 from planner.inventory import wire
 from planner.inventory.records.selectors import (
     read_selector,
@@ -21,6 +23,7 @@ from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.requests import at_once
+from planner.kubernetes.requests import pod_requests as pod_requests_of
 from planner.vocabulary import CPU, MEMORY
 
 DEFAULT_GRACE_SECONDS = 30
@@ -196,7 +199,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         ("spec.runtimeClassName", spec.runtime_class_name),
     ):
         names.check_reference(field, name)
-    return model.PodSpec(
+    read = model.PodSpec(
         containers=containers,
         init_containers=init_containers,
         overhead=shared.amounts(spec.overhead),
@@ -230,6 +233,11 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         service_account_name="" if spec.service_account_name == "default" else shared.text(spec.service_account_name),
         unmodelled=tuple(_unmodelled(spec)),
     )
+    for name, total in pod_requests_of(read).items():
+        if total > quantity.LARGEST:
+            what = f"the requests of its containers for {name} are more than can be counted"
+            raise QuantityError(what, mend="Correct the amounts, or leave the object out")
+    return read
 
 
 def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
