@@ -18,6 +18,8 @@ module             question
 `memory`           Who is evicted and killed first? What would another request or limit change?
 `restarts`         What restarts or doesn't start, why, and what would help?
 `drift`            What differs between environments, and what does that explain?
+`diff`             What differs between two snapshots, or after a what-if?
+`report`           What does a capacity review need to know?
 `doctor`           What can be read, what is missing, and what that costs?
 `findings`         What is worth a person's attention?
 `trends`           What did the store's snapshots say day by day, since when, and when are GPUs full?
@@ -56,6 +58,8 @@ INDEX = {
     "drift": "drift.QUESTION",
     "findings": "findings.QUESTION",
     "doctor": "doctor.QUESTION",
+    "diff": "diff.QUESTION",
+    "report": "report.QUESTION",
     "trends": "trends.QUESTION",
     "commitments": "commitments.QUESTION",
     "fleet": "fleet.QUESTION",

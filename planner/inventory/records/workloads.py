@@ -17,6 +17,7 @@ from planner.inventory.sealed import seal, unread, with_kept
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET, ROLLING_UPDATE, Kind
 from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.shares import check_share
 
 DEFAULT_REVISION_HISTORY_LIMIT = 10
 DEFAULT_JOB_BACKOFF_LIMIT = 6
@@ -154,6 +155,9 @@ def _strategy(kind: Kind, spec: wire.WorkloadSpec) -> model.Strategy:
     if type_ != ROLLING_UPDATE:
         return model.Strategy(kind=type_)
     rolling = strategy.rolling_update or wire.RollingUpdate()
+    where = f"spec.{kind.strategy_field}.rollingUpdate"
+    check_share(f"{where}.maxSurge", rolling.max_surge)
+    check_share(f"{where}.maxUnavailable", rolling.max_unavailable)
     return model.Strategy(
         kind=type_,
         max_surge=kind.default_surge if rolling.max_surge is None else rolling.max_surge,
