@@ -743,7 +743,11 @@ def ruled_case(seed: int) -> Case:
 
 
 def stay_valid(case: Draft, index: int) -> None:
-    """The API server takes no template that asks for more than its limits: such a change keeps the resources."""
+    """The API server takes no template that asks for more than its limits, nor another host port in the host's network:
+    such a change keeps the resources, and such pods the network of their own."""
+    if case.spec(index)["containers"][0].get("ports"):
+        case.spec(index).pop("hostNetwork", None)
+        case.pod_patch(index).pop("hostNetwork", None)
     merged = strategic_merge(case.workloads[index], case.changes[index]["patch"])
     try:
         validate({"spec": merged["spec"]["template"]["spec"]})
