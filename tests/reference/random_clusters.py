@@ -32,6 +32,13 @@ PRIVATE = (
 )  # what the reference notes on metadata
 
 
+MOST_TICKS = 100
+
+
+class Restless(Exception):
+    """The cluster never comes to rest: pods evict each other for ever."""
+
+
 @dataclass(frozen=True)
 class Case:
     """``items``: the cluster; ``changes`` and ``never_ready``: as in a recording; ``rules``: what it was made to try."""
@@ -295,7 +302,7 @@ def grow(items: list[Object], neighbours: list[Object], seed: int) -> list[Objec
         if item["kind"] == "DaemonSet":
             item["metadata"]["revision"] = "old"
     simulation = Simulation(items, [], seed)
-    for _ in range(1000):
+    for _ in range(MOST_TICKS):
         simulation.settle()
         if not simulation.advance():
             break
@@ -306,9 +313,11 @@ def grow(items: list[Object], neighbours: list[Object], seed: int) -> list[Objec
             continue
         simulation.cluster.create(copy.deepcopy(pod))
         simulation.settle()
-    while simulation.advance():
+    for _ in range(MOST_TICKS):
+        if not simulation.advance():
+            return dump(simulation.cluster)
         simulation.settle()
-    return dump(simulation.cluster)
+    raise Restless
 
 
 def dump(cluster: Cluster, minute: int = 1) -> list[Object]:

@@ -15,7 +15,7 @@ from typing import Any
 from tests.reference.admission import validate
 from tests.reference.objects import Object, is_bound, is_ready, strategic_merge
 from tests.reference.quotas import Refused
-from tests.reference.random_clusters import GPU, NAMESPACE, Case, Ground, draft, dump, grow
+from tests.reference.random_clusters import GPU, NAMESPACE, Case, Ground, Restless, draft, dump, grow
 from tests.reference.simulation import Simulation
 
 LATE = "late"
@@ -268,7 +268,7 @@ def unstated(case: Draft) -> None:
     if case.rng.random() < 0.6:
         case.container()["resources"]["limits"]["cpu"] = case.container()["resources"]["requests"]["cpu"]
     if case.rng.random() < 0.15:
-        case.spec()["resources"] = {"requests": {"cpu": "4"}}
+        case.spec()["resources"] = {"requests": {"cpu": "12"}}
 
 
 def object_counts(case: Draft) -> None:
@@ -726,7 +726,10 @@ def ruled_case(seed: int) -> Case:
         case.is_settled = case.is_settled or name not in ANY_KIND
     for index in range(len(case.workloads)):
         stay_valid(case, index)
-    dumped = grow(case.items, case.neighbours, seed)
+    try:
+        dumped = grow(case.items, case.neighbours, seed)
+    except Restless:
+        return ruled_case(seed + 1_000_000)
     if case.before:
         dumped = play_before(dumped, case, seed)
         if "3 undo" in names:
