@@ -332,12 +332,19 @@ def dump(cluster: Cluster, minute: int = 1) -> list[Object]:
         item["metadata"].setdefault("resourceVersion", str(1000 * minute + created[1]))
         if item["kind"] == "Pod" and is_ready(item) and item["status"].get("startTime", "tick").startswith("tick"):
             item["status"]["startTime"] = f"2026-01-01T00:{minute + 1:02d}:00Z"
+        if is_terminating(item):
+            item["metadata"]["deletionTimestamp"] = f"2026-01-01T00:{minute + 1:02d}:30Z"
+    count_use(items)
+    return items
+
+
+def count_use(items: list[Object]) -> None:
+    """Quotas say what of them is used."""
+    cluster = Cluster(items, 0)
+    for item in items:
         if item["kind"] == "ResourceQuota":
             hard = item["spec"]["hard"]
             item["status"] = {"hard": hard, "used": {name: shown(used_of(cluster, item, name)) for name in hard}}
-        if is_terminating(item):
-            item["metadata"]["deletionTimestamp"] = f"2026-01-01T00:{minute + 1:02d}:30Z"
-    return items
 
 
 def shown(amount: Fraction) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from tests.reference.admission import validate
 from tests.reference.objects import Object, is_bound, is_ready, strategic_merge
 from tests.reference.quotas import Refused
-from tests.reference.random_clusters import GPU, NAMESPACE, Case, Ground, Restless, draft, dump, grow
+from tests.reference.random_clusters import GPU, NAMESPACE, Case, Ground, Restless, count_use, draft, dump, grow
 from tests.reference.simulation import Simulation
 
 LATE = "late"
@@ -736,6 +736,7 @@ def ruled_case(seed: int) -> Case:
             case.never_ready = []
     for later in case.later:
         later(dumped)
+        count_use(dumped)
     made = Case(dumped, case.changes, case.never_ready, tuple(applied))
     accelerator = rng.choice(ACCELERATORS)
     if accelerator != GPU:
