@@ -733,6 +733,18 @@ class HorizontalPodAutoscaler(Object):
     spec: AutoscalerSpec | None = None
 
 
+class ScaledObjectSpec(Wire):
+    """keda.sh/v1alpha1: defaults 0 and 100 replicas, and a Deployment."""
+
+    scale_target_ref: ScaleTarget | None = None
+    min_replica_count: Count | None = None
+    max_replica_count: Count | None = None
+
+
+class ScaledObject(Object):
+    spec: ScaledObjectSpec | None = None
+
+
 class ServiceSpec(Wire):
     selector: dict[str, str] | None = None
 
@@ -1080,6 +1092,7 @@ READ: dict[str, Kind] = {
     "HorizontalPodAutoscaler": Kind(
         HorizontalPodAutoscaler, "autoscalers", "autoscaling", "horizontalpodautoscalers", ("v2", "v1")
     ),
+    "ScaledObject": Kind(ScaledObject, "autoscalers", "keda.sh", "scaledobjects", ("v1alpha1",), is_rare=True),
     "Service": Kind(Service, "services", "", "services"),
     "PodDisruptionBudget": Kind(PodDisruptionBudget, "pod_disruption_budgets", "policy", "poddisruptionbudgets"),
     "PriorityClass": Kind(

@@ -552,13 +552,15 @@ class RuntimeClass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HorizontalPodAutoscaler:
-    """Which workload (`target`: its key, as `Workload.key`) it scales, and between which replicas."""
+    """Which workload (`target`: its key, as `Workload.key`) it scales, and between which replicas. `kind`: KEDA's
+    ScaledObject is read as the autoscaler that KEDA makes of it."""
 
     namespace: str
     name: str
     target: str
     minimum: int = 1
     maximum: int = 0
+    kind: str = "HorizontalPodAutoscaler"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
