@@ -11,6 +11,7 @@ PAGES = {
     "Plan": (
         ("overview.py", "Overview", "speed", "What could not be rolled out now, and why"),
         ("rollout.py", "Rollout", "rocket_launch", "Will this rollout finish? Why not? What to do?"),
+        ("plan.py", "Readiness plan", "checklist", "The least that makes every workload rollable"),
     ),
     "Capacity": (
         ("headroom.py", "Headroom", "event_seat", "Who holds which GPU, what is free, what would fit"),

@@ -10,7 +10,7 @@ from planner import words
 from planner.figures import gpu_bars
 from planner.questions.overview import ClusterOverview, WorkloadOverview, by_trouble, supplies_of
 from planner.rollout.answers import Verdict
-from planner.ui import charts, tables, verdict
+from planner.ui import charts, session, tables, verdict
 
 _RESOURCES = 4  # accelerators with a figure of their own; the chart has all
 _SHOWN = 6  # workloads in trouble that are told one by one; the table has all
@@ -20,6 +20,17 @@ def trouble(overview: ClusterOverview) -> list[WorkloadOverview]:
     """Workloads that could not be rolled out now, those with most at stake first."""
     lines = by_trouble(overview.workloads)
     return [line for line in lines if line.verdict is not Verdict.COMPLETES]
+
+
+def what_this_is() -> None:
+    """Name and purpose on the first screen; that this is an example, where it is."""
+    st.caption(
+        "Headroom says which rollouts would get stuck, and why, before you apply them: from a snapshot, which it only reads."
+    )
+    if session.is_demo():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(":blue-badge[This is an example cluster.]")
+            st.page_link("inventory.py", label="Use yours", icon=":material/upload_file:")
 
 
 def story(overview: ClusterOverview) -> None:
