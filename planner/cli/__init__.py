@@ -23,6 +23,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "diff": ("diff", "What differs between two snapshots, or after a what-if."),
         "serve": ("serve", "A warning at kubectl apply (validating webhook), and metrics."),
         "plan": ("plan", "The least that makes every workload rollable, with its cost and order."),
+        "peak": ("peak", "Which rollouts go at their autoscaler's highest replicas, and which only with few pods."),
         "overview": ("overview", "Every workload's own rollout, were it changed now; GPUs by model."),
     },
     "See": {

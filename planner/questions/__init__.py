@@ -6,6 +6,7 @@ module             question
 `rollout`          Will these changes finish? Why not, and what would help?
 `gate`             May this change be merged? Its workloads, alone and together, against a policy.
 `overview`         What could not be rolled out now? GPUs by model.
+`peak`             Which rollouts go at an autoscaler's highest replicas, and which only while there are few pods?
 `plan`             What is the least that makes every workload rollable, and what does it cost?
 `seats`            Who holds which GPU, and whose next pod would fit?
 `capacity`         What is left, what still fits and where, what is stranded?
@@ -42,6 +43,7 @@ INDEX = {
     "rollout": "rollout.QUESTION",
     "gate": "gate.QUESTION",
     "overview": "overview.QUESTION",
+    "peak": "peak.QUESTION",
     "plan": "plan.QUESTION",
     "seats": "seats.QUESTION",
     "capacity": "capacity.QUESTION",

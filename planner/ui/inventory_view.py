@@ -22,6 +22,7 @@ _PRESENCE = {
 _BATCH, _READ = "_upload_batch", "_upload_read"  # a number; a digest or an error
 
 
+@errors.part
 def read(snapshot: Snapshot) -> None:
     """Source, time, digest, and each kind with its presence."""
     st.markdown(f"**{words.literal(snapshot.source)}**, taken {words.moment(snapshot.taken_at)}")
@@ -49,6 +50,7 @@ def _counts(snapshot: Snapshot) -> dict[str, int]:
     return counts
 
 
+@errors.part
 def missing() -> None:
     """The page while the snapshot that a link names isn't at hand: which it needs, and where to give it."""
     asked = session.wanted()
@@ -75,6 +77,7 @@ def missing() -> None:
     st.caption("Or choose another cluster in the sidebar; the link's settings are then put to that one.")
 
 
+@errors.part
 def another_cluster() -> None:
     """Upload, or a live context. What can't be read leaves the cluster looked at as it was."""
     _upload()
@@ -155,6 +158,7 @@ def _say_read() -> None:
             st.code(account.missing_command(snapshot), language="bash", wrap_lines=True)
 
 
+@errors.part
 def how_to() -> None:
     """The command that makes a snapshot."""
     st.caption("Run this where kubectl reaches the cluster; reading is all it needs. Then upload the file.")
