@@ -11,6 +11,7 @@ PAGES = {
     "Plan": (
         ("overview.py", "Overview", "speed", "What could not be rolled out now, and why"),
         ("rollout.py", "Rollout", "rocket_launch", "Will this rollout finish? Why not? What to do?"),
+        ("plan.py", "Readiness plan", "checklist", "The least that makes every workload rollable"),
     ),
     "Capacity": (
         ("headroom.py", "Headroom", "event_seat", "Who holds which GPU, what is free, what would fit"),
@@ -20,7 +21,16 @@ PAGES = {
         ("drift.py", "Drift", "compare", "The same service in several environments, side by side"),
         ("inventory.py", "Inventory", "inventory_2", "What was read, what is wrong with it, another cluster"),
     ),
-    "Cost": (("spot_savings.py", "Spot savings", "savings", "Is it fit for spot? What would it really save?"),),
+    "Cost": (
+        ("costs.py", "Costs", "payments", "What the cluster costs, whom, and what of it is idle"),
+        (
+            "fleet_savings.py",
+            "Fleet savings",
+            "account_tree",
+            "What spot would save in the whole cluster, and in which order",
+        ),
+        ("spot_savings.py", "Spot savings", "savings", "Is it fit for spot? What would it really save?"),
+    ),
 }
 
 st.set_page_config(page_title="Headroom", page_icon=str(Path(__file__).with_name("icon.png")), layout="wide")

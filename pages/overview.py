@@ -1,15 +1,17 @@
 import streamlit as st
 
 from planner.questions.overview import QUESTION, OverviewSettings
-from planner.ui import cache, costs_view, findings, overview_view, session
+from planner.ui import cache, findings, overview_view, plan_view, session
 
 st.title("Overview")
 snapshot = session.cluster()
+overview_view.what_this_is()
 overview = cache.ask(QUESTION, snapshot, OverviewSettings())
 found = findings.of(snapshot)
 
 overview_view.story(overview)
 overview_view.figures(overview, found.sentence)
+plan = st.container()
 
 troubled, gpus = st.columns(2, gap="large")
 with troubled:
@@ -23,7 +25,8 @@ with gpus:
     findings.show(found.findings, at_most=5)
     st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
 
-st.subheader("What it costs")
-costs_view.show(snapshot)
+st.page_link("costs.py", label="What it costs, and whom", icon=":material/payments:")
 st.subheader("Every workload")
 overview_view.table(overview)
+with plan:  # last, since it takes longest
+    plan_view.line(snapshot)

@@ -31,7 +31,7 @@ _FACTOR = {
     "Pi": Decimal(2**50),
     "Ei": Decimal(2**60),
 }
-_LARGEST = 2**63 - 1  # the API server caps what doesn't fit an int64 in the same way
+LARGEST = 2**63 - 1  # the API server caps what doesn't fit an int64 in the same way
 
 
 @lru_cache(maxsize=65_536)
@@ -79,7 +79,7 @@ def _parse(text: str, is_cpu: bool) -> int:
     if value < 0:
         raise QuantityError(f'"{text}" is negative', mend="A request, limit or capacity is 0 or more")
     scaled = value * 1000 if is_cpu else value
-    return min(int(scaled.to_integral_value(rounding=ROUND_CEILING)), _LARGEST)
+    return min(int(scaled.to_integral_value(rounding=ROUND_CEILING)), LARGEST)
 
 
 def format_amount(amount: int, resource: str) -> str:

@@ -19,12 +19,17 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Decide": {
         "rollout": ("rollout", "Will this rollout finish? Why not, and what would help?"),
         "gate": ("gate", "May this change be merged? Manifests against a policy, for pipelines."),
+        "report": ("report", "The capacity review as one file: HTML, Markdown, CSV, JSON."),
+        "diff": ("diff", "What differs between two snapshots, or after a what-if."),
         "serve": ("serve", "A warning at kubectl apply (validating webhook), and metrics."),
+        "plan": ("plan", "The least that makes every workload rollable, with its cost and order."),
+        "peak": ("peak", "Which rollouts go at their autoscaler's highest replicas, and which only with few pods."),
         "overview": ("overview", "Every workload's own rollout, were it changed now; GPUs by model."),
     },
     "See": {
         "app": ("app", "The dashboard, on that cluster."),
         "doctor": ("doctor", "What can be read, what is missing, what that costs, and the rights to add."),
+        "anonymise": ("anonymise", "The cluster under other names, to be shown to others."),
         "completion": ("completion", "What bash, zsh or fish reads to complete commands and options."),
     },
     "Capacity": {
@@ -45,6 +50,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Many clusters": {
         "fleet": ("fleet", "Several clusters side by side: GPUs by model, what is stuck, the same workload."),
+        "sweep": ("sweep", "Every workload of many snapshots, on all cores or a Dask cluster, into a store."),
         "where": ("where", "Where would this fit? A shape or a manifest against several clusters."),
     },
     "History": {

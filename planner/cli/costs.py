@@ -1,19 +1,21 @@
-"""``headroom costs``: what a cluster costs a month, and what of it is idle."""
+"""``headroom costs``: what a cluster costs a month, whom, and what of it is idle."""
 
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
-from planner.cli import output
+from planner.cli import options, output
 from planner.cli.cluster import read_cluster
 from planner.cli.given import price_book, price_options
 from planner.pricing.book import age_warning
-from planner.pricing.cluster import ClusterCost
 from planner.pricing.model import PriceBook
-from planner.questions.costs import QUESTION, CostsSettings, answer
+from planner.questions.costs import QUESTION, ClusterBill, CostsSettings, answer
+from planner.questions.focus import UNKNOWN, VERSION
 from planner.questions.question import Given
 from planner.tables import as_text
 from planner.words import usd
@@ -21,24 +23,66 @@ from planner.words import usd
 
 @click.command("costs")
 @click.argument("cluster")
+@options.asked(CostsSettings)
 @price_options
 @output.printing(QUESTION)
+@click.pass_context
 def command(
-    cluster: str, own_prices: tuple[Path, ...], discounts: tuple[str, ...], rows: str, output_format: str
+    context: click.Context,
+    /,
+    cluster: str,
+    own_prices: tuple[Path, ...],
+    discounts: tuple[str, ...],
+    rows: str,
+    output_format: str,
+    **asked: Any,
 ) -> int:
-    """What the cluster's nodes cost a month, by pool and way of buying, and what bound pods don't request of it.
+    """What the cluster's nodes cost a month, by pool and way of buying, who bears it, and what nobody requests of it.
 
-    List prices less negotiated discounts. Nodes without a price are counted, never taken for free; exits 4 when no node
-    has one.
+    --by shares the bill out, after sustained use: used, shared (the system's namespaces) and idle lines that add up to
+    it to the cent. With --by, CSV has the columns of FOCUS 1.2. Nodes without a price are counted, never taken for
+    free; exits 4 when no node has one.
     """
-    snapshot, settings = read_cluster(cluster), CostsSettings()
+    snapshot, settings = read_cluster(cluster), options.read(CostsSettings, asked)
+    is_shared = _is_given(context, "by")
+    if is_shared and not _is_given(context, "rows"):
+        rows = "focus" if output_format == "csv" else "allocation"
     book = price_book(own_prices, discounts)
     found = answer(snapshot, settings, Given(book=book))
-    output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found, book), rows=rows)
+    text = partial(_print_shares if is_shared else _print, found, book)
+    output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
+    if rows == "focus" and output_format in ("csv", "markdown"):
+        click.echo(f"FOCUS {VERSION}. A snapshot can't fill: {', '.join(UNKNOWN)}.", err=True)
     return QUESTION.exit_status(snapshot, found)
 
 
-def _print(found: ClusterCost, book: PriceBook) -> None:
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _print_shares(found: ClusterBill, book: PriceBook) -> None:
+    if found.bill_usd_per_month is None:
+        click.echo(found.sentence)
+        return
+    click.echo(f"{found.bill_usd_per_month:,.2f} USD a month after sustained use, by {found.by}")
+    table = [
+        {
+            found.by: line.name or line.share.value,
+            "share": line.share.value,
+            "USD a month": f"{line.usd:,.2f}",
+            "GPUs": f"{line.gpu_usd:,.2f}",
+            "CPU": f"{line.cpu_usd:,.2f}",
+            "memory": f"{line.memory_usd:,.2f}",
+        }
+        for line in found.lines
+    ]
+    click.echo(f"\n{as_text(table)}", nl=False)
+    for one in found.not_in:
+        click.echo(f"\nnot in it: {one.sentence}")
+    _print_age(found, book)
+
+
+def _print(found: ClusterBill, book: PriceBook) -> None:
     click.echo(found.sentence)
     rows = [
         {
@@ -57,7 +101,13 @@ def _print(found: ClusterCost, book: PriceBook) -> None:
         click.echo(f"\n{len(group.nodes)} without a price: {group.sentence}")
     for note in found.notes:
         click.echo(f"\n{note}")
+    for one in found.not_in:
+        click.echo(f"\nnot in it: {one.sentence}")
     click.echo(f"\nUSD a month, list prices less negotiated discounts. {book.source}.")
+    _print_age(found, book)
+
+
+def _print_age(found: ClusterBill, book: PriceBook) -> None:
     if warning := age_warning(found.as_of or book.as_of, time.time()):
         click.echo(warning, err=True)
 

@@ -12,15 +12,17 @@ from planner.cli import options, output
 from planner.cli.cluster import read_cluster
 from planner.cli.given import FILE, price_book, price_options
 from planner.pricing.book import age_warning
+from planner.questions.fleet_savings import FleetSavings
 from planner.questions.question import Given
 from planner.questions.savings import (
-    LIST_RUNS,
     QUESTION,
     SavingsAnswer,
     SavingsDetail,
     SavingsSettings,
     answer,
-    workload_rows,
+    bearer_rows,
+    move_rows,
+    way_rows,
 )
 from planner.sources import bounded
 from planner.spot.assumptions import Life
@@ -35,25 +37,38 @@ from planner.words import count, duration, usd
 @click.argument("cluster")
 @options.asked(SavingsSettings)
 @click.option("--lives", "lives_file", type=FILE, metavar="FILE", help="Observed lifetimes: CSV, hours,ended.")
+@click.option(
+    "--gaps",
+    "gaps_file",
+    type=FILE,
+    metavar="FILE",
+    help="Observed gaps from a loss until a node was to be had again: CSV, hours,ended.",
+)
 @price_options
 @output.printing(QUESTION)
 def command(
     cluster: str,
     lives_file: Path | None,
+    gaps_file: Path | None,
     own_prices: tuple[Path, ...],
     discounts: tuple[str, ...],
     rows: str,
     output_format: str,
     **asked: Any,
 ) -> int:
-    """Is a workload fit for spot, and what would it really save?
+    """Is a workload fit for spot, and what would it really save? Without --workload: what would the whole cluster save?
 
-    Lost work, restarts and hours without capacity come off the saving, which is given as a band over simulated months.
+    For the cluster: which workloads move, which nodes then go and which spot nodes come (on demand = kept + freed), in the
+    order in which to move them, and who bears what before and after. For one workload, lost work, restarts and hours without capacity come off the saving, which is given as a band over simulated months.
     Every assumption has an option; what isn't given comes from the cluster and the price book. Exits 0, and 4 where
     nobody gives a price.
     """
     snapshot, settings = read_cluster(cluster), options.read(SavingsSettings, asked)
-    found = answer(snapshot, settings, Given(book=price_book(own_prices, discounts), lives=_lives(lives_file)))
+    found = answer(
+        snapshot,
+        settings,
+        Given(book=price_book(own_prices, discounts), lives=_lives(lives_file), gaps=_lives(gaps_file)),
+    )
     output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
     if warning := age_warning(found.as_of, time.time()) if found.as_of else "":
         click.echo(warning, err=True)
@@ -68,13 +83,32 @@ def _lives(path: Path | None) -> tuple[Life, ...]:
 
 def _print(found: SavingsAnswer) -> None:
     if found.detail is not None:
-        _print_detail(found.detail)
+        _print_detail(found, found.detail)
         return
-    click.echo(as_text(workload_rows(found)), nl=False)
-    click.echo(f"\nUSD a month, {LIST_RUNS:,} simulated months each. Details: --workload NAME", err=True)
+    assert found.fleet is not None
+    _print_fleet(found, found.fleet)
 
 
-def _print_detail(detail: SavingsDetail) -> None:
+def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
+    click.echo(fleet.sentence)
+    rows = (("on demand", fleet.on_demand_usd), ("= kept", fleet.kept_usd), ("+ freed", fleet.freed_usd),
+            ("  of it by packing alone", fleet.packing_usd), ("− spot nodes that come", fleet.spot_usd),
+            ("saved by spot", fleet.saved_usd), ("after interruptions", fleet.expected_usd))  # fmt: skip
+    click.echo("")
+    click.echo(as_text([{"USD a month": name, "": f"{usd:,.2f}"} for name, usd in rows]), nl=False)
+    click.echo("\nAll on-demand nodes, bought otherwise:\n")
+    click.echo(as_text(way_rows(found), unknown="no price"), nl=False)
+    click.echo("\nIn this order (most saved per pod-hour at risk first):\n")
+    click.echo(as_text(move_rows(found)), nl=False)
+    click.echo("\nWho bears it, before and after:\n")
+    click.echo(as_text(bearer_rows(found)), nl=False)
+    for workload, why in fleet.kept_off:
+        click.echo(f"stays: {workload}: {why}")
+    click.echo("\nAlone: by itself, whole nodes only; repacked: the rest of its pool packed more tightly. "
+               "Details: --workload NAME", err=True)  # fmt: skip
+
+
+def _print_detail(found: SavingsAnswer, detail: SavingsDetail) -> None:
     saved, fitness, assumptions = detail.estimate.savings, detail.suitability, detail.assumptions
     click.echo(detail.sentence)
     click.echo(fitness.sentence)
@@ -86,6 +120,8 @@ def _print_detail(detail: SavingsDetail) -> None:
             for step in saved.steps
         ]
     ), nl=False)  # fmt: skip
+    click.echo("")
+    click.echo(as_text(way_rows(found), unknown="no price"), nl=False)
     click.echo("")
     click.echo(saved.break_even.sentence)
     click.echo(detail.estimate.mix.sentence)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from planner.errors import ChangeError
 from planner.kubernetes.kinds import Scale, kind_in
-from planner.kubernetes.records import Labels, LabelSelector, PodDisruptionBudget, Snapshot, Workload
+from planner.kubernetes.records import Labels, LabelSelector, Pod, PodDisruptionBudget, Snapshot, Workload
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.kubernetes.shares import scaled_value
 
@@ -115,12 +115,21 @@ def _status(healthy: int, desired: int, expected: int) -> BudgetStatus:
     return BudgetStatus(healthy=healthy, desired=desired, expected=expected, allowed=allowed)
 
 
+def _pods_by_namespace(snapshot: Snapshot) -> dict[str, list[Pod]]:
+    """Those that aren't finished."""
+    found: dict[str, list[Pod]] = {}
+    for pod in snapshot.pods:
+        if not pod.is_terminal:
+            found.setdefault(pod.namespace, []).append(pod)
+    return found
+
+
 def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scales) -> BudgetStatus:
     """The status once every pod that the budget covers is there and Ready."""
     pods = [
         Covered(pod.owner.key(pod.namespace) if pod.owner else "", is_healthy=True)
-        for pod in snapshot.pods
-        if not pod.is_terminal and covers(budget, pod.namespace, pod.labels)
+        for pod in snapshot.derived.once(_pods_by_namespace, snapshot).get(budget.namespace, ())
+        if covers(budget, pod.namespace, pod.labels)
     ]
     wanted = dict(known[pod.controller] for pod in pods if pod.controller in known)
     for workload in snapshot.workloads:
@@ -140,7 +149,7 @@ def protection(snapshot: Snapshot, workload: Workload, known: Scales | None = No
     if len(found) > 1:
         return Protection(budgets=found, allowed=0, reason=MORE_THAN_ONE)
     for budget in found:
-        best = status_at_best(budget, snapshot, scales(snapshot) if known is None else known)
+        best = status_at_best(budget, snapshot, snapshot.derived.once(scales, snapshot) if known is None else known)
         if best.is_known:
             return Protection(
                 budgets=found, allowed=best.allowed, reason="" if best.allowed else why_never(budget, best)

@@ -27,6 +27,8 @@ from planner.vocabulary import (
 )
 
 NO_POOL = ""
+# GKE writes them on nodes of a pool with local SSDs attached: as ephemeral storage, and as raw block devices.
+LOCAL_SSD_LABELS = ("cloud.google.com/gke-ephemeral-storage-local-ssd", "cloud.google.com/gke-local-nvme-ssd")
 # From the first pod that finds no node to a node that takes it. With GPUs 4 to 6 minutes were told (VM and driver;
 # kubernetes/autoscaler#3464, 2020), without 2 to 3 (GKE; kubernetes/test-infra#18607, 2020). Both can be set.
 GPU_NODE_ARRIVAL_SECONDS = 300.0

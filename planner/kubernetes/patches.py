@@ -159,7 +159,10 @@ def container_patch(container: str, resources: Object, *, is_init: bool = False)
     return {"spec": {"template": {"spec": {"initContainers" if is_init else "containers": [entry]}}}}
 
 
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # libyaml's where it is there
+
+
 def as_yaml(document: Object) -> str:
     """A document as YAML, in the order it was written."""
-    text: str = yaml.safe_dump(document, sort_keys=False, default_flow_style=False, width=120)
+    text: str = yaml.dump(document, Dumper=_DUMPER, sort_keys=False, default_flow_style=False, width=120)
     return text

@@ -41,6 +41,9 @@ class SplitCost:
     def total(self) -> float:
         return self.gpu + self.cpu + self.memory
 
+    def times(self, factor: float) -> SplitCost:
+        return SplitCost(gpu=self.gpu * factor, cpu=self.cpu * factor, memory=self.memory * factor)
+
     def __add__(self, other: SplitCost) -> SplitCost:
         return SplitCost(gpu=self.gpu + other.gpu, cpu=self.cpu + other.cpu, memory=self.memory + other.memory)
 
@@ -52,6 +55,11 @@ class NodeCost:
     node: NodePrice
     cost: SplitCost
     idle: SplitCost
+
+    @property
+    def effective(self) -> SplitCost:
+        """What a whole month comes to: after sustained use."""
+        return self.cost.times(1 - self.node.price.sustained_use_discount)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,28 +1,76 @@
-"""What a snapshot's cluster costs a month: its nodes' prices joined with what its pods request."""
+"""What a snapshot's cluster costs a month, and whom: its nodes' prices joined with what its pods request."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 from planner.errors import InputError
 from planner.exit_status import ExitStatus
 from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.records import PodSpec, Snapshot
+from planner.kubernetes.nodes import LOCAL_SSD_LABELS, is_gke, node_pool
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import EMPTY, Amounts, PodSpec, Snapshot
 from planner.kubernetes.requests import sum_requests
+from planner.pricing.allocation import AllocatedCost, Held, Share, added_up, allocate
 from planner.pricing.cluster import ClusterCost, cluster_cost
 from planner.pricing.model import PriceBook
+from planner.questions.focus import Resource, focus_rows, resource_of
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.settings import setting
 from planner.tables import Row
+from planner.vocabulary import HOURS_PER_MONTH, SYSTEM_NAMESPACES
+from planner.words import Text, count, usd
 
 USD_A_MONTH: Final = "USD/month"
 
 
+NAMESPACE, POOL, WORKLOAD, LABEL = "namespace", "pool", "workload", "label:"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostsSettings:
-    """Nothing is asked: every node, at the price book's prices."""
+    by: str = setting(
+        NAMESPACE,
+        form="namespace|label:NAME|pool|workload",
+        help="Whom the bill is shared out to: namespaces, the values of a label of pods (else of their namespace), "
+        "node pools or workloads.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotIn:
+    """What somebody pays beside the nodes; `usd_per_month` None: the price isn't known."""
+
+    name: str
+    usd_per_month: float | None
+    sentence: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterBill(ClusterCost):
+    """The cluster's cost, and who bears it. `lines` are whole cents and add up to `bill_usd_per_month`."""
+
+    by: str
+    bill_usd_per_month: float | None  # after negotiated discounts and sustained use; None without any price
+    lines: tuple[AllocatedCost, ...]  # added up: used, shared, idle
+    by_node: tuple[AllocatedCost, ...]  # the same a node
+    resources: tuple[Resource, ...]  # the nodes with a price
+    starts_at: float  # of the month, seconds since the epoch
+    not_in: tuple[NotIn, ...]
+
+
+class _Specs(dict[int, tuple[PodSpec, int]]):
+    """Pod specs with their numbers, by identity: pods alike share theirs, and comparing them would cost too much."""
+
+    def add(self, spec: PodSpec) -> None:
+        self[id(spec)] = (spec, self[id(spec)][1] + 1 if id(spec) in self else 1)
+
+    @property
+    def requests(self) -> Amounts:
+        return sum_requests(self.values())
 
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
@@ -30,18 +78,125 @@ def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
 
     Pods that are bound and not finished hold what they request, terminating ones until they are gone.
     """
-    bound: dict[str, dict[PodSpec, int]] = defaultdict(lambda: defaultdict(int))
+    bound: dict[str, _Specs] = defaultdict(_Specs)
     for pod in snapshot.pods:
         if pod.holds_room:
-            bound[pod.node_name][pod.spec] += 1
-    requested = {node: sum_requests(specs.items()) for node, specs in bound.items()}
+            bound[pod.node_name].add(pod.spec)
+    requested = {node: specs.requests for node, specs in bound.items()}
     return cluster_cost(book, snapshot.nodes, requested)
 
 
+def bill(book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE) -> ClusterBill:
+    """The cluster's cost shared out by namespace, label, pool or workload.
+
+    Raises
+    ------
+    InputError
+        When `by` is none of them.
+    """
+    cost = cost_cluster(book, snapshot)
+    nodes = {node.name: node for node in snapshot.nodes}
+    by_node = tuple(allocate(cost.nodes, nodes, held_by_node(snapshot, by)))
+    pool_of = {node.name: node_pool(node) or "no pool" for node in snapshot.nodes}
+    lines = added_up(by_node, pool_of if by == POOL else None)
+    return ClusterBill(
+        **{one.name: getattr(cost, one.name) for one in fields(ClusterCost)},
+        by=by,
+        bill_usd_per_month=sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None,
+        lines=lines,
+        by_node=by_node,
+        resources=tuple(resource_of(nodes[one.node.node]) for one in cost.nodes),
+        starts_at=snapshot.taken_at,
+        not_in=tuple(_not_in(snapshot)),
+    )
+
+
+def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held]]:
+    """Node → what is requested on it, by whom. The system's namespaces are shared, whoever is asked for.
+
+    Raises
+    ------
+    InputError
+        When `by` is none of namespace, label:NAME, pool and workload.
+    """
+    label = by.removeprefix(LABEL) if by.startswith(LABEL) else ""
+    if not label and by not in (NAMESPACE, POOL, WORKLOAD):
+        raise InputError(
+            f'"{by[:60]}" is nothing to share a bill out by',
+            where="by",
+            mend="Give namespace, label:NAME, pool or workload",
+        )
+    keys = workload_keys(snapshot) if by == WORKLOAD else {}
+    spaces = {one.name: one.labels for one in snapshot.namespaces}
+    bound: dict[str, dict[tuple[str, Share], _Specs]] = defaultdict(lambda: defaultdict(_Specs))
+    for pod in snapshot.pods:
+        if not pod.holds_room:
+            continue
+        is_system = pod.namespace in SYSTEM_NAMESPACES
+        name = pod.namespace
+        if label and not is_system:
+            said = pod.labels.get(label) or spaces.get(pod.namespace, EMPTY).get(label)
+            name = str(said) if said else f"no label {label}"
+        elif by == WORKLOAD:
+            name = keys[pod.uid]
+        bound[pod.node_name][name, Share.SHARED if is_system else Share.USED].add(pod.spec)
+    return {
+        node: [
+            Held(name=name, share=share, requests=specs.requests) for (name, share), specs in sorted(holders.items())
+        ]
+        for node, holders in bound.items()
+    }
+
+
+# https://cloud.google.com/kubernetes-engine/pricing (2026): a fee for each cluster, of whatever mode
+GKE_FEE_USD_PER_HOUR: Final = 0.10
+
+
+def _not_in(snapshot: Snapshot) -> Iterator[NotIn]:
+    """What nodes' prices leave out, as far as the snapshot shows that it is there."""
+    if any(is_gke(node) for node in snapshot.nodes):
+        usd_a_month = GKE_FEE_USD_PER_HOUR * HOURS_PER_MONTH
+        yield NotIn(
+            name="cluster fee",
+            usd_per_month=usd_a_month,
+            sentence=Text(
+                f"GKE's management fee, {usd(usd_a_month)} a month for each cluster, less the account's free tier"
+            ),
+        )
+    if snapshot.nodes:
+        yield NotIn(
+            name="boot disks",
+            usd_per_month=None,
+            sentence=Text(f"boot disks of {count(len(snapshot.nodes), 'node')}: their type and size are on no node, and the "
+                          "book has no price of disks"),
+        )  # fmt: skip
+    local = [node for node in snapshot.nodes if any(label in node.labels for label in LOCAL_SSD_LABELS)]
+    if local:
+        yield NotIn(
+            name="local SSD",
+            usd_per_month=None,
+            sentence=Text(f"local SSDs attached to {count(len(local), 'node')} ({local[0].name}, …): how many is on no node; "
+                          "bundled ones (A2 Ultra, A3) are in the price"),
+        )  # fmt: skip
+    disks = len(snapshot.persistent_volumes)
+    if disks:
+        yield NotIn(
+            name="volumes",
+            usd_per_month=None,
+            sentence=Text(f"{count(disks, 'PersistentVolume')}: the book has no price of disks"),
+        )
+
+
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def answer(snapshot: Snapshot, _settings: CostsSettings, given: Given = NOTHING) -> ClusterCost:
-    """`cost_cluster` with the price book that was given."""
-    return cost_cluster(known_book(given), snapshot)
+def answer(snapshot: Snapshot, settings: CostsSettings, given: Given = NOTHING) -> ClusterBill:
+    """`bill` with the price book that was given.
+
+    Raises
+    ------
+    InputError
+        Without a price book, or when the bill can't be shared out so.
+    """
+    return bill(known_book(given), snapshot, settings.by)
 
 
 def known_book(given: Given) -> PriceBook:
@@ -57,8 +212,10 @@ def known_book(given: Given) -> PriceBook:
     return given.book
 
 
-def facts(answer: ClusterCost) -> Iterator[Fact]:
-    """What the cluster costs, what of it is idle, each pool; a pool without a price has none."""
+def facts(answer: ClusterBill) -> Iterator[Fact]:
+    """What the cluster costs, what of it is idle, each pool, and who bears it; a pool without a price has none."""
+    for line in answer.lines:
+        yield fact("allocated_cost", line.usd, USD_A_MONTH, by=answer.by, name=line.name, share=line.share)
     is_known = answer.usd_per_month is not None
     yield fact("cost", answer.usd_per_month, USD_A_MONTH)
     yield fact("cost_with_sustained_use", answer.sustained_use_usd_per_month if is_known else None, USD_A_MONTH)
@@ -73,7 +230,27 @@ def facts(answer: ClusterCost) -> Iterator[Fact]:
         yield fact("pool_idle", None if pool.usd_per_month is None else pool.idle.total, USD_A_MONTH, **place)
 
 
-def pool_rows(answer: ClusterCost) -> list[Row]:
+def allocation_rows(answer: ClusterBill) -> list[Row]:
+    """Who bears the bill, USD a month in whole cents: their sum is the bill."""
+    return [
+        {
+            answer.by: line.name or line.share.value,
+            "share": line.share.value,
+            "usd_per_month": line.usd,
+            "gpu_usd_per_month": line.gpu_usd,
+            "cpu_usd_per_month": line.cpu_usd,
+            "memory_usd_per_month": line.memory_usd,
+        }
+        for line in answer.lines
+    ]
+
+
+def bill_in_focus(answer: ClusterBill) -> list[Row]:
+    """The bill as rows of FOCUS: a row a node and holder."""
+    return focus_rows(answer.by_node, answer.nodes, answer.resources, answer.starts_at)
+
+
+def pool_rows(answer: ClusterBill) -> list[Row]:
     """One row a pool and way of buying; money is USD a month, empty where no node has a price."""
     rows: list[Row] = []
     for pool in answer.pools:
@@ -101,17 +278,17 @@ def _money(amount: float | None) -> float | None:
     return None if amount is None else round(amount, 2)
 
 
-def _status(answer: ClusterCost) -> ExitStatus:
+def _status(answer: ClusterBill) -> ExitStatus:
     return ExitStatus.NOT_KNOWN if answer.usd_per_month is None else ExitStatus.ANSWERED
 
 
 QUESTION: Final = Question(
     name="costs",
     settings=CostsSettings,
-    result=ClusterCost,
+    result=ClusterBill,
     answer=answer,
     facts=facts,
-    tables={"pools": pool_rows},
+    tables={"pools": pool_rows, "allocation": allocation_rows, "focus": bill_in_focus},
     status=_status,
     hangs_on=(NODE.name, POD.name),
 )

@@ -124,7 +124,7 @@ def _savings(snapshot: Snapshot, given: Given, most: int) -> list[Family]:
     ]
     lines.sort(key=lambda line: -(line.saved_usd or 0))
     samples = [(tuple(line.workload.split("/", 2)), line.saved_usd or 0.0) for line in lines]
-    said = "What spot would save of a workload's cost in the median month, where there is an estimate."
+    said = "What moving a workload to spot would save as part of the whole cluster, after interruptions."
     return [_family("spot_saving_usd_per_month", said, ("kind", "namespace", "name"), samples, most)]
 
 

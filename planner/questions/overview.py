@@ -50,6 +50,7 @@ class WorkloadOverview:
     gpus: int  # asked for by all its replicas
     gpu_model: str
     node_pools: tuple[str, ...]
+    lowest_ready: int = 0  # at the worst moment of its rollout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +146,8 @@ class _Answer:
     verdict: Verdict
     reason: Reason
     sentence: str
+    lowest_ready: int = 0
+    replicas: int = 0
 
 
 class _Answers:
@@ -183,7 +186,9 @@ class Glance:
 def glance(cluster: Cluster, revision: Revision) -> Glance:
     """A rollout by itself: counted where its course is certain, simulated where it isn't."""
     workload = revision.after
-    course = certain_course(cluster, workload) if revision.before is workload else None
+    before = revision.before
+    is_same = before is not None and before.template is workload.template and before.replicas == workload.replicas
+    course = certain_course(cluster, workload) if is_same and revision.has_new_template else None
     run: Run | None = None
     why: Explanation | None = None
     verdict, new = Verdict.COMPLETES, None
@@ -196,15 +201,21 @@ def glance(cluster: Cluster, revision: Revision) -> Glance:
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks
     unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
+    replicas = len(_nodes(cluster, workload)) if workload.traits.is_per_node else workload.replicas
     if unknown is not None:
         reason = why.reason if why else Reason.UNKNOWN
         said = str(Text(f"not known: {unknown.what}"))
-        return Glance(answer=_Answer(verdict=Verdict.UNKNOWN, reason=reason, sentence=said))
+        return Glance(answer=_Answer(verdict=Verdict.UNKNOWN, reason=reason, sentence=said, replicas=replicas))
     if why is not None:
-        return Glance(answer=_Answer(verdict=verdict, reason=why.reason, sentence=str(why.sentence)), run=run, why=why)
-    replicas = len(_nodes(cluster, workload)) if workload.traits.is_per_node else workload.replicas
+        stuck = _Answer(
+            verdict=verdict, reason=why.reason, sentence=str(why.sentence), lowest_ready=lowest, replicas=replicas
+        )
+        return Glance(answer=stuck, run=run, why=why)
     sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
-    return Glance(answer=_Answer(verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence)))
+    done = _Answer(
+        verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence), lowest_ready=lowest, replicas=replicas
+    )
+    return Glance(answer=done)
 
 
 def _nodes(cluster: Cluster, workload: Workload) -> set[int]:
@@ -227,6 +238,7 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: _Answer) -> Wor
         gpus=gpus * replicas,
         gpu_model=", ".join(sorted({gpu_model(cluster.nodes[n]) for n in nodes} - {""})) if gpus else "",
         node_pools=tuple(sorted({node_pool(cluster.nodes[n]) for n in nodes} - {""})),
+        lowest_ready=answer.lowest_ready,
     )
 
 

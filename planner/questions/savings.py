@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from planner.errors import InputError
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.records import Pod, Snapshot
+from planner.pricing.model import PriceBook
 from planner.questions.costs import USD_A_MONTH, known_book
+from planner.questions.fleet_savings import Bearer, FleetSavings, Move, fleet_savings, on_demand_shares
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.questions.spot_inputs import AssumptionRow, Derived, assume, derive, find, table, workloads
+from planner.questions.spot_inputs import AssumptionRow, Derived, assume, derive, find, table
 from planner.settings import setting, settings_within
 from planner.spot.assumptions import Assumptions, Capacity, SpotSettings
 from planner.spot.economics import Savings, savings
 from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
-from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload
+from planner.spot.suitability import Fitness, Suitability, check_workload
+from planner.spot.ways import Way, compare
 from planner.tables import Row
 from planner.words import Text, count, duration
 
@@ -38,14 +41,18 @@ class SavingsSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavingsLine:
-    """A workload in one line; money is USD a month, None where there is no estimate: `why` says so."""
+    """A workload in one line; money is USD a month, None where there is no estimate: `why` says so.
+
+    Of one workload asked for: its nodes at their price, and the saving of the median month. In the list: its share of the
+    on-demand nodes' bill, and what its move saves as part of the whole (`FleetSavings`).
+    """
 
     workload: str
     fitness: Fitness
     nodes: int | None
     on_demand_usd: float | None
     p5_usd: float | None
-    saved_usd: float | None  # in the median month
+    saved_usd: float | None
     why: str
 
 
@@ -58,6 +65,7 @@ class SavingsDetail:
     estimate: Estimate
     suitability: Suitability
     assumed: Assumptions
+    ways: tuple[Way, ...]  # every way of buying the same work
 
     @property
     def sentence(self) -> Text:
@@ -84,6 +92,7 @@ class SavingsAnswer:
     sentence: Text
     lines: tuple[SavingsLine, ...]
     as_of: str  # of the oldest price used; "" without any
+    fleet: FleetSavings | None = None  # where no workload is asked for
     detail: SavingsDetail | None = None
 
 
@@ -105,11 +114,8 @@ def estimate(assumptions: Assumptions) -> Estimate:
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-LIST_RUNS: Final = 1000  # simulated months a workload when all are listed
-
-
 def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING) -> SavingsAnswer:
-    """One workload's estimate, or a line for each.
+    """One workload's estimate, or the whole cluster's: its moves in order, and a line for each workload.
 
     Raises
     ------
@@ -124,35 +130,58 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
         detail = _detail(snapshot, derived, asked)
         line = _line(detail.suitability, derived, detail.assumed, detail.estimate.savings)
         return SavingsAnswer(sentence=detail.sentence, lines=(line,), as_of=derived.as_of, detail=detail)
-    pods_by_key = pods_by_workload(snapshot)
-    lines = []
-    for workload in workloads(snapshot):
-        pods = pods_by_key.get(workload.key, ())
-        derived = derive(snapshot, book, workload.key, pods)
-        fitness = suitability(snapshot, workload.key, derived.capacity, asked.get("job_minutes"), pods)
-        try:
-            assumptions = assume(derived, {"runs": LIST_RUNS} | asked)
-        except InputError as error:
-            lines.append(_no_line(fitness, error))
-        else:
-            lines.append(_line(fitness, derived, assumptions, savings(assumptions, simulate(assumptions))))
-    saving = sum((line.saved_usd or 0) > 0 for line in lines)
-    said = f"{count(saving, 'workload')} of {len(lines)} would save something on spot in the median month"
-    return SavingsAnswer(sentence=Text(said), lines=tuple(lines), as_of=book.as_of)
+    fleet = fleet_savings(snapshot, book, asked)
+    return SavingsAnswer(
+        sentence=fleet.sentence, lines=tuple(_fleet_lines(snapshot, book, fleet)), as_of=fleet.as_of, fleet=fleet
+    )
+
+
+def _fleet_lines(snapshot: Snapshot, book: PriceBook, fleet: FleetSavings) -> Iterator[SavingsLine]:
+    """Every workload: what it bears of the on-demand nodes, what it saves as part of the whole, or why it doesn't."""
+    borne = on_demand_shares(snapshot, book)
+    kept_off = dict(fleet.kept_off)
+    moves: dict[str, list[Move]] = defaultdict(list)
+    for move in fleet.moves:
+        moves[move.workload].append(move)
+    for workload, fitness in zip(fleet.workloads, fleet.fitness, strict=True):
+        own = [move for move in moves[workload] if move.is_worth_it]
+        saved = sum(move.expected_usd for move in own)
+        worst = sum(move.spot_usd for move in own) * _worst_move(book)
+        why = kept_off.get(workload) or ("" if own else "moving it saves nothing")
+        yield SavingsLine(
+            workload=workload,
+            fitness=fitness,
+            nodes=None,
+            on_demand_usd=borne.get(workload, 0.0),
+            p5_usd=round(saved - worst, 2),
+            saved_usd=round(saved, 2),
+            why=why or f"{count(len(own), 'pool')} left: {', '.join(move.node_pool for move in own)}",
+        )
+
+
+def _worst_move(book: PriceBook) -> float:
+    """How far the spot price rises in the dearest of twenty months."""
+    moves = sorted(book.spot_moves)
+    return max(0.0, moves[round(0.95 * (len(moves) - 1))]) if moves else 0.0
 
 
 def values_of(settings: SpotSettings, given: Given) -> dict[str, Any]:
     """What was asked, by assumption; observed lives among them."""
-    every = {one.name: getattr(settings, one.name) for one in fields(SpotSettings)} | {"lives": given.lives or None}
+    every = {one.name: getattr(settings, one.name) for one in fields(SpotSettings)} | {
+        "lives": given.lives or None,
+        "gaps": given.gaps or None,
+    }
     return {name: value for name, value in every.items() if value is not None}
 
 
 def _detail(snapshot: Snapshot, derived: Derived, asked: Mapping[str, Any]) -> SavingsDetail:
     assumptions = assume(derived, asked)
+    found = estimate(assumptions)
     return SavingsDetail(
         derived=derived,
         assumptions=table(derived, asked, assumptions),
-        estimate=estimate(assumptions),
+        estimate=found,
+        ways=compare(assumptions, found.savings, found.mix),
         suitability=suitability(snapshot, derived.workload, assumptions.capacity, asked.get("job_minutes")),
         assumed=assumptions,
     )
@@ -176,13 +205,6 @@ def _line(fitness: Suitability, derived: Derived, assumptions: Assumptions, save
     )
 
 
-def _no_line(fitness: Suitability, error: InputError) -> SavingsLine:
-    return SavingsLine(
-        workload=fitness.workload, fitness=fitness.fitness, nodes=None, on_demand_usd=None, p5_usd=None, saved_usd=None,
-        why=error.what,
-    )  # fmt: skip
-
-
 def facts(answer: SavingsAnswer) -> Iterator[Fact]:
     """What each workload costs on demand and would save; of one with detail also the risks."""
     for line in answer.lines:
@@ -191,6 +213,18 @@ def facts(answer: SavingsAnswer) -> Iterator[Fact]:
         yield fact("on_demand_cost", line.on_demand_usd, USD_A_MONTH, **named)
         yield fact("spot_saving", line.saved_usd, USD_A_MONTH, percentile="50", **named)
         yield fact("spot_saving", line.p5_usd, USD_A_MONTH, percentile="5", **named)
+    if answer.fleet is not None:
+        for name in (
+            "bill_usd",
+            "on_demand_usd",
+            "kept_usd",
+            "freed_usd",
+            "packing_usd",
+            "spot_usd",
+            "saved_usd",
+            "expected_usd",
+        ):
+            yield fact(f"fleet_{name.removesuffix('_usd')}", getattr(answer.fleet, name), USD_A_MONTH)
     if answer.detail is None:
         return
     saved, named = answer.detail.estimate.savings, {"workload": answer.detail.derived.workload}
@@ -219,6 +253,53 @@ def workload_rows(answer: SavingsAnswer) -> list[Row]:
             "why": line.why,
         }
         for line in answer.lines
+    ]
+
+
+def way_rows(answer: SavingsAnswer) -> list[Row]:
+    """Every way of buying the same work, USD a month; of one workload, or of all on-demand nodes."""
+    ways = answer.detail.ways if answer.detail else answer.fleet.ways if answer.fleet else ()
+    return [
+        {
+            "way": one.name,
+            "price_usd": None if one.price_usd is None else round(one.price_usd, 2),
+            "expected_usd": None if one.expected_usd is None else round(one.expected_usd, 2),
+            "cheapest": one.is_cheapest,
+            "risk": one.risk,
+            "asks": one.asks,
+        }
+        for one in ways
+    ]
+
+
+def move_rows(answer: SavingsAnswer) -> list[Row]:
+    """The moves in order, USD a month."""
+    return [
+        {
+            "move": number if one.is_worth_it else None,
+            "workload": one.workload,
+            "node_pool": one.node_pool,
+            "pods": one.pods,
+            "nodes_freed": one.freed_nodes,
+            "spot_nodes": one.spot_nodes,
+            "saved_usd": one.saved_usd,
+            "expected_usd": one.expected_usd,
+            "alone_usd": one.alone_usd,
+            "alone_repacked_usd": one.repacked_usd,
+            "pod_hours_at_risk": round(one.risk_pod_hours, 2),
+            "fit": one.fitness.value.replace("_", " "),
+        }
+        for number, one in enumerate(answer.fleet.moves if answer.fleet else (), start=1)
+    ]
+
+
+def bearer_rows(answer: SavingsAnswer) -> list[Row]:
+    """Namespaces and what is idle, before and after: whole cents, each column adds up to the whole."""
+    return [
+        {"namespace": one.name}
+        | {field.name: getattr(one, field.name) for field in fields(Bearer) if field.name != "name"}
+        | {"share": one.share.value}
+        for one in (answer.fleet.bearers if answer.fleet else ())
     ]
 
 
@@ -269,7 +350,13 @@ QUESTION: Final = Question(
     result=SavingsAnswer,
     answer=answer,
     facts=facts,
-    tables={"figures": figure_rows, "workloads": workload_rows},
+    tables={
+        "figures": figure_rows,
+        "workloads": workload_rows,
+        "moves": move_rows,
+        "namespaces": bearer_rows,
+        "ways": way_rows,
+    },
     hangs_on=(NODE.name, POD.name),
     lists=("PodDisruptionBudget", *(kind.name for kind in WORKLOADS)),
 )

@@ -31,7 +31,7 @@ from planner.spot.interruption import availability_of, gaps_of
 from planner.spot.suitability import guess_gang, guess_work, pods_of
 from planner.spot.windows import window_of
 from planner.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES, ZONE
-from planner.words import count, duration, signed
+from planner.words import count, duration, plural, signed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +239,7 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
         "works_as_gang": derived.works_as_gang,
         "price_moves": derived.price_moves,
     }
-    chosen |= derived_values | _rates_of(given) | given
+    chosen |= derived_values | rates_of(given) | given
     needed = ["nodes", "on_demand_usd_per_hour", "spot_usd_per_hour"]
     needed += ["hours_per_month"] if "hours_per_month" in derived.values else []
     missing = [name for name in needed if chosen.get(name) is None]
@@ -260,7 +260,7 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
     return found
 
 
-def _rates_of(given: Mapping[str, Any]) -> dict[str, float]:
+def rates_of(given: Mapping[str, Any]) -> dict[str, float]:
     """The interruption rate that a given share of time up and a given gap come to, where no rate is given."""
     share, gap = given.get("availability"), given.get("stock_out_hours")
     rates = ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour")
@@ -273,7 +273,7 @@ def _rates_of(given: Mapping[str, Any]) -> dict[str, float]:
 def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) -> tuple[AssumptionRow, ...]:
     """Every assumption with its value and where it comes from: what the page shows and the exports carry."""
     given = {name: value for name, value in asked.items() if value is not None}
-    from_given = _rates_of(given)
+    from_given = rates_of(given)
 
     def source(name: str, otherwise: str) -> str:
         if name in given:
@@ -403,7 +403,7 @@ def _add_nodes(
     pools = {node_pool(kind.template) for kind in kinds}
     zones = {one.labels[ZONE] for one in snapshot.nodes if node_pool(one) in pools and ZONE in one.labels}
     values["zones"] = min(9, max(1, len(zones)))
-    named = f"zones of {'pool' if len(pools) == 1 else 'pools'} {', '.join(sorted(pools))}"
+    named = f"zones of {plural(len(pools), 'pool')} {', '.join(sorted(pools))}"
     sources["zones"] = f"{named}: {', '.join(sorted(zones))}" if zones else "no zone label"
     guarded = protection(snapshot, workload)
     if guarded.allowed is None:

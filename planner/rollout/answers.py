@@ -134,6 +134,7 @@ class Remedy:
     steps: tuple[Step, ...] = ()
     extra_nodes: int = 0
     node_template: str = ""  # a node like those it adds
+    quota_hard: tuple[tuple[str, str, int], ...] = ()  # quota, resource, what it is raised to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

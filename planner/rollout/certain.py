@@ -7,10 +7,11 @@ nobody else waiting for the same nodes: every pod then takes exactly one seat wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
@@ -20,7 +21,7 @@ from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import NEW_HASH
 from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
-from planner.rollout.queue import Resting, resting
+from planner.rollout.queue import resting
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, Term, alike, compile_shape
@@ -55,7 +56,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     if workload.strategy.kind == ON_DELETE or not _is_plain(workload.template.spec):
         return None
     pods = _old_pods(cluster, workload)
-    if pods is None:
+    if pods is None or cluster.remember(_is_stirred):
         return None
     traits = workload.traits
     if traits.is_per_node:
@@ -122,7 +123,15 @@ def _is_countable(cluster: Cluster, shape: Shape, pods: list[Pod]) -> bool:
             return False
     places = [cluster.node_index[p.node_name] for p in pods]
     candidates = set(shape.candidates.tolist())
-    return candidates.issuperset(places) and not _is_contested(cluster, shape, places)
+    if not candidates.issuperset(places) or _is_overcommitted(cluster, shape, places):
+        return False
+    return not _is_contested(cluster, shape, places)
+
+
+def _is_overcommitted(cluster: Cluster, shape: Shape, places: Sequence[int]) -> bool:
+    """Whether more of what the shape asks for is on a node than it has: what goes leaves less than it held."""
+    rows = np.array([PODS_ROW, *(row for row, _ in shape.asks)])[:, None]
+    return bool((cluster.allocatable[rows, places] < cluster.requested[rows, places]).any())
 
 
 def _is_kept_away(cluster: Cluster, shape: Shape) -> bool:
@@ -143,31 +152,49 @@ def _is_contested(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
 
 
 def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
-    """Whether a waiting pod would fit on a node if all of the workload's pods there (at `places`) were gone."""
+    """Whether a waiting pod would fit on a node if all of the workload's pods there (at `places`) were gone, or pods of
+    lower priority too."""
     rest = resting(cluster)
-    if not rest.order:
-        return False
     nodes, counts = np.unique(np.array(places, dtype=np.intp), return_counts=True)
     left = cluster.allocatable[:, nodes] - cluster.requested[:, nodes]
     left[PODS_ROW] += counts
     for row, amount in shape.asks:
         left[row] += counts * amount
     if len(nodes) <= len(rest.lines):
-        if any(rest.fitting(node, left[:, i]).any() for i, node in enumerate(nodes.tolist())):
-            return True
-    else:
-        for asks, mask in zip(rest.asks, rest.mask_of.tolist(), strict=True):
-            if (rest.masks[mask, nodes] & (left >= asks[:, None]).all(axis=0)).any():
+        for i, node in enumerate(nodes.tolist()):
+            if rest.going_to(node, left[:, i], lambda level, node=node: cluster.requested_below(level)[:, node]).any():  # type: ignore[misc]
                 return True
-    for other in cluster.remember(_apart):
-        if not other.is_simple:
-            return True
-        fits = np.isin(nodes, other.candidates) & (left[PODS_ROW] >= 1) & (not other.absent)
-        for row, amount in other.asks:
-            fits &= left[row] >= amount
-        if fits.any():
-            return True
-    return False
+        waiting = cluster.remember(_apart_demands)
+    else:
+        waiting = cluster.remember(_demands)
+    return any(bool(_fits(cluster, one, nodes, left.T).any()) for one in waiting)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Demand:
+    """What a kind of waiting pod asks for, int64[resource], and of which nodes, bool[node].
+
+    `level` is its priority where it may preempt, else None.
+    """
+
+    asks: IntArray
+    mask: BoolArray
+    level: int | None
+
+
+def _fits(cluster: Cluster, one: _Demand, nodes: NDArray[np.intp], free: IntArray) -> BoolArray:
+    """On which of `nodes` it fits, of which so much is free (int64[node, resource]), if need be by preempting."""
+    fits = one.mask[nodes] & (free >= one.asks).all(axis=1)
+    return fits if one.level is None else fits | _preempts(cluster, one, nodes, free)
+
+
+def _preempts(cluster: Cluster, one: _Demand, nodes: NDArray[np.intp], free: IntArray) -> BoolArray:
+    """On which of `nodes` it would fit without pods of lower priority, where there are any."""
+    if one.level is None:
+        return np.zeros(len(nodes), dtype=np.bool_)
+    below = cluster.requested_below(one.level)[:, nodes].T
+    found: BoolArray = one.mask[nodes] & (below[:, PODS_ROW] > 0) & (free + below >= one.asks).all(axis=1)
+    return found
 
 
 def _leave_room(cluster: Cluster, shape: Shape, places: list[int], others: int) -> bool:
@@ -177,11 +204,7 @@ def _leave_room(cluster: Cluster, shape: Shape, places: list[int], others: int) 
     of them as could be there by their least demand, each with the greatest, has to fit into what is free beside that pod
     and `others`, successors that may have come there instead.
     """
-    rest, apart = resting(cluster), cluster.remember(_apart)
-    if not rest.order:
-        return True
-    if not all(other.is_simple for other in apart):
-        return False
+    waiting = cluster.remember(_demands)
     nodes = np.unique(np.array(places, dtype=np.intp))
     amounts = np.zeros(len(cluster.resources), dtype=np.int64)
     amounts[PODS_ROW] = 1
@@ -189,28 +212,53 @@ def _leave_room(cluster: Cluster, shape: Shape, places: list[int], others: int) 
         amounts[row] = amount
     free = (cluster.allocatable[:, nodes] - cluster.requested[:, nodes]).T
     least, greatest = np.full(free.shape, np.iinfo(np.int64).max), np.zeros_like(free)
-    for asks, mask in _demands(cluster, rest, apart):
-        fits = np.flatnonzero(mask[nodes] & (free + amounts >= asks).all(axis=1))
-        least[fits] = np.minimum(least[fits], asks)
-        greatest[fits] = np.maximum(greatest[fits], asks)
+    for one in waiting:
+        if _preempts(cluster, one, nodes, free + amounts).any():
+            return False
+        fits = np.flatnonzero(one.mask[nodes] & (free + amounts >= one.asks).all(axis=1))
+        least[fits] = np.minimum(least[fits], one.asks)
+        greatest[fits] = np.maximum(greatest[fits], one.asks)
     taken = greatest[:, PODS_ROW] > 0
-    number = ((free + amounts)[taken] // np.maximum(least[taken], 1)).min(axis=1, initial=np.iinfo(np.int64).max)
+    by_resource = np.where(
+        least[taken] > 0, (free + amounts)[taken] // np.maximum(least[taken], 1), np.iinfo(np.int64).max
+    )
+    number = by_resource.min(axis=1, initial=np.iinfo(np.int64).max)
     held = number[:, None].astype(np.float64) * greatest[taken]
     return bool((held <= free[taken] - others * amounts)[:, amounts > 0].all())
 
 
-def _demands(cluster: Cluster, rest: Resting, apart: list[Shape]) -> Iterator[tuple[IntArray, BoolArray]]:
-    """What each kind of waiting pod asks for, int64[resource], and of which nodes, bool[node]."""
-    for asks, mask in zip(rest.asks, rest.mask_of.tolist(), strict=True):
-        yield asks, rest.masks[mask]
-    for other in apart:
+def _demands(cluster: Cluster) -> list[_Demand]:
+    """All kinds of waiting pods."""
+    rest = resting(cluster)
+    found = [
+        _Demand(asks, rest.masks[mask], line.shape.priority if line.shape.may_preempt else None)
+        for asks, mask, line in zip(rest.asks, rest.mask_of.tolist(), rest.lines, strict=True)
+    ]
+    return found + cluster.remember(_apart_demands)
+
+
+def _apart_demands(cluster: Cluster) -> list[_Demand]:
+    """The kinds of those that stand in no line."""
+    found = []
+    for shape in cluster.remember(_apart):
         asks = np.zeros(len(cluster.resources), dtype=np.int64)
         asks[PODS_ROW] = 1
-        for row, amount in other.asks:
+        for row, amount in shape.asks:
             asks[row] = amount
         mask = np.zeros(cluster.node_count, dtype=np.bool_)
-        mask[other.candidates] = not other.absent
-        yield asks, mask
+        mask[shape.candidates] = not shape.absent
+        found.append(_Demand(asks, mask, shape.priority if shape.may_preempt else None))
+    return found
+
+
+def _is_stirred(cluster: Cluster) -> bool:
+    """Whether some waiting pod may do more than take a place: nodes can't be judged one by one for it, or it could preempt
+    already, and whoever made the pods that go makes others."""
+    free = (cluster.allocatable - cluster.requested).T
+    every = np.arange(cluster.node_count)
+    return not all(one.is_simple for one in cluster.remember(_apart)) or any(
+        bool(_preempts(cluster, one, every, free).any()) for one in cluster.remember(_demands)
+    )
 
 
 def _apart(cluster: Cluster) -> list[Shape]:
@@ -271,6 +319,8 @@ def _takes_its_place(cluster: Cluster, shape: Shape, pods: list[Pod], nodes: tup
     if any(pod_requests(spec) != wanted for spec in {id(p.spec): p.spec for p in pods}.values()):
         return False
     if cluster.remember(_restless_nodes)[list(nodes)].any():
+        return False
+    if _is_overcommitted(cluster, shape, nodes):
         return False
     return not _could_be_taken(cluster, shape, list(nodes)) or _leave_room(cluster, shape, list(nodes), others)
 

@@ -119,9 +119,10 @@ def find_remedies(
     pod_times: PodTimes,
     *,
     seed: int,
+    kinds: frozenset[RemedyKind] = frozenset(RemedyKind),
 ) -> tuple[Remedy, ...]:
-    """Ways out for the stuck workload `key`, those that keep most pods Ready first."""
-    found = _found(cluster, revisions, key, run, why, pod_times, seed=seed)
+    """Ways out for the stuck workload `key`, those that keep most pods Ready first; only those of `kinds` are looked for."""
+    found = _found(cluster, revisions, key, run, why, pod_times, seed=seed, kinds=kinds)
     return tuple(sorted(found, key=lambda r: (r.extra_gpus > 0, -r.lowest_ready, _PREFERRED.index(r.kind), r.seconds)))
 
 
@@ -141,10 +142,11 @@ def _found(
     pod_times: PodTimes,
     *,
     seed: int,
+    kinds: frozenset[RemedyKind] = frozenset(RemedyKind),
 ) -> Iterator[Remedy]:
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
     case = _Case(cluster, revisions, place, run, why, pod_times, seed)
-    return (remedy for search in _SEARCHES for remedy in search(case))
+    return (remedy for kind, search in _SEARCHES if kind in kinds for remedy in search(case))
 
 
 # Among equals in availability: what is simplest to do and to undo.
@@ -328,7 +330,7 @@ def _larger_quota(case: _Case) -> Iterator[Remedy]:
 def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Remedy:
     hard = {name: {key: format_amount(amount, key) for key, amount in keys.items()} for name, keys in raised.items()}
     amounts = ", ".join(f"{key} to {amount}" for keys in hard.values() for key, amount in keys.items())
-    return case.remedy(
+    found = case.remedy(
         RemedyKind.RAISE_QUOTA,
         f"Raise the {plural(len(hard), 'quota')} {' and '.join(hard)}",
         f"{amounts}; {_at_worst(case, run)}",
@@ -338,6 +340,7 @@ def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Re
             for name, keys in hard.items()
         ),
     )
+    return replace(found, quota_hard=tuple((name, key, n) for name, keys in raised.items() for key, n in keys.items()))
 
 
 def _with_quotas(case: _Case, hard: Mapping[str, Mapping[str, int]]) -> Run:
@@ -468,10 +471,17 @@ def _other_selector(case: _Case) -> Iterator[Remedy]:
             return
 
 
-_SEARCHES: tuple[Callable[[_Case], Iterator[Remedy]], ...] = (
-    _other_strategy, _recreate, _smaller_first, _another_node, _smaller_request, _larger_quota, _other_holder,
-    _without_rivals, _other_selector,
-)  # fmt: skip
+_SEARCHES: tuple[tuple[RemedyKind, Callable[[_Case], Iterator[Remedy]]], ...] = (
+    (RemedyKind.SWITCH_STRATEGY, _other_strategy),
+    (RemedyKind.RECREATE, _recreate),
+    (RemedyKind.SCALE_DOWN_FIRST, _smaller_first),
+    (RemedyKind.ADD_NODE, _another_node),
+    (RemedyKind.SMALLER_REQUEST, _smaller_request),
+    (RemedyKind.RAISE_QUOTA, _larger_quota),
+    (RemedyKind.FREE_CAPACITY, _other_holder),
+    (RemedyKind.FREE_CAPACITY, _without_rivals),
+    (RemedyKind.FIX_SELECTOR, _other_selector),
+)
 
 
 # ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -30,7 +30,9 @@ About = TypeVarTuple("About")
 
 CPU_ROW, MEMORY_ROW, STORAGE_ROW, PODS_ROW = 0, 1, 2, 3
 _FIXED_ROWS = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
-_MOST = 2.0**62  # of a resource, all nodes or all pods together
+_MOST = 2**62  # of a resource, all nodes or all pods together
+TOO_MUCH = _MOST + 1
+"""Of a resource, for any node: who asks for more is counted as if it asked for this."""
 _ALIKE_LIMIT = 64  # a label with more values than this, on average below 4 nodes a value, tells nodes apart
 
 

@@ -37,7 +37,7 @@ from planner.kubernetes.selectors import (
     tolerates_cordon,
     tolerates_taints,
 )
-from planner.scheduling.cluster import BoolArray, Cluster, IntArray
+from planner.scheduling.cluster import TOO_MUCH, BoolArray, Cluster, IntArray
 from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.storage import StorageDemand, storage_demand
 from planner.vocabulary import CPU, HOSTNAME, MEMORY, ZONE
@@ -408,8 +408,10 @@ def _compile(
     cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec, default_selector: LabelSelector | None
 ) -> Shape:
     requests = pod_requests(spec)
-    known = [(cluster.row[name], amount) for name, amount in requests.items() if name in cluster.row]
-    scored, balanced = scored_requests(spec), (requests.get(CPU, 0), requests.get(MEMORY, 0))
+    known = [(cluster.row[name], min(amount, TOO_MUCH)) for name, amount in requests.items() if name in cluster.row]
+    millicores, size = scored_requests(spec)
+    scored = min(millicores, TOO_MUCH), min(size, TOO_MUCH)
+    balanced = min(requests.get(CPU, 0), TOO_MUCH), min(requests.get(MEMORY, 0), TOO_MUCH)
     storage = storage_demand(cluster, namespace, spec)
     devices = device_demand(cluster, namespace, spec)
     by_devices = {name for name, _, _ in devices.delegated}

@@ -11,6 +11,7 @@ from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
 from planner.pricing.sustained_use import billed_hours
 from planner.settings import Setting, setting, settings_of
 from planner.vocabulary import HOURS_PER_MONTH
+from planner.words import duration
 
 
 class Capacity(StrEnum):
@@ -242,8 +243,8 @@ class SpotSettings:
         most=720,
         optional=True,
         help="A loss begins a gap: so long it takes, on average, until a spot node is to be had again. Empty: as long as "
-        f"the share of time up leaves over, else {ASSUMED_GAP_HOURS:g} h.",
-        source=f"assumed: {ASSUMED_GAP_HOURS:g} h, what 61 % up and a loss each 2.13 h come to (AWS V100, NSDI 2024); no "
+        f"the share of time up leaves over, else {duration(ASSUMED_GAP_HOURS * 3_600)}.",
+        source=f"assumed: {duration(ASSUMED_GAP_HOURS * 3_600)}, what 61 % up and a loss each 2.13 h come to (AWS V100, NSDI 2024); no "
         "public figure for GCP",
     )
     availability: float | None = setting(

@@ -21,14 +21,15 @@ from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_spot
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
-from planner.kubernetes.records import Pod, Snapshot, Workload
+from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.spot.assumptions import Capacity, Work
 from planner.spot.checks import CHECKS, Case, CheckResult, Status, in_sentence
 from planner.spot.windows import Provider, Window, window_of
 from planner.vocabulary import SYSTEM_NAMESPACES
 from planner.words import Text
 
-_BACKGROUND: Final = (
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+BACKGROUND: Final = (
     "worker",
     "celery",
     "batch",
@@ -99,7 +100,7 @@ def check_workload(
     patches = [check.yaml for check in checks if check.yaml and not check.is_whole_object]
     merged: dict[str, Any] = {}
     for patch in patches:
-        _merge(merged, yaml.safe_load(patch))
+        _merge(merged, yaml.load(patch, Loader=_LOADER))  # noqa: S506 - the safe one, of libyaml where it is there
     return Suitability(
         workload=workload.key,
         fitness=fitness,
@@ -148,7 +149,7 @@ def guess_work(workload: Workload) -> tuple[Work, str]:
     if serving := sorted(programs_run & _SERVING_PROGRAMS):
         return Work.SERVING, f"it runs {serving[0]}"
     words = f"{workload.name} {' '.join(sorted(programs_run))}".lower()
-    if found := next((word for word in _BACKGROUND if word in words), ""):
+    if found := next((word for word in BACKGROUND if word in words), ""):
         return Work.JOBS, f'its name or program says "{found}"'
     if any(container.readiness_probe for container in workload.template.spec.containers):
         return Work.SERVING, "it has a readiness probe and nothing names it a worker"
@@ -185,14 +186,14 @@ def guess_gang(workload: Workload) -> tuple[bool, str]:
 def _case(
     snapshot: Snapshot, workload: Workload, capacity: Capacity, job_minutes: float | None, pods: tuple[Pod, ...]
 ) -> Case:
-    names = {pod.node_name for pod in pods if pod.node_name}
-    nodes = tuple(node for node in snapshot.nodes if node.name in names)
+    known = snapshot.derived.once(_nodes_by_name, snapshot)
+    nodes = tuple(known[name] for name in dict.fromkeys(pod.node_name for pod in pods) if name in known)
     work, evidence = guess_work(workload)
     return Case(
         workload=workload,
         pods=pods,
         nodes=nodes,
-        spot_nodes=tuple(node for node in snapshot.nodes if is_spot(node)),
+        spot_nodes=snapshot.derived.once(_spot_nodes, snapshot),
         protection=protection(snapshot, workload),
         snapshot=snapshot,
         window=window_of(nodes or snapshot.nodes, capacity),
@@ -201,6 +202,14 @@ def _case(
         work_evidence=evidence,
         job_minutes=job_minutes,
     )
+
+
+def _nodes_by_name(snapshot: Snapshot) -> dict[str, Node]:
+    return {node.name: node for node in snapshot.nodes}
+
+
+def _spot_nodes(snapshot: Snapshot) -> tuple[Node, ...]:
+    return tuple(node for node in snapshot.nodes if is_spot(node))
 
 
 def _fitness(workload: Workload, checks: tuple[CheckResult, ...]) -> Fitness:

@@ -1,51 +1,104 @@
-"""What the cluster costs a month: by pool and way of buying, what of it is idle, and how old the prices are."""
+"""What the cluster costs a month and whom, by pool and way of buying, what is idle, how old the prices are."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import streamlit as st
 
 from planner import words
-from planner.errors import HeadroomError
-from planner.figures import pool_costs
+from planner.figures import allocation_bars, pool_costs
 from planner.kubernetes.records import Snapshot
 from planner.pricing.cluster import ClusterCost, PoolCost
 from planner.pricing.model import PriceBook
-from planner.questions.costs import QUESTION, CostsSettings
-from planner.questions.question import Given
-from planner.ui import cache, charts, errors, price_age, tables
+from planner.questions.costs import (
+    LABEL,
+    NAMESPACE,
+    POOL,
+    QUESTION,
+    WORKLOAD,
+    ClusterBill,
+    CostsSettings,
+    allocation_rows,
+)
+from planner.questions.focus import UNKNOWN, VERSION
+from planner.ui import charts, downloads, errors, link, price_age, tables
 from planner.words import usd
 
 _MONEY = ("$/month", "idle $/month", "of that GPUs", "CPU", "memory")
 _BARS = 12  # pools drawn; the table has all
+_LABELS = 20  # of pods, the commonest, offered to share the bill out by
+_SHARES = ("usd_per_month", "gpu_usd_per_month", "cpu_usd_per_month", "memory_usd_per_month")
 
 
-def show(snapshot: Snapshot) -> None:
-    """The section; a price file that can't be read is said in its place."""
-    try:
-        book = cache.price_book()
-    except HeadroomError as error:
-        errors.show(error)
+def settings(snapshot: Snapshot) -> CostsSettings:
+    """Whom the bill is shared out to: the widget is a parameter of the link."""
+    labels = Counter(key for pod in snapshot.pods if pod.holds_room for key in pod.labels)
+    known = [f"{LABEL}{key}" for key, _ in labels.most_common(_LABELS)]
+    return CostsSettings(by=link.select("Share the bill out by", [NAMESPACE, POOL, WORKLOAD, *known], key="by"))
+
+
+@errors.part
+def head(bill: ClusterBill, book: PriceBook) -> None:
+    """Key figures, the sentence, how old the prices are."""
+    _figures(bill)
+    st.markdown(words.literal(words.sentence(bill.sentence)))
+    _age(bill, book)
+
+
+@errors.part
+def shares(bill: ClusterBill) -> None:
+    """Who bears the bill: lines in whole cents that add up to it."""
+    if bill.bill_usd_per_month is None:
+        st.caption("No node has a price, so there is no bill to share out.")
         return
-    cost = cache.ask(QUESTION, snapshot, CostsSettings(), Given(book=book))
-    _figures(cost)
-    st.markdown(words.literal(words.sentence(cost.sentence)))
-    _age(cost, book)
-    if cost.usd_per_month is not None:
-        dearest = sorted(cost.pools, key=lambda pool: -pool.cost.total)[:_BARS]
-        charts.show(pool_costs.figure(dearest), key="costs", alt=pool_costs.alt(cost.pools))
-    _pools(cost)
-    _unpriced(cost)
+    bars = allocation_bars.biggest(bill.lines)
+    charts.show(allocation_bars.figure(bars), key="shares", alt=allocation_bars.alt(bars, bill.by))
+    money = st.column_config.NumberColumn(format="dollar")
+    tables.show(
+        allocation_rows(bill),
+        alt=f"The bill by {bill.by}: used, shared by all and idle",
+        columns=dict.fromkeys([name for name in _SHARES if name.endswith("month")], money),
+    )
+    st.caption(
+        f"USD a month after sustained use; the lines add up to the bill, {words.literal(usd(bill.bill_usd_per_month))}, to "
+        "the cent. Shared: the system's namespaces. Idle: requested by nobody."
+    )
+    for one in bill.not_in:
+        st.caption(f"Not in it: {words.literal(str(one.sentence))}.")
 
 
-def _figures(cost: ClusterCost) -> None:
+@errors.part
+def pools(bill: ClusterBill) -> None:
+    """Pools, drawn and as a table; nodes without a price by reason."""
+    if bill.usd_per_month is not None:
+        dearest = sorted(bill.pools, key=lambda pool: -pool.cost.total)[:_BARS]
+        charts.show(pool_costs.figure(dearest), key="costs", alt=pool_costs.alt(bill.pools))
+    _pools(bill)
+    _unpriced(bill)
+
+
+@errors.part
+def downloads_of(snapshot: Snapshot, asked: CostsSettings, bill: ClusterBill) -> None:
+    """The document, and the bill as FOCUS has it."""
+    downloads.answer(QUESTION, snapshot, asked, bill, rows="focus")
+    st.caption(f"The CSV has the columns of FOCUS {VERSION}. A snapshot can't fill {', '.join(UNKNOWN)}.")
+
+
+def _figures(cost: ClusterBill) -> None:
     unpriced = sum(len(group.nodes) for group in cost.unpriced)
-    with st.grid(min_column_width=200):
+    with st.grid(min_column_width=150):
         if cost.usd_per_month is None:
             st.metric("Cost a month", "no price", border=True)
         else:
             st.metric(
                 "Cost a month", usd(cost.usd_per_month), border=True, help="List prices less negotiated discounts."
             )
+            if cost.bill_usd_per_month is not None:
+                st.metric(
+                    "After sustained use", usd(cost.bill_usd_per_month), border=True,
+                    help="What nodes that run all month come to: the bill that is shared out below.",
+                )  # fmt: skip
             st.metric(
                 "Idle", usd(cost.idle.total), border=True, help="What bound pods don't request of the nodes' prices."
             )

@@ -12,14 +12,14 @@ from planner.figures import savings_discount
 from planner.kubernetes import commands
 from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
-from planner.questions.savings import SavingsDetail
+from planner.questions.savings import SavingsAnswer, SavingsDetail, way_rows
 from planner.questions.spot_inputs import AssumptionRow, Derived
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
 from planner.spot.economics import Band, Savings
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
-from planner.ui import charts, price_age, savings_inputs, tables
+from planner.ui import charts, errors, price_age, savings_inputs, tables
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -67,6 +67,7 @@ def _verdict(detail: SavingsDetail) -> str:
     return "saves" if fitness is Fitness.READY else "changes"
 
 
+@errors.part
 def verdicts(detail: SavingsDetail) -> None:
     """Two sentences: what it saves (already, where its nodes are spot nodes now), and whether it may go there."""
     saved = detail.estimate.savings
@@ -89,6 +90,7 @@ def verdicts(detail: SavingsDetail) -> None:
     show(words.literal(fitness.sentence), title=name, icon=sign)
 
 
+@errors.part
 def figures(saved: Savings, assumptions: Assumptions) -> None:
     """The key figures."""
     with st.grid(min_column_width=150):
@@ -114,6 +116,28 @@ def _metric(label: str, value: str, under: str) -> None:
     st.metric(label, value, delta=under, delta_color="off", delta_arrow="off", border=True, height="stretch")
 
 
+@errors.part
+def ways(found: SavingsAnswer) -> None:
+    """Every way of buying the same work, the cheapest marked."""
+    rows = [
+        {
+            "way": f"{'✓ ' if row['cheapest'] else ''}{row['way']}",
+            "price $": row["price_usd"],
+            "expected $": row["expected_usd"],
+            "risk": row["risk"],
+            "asks": row["asks"],
+        }
+        for row in way_rows(found)
+    ]
+    money = st.column_config.NumberColumn(format="dollar")
+    tables.show(
+        rows, alt="Every way of buying the same work, USD a month, with its risk and what it asks", placeholder="no price",
+        columns=dict.fromkeys(("price $", "expected $"), money),
+    )  # fmt: skip
+    st.caption("USD a month. Expected: with what is lost, done again or covered on demand; ✓ the cheapest of them.")
+
+
+@errors.part
 def step_table(saved: Savings) -> None:
     """Each step's percentiles, which don't add up; the means do."""
     rows = [{"step": step.name, "what": step.what, **_band(step.usd)} for step in saved.steps]
@@ -135,6 +159,7 @@ def marks(assumptions: Assumptions) -> tuple[tuple[str, float], ...]:
     )
 
 
+@errors.part
 def under_break_even(saved: Savings) -> None:
     """The rate in words, and how often to write checkpoints."""
     st.caption(words.literal(saved.break_even.sentence))
@@ -145,6 +170,7 @@ def under_break_even(saved: Savings) -> None:
         )
 
 
+@errors.part
 def under_mix(mix: Mix, assumptions: Assumptions) -> None:
     """The frontier in words, and which point is chosen."""
     chosen = min(mix.points, key=lambda point: abs(point.base_nodes - assumptions.base_nodes))
@@ -157,6 +183,7 @@ def under_mix(mix: Mix, assumptions: Assumptions) -> None:
     )
 
 
+@errors.part
 def checklist(fitness: Suitability) -> None:
     """Each point with what was found and what cures it; then the patch, the commands, and what a worker should do."""
     for check in fitness.checks:
@@ -200,6 +227,7 @@ def _cures(fitness: Suitability) -> None:
             st.code(command.command, language="bash", wrap_lines=True)
 
 
+@errors.part
 def history(book: PriceBook, derived: Derived) -> None:
     """The discount of each GPU over time; the workload's own machine first, where the log has it."""
     series = _series(book, derived)
@@ -229,6 +257,7 @@ def _family(machine_type: str) -> str:
     return machine_type.rpartition("-")[0]
 
 
+@errors.part
 def assumption_table(rows: Sequence[AssumptionRow]) -> None:
     """Every assumption with its value and its source."""
     tables.show(assumption_rows(rows), alt="Every assumption with its value, unit and source", height="content")

@@ -119,6 +119,7 @@ def test_a_second_upload_stands_beside_the_first(visit: Callable[..., Visitor], 
     expect(side.get_by_text("2 nodes, 2 pods")).to_be_visible()
     upload(visitor, cluster(tmp_path, "two.json", 3, "machine"))
     expect(side.get_by_text("3 nodes, 3 pods")).to_be_visible()
+    visitor.settle()
     assert asked(visitor)["cluster"] == ["two.json"]
     visitor.choose("Cluster", "one.json")
     expect(side.get_by_text("2 nodes, 2 pods")).to_be_visible()
@@ -138,6 +139,8 @@ def test_two_clusters_at_once_and_one_without_nodes_are_refused_and_leave_no_nam
     expect(visitor.main().get_by_text("it has no nodes", exact=False)).to_be_visible()
     assert asked(visitor)["cluster"] == ["demo"]
     upload(visitor, cluster(tmp_path, "good.json", 1))
+    expect(visitor.page.get_by_test_id("stSidebar").get_by_text("1 node, 1 pod")).to_be_visible()
+    visitor.settle()
     assert asked(visitor)["cluster"] == ["good.json"]
     expect(visitor.main().get_by_text("podsonly", exact=False)).to_have_count(0)
 

@@ -21,7 +21,7 @@ def asked(visitor: Visitor) -> dict[str, list[str]]:
 def test_saving_and_checklist_are_there_and_the_copied_link_shows_the_same(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open(f"spot_savings?workload={WORKER}&runs=1000")
-    expect(visitor.main().get_by_text("✓ Spot saves")).to_be_visible()
+    expect(visitor.main().get_by_text("○ Spot would save, after changes")).to_be_visible()
     expect(visitor.main().get_by_text("△ Needs changes for spot")).to_be_visible()
     visitor.fill("Of these, kept on demand", "2")
     expect(visitor.main().get_by_text("4 of 6 nodes on spot").first).to_be_visible()

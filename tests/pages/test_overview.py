@@ -1,5 +1,3 @@
-import pytest
-
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
 from tests.pages.visiting import said, visit
 
@@ -36,23 +34,3 @@ def test_names_out_of_a_cluster_stay_names() -> None:
     given = snapshot(node("node-0", 0), *worker(1), source="[a](http://elsewhere.example) <b>")
     app = visit("overview", given)
     assert not [text.value for text in app.caption if "[a](http" in text.value]
-
-
-def test_the_month_is_priced_by_pool_and_way_of_buying_and_what_is_idle() -> None:
-    app = visit("overview")
-    assert {("Cost a month", "$38,390"), ("Nodes without a price", "0 of 24")} <= {
-        (one.label, one.value) for one in app.metric
-    }
-    table = next(one.value for one in app.dataframe if "bought" in one.value).set_index("node pool")
-    assert table.loc["gpu-l4-spot", "bought"] == "spot"
-    assert table.loc["gpu-t4", "$/month"] == pytest.approx(6 * 0.857514 * 730)
-    assert table.loc["gpu-l4-spot", "of that GPUs"] == pytest.approx(0.1951 * 730)
-    assert "Prices are of 2026-07-16" in said(app)
-
-
-def test_nodes_without_a_price_are_no_money() -> None:
-    app = visit("overview", full())
-    assert ("Cost a month", "no price") in {(one.label, one.value) for one in app.metric}
-    assert "△ 3 nodes: no price: node node-0 has no label" in said(app)
-    table = next(one.value for one in app.dataframe if "bought" in one.value)
-    assert table["$/month"].isna().all()

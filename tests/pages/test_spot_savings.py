@@ -20,7 +20,7 @@ WORKER = {"workload": "Deployment/prod/ml-worker", "runs": "500"}
 def test_the_demo_says_what_is_saved_and_what_has_to_change() -> None:
     app = page(None, **WORKER)
     words = said(app)
-    assert "✓ Spot saves" in words
+    assert "○ Spot would save, after changes" in words
     assert "6 of 6 nodes on spot: saves $" in words
     assert "△ Needs changes for spot" in words
     assert "keeps SIGTERM to itself" in words

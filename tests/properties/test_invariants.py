@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
+from planner.questions import overview
 from planner.rollout.certain import certain_course
 from planner.rollout.run import Revision, simulate
 from planner.rollout.simulation import Simulation
@@ -16,6 +21,8 @@ from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.pod import LivePod
 from planner.sources import kubectl
+from tests.bench import crowd
+from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec
 from tests.properties.random_rollouts import case_of, engine, renamed, with_empty_node
 
 SEEDS = st.integers(min_value=1_000, max_value=1_000_000)
@@ -32,10 +39,10 @@ def _check_books(simulation: Simulation) -> None:
     """Requested, counted pod by pod, and free are what there is; nobody got more than there was."""
     state, cluster = simulation.state, simulation.cluster
     requested = np.zeros_like(cluster.allocatable)
-    for pod in _bound(simulation):
-        requested[PODS_ROW, pod.node] += 1
-        for name, amount in pod_requests(pod.shape.spec).items():
-            requested[cluster.row[name], pod.node] += amount
+    for bound in _bound(simulation):
+        requested[PODS_ROW, bound.node] += 1
+        for name, amount in pod_requests(bound.shape.spec).items():
+            requested[cluster.row[name], bound.node] += amount
     assert np.array_equal(requested, state.used)
     assert np.array_equal(state.used + state.free, cluster.allocatable)
     assert np.array_equal(requested.sum(axis=1), state.held)
@@ -101,24 +108,79 @@ def test_an_empty_node_more_keeps_no_rollout_from_completing(seed: int) -> None:
         assert any(engine(more, seed).run.completed for seed in range(5))
 
 
+def _compared_courses(snapshot: Snapshot) -> int:
+    """Certain courses held against simulated ones; how many there were."""
+    compared, cluster = 0, Cluster(snapshot)
+    for workload in snapshot.workloads:
+        course = certain_course(cluster, workload)
+        if course is None:
+            continue
+        compared += 1
+        run = simulate(cluster, [Revision(before=workload, after=workload, has_new_template=True)])
+        moments = run.moments[workload.key][1:]
+        lowest, peak = min(m.ready for m in moments), max(m.pods for m in moments)
+        simulated = (run.completed, run.ticks, lowest, peak, max(m.bound for m in moments))
+        counted = (course.completes, course.ticks, course.lowest_ready, course.peak_pods, course.peak_bound)
+        assert simulated == counted, workload.key
+    return compared
+
+
 def test_a_certain_course_is_the_simulated_one() -> None:
-    compared = 0
-    for seed in COURSES:
-        snapshot = kubectl.read_items(case_of(seed).items)
-        cluster = Cluster(snapshot)
-        for workload in snapshot.workloads:
-            course = certain_course(cluster, workload)
-            if course is None:
-                continue
-            compared += 1
-            run = simulate(cluster, [Revision(before=workload, after=workload, has_new_template=True)])
-            moments = run.moments[workload.key][1:]
-            simulated = (run.completed, run.ticks, min(m.ready for m in moments), max(m.pods for m in moments))
-            assert simulated == (course.completes, course.ticks, course.lowest_ready, course.peak_pods), (
-                seed,
-                workload.key,
+    assert sum(_compared_courses(kubectl.read_items(case_of(seed).items)) for seed in COURSES) > 40
+
+
+def _waiting(name: str, cpu: str, priority: int, gpus: int) -> Item:
+    refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes."}
+    waits = pod(name, pod_spec(cpu=cpu, priority=priority, gpus=gpus))
+    return {**waits, "status": {**waits["status"], "conditions": [refused]}}
+
+
+def _beside_waiting(seed: int) -> Snapshot:
+    """A DaemonSet, a StatefulSet and a Deployment on a few nodes, and pods that wait: some fit already, some would in a
+    place given up."""
+    luck = random.Random(seed)
+    nodes = [f"n-{i}" for i in range(luck.randint(1, 4))]
+    size, least = luck.choice(("500m", "1", "2")), luck.choice((0, 1_000))
+    spec = pod_spec(cpu=size, priority=least)
+    labels = {"app": "agent"}
+    one = {"template": {"metadata": {"labels": labels}, "spec": spec}, "selector": {"matchLabels": labels}}
+    items: list[Item] = [node(name, cpu=luck.choice(("5", "7", "9")), memory="64Gi", gpus=1) for name in nodes]
+    for kind in ("DaemonSet", "StatefulSet"):
+        name, uid = kind.lower(), f"u-{kind}"
+        items.append(
+            {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": "ml", "uid": uid},
+             "spec": {**one, "replicas": len(nodes)} if kind == "StatefulSet" else one}
+        )  # fmt: skip
+        for place, on in enumerate(nodes):
+            items.append(
+                pod(f"{name}-{place}", spec, on=on, labels=labels, owner=owner(kind, name, uid), uid=f"{uid}-{place}")
             )
-    assert compared > 40
+    items += deployment("web", nodes, pod_spec(cpu="1"))
+    sizes = [luck.choice(("250m", "700m", "1", "1500m", "2500m", "3")) for _ in range(luck.randint(1, 3))]
+    items += [
+        _waiting(f"w-{place}", cpu, luck.choice((0, 0, 500)) if seed % 2 else 0, luck.randint(0, 1))
+        for place, cpu in enumerate(sizes * luck.randint(1, 2))
+    ]
+    return kubectl.read_items(items)
+
+
+def test_beside_pods_that_wait_too() -> None:
+    counted = [_compared_courses(_beside_waiting(seed)) for seed in range(400)]
+    assert sum(counted) > 60
+
+
+@pytest.mark.parametrize("is_varied", [False, True])
+def test_an_answer_that_is_shared_or_counted_is_the_workloads_own(
+    is_varied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = crowd.snapshot(3, varied=is_varied)
+    told = {line.workload: line for line in overview.overview(snapshot).workloads}
+    monkeypatch.setattr(overview, "certain_course", lambda _cluster, _workload: None)
+    monkeypatch.setattr(overview, "surroundings", lambda _cluster, _workload: None)
+    played = overview.overview(replace(snapshot)).workloads
+    assert len(played) == len(told) > 40
+    for line in played:
+        assert line == told[line.workload]
 
 
 def test_what_is_proven_is_so_in_every_placement() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from planner.errors import InputError
 from planner.questions.seats import seats
+from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.sources import kubectl
 from tests.builders.objects import node, pod, pod_spec
@@ -25,6 +26,27 @@ def test_requests_that_do_not_add_up_are_refused_by_name() -> None:
     with pytest.raises(InputError, match="requests for memory are more than can be counted") as refused:
         Cluster(kubectl.read_items([node("n"), *pods]))
     assert refused.value.where == "Pod/ml/p-0"
+
+
+def test_containers_that_do_not_add_up_are_left_out_by_name() -> None:
+    spec = pod_spec(memory=str(2**62))
+    spec["containers"] = [{**spec["containers"][0], "name": name} for name in ("a", "b")]
+    snapshot = kubectl.read_items([node("n"), pod("whale", spec), pod("shrimp", pod_spec(), on="n")])
+    assert [one.name for one in snapshot.pods] == ["shrimp"]
+    (problem,) = snapshot.problems
+    assert problem.object == "Pod/ml/whale"
+    assert "the requests of its containers for memory are more than can be counted" in problem.what
+    assert seats(snapshot) == ()
+
+
+def test_who_asks_for_more_than_any_node_has_waits() -> None:
+    """Whatever waits is counted with every other, and nothing of it overflows."""
+    specs = [pod_spec(memory=str(HUGE)), pod_spec(cpu=str(2**61))]
+    waiting = [pod(f"w-{i}", spec) for i, spec in enumerate(specs)]
+    cluster = Cluster(kubectl.read_items([node("n"), *waiting]))
+    run = Simulation(cluster)
+    run.settle()
+    assert sorted(one.name for one in run.queue) == ["w-0", "w-1"]
 
 
 def test_a_node_of_very_many_gpus_is_not_drawn_seat_by_seat() -> None:

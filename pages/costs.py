@@ -1,0 +1,17 @@
+import streamlit as st
+
+from planner.questions.costs import QUESTION
+from planner.questions.question import Given
+from planner.ui import cache, costs_view, session
+
+st.title("Costs")
+snapshot, book = session.cluster(), cache.price_book()
+settings = costs_view.settings(snapshot)
+bill = cache.ask(QUESTION, snapshot, settings, Given(book=book))
+
+costs_view.head(bill, book)
+st.subheader("Who it is for")
+costs_view.shares(bill)
+st.subheader("Pools")
+costs_view.pools(bill)
+costs_view.downloads_of(snapshot, settings, bill)

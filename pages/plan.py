@@ -1,0 +1,12 @@
+import streamlit as st
+
+from planner.questions.plan import QUESTION
+from planner.ui import plan_view, progress, session
+
+st.title("Readiness plan")
+snapshot = session.cluster()
+st.caption("The least that makes every workload rollable, simulated together, within the budgets that you set.")
+settings = plan_view.settings()
+found = progress.ask(QUESTION, snapshot, settings, plan_view.given())
+if found is not None:
+    plan_view.show(snapshot, found, settings)

@@ -1,0 +1,73 @@
+"""``headroom sweep``: every workload of many snapshots, on all cores or a Dask cluster, into a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from planner import words
+from planner.cli.cluster import one_reader_of_stdin, read_cluster
+from planner.cli.progress import progress
+from planner.cli.snapshot import cluster_name
+from planner.errors import InputError
+from planner.sources.store import Store
+from planner.store import names
+from planner.sweep.run import Asked, Crew, Local, OnDask, sweep
+from planner.sweep.work import ASKED
+
+
+@click.command("sweep")
+@click.argument("clusters", nargs=-1, required=True, metavar="CLUSTER...")
+@click.option("--store", "url", required=True, envvar="HEADROOM_STORE", metavar="URL", help="Where the answers go.")
+@click.option("--run", "run", default="sweep", show_default=True, metavar="NAME",
+              help="The sweep's name. What it has written already isn't asked again.")  # fmt: skip
+@click.option("--ask", default=",".join(ASKED), show_default=True, metavar="NAMES",
+              help="What is asked of each workload: rollout (verdict and ways out), grid, savings.")  # fmt: skip
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes on this machine; else one a core.")
+@click.option("--on", "address", metavar="tcp://HOST:PORT", help="A Dask cluster instead, by its scheduler's address.")
+def command(clusters: tuple[str, ...], url: str, run: str, ask: str, workers: int | None, address: str | None) -> None:
+    """Every workload of every CLUSTER: verdict, ways out, strategies and savings, into the table "sweep" of a store.
+
+    store:URL is every snapshot of a store, store:URL#cluster every one of a cluster, store:URL#cluster@time one. Ctrl-C
+    stops; the same command goes on where it was.
+    """
+    one_reader_of_stdin(*clusters)
+    asked = tuple(dict.fromkeys(part.strip() for part in ask.split(",") if part.strip()))
+    if not asked or set(asked) - set(ASKED):
+        raise InputError(f'"{ask[:40]}" isn\'t asked of workloads', where="--ask", mend=f"Choose of {', '.join(ASKED)}")
+    if "/" in run or not run:
+        raise InputError("it is no name", where="--run", mend="Give a word without /")
+    store = Store(url)
+    crew: Crew = OnDask(address) if address else Local(workers or 0)
+    total = sum(1 for _ in _places(clusters))
+    with progress(0) as line:
+
+        def every() -> Iterator[Asked]:
+            for number, (cluster, spec) in enumerate(_places(clusters), 1):
+                line.step(f"reads {spec} ({number} of {total})")
+                snapshot = read_cluster(spec)
+                yield Asked(cluster=cluster or cluster_name(spec, snapshot), snapshot=snapshot)
+
+        def told(doing: str, by: int) -> None:
+            line.advance(by)
+            line.step(f"{words.count(line.done, 'workload')} done; {doing}")
+
+        done = sweep(every(), store, crew, run=run, asked=asked, told=told)
+    before = f", {done.before:,} were there" if done.before else ""
+    click.echo(
+        f"asked {words.count(done.done, 'workload')}{before}; wrote {words.count(done.rows, 'fact')} to {store.url}"
+    )
+
+
+def _places(specs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """(cluster's name, CLUSTER) of each; "" where the snapshot tells the name."""
+    for spec in specs:
+        if not names.is_place(spec) or "@" in spec.rpartition("#")[2]:
+            yield "", spec
+            continue
+        place = names.read_place(spec)
+        store = Store(place.url)
+        for one in store.snapshots((place.cluster,) if place.cluster else ()):
+            moment = names.Place(url=place.url, cluster=one.cluster, time=names.time_text(one.taken_at))
+            yield one.cluster, str(moment)

@@ -1,0 +1,48 @@
+"""Who bears the bill: a bar a namespace, team, pool or workload, and what is idle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from planner.figures import bars, palette
+from planner.pricing.allocation import AllocatedCost, Share
+from planner.words import usd
+
+_MOST = 12
+
+
+def biggest(lines: Sequence[AllocatedCost]) -> tuple[AllocatedCost, ...]:
+    """The lines that are drawn: the dearest."""
+    return tuple(sorted(lines, key=lambda line: -line.usd)[:_MOST])
+
+
+def name(line: AllocatedCost) -> str:
+    """``prod``, ``kube-system (shared)``, ``idle``."""
+    if line.share is Share.USED:
+        return line.name
+    return f"{line.name} ({line.share})" if line.name else str(line.share)
+
+
+def figure(lines: Sequence[AllocatedCost]) -> go.Figure:
+    """One bar a line, the dearest first: its GPUs and the rest; what is idle hatched."""
+    parts = [
+        _part("GPUs", palette.BLUE, [line.gpu_usd for line in lines]),
+        _part("CPU and memory", palette.GREY, [line.cpu_usd + line.memory_usd for line in lines]),
+    ]
+    drawn = bars.figure(
+        [name(line) for line in lines], parts, axis="USD a month", hover="$%{x:,.2f} a month", row_px=36
+    )
+    drawn.update_xaxes(tickprefix="$")
+    return drawn
+
+
+def _part(kind: str, colour: str, values: Sequence[float]) -> bars.Part:
+    texts = [f"{usd(value)} {kind}" if value >= 1 else "" for value in values]
+    return bars.Part(name=kind, colour=colour, lengths=list(values), texts=texts)
+
+
+def alt(lines: Sequence[AllocatedCost], by: str) -> str:
+    """The bars in words."""
+    return f"The bill by {by}, USD a month. " + "; ".join(f"{name(line)}: {usd(line.usd)}" for line in lines) + "."

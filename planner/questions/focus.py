@@ -1,0 +1,127 @@
+"""The bill as rows of FOCUS, the FinOps Open Cost and Usage Specification, version 1.2: https://focus.finops.org/
+
+A row is a node's charge for one holder of it, over a month of 730 hours from the moment of the snapshot. A snapshot isn't
+a bill: the columns in `UNKNOWN` stay empty, because nothing in a cluster or a price book tells them. Columns that begin
+with ``x_`` are Headroom's own, as the specification has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from json import dumps
+from typing import Any, Final
+
+from planner.kubernetes.nodes import zone
+from planner.kubernetes.records import FrozenMap, Node
+from planner.pricing.allocation import AllocatedCost
+from planner.pricing.cluster import NodeCost
+from planner.tables import Row
+from planner.vocabulary import HOURS_PER_MONTH
+
+VERSION: Final = "1.2"
+
+COLUMNS: Final = (
+    "AvailabilityZone", "BilledCost", "BillingAccountId", "BillingAccountName", "BillingAccountType", "BillingCurrency",
+    "BillingPeriodEnd", "BillingPeriodStart", "CapacityReservationId", "CapacityReservationStatus", "ChargeCategory",
+    "ChargeClass", "ChargeDescription", "ChargeFrequency", "ChargePeriodEnd", "ChargePeriodStart",
+    "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountName", "CommitmentDiscountQuantity",
+    "CommitmentDiscountStatus", "CommitmentDiscountType", "CommitmentDiscountUnit", "ConsumedQuantity", "ConsumedUnit",
+    "ContractedCost", "ContractedUnitPrice", "EffectiveCost", "InvoiceId", "InvoiceIssuerName", "ListCost",
+    "ListUnitPrice", "PricingCategory", "PricingCurrency", "PricingCurrencyContractedUnitPrice",
+    "PricingCurrencyEffectiveCost", "PricingCurrencyListUnitPrice", "PricingQuantity", "PricingUnit", "ProviderName",
+    "PublisherName", "RegionId", "RegionName", "ResourceId", "ResourceName", "ResourceType", "ServiceCategory",
+    "ServiceName", "ServiceSubcategory", "SkuId", "SkuMeter", "SkuPriceDetails", "SkuPriceId", "SubAccountId",
+    "SubAccountName", "SubAccountType", "Tags",
+)  # fmt: skip
+OWN: Final = ("x_AllocatedTo", "x_Share", "x_NodePool", "x_GpuCost", "x_CpuCost", "x_MemoryCost")
+
+UNKNOWN: Final = (
+    "BillingAccountId", "BillingAccountName", "BillingAccountType", "CapacityReservationId", "CapacityReservationStatus",
+    "ChargeClass", "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountName",
+    "CommitmentDiscountQuantity", "CommitmentDiscountStatus", "CommitmentDiscountType", "CommitmentDiscountUnit",
+    "ConsumedQuantity", "ConsumedUnit", "InvoiceId", "InvoiceIssuerName", "PricingCurrencyContractedUnitPrice",
+    "PricingCurrencyEffectiveCost", "PricingCurrencyListUnitPrice", "RegionName", "SkuId", "SkuMeter", "SkuPriceId",
+    "SubAccountId", "SubAccountName", "SubAccountType",
+)  # fmt: skip
+
+
+_PROVIDERS: Final = {"gce": "Google Cloud", "aws": "AWS", "azure": "Microsoft"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A node as a bill knows it."""
+
+    name: str
+    resource_id: str
+    availability_zone: str
+    provider_name: str
+    tags: FrozenMap[str]
+
+
+def resource_of(node: Node) -> Resource:
+    """The node's names, place and labels."""
+    return Resource(
+        name=node.name,
+        resource_id=node.provider_id or node.uid or node.name,
+        availability_zone=zone(node),
+        provider_name=_PROVIDERS.get(node.provider_id.partition("://")[0], ""),
+        tags=node.labels,
+    )
+
+
+def focus_rows(
+    lines: Iterable[AllocatedCost], costs: Iterable[NodeCost], resources: Iterable[Resource], start: float
+) -> list[Row]:
+    """A row a line; a line's list and contracted cost are the node's in proportion to its effective cost."""
+    known, priced = {one.name: one for one in resources}, {cost.node.node: cost for cost in costs}
+    begins = datetime.fromtimestamp(start, tz=UTC)
+    period = (begins.isoformat(), (begins + timedelta(hours=HOURS_PER_MONTH)).isoformat())
+    return [_row(line, priced[line.node], known[line.node], period) for line in lines]
+
+
+def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str, str]) -> Row:
+    price = cost.node.price
+    effective = cost.effective.total
+    hours = HOURS_PER_MONTH * (line.usd / effective if effective else 0.0)
+    row: dict[str, Any] = dict.fromkeys((*COLUMNS, *OWN))
+    return row | {
+        "AvailabilityZone": node.availability_zone or None,
+        "BilledCost": line.usd,
+        "BillingCurrency": "USD",
+        "BillingPeriodStart": period[0],
+        "BillingPeriodEnd": period[1],
+        "ChargeCategory": "Usage",
+        "ChargeDescription": f"{price.machine_type}, {price.provisioning}, {line.share} of node {node.name}",
+        "ChargeFrequency": "Usage-Based",
+        "ChargePeriodStart": period[0],
+        "ChargePeriodEnd": period[1],
+        "ContractedCost": round((price.usd_per_hour or 0.0) * hours, 2),
+        "ContractedUnitPrice": price.usd_per_hour,
+        "EffectiveCost": line.usd,
+        "ListCost": round((price.list_usd_per_hour or 0.0) * hours, 2),
+        "ListUnitPrice": price.list_usd_per_hour,
+        "PricingCategory": price.pricing_category.value,
+        "PricingCurrency": "USD",
+        "PricingQuantity": round(hours, 4),
+        "PricingUnit": "Hours",
+        "ProviderName": node.provider_name or None,
+        "PublisherName": node.provider_name or None,
+        "RegionId": price.region_id,
+        "ResourceId": node.resource_id,
+        "ResourceName": node.name,
+        "ResourceType": "Node",
+        "ServiceCategory": "Compute",
+        "ServiceName": "Kubernetes nodes",
+        "ServiceSubcategory": "Virtual Machines",
+        "SkuPriceDetails": dumps({"x_MachineType": price.machine_type, "x_Provisioning": price.provisioning.value}),
+        "Tags": dumps(dict(sorted(node.tags.items()))),
+        "x_AllocatedTo": line.name or None,
+        "x_Share": line.share.value,
+        "x_NodePool": cost.node.node_pool or None,
+        "x_GpuCost": line.gpu_usd,
+        "x_CpuCost": line.cpu_usd,
+        "x_MemoryCost": line.memory_usd,
+    }

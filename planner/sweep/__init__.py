@@ -1,0 +1,1 @@
+"""Every workload of many snapshots, worked out over any `concurrent.futures.Executor`, into a store."""

@@ -1,0 +1,100 @@
+"""The whole cluster's savings, shown: what it comes to, the moves in order, who bears what before and after."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from planner import words
+from planner.questions.fleet_savings import FleetSavings
+from planner.questions.savings import SavingsAnswer, bearer_rows, move_rows
+from planner.ui import errors, tables
+from planner.words import usd
+
+
+def fleet_of(found: SavingsAnswer) -> FleetSavings:
+    """The fleet, which an answer without a workload has."""
+    assert found.fleet is not None
+    return found.fleet
+
+
+@errors.part
+def head(fleet: FleetSavings) -> None:
+    """The sentence, and the figures that reconcile."""
+    saves = fleet.expected_usd > 0
+    (st.success if saves else st.info)(
+        words.literal(fleet.sentence),
+        title="○ Spot would save, after the changes each workload needs" if saves else "○ Nothing to save on spot",
+        icon=":material/savings:",
+    )
+    with st.grid(min_column_width=150):
+        for label, amount in (
+            ("On demand now", fleet.on_demand_usd),
+            ("Kept", fleet.kept_usd),
+            ("Freed", fleet.freed_usd),
+            ("Spot nodes that come", fleet.spot_usd),
+            ("Saved by spot", fleet.saved_usd),
+            ("After interruptions", fleet.expected_usd),
+        ):
+            st.metric(label, usd(amount), border=True)
+    st.caption(
+        f"USD a month after sustained use. On demand {words.literal(f'${fleet.on_demand_usd:,.2f}')} = kept "
+        f"{words.literal(f'${fleet.kept_usd:,.2f}')} + freed {words.literal(f'${fleet.freed_usd:,.2f}')}, of which "
+        f"{words.literal(f'${fleet.packing_usd:,.2f}')} by packing alone: that is not counted as saved by spot."
+    )
+
+
+@errors.part
+def moves(found: SavingsAnswer) -> None:
+    """The moves, most saved per pod-hour at risk first."""
+    rows = [
+        {
+            "move": row["move"],
+            "workload": row["workload"],
+            "saved $": row["saved_usd"],
+            "alone $": row["alone_usd"],
+            "alone, repacked $": row["alone_repacked_usd"],
+            "nodes freed": row["nodes_freed"],
+            "spot nodes": row["spot_nodes"],
+            "pod-hours at risk": row["pod_hours_at_risk"],
+            "pool": row["node_pool"],
+            "fit": row["fit"],
+        }
+        for row in move_rows(found)
+    ]
+    money = st.column_config.NumberColumn(format="dollar")
+    tables.show(
+        rows,
+        alt="Workloads that move to spot, in order, with what each saves a month",
+        columns=dict.fromkeys(("saved $", "alone $", "alone, repacked $"), money),
+        empty="No workload may move, or none runs on demand.",
+    )
+    st.caption(
+        "USD a month. Saved: as part of the whole, at its place in the order. Alone: by itself, whole nodes only; repacked: the "
+        "rest of its pool packed more tightly. At risk: pod-hours a month that aren't Ready, expected. Those without a number "
+        "would save nothing."
+    )
+
+
+@errors.part
+def bearers(found: SavingsAnswer) -> None:
+    """Namespaces and what is idle, before and after."""
+    rows = bearer_rows(found)
+    names = {"on_demand_usd": "on demand $", "kept_usd": "kept $", "freed_usd": "freed $", "spot_before_usd": "spot now $",
+             "spot_after_usd": "spot then $", "saved_usd": "saved $"}  # fmt: skip
+    tables.show(
+        [{names.get(name, name): cell for name, cell in row.items()} for row in rows],
+        alt="What each namespace bears before and after, USD a month",
+        columns=dict.fromkeys(names.values(), st.column_config.NumberColumn(format="dollar")),
+    )
+    st.caption("Every column adds up to the sums above, to the cent; saved includes what packing frees.")
+
+
+@errors.part
+def kept_off(fleet: FleetSavings) -> None:
+    """What stays, and why."""
+    if fleet.kept_off:
+        with st.expander(
+            f"{words.count(len(fleet.kept_off), 'workload')} stay where they are", icon=":material/push_pin:"
+        ):
+            for workload, why in fleet.kept_off:
+                st.markdown(f"**{words.literal(workload)}**: {words.literal(why)}")

@@ -1,0 +1,132 @@
+"""The readiness plan on its page, and its line on the Overview."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from planner import words
+from planner.errors import HeadroomError
+from planner.kubernetes.records import Snapshot
+from planner.questions.peak import QUESTION as PEAK
+from planner.questions.peak import PeakSettings
+from planner.questions.plan import QUESTION, Measure, MeasureKind, PlanAnswer, PlanSettings
+from planner.questions.question import Given
+from planner.rollout.wording import words as verdict_words
+from planner.ui import cache, downloads, errors, progress, tables
+from planner.ui.asked import Asked
+from planner.words import usd
+
+_QUICK_NODES = 500  # above, the Overview doesn't work it out by itself
+
+
+def given() -> Given:
+    """Prices, where they can be read."""
+    try:
+        return Given(book=cache.price_book())
+    except HeadroomError as error:
+        errors.show(error)
+        return Given()
+
+
+@errors.part
+def line(snapshot: Snapshot) -> None:
+    """The plan in one sentence, and the way to it; of a large cluster only once it was worked out."""
+    known = given()
+    settings = PlanSettings()
+    found = progress.kept(QUESTION, snapshot, settings, known)
+    if found is None and len(snapshot.nodes) <= _QUICK_NODES:
+        found = progress.ask(QUESTION, snapshot, settings, known)
+    if snapshot.autoscalers:
+        peak = cache.ask(PEAK, snapshot, PeakSettings())
+        if peak.lines:
+            st.markdown(f"**At the peak:** {words.literal(peak.sentence)}.")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if found is not None and (found.measures or found.left):
+            st.markdown(f"**What would make them all rollable:** {words.literal(found.sentence)}.")
+        st.page_link("plan.py", label="Readiness plan", icon=":material/checklist:")
+
+
+def settings() -> PlanSettings:
+    """The budgets; each is in the link."""
+    asked = Asked(PlanSettings)
+    with st.container(border=True), st.container(horizontal=True, vertical_alignment="bottom"):
+        asked.show("least_ready_percent", width=180)
+        asked.show("most_nodes", placeholder="as many as needed", width=220)
+        asked.show("most_usd", placeholder="as much as needed", width=220)
+        asked.show("rollouts_per_month", width=200, format="%g")
+    return asked.settings()
+
+
+@errors.part
+def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
+    """The sentence and three figures, then what to do, in which order, and what is left."""
+    box = st.success if not found.left else st.warning
+    box(words.literal(words.sentence(found.sentence)), icon=":material/checklist:")
+    with st.grid(min_column_width=170):
+        st.metric("Rollable now", f"{found.ready_now:,} of {found.total:,}", border=True)
+        st.metric("Without any money", f"{found.ready_free:,} of {found.total:,}", border=True)
+        st.metric("With all of the plan", f"{found.ready_all:,} of {found.total:,}", border=True)
+        if found.nodes:
+            st.metric("Spare nodes", f"{found.nodes:,}", border=True)
+            st.metric("Kept all month", _money(found.usd_per_month), border=True)
+            st.metric("Added for one rollout of each", _money(found.usd_per_rollout), border=True)
+    if found.price_note:
+        st.caption(f"△ {words.literal(found.price_note)}")
+    st.subheader("What to do")
+    if not found.measures:
+        st.caption("Nothing has to be done." if not found.left else "No measure was found.")
+    for place, one in enumerate(found.measures, 1):
+        _measure(place, one)
+    _left(found)
+    st.subheader("In which order to roll out")
+    st.caption(
+        "Who needs nothing first; then what costs nothing; those that share spare nodes follow each other, so that the nodes "
+        "are there once. Each was played with the whole plan in place."
+    )
+    tables.show(
+        [
+            {
+                "turn": place,
+                "workload": one.workload,
+                "lowest Ready": f"{one.lowest_ready} of {one.replicas}",
+                "needs": ", ".join(f"{number}." for number in one.needs) or "nothing",
+            }
+            for place, one in enumerate(found.order, 1)
+        ],
+        alt=f"The order of {words.count(len(found.order), 'rollout')}",
+        empty="No workload can be rolled out.",
+    )
+    downloads.answer(QUESTION, snapshot, asked, found)
+
+
+def _measure(place: int, one: Measure) -> None:
+    with st.container(border=True, gap="xsmall"):
+        said = (
+            [f"makes {words.count(len(one.makes), 'workload')} rollable"] if one.makes else ["needed by the next ones"]
+        )
+        if one.kind is MeasureKind.NODES:
+            said += [f"{_money(one.usd_per_month)} a month kept", f"{_money(one.usd_per_rollout)} for one rollout"]
+        else:
+            said.append("no money")
+        badges = " ".join(f":blue-badge[{words.literal(text)}]" for text in said)
+        st.markdown(f"**{place}.** {words.literal(one.what)}  \n{badges}")
+        st.code(words.printable(one.command), language="bash", wrap_lines=True)
+        st.caption(f"Undo: {words.literal(words.printable(one.undo, one_line=True))}")
+
+
+def _left(found: PlanAnswer) -> None:
+    if not found.left:
+        return
+    st.subheader("What is left")
+    tables.small(
+        [
+            {"workload": one.workload, "its rollout": verdict_words(one.verdict, one.reason), "why": str(one.why)}
+            for one in found.left[:20]
+        ]
+    )
+    if len(found.left) > 20:
+        st.caption(f"and {len(found.left) - 20:,} more: see the download")
+
+
+def _money(amount: float | None) -> str:
+    return "no price" if amount is None else usd(amount)

@@ -1,0 +1,39 @@
+"""The Costs page: the bill, who bears it, pools."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pages.clusters import full
+from tests.pages.visiting import said, visit
+
+
+def test_who_bears_the_bill_adds_up_to_it() -> None:
+    app = visit("costs")
+    table = next(one.value for one in app.dataframe if "share" in one.value).set_index("namespace")
+    assert round(table["usd_per_month"].sum(), 2) == 36_971.90
+    assert table.loc["prod", "usd_per_month"] == 28_975.88
+    assert "the lines add up to the bill" in said(app)
+    assert "Not in it: GKE's management fee" in said(app)
+    by_pool = visit("costs", by="pool")
+    assert "gpu-t4" in set(next(one.value for one in by_pool.dataframe if "share" in one.value)["pool"])
+
+
+def test_the_month_is_priced_by_pool_and_way_of_buying_and_what_is_idle() -> None:
+    app = visit("costs")
+    assert {("Cost a month", "$38,390"), ("Nodes without a price", "0 of 24")} <= {
+        (one.label, one.value) for one in app.metric
+    }
+    table = next(one.value for one in app.dataframe if "bought" in one.value).set_index("node pool")
+    assert table.loc["gpu-l4-spot", "bought"] == "spot"
+    assert table.loc["gpu-t4", "$/month"] == pytest.approx(6 * 0.857514 * 730)
+    assert table.loc["gpu-l4-spot", "of that GPUs"] == pytest.approx(0.1951 * 730)
+    assert "Prices are of 2026-07-16" in said(app)
+
+
+def test_nodes_without_a_price_are_no_money() -> None:
+    app = visit("costs", full())
+    assert ("Cost a month", "no price") in {(one.label, one.value) for one in app.metric}
+    assert "△ 3 nodes: no price: node node-0 has no label" in said(app)
+    table = next(one.value for one in app.dataframe if "bought" in one.value)
+    assert table["$/month"].isna().all()

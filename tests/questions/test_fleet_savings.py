@@ -1,0 +1,150 @@
+"""The whole cluster's savings: the demo's figures by hand, and sums that reconcile whatever the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.pricing.allocation import Share
+from planner.questions.costs import bill
+from planner.questions.fleet_savings import FleetSavings, Move, fleet_savings
+from planner.questions.question import Given
+from planner.questions.savings import SavingsSettings, answer
+from planner.sources import demo
+from planner.sources.prices import embedded_book
+from planner.vocabulary import SPOT_OPT_OUT
+
+BOOK = embedded_book()
+L4 = 1_875.71  # g2-standard-24 in Seoul, a month on demand
+L4_SPOT = 508.75
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return demo.read()
+
+
+@pytest.fixture(scope="module")
+def fleet(snapshot: Snapshot) -> FleetSavings:
+    return fleet_savings(snapshot, BOOK, {})
+
+
+def move(fleet: FleetSavings, workload: str, pool: str) -> Move:
+    return next(one for one in fleet.moves if (one.workload, one.node_pool) == (workload, pool))
+
+
+def test_on_demand_is_kept_and_freed_to_the_cent(snapshot: Snapshot, fleet: FleetSavings) -> None:
+    assert round(fleet.kept_usd + fleet.freed_usd, 2) == fleet.on_demand_usd
+    assert fleet.bill_usd == bill(BOOK, snapshot).bill_usd_per_month == 36_971.90
+    assert fleet.saved_usd == round(fleet.freed_usd - fleet.packing_usd - fleet.spot_usd, 2)
+    assert fleet.expected_usd == round(fleet.saved_usd - fleet.interruptions_usd, 2)
+    assert fleet.saved_usd <= 19_350, "every on-demand pool on spot, node for node"
+    chosen = [one for one in fleet.moves if one.is_worth_it]
+    assert sum(one.saved_usd for one in chosen) == pytest.approx(fleet.saved_usd, abs=0.05)
+    assert sum(one.spot_nodes for one in chosen) == fleet.spot_nodes
+
+
+def test_a_review_s_figures_by_hand(fleet: FleetSavings) -> None:
+    """Five pods of prod on four L4 nodes: one node holds nothing else, and the other three pods need two of the rest."""
+    prod = move(fleet, "Deployment/prod/inference-api", "gpu-l4")
+    assert prod.alone_usd == pytest.approx(L4 - 3 * L4_SPOT, abs=0.02) == pytest.approx(349, abs=1)
+    assert prod.repacked_usd == pytest.approx(2 * L4 - 3 * L4_SPOT, abs=0.02) == pytest.approx(2_225, abs=1)
+    dev = move(fleet, "Deployment/dev/inference-api", "gpu-l4")
+    embed = move(fleet, "Job/batch/embed-nightly", "gpu-l4")
+    assert dev.alone_usd == embed.alone_usd == pytest.approx(-L4_SPOT, abs=0.01) == pytest.approx(-509, abs=1)
+    together = [one for one in fleet.moves if one.node_pool == "gpu-l4"]
+    assert sum(one.saved_usd for one in together) == pytest.approx(4 * L4 - 4 * L4_SPOT, abs=0.05)
+
+
+def test_who_bears_what_adds_up(fleet: FleetSavings) -> None:
+    def total(name: str) -> float:
+        return float(round(sum(getattr(one, name) for one in fleet.bearers), 2))
+
+    assert total("on_demand_usd") == fleet.on_demand_usd
+    assert total("kept_usd") == fleet.kept_usd
+    assert total("freed_usd") == fleet.freed_usd
+    assert total("on_demand_usd") + total("spot_before_usd") == pytest.approx(fleet.bill_usd, abs=0.011)
+    added = total("spot_after_usd") - total("spot_before_usd")
+    assert added == pytest.approx(fleet.spot_usd, abs=0.02)
+    assert total("saved_usd") == pytest.approx(fleet.saved_usd + fleet.packing_usd, abs=0.02)
+    assert {one.share for one in fleet.bearers} == set(Share)
+
+
+def test_what_isn_t_on_demand_now_saves_nothing(snapshot: Snapshot) -> None:
+    """A review: waiting pods claimed $12,263 of cost, those on spot already $3,751, workloads without replicas $176."""
+    found = answer(snapshot, SavingsSettings(), Given(book=BOOK))
+    lines = {line.workload: line for line in found.lines}
+    for key, why in (
+        ("Deployment/batch/labs-runner", "runs on spot already"),
+        ("Deployment/batch/trainer", "holds no node now"),
+        ("Deployment/llm-lab/llm-canary", "holds no node now"),
+    ):
+        assert (lines[key].on_demand_usd, lines[key].saved_usd) == (0.0, 0.0)
+        assert why in lines[key].why
+    assert sum(line.on_demand_usd or 0 for line in found.lines) < 35_700.02
+    assert found.fleet is not None
+    assert sum(line.saved_usd or 0 for line in found.lines) == pytest.approx(found.fleet.expected_usd, abs=0.1)
+
+
+def test_the_order_is_most_saved_per_risk_within_what_each_pool_allows(fleet: FleetSavings) -> None:
+    first = next(one for one in fleet.moves if one.is_worth_it)
+    assert first.workload == "Deployment/prod/llm-serve"
+    heads: dict[str, Move] = {}
+    for one in fleet.moves:
+        heads.setdefault(one.node_pool, one)
+    ratios = {pool: one.expected_usd / one.risk_pod_hours for pool, one in heads.items() if one.is_worth_it}
+    assert max(ratios, key=lambda pool: ratios[pool]) == first.node_pool
+    assert all(not one.is_worth_it for one in fleet.moves[len([m for m in fleet.moves if m.is_worth_it]) :])
+
+
+def test_what_may_not_go_stays(snapshot: Snapshot) -> None:
+    key = "Deployment/prod/llm-serve"
+    kept = replace(
+        snapshot,
+        workloads=tuple(
+            replace(one, annotations=FrozenMap({SPOT_OPT_OUT: "never"})) if one.key == key else one
+            for one in snapshot.workloads
+        ),
+    )
+    found = fleet_savings(kept, BOOK, {})
+    assert dict(found.kept_off)[key] == "kept off spot by its annotation"
+    assert not [one for one in found.moves if one.workload == key]
+    assert not [name for name in found.freed_nodes if "a100" in name]
+
+
+def test_a_node_with_a_pod_that_can_t_move_stays(snapshot: Snapshot) -> None:
+    pinned = next(pod for pod in snapshot.pods if pod.namespace == "batch" and "embed" in pod.name)
+    bare = replace(snapshot, pods=tuple(replace(pod, owner=None) if pod is pinned else pod for pod in snapshot.pods))
+    assert pinned.node_name not in fleet_savings(bare, BOOK, {}).freed_nodes
+
+
+def test_interruptions_are_dearer_the_more_of_them_there_are(snapshot: Snapshot, fleet: FleetSavings) -> None:
+    rates: dict[str, Any] = dict.fromkeys(
+        ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour"), 0.1
+    )
+    assert fleet_savings(snapshot, BOOK, rates).interruptions_usd > 2 * fleet.interruptions_usd
+
+
+def test_without_nodes_there_is_nothing_to_save() -> None:
+    found = fleet_savings(Snapshot(taken_at=0.0, source="nothing", digest="0"), BOOK, {})
+    assert (found.on_demand_usd, found.saved_usd, found.moves) == (0.0, 0.0, ())
+
+
+@given(gone=st.sets(st.integers(0, 132), max_size=60), away=st.sets(st.integers(0, 23), max_size=8))
+@settings(max_examples=12, deadline=None)
+def test_any_part_of_the_demo_reconciles(gone: set[int], away: set[int]) -> None:
+    whole = demo.read()
+    nodes = tuple(node for i, node in enumerate(whole.nodes) if i not in away)
+    part = replace(
+        whole, nodes=nodes, pods=tuple(pod for i, pod in enumerate(whole.pods) if i not in gone), digest=f"{gone}{away}"
+    )
+    found = fleet_savings(part, BOOK, {})
+    assert round(found.kept_usd + found.freed_usd, 2) == found.on_demand_usd
+    assert round(sum(one.freed_usd for one in found.bearers), 2) == found.freed_usd
+    assert found.saved_usd >= 0
+    assert len(set(found.freed_nodes)) == len(found.freed_nodes)

@@ -1,0 +1,143 @@
+"""The readiness plan: what it says holds when it is applied, within its budgets, and nothing of it is superfluous."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from planner.errors import InputError
+from planner.inventory.change import WorkloadChange, apply_change
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.records import Node, Snapshot
+from planner.questions.overview import overview
+from planner.questions.plan import QUESTION, MeasureKind, PlanAnswer, PlanSettings, answer
+from planner.questions.prepared import compiled
+from planner.questions.progress import told_to
+from planner.questions.question import NOTHING, Given
+from planner.rollout.answers import Verdict
+from planner.scheduling.empty_node import empty_copy
+from planner.sources import demo
+from planner.sources.prices import embedded_book
+from tests.builders.objects import deployment, node, pod_spec, snapshot
+from tests.rollout.rollouts import rolling
+from tests.rollout.test_admission import quota
+
+PRICED = Given(book=embedded_book())
+
+
+@cache
+def planned(**settings: float) -> PlanAnswer:
+    return answer(demo.read(), PlanSettings(**settings), PRICED)  # type: ignore[arg-type]
+
+
+def after(found: Snapshot, plan: PlanAnswer) -> Snapshot:
+    """The cluster once the plan's strategies are set and its nodes are there (quotas are tried elsewhere)."""
+    workloads = {one.key: one for one in found.workloads}
+    cluster = compiled(found)
+    new: list[Node] = []
+    for one in plan.measures:
+        if one.kind is MeasureKind.STRATEGY:
+            words = str(one.what).partition("maxSurge ")[2].split()
+            change = WorkloadChange(
+                workload=one.workload, max_surge=int(words[0].rstrip(",")), max_unavailable=int(words[2])
+            )
+            workloads[one.workload] = apply_change(workloads[one.workload], change)[0]
+        elif one.kind is MeasureKind.NODES:
+            template = next(n for n in found.nodes if node_pool(n) == one.pool)
+            new += [empty_copy(cluster, template, len(new) + i) for i in range(one.nodes)]
+    return replace(found, workloads=tuple(workloads.values()), nodes=(*found.nodes, *new))
+
+
+def test_the_demos_plan() -> None:
+    found = planned()
+    assert (found.total, found.ready_now, found.ready_free, found.ready_all) == (20, 15, 16, 19)
+    assert str(found.sentence).startswith(
+        "15 of 20 workloads can be rolled out now; 16 with one strategy change and no money; 19 "
+    )
+    a100, t4 = (one for one in found.measures if one.kind is MeasureKind.NODES)
+    assert (a100.pool, a100.nodes) == ("gpu-a100", 1)
+    assert a100.usd_per_month == pytest.approx(11_825, abs=1)
+    assert (t4.pool, t4.nodes) == ("gpu-t4", 1)
+    assert {one.workload for one in found.left} == {"Deployment/dev/notebook"}
+    assert [one.workload for one in found.order][-2:] == ["Deployment/prod/llm-serve", "Deployment/batch/trainer"]
+
+
+def test_what_the_plan_makes_rollable_is_so_once_it_is_applied() -> None:
+    found = planned()
+    lines = {line.workload: line for line in overview(after(demo.read(), found)).workloads}
+    for turn in found.order:
+        assert lines[turn.workload].verdict is Verdict.COMPLETES, turn.workload
+        assert lines[turn.workload].lowest_ready == turn.lowest_ready
+
+
+def test_each_measure_is_needed() -> None:
+    found = planned()
+    for own in found.measures:
+        rest = replace(found, measures=tuple(one for one in found.measures if one is not own))
+        lines = {line.workload: line.verdict for line in overview(after(demo.read(), rest)).workloads}
+        assert any(lines[turn.workload] is not Verdict.COMPLETES for turn in found.order), own.what
+
+
+@pytest.mark.parametrize(("nodes", "ready"), [(0, 16), (1, 18), (2, 19)])
+def test_no_more_nodes_than_the_budget_has(nodes: int, ready: int) -> None:
+    found = planned(most_nodes=nodes)
+    assert found.nodes <= nodes
+    assert found.ready_all == ready
+    if nodes < 2:
+        assert any("past the budget" in str(one.why) for one in found.left)
+
+
+def test_no_more_money_than_the_budget_has() -> None:
+    found = planned(most_usd=1_000)
+    assert found.usd_per_month is not None
+    assert 0 < found.usd_per_month <= 1_000
+    assert {"Deployment/prod/llm-serve", "Deployment/llm-lab/llm-canary"} <= {one.workload for one in found.left}
+
+
+def test_every_rollout_keeps_the_share_that_is_asked_for() -> None:
+    found = planned(least_ready_percent=80)
+    assert found.ready_now < planned().ready_now
+    assert all(one.lowest_ready >= 0.8 * one.replicas for one in found.order)
+    assert "80 % Ready at all times" in str(found.sentence)
+
+
+def test_a_quota_is_raised_where_no_strategy_keeps_enough_ready() -> None:
+    found = snapshot(
+        node("n-0"), deployment("worker", ["n-0", "n-0"], pod_spec(), strategy=rolling(1, 0)), quota({"pods": "2"})
+    )
+    plan = answer(found, PlanSettings(least_ready_percent=100), NOTHING)
+    (one,) = plan.measures
+    assert (one.kind, plan.ready_all) == (MeasureKind.QUOTA, 1)
+    assert '"pods": "3"' in one.command
+    assert '"pods": "2"' in one.undo
+
+
+def test_without_prices_money_is_unknown_and_no_budget_of_it_can_be_kept() -> None:
+    found = answer(demo.read(), PlanSettings(), NOTHING)
+    assert found.usd_per_month is None
+    assert "whose price isn't known" in str(found.sentence)
+    with pytest.raises(InputError, match="a budget of money needs prices"):
+        answer(demo.read(), PlanSettings(most_usd=1.0), NOTHING)
+
+
+def test_where_all_can_be_rolled_out_nothing_has_to_be_done() -> None:
+    found = answer(snapshot(node("n-0"), deployment("worker", ["n-0"], pod_spec())), PlanSettings(), NOTHING)
+    assert (found.measures, found.left, found.ready_now, found.usd_per_month) == ((), (), 1, 0)
+    assert str(found.sentence) == "1 of 1 workload can be rolled out now"
+
+
+def test_it_says_what_it_is_doing() -> None:
+    told: list[tuple[str, float]] = []
+    with told_to(lambda doing, share: told.append((doing, share))):
+        answer(demo.read(), PlanSettings(), PRICED)
+    shares = [share for _, share in told]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert any("llm-serve" in doing for doing, _ in told)
+
+
+def test_a_plan_that_leaves_somebody_can_fail_a_pipeline() -> None:
+    assert QUESTION.exit_status(demo.read(), planned(), ["left"]) == 5
+    assert QUESTION.exit_status(demo.read(), planned()) == 0
