@@ -31,16 +31,20 @@ def read_template(
     template = template or wire.PodTemplate()
     metadata = template.metadata or wire.Metadata()
     template.metadata = metadata = wire.Metadata(labels=metadata.labels, annotations=metadata.annotations)
-    template.spec = cut(template.spec or wire.PodSpec())
-    sealed = seal(raw)
-    kept = json.loads(wire.encode(template)) if has_manifest else None
-    return model.Template(
-        labels=shared.labels(metadata.labels),
-        spec=shared.once("pod", template.spec, lambda one: read_pod_spec(shared, one)),
-        annotations=annotations_of(metadata),
-        manifest=wire.encode(with_kept(sealed, kept)) if kept is not None else b"{}",
-        unread=unread(sealed, template),
-    )
+    template.spec = spec = cut(template.spec or wire.PodSpec())
+
+    def read(raw: dict[str, Any]) -> model.Template:
+        sealed = seal(raw)
+        kept = json.loads(wire.encode(template)) if has_manifest else None
+        return model.Template(
+            labels=shared.labels(metadata.labels),
+            spec=shared.once("pod", spec, lambda one: read_pod_spec(shared, one)),
+            annotations=annotations_of(metadata),
+            manifest=wire.encode(with_kept(sealed, kept)) if kept is not None else b"{}",
+            unread=unread(sealed, template),
+        )
+
+    return shared.once("template" if has_manifest else "template of a part", raw, read)
 
 
 def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], *, kind: Kind) -> model.Workload:
@@ -89,10 +93,20 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], 
         completions=spec.completions if spec.completions is not None else _default_completions(kind, spec),
         backoff_limit=given(spec.backoff_limit, DEFAULT_JOB_BACKOFF_LIMIT) if kind.is_batch else None,
         active_deadline_seconds=spec.active_deadline_seconds,
+        ignores_disruptions=_ignores_disruptions(spec.pod_failure_policy),
         is_finished=kind.is_batch and any(conditions.get(t, "").startswith("True") for t in ("Complete", "Failed")),
         owner=read_owner(shared, metadata),
         conditions=shared.conditions(conditions),
     )
+
+
+def _ignores_disruptions(policy: wire.FailurePolicy | None) -> bool:
+    """Whether the first rule about pods that a disruption ended ignores them (batch/v1 `PodFailurePolicy`: rules are
+    looked at in order)."""
+    for rule in (policy.rules if policy is not None else None) or ():
+        if any(one.type == "DisruptionTarget" for one in rule.on_pod_conditions or ()):
+            return rule.action == "Ignore"
+    return False
 
 
 def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: dict[str, Any]) -> model.ReplicaSet:
