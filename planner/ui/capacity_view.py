@@ -19,7 +19,7 @@ from planner.questions import capacity
 from planner.questions.capacity import CapacityAnswer, CapacitySettings
 from planner.questions.overview import supplies_of
 from planner.questions.what_if import WhatIfAnswer
-from planner.ui import charts, downloads, findings, link, tables, verdict
+from planner.ui import charts, downloads, errors, findings, link, tables, verdict
 from planner.vocabulary import CPU, MEMORY
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
@@ -27,12 +27,14 @@ _UNITS = {CPU: (1000.0, "CPU"), MEMORY: (2.0**30, "GiB")}
 
 
 # ── what is left ─────────────────────────────────────────────────────────────────────────────────────────────────────
+@errors.part
 def sentence(answer: CapacityAnswer) -> None:
     """The honest measure first: what of the free GPUs takes a pod."""
     st.info(words.literal(words.sentence(answer.sentence)), icon=":material/event_seat:")
     findings.show(answer.findings)
 
 
+@errors.part
 def pools(answer: CapacityAnswer) -> None:
     """Pools as bars of one resource, and all of them as a table."""
     resource = answer.fragments.resource
@@ -90,6 +92,7 @@ def _upgrade(settings: UpgradeSettings | None) -> str:
     return f"surge {settings.max_surge}, unavailable {settings.max_unavailable}"
 
 
+@errors.part
 def one_shape(found: Fit) -> None:
     """A typed shape: number, reason, where."""
     box = st.success if found.count else st.error
@@ -103,6 +106,7 @@ def one_shape(found: Fit) -> None:
         tables.show(rows, alt=f"Where {found.count:,} more of {found.shape} go")
 
 
+@errors.part
 def what_fits(answer: CapacityAnswer) -> None:
     """Every shape: how many more, what stops the next one, where they would go."""
     st.caption(
@@ -135,6 +139,7 @@ def _first_of(names: Sequence[str]) -> str:
     return names[0] + (f" and {len(names) - 1:,} alike" if len(names) > 1 else "")
 
 
+@errors.part
 def stranded(found: Fragments) -> None:
     """Free GPUs that serve no pod of a size: why, and where."""
     st.caption(
@@ -164,6 +169,7 @@ def stranded(found: Fragments) -> None:
     )  # fmt: skip
 
 
+@errors.part
 def resources(answer: CapacityAnswer) -> None:
     """The whole cluster's resources, and GPUs by model with what is shared."""
     rows = [
@@ -196,13 +202,17 @@ def resources(answer: CapacityAnswer) -> None:
     tables.show(supply, alt="GPUs by model and way of sharing: physical and offered", empty="No GPUs in this snapshot.")
 
 
-def download(snapshot: Snapshot, settings: CapacitySettings, answer: CapacityAnswer, typed: Sequence[Fit]) -> None:
-    """The answer as a versioned document, and what fits as rows; with the shapes that were typed."""
-    asked = replace(settings, shapes=tuple(one.shape for one in typed))
+@errors.part
+def download(
+    snapshot: Snapshot, settings: CapacitySettings, answer: CapacityAnswer, typed: Sequence[Fit], shape: str
+) -> None:
+    """The answer as a versioned document, and what fits as rows; with the shape as it was typed."""
+    asked = replace(settings, shapes=(shape,) if shape else ())
     downloads.answer(capacity.QUESTION, snapshot, asked, replace(answer, shapes=tuple(typed)))
 
 
 # ── what if ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+@errors.part
 def steps(answer: WhatIfAnswer) -> None:
     """The answer in a sentence, then each change: what it came to, who is held back, who finds no place."""
     through = all(step.is_done for step in answer.steps)
@@ -236,27 +246,33 @@ def _drain(drain: DrainResult, place: int) -> None:
         tables.show(waiting, alt=f"{len(waiting)} workloads with pods that find no node", key=f"unplaced-{place}")
 
 
+@errors.part
 def beside(answer: WhatIfAnswer) -> None:
     """Today and then, side by side: key figures, pools, what fits, verdicts that change."""
     sides = (("Today", answer.before, None), ("Then", answer.after, answer))
     for column, (name, one, other) in zip(st.columns(2, gap="large"), sides, strict=True):
         with column:
-            st.subheader(name)
+            st.header(name)
             done = answer.completing_after if other else answer.completing_before
             _figures(one, done, answer.waiting_after if other else answer.waiting_before, other)
     unit = answer.before.fragments.resource
+    _money(answer)
+    widest = max(
+        (sum(capacity_pools.parts(line, unit)) for one in (answer.before, answer.after) for line in one.pools),
+        default=0,
+    )
     for column, (name, one, _) in zip(st.columns(2, gap="large"), sides, strict=True):
         with column:
             if capacity_pools.shown(one.pools, unit):
                 st.caption(f"GPUs by node pool, {name.lower()}")
-                charts.show(
-                    capacity_pools.figure(one.pools, unit), key=f"pools-{name}", alt=capacity_pools.alt(one.pools, unit)
-                )
+                drawn = capacity_pools.figure(one.pools, unit)
+                drawn.update_xaxes(range=[0, widest * 1.08])  # both sides on one scale
+                charts.show(drawn, key=f"pools-{name}", alt=capacity_pools.alt(one.pools, unit))
     groups: dict[tuple[int, int], list[str]] = {}
     for change in answer.fits:
         if change.before != change.after:
             groups.setdefault((change.before, change.after), []).append(change.shape)
-    st.subheader("What fits, where it changes")
+    st.header("What fits, where it changes")
     tables.show(
         [
             {"shape": _first_of(names), "today": now, "then": later, "difference": later - now}
@@ -267,7 +283,7 @@ def beside(answer: WhatIfAnswer) -> None:
     )  # fmt: skip
     if answer.completing_after is None:
         return
-    st.subheader("Rollouts that go otherwise")
+    st.header("Rollouts that go otherwise")
     rows = [
         {
             "workload": turned.workload,
@@ -280,6 +296,17 @@ def beside(answer: WhatIfAnswer) -> None:
     tables.show(
         rows, alt=f"{words.count(len(rows), 'rollout')} go otherwise", empty="Every workload's rollout goes as today."
     )
+
+
+def _money(answer: WhatIfAnswer) -> None:
+    """What the cluster costs, today and then."""
+    today, then = answer.usd_per_month_before, answer.usd_per_month_after
+    if today is None or then is None:
+        st.caption("△ What it costs isn't known: some node has no price.")
+        return
+    with st.grid(min_column_width=200):
+        st.metric("Cost a month, today", words.usd(today), border=True)
+        st.metric("Cost a month, then", words.usd(then), words.usd(then - today), "inverse", border=True)
 
 
 def _figures(one: CapacityAnswer, completing: int | None, waiting: int, changed: WhatIfAnswer | None) -> None:
