@@ -11,7 +11,7 @@ from planner.errors import HeadroomError
 from planner.inventory import account, wire
 from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import cluster, kubectl
-from planner.ui import errors, session, tables
+from planner.ui import cache, errors, session, tables
 
 _PRESENCE = {
     Presence.PRESENT: "✓ read",
@@ -99,7 +99,9 @@ def _upload() -> None:
     if files:
         st.session_state[_BATCH] = st.session_state.get(_BATCH, 0) + 1
         with st.spinner("Reading …"):
-            _adopt(lambda: kubectl.read_uploads([(file.name, file.getvalue()) for file in files]))
+            given = [(file.name, file.getvalue()) for file in files]
+            session.forget(files)
+            _adopt(lambda: cache.work(kubectl.read_uploads, given))
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
@@ -119,7 +121,7 @@ def _live() -> None:
         context = st.selectbox("A live cluster, by kubeconfig context", contexts, key="context")
         if st.button("Read it", icon=":material/cloud_sync:", help="Lists objects with your own rights; changes none."):
             with st.spinner(f"Listing {words.literal(context)} …"):
-                _adopt(lambda: cluster.read_cluster(f"{cluster.CONTEXT_PREFIX}{context}"))
+                _adopt(lambda: cache.work(cluster.read_cluster, f"{cluster.CONTEXT_PREFIX}{context}"))
 
 
 def _adopt(read: Callable[[], Snapshot]) -> None:
