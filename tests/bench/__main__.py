@@ -33,7 +33,7 @@ from planner.sources import demo
 from planner.spot import economics, months
 from planner.spot.assumptions import Assumptions
 from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU
-from tests.bench import clusters, crowd
+from tests.bench import clusters, crowd, history
 from tests.bench import webhook as webhooks
 from tests.bench.table import Figure, best, header, once
 from tests.reference.simulation import simulate
@@ -368,6 +368,7 @@ MEASURES = {
     "openb": openb,
     "capacity": capacity,
     "spot": spot,
+    "history": history.measure,
 }
 OF_GENERATED_CLUSTERS: dict[Callable[[int], Iterator[Figure]], int] = {
     load: LARGEST_AS_JSON,
