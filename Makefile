@@ -9,7 +9,7 @@ DIR ?=
 COUNT ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup app test check format conformance reference bench docs screenshots lock clean
+.PHONY: help setup app test check format conformance reference bench trust sbom audit docs screenshots lock clean
 
 help: ## print these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -58,6 +58,23 @@ bench: setup ## the figures of speed and memory, each beside its target
 bench-browser: setup ## from a changed input to the new answer, in a real browser
 	@$(BIN)/python -m tests.browser.prepare
 	@$(BIN)/python -m tests.browser.bench
+
+trust: setup ## hostile inputs, probes, people at once, a soak: a table (an hour or two; goes on where it was left)
+	@$(BIN)/python -m tests.trust
+
+sbom: setup ## what is installed, as a CycloneDX document: .trust/sbom.json
+	@$(PYTHON) -m venv .trust/tools
+	@.trust/tools/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom==7.5.0
+	@.trust/tools/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --output-reproducible \
+	  --of JSON -o .trust/sbom.json 2>/dev/null
+	@$(BIN)/python -c 'import json; d = json.load(open(".trust/sbom.json")); print("CycloneDX", d["specVersion"], len(d["components"]), "components: .trust/sbom.json")'
+
+audit: setup ## known vulnerabilities of what is installed, where pip-audit's data can be reached
+	@$(PYTHON) -m venv .trust/tools
+	@.trust/tools/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	@.trust/tools/bin/pip-audit --disable-pip --require-hashes -r requirements.lock --format json -o .trust/audit.json \
+	  >/dev/null 2>&1 || true
+	@$(BIN)/python -m tests.trust.audit .trust/audit.json
 
 screenshots: setup ## docs/screenshots, taken by the browser tests
 	@$(BIN)/python -m tests.browser.screenshots

@@ -2,7 +2,7 @@ import streamlit as st
 
 from planner.questions.question import Given
 from planner.questions.savings import QUESTION, SavingsSettings
-from planner.ui import cache, downloads, fleet_view, price_age, session
+from planner.ui import cache, downloads, fleet_view, price_age, savings_view, session
 
 st.title("Fleet savings")
 snapshot = session.cluster()
@@ -14,6 +14,8 @@ fleet_view.head(fleet)
 price_age.show(fleet.as_of)
 st.subheader("In this order")
 fleet_view.moves(found)
+st.subheader("Every way of buying it")
+savings_view.ways(found)
 st.subheader("Who bears it, before and after")
 fleet_view.bearers(found)
 fleet_view.kept_off(fleet)

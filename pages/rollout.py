@@ -11,5 +11,6 @@ with knobs, errors.shown(answer):
 given = capacity_inputs.given(snapshot)
 with answer, errors.shown():
     result = rollout_view.answered(snapshot, settings, given)
-rollout_view.sections(snapshot, settings, result, given)
+    played = rollout_view.played(snapshot, settings)
+rollout_view.sections(*played, result, given)
 rollout_view.download(snapshot, settings, result)

@@ -39,6 +39,8 @@ with picture:
     charts.pick(savings_mix.figure(mix), key="mix", alt=savings_mix.alt(mix), on_pick=savings_inputs.choose_base)
     savings_view.under_mix(mix, detail.assumed)
 
+st.subheader("Every way of buying it")
+savings_view.ways(result)
 st.subheader("Is it fit for spot?")
 savings_view.checklist(fitness)
 st.subheader("What the discount was")

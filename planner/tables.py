@@ -38,10 +38,10 @@ def columns(rows: Rows) -> list[str]:
 def as_text(rows: Rows, *, unknown: str = UNKNOWN) -> str:
     """Columns as wide as their widest cell, two spaces between them, amounts to the right; "" without rows."""
     names = columns(rows)
-    cells = [[printable(_shown(row.get(name), unknown), one_line=True) for name in names] for row in rows]
+    cells = [[printable(shown(row.get(name), unknown), one_line=True) for name in names] for row in rows]
     lines = [[printable(name, one_line=True) for name in names], *cells]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    right = [_is_amounts(rows, name) for name in names]
+    right = [is_amounts(rows, name) for name in names]
     return "".join(
         "  ".join(
             cell.rjust(width) if to_right else cell.ljust(width)
@@ -70,19 +70,20 @@ def as_markdown(rows: Rows, *, unknown: str = UNKNOWN) -> str:
     if not rows:
         return ""
     names = columns(rows)
-    ruler = ["---:" if _is_amounts(rows, name) else "---" for name in names]
-    body = [[literal(printable(_shown(row.get(name), unknown), one_line=True)) for name in names] for row in rows]
+    ruler = ["---:" if is_amounts(rows, name) else "---" for name in names]
+    body = [[literal(printable(shown(row.get(name), unknown), one_line=True)) for name in names] for row in rows]
     head = [literal(printable(name, one_line=True)) for name in names]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ruler, *body))
 
 
-def _is_amounts(rows: Rows, name: str) -> bool:
+def is_amounts(rows: Rows, name: str) -> bool:
+    """Whether every cell of the column that is known is an amount, so that it stands to the right."""
     cells = [row.get(name) for row in rows]
-    texts = [text for cell in cells if (text := _shown(cell, ""))]
+    texts = [text for cell in cells if (text := shown(cell, ""))]
     return bool(texts) and all(map(_AMOUNT.match, texts))
 
 
-def _shown(value: object, unknown: str) -> str:
+def shown(value: object, unknown: str) -> str:
     """As people read it: ``1,523``, ``0.25``, ``yes``, ``a; b``."""
     if value is None:
         return unknown

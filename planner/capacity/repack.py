@@ -27,6 +27,7 @@ from planner.scheduling.shape import Shape, Static, compile_shape
 from planner.scheduling.state import State
 
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+_PASSES: Final = int(Static.PASSES)
 _IN_VAIN: Final = 25  # nodes in a row that can't be emptied: fuller ones aren't tried
 
 
@@ -240,11 +241,15 @@ class Packing:
         """
         shape = self._shape(number)
         if shape.is_simple and not self.state.terms_about(shape, self.state.anti):
-            for place in range(refused.get(shape, 0), len(self._open)):
-                node = self._open[place]
-                if shape.static[node] == Static.PASSES and self._takes(shape, node):
-                    return node
-                refused[shape] = place + 1
+            since = refused.get(shape, 0)
+            nodes = np.array(self._open[since:], dtype=np.int64)
+            takes = (self.state.free[PODS_ROW, nodes] > 0) & (shape.static[nodes] == _PASSES)
+            for row, amount in shape.asks:
+                takes &= self.state.free[row, nodes] >= amount
+            first = int(takes.argmax()) if takes.any() else len(nodes)
+            refused[shape] = since + first
+            if first < len(nodes):
+                return int(nodes[first])
         elif self._open:
             is_open = np.zeros_like(self._is_kept)
             is_open[self._open] = True
@@ -257,10 +262,6 @@ class Packing:
         self._open.append(node)
         self._log.opened.append(node)
         return node
-
-    def _takes(self, shape: Shape, node: int) -> bool:
-        free = self.state.free
-        return free[PODS_ROW, node] > 0 and all(free[row, node] >= amount for row, amount in shape.asks)
 
     def alone(self, workload: str, *, repacks: bool = True) -> Leaving:
         """`leave`, taken back; without `repacks` only nodes go that hold nothing else."""

@@ -19,8 +19,11 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Decide": {
         "rollout": ("rollout", "Will this rollout finish? Why not, and what would help?"),
         "gate": ("gate", "May this change be merged? Manifests against a policy, for pipelines."),
+        "report": ("report", "The capacity review as one file: HTML, Markdown, CSV, JSON."),
+        "diff": ("diff", "What differs between two snapshots, or after a what-if."),
         "serve": ("serve", "A warning at kubectl apply (validating webhook), and metrics."),
         "plan": ("plan", "The least that makes every workload rollable, with its cost and order."),
+        "peak": ("peak", "Which rollouts go at their autoscaler's highest replicas, and which only with few pods."),
         "overview": ("overview", "Every workload's own rollout, were it changed now; GPUs by model."),
     },
     "See": {

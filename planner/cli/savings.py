@@ -22,6 +22,7 @@ from planner.questions.savings import (
     answer,
     bearer_rows,
     move_rows,
+    way_rows,
 )
 from planner.sources import bounded
 from planner.spot.assumptions import Life
@@ -36,11 +37,19 @@ from planner.words import count, duration, usd
 @click.argument("cluster")
 @options.asked(SavingsSettings)
 @click.option("--lives", "lives_file", type=FILE, metavar="FILE", help="Observed lifetimes: CSV, hours,ended.")
+@click.option(
+    "--gaps",
+    "gaps_file",
+    type=FILE,
+    metavar="FILE",
+    help="Observed gaps from a loss until a node was to be had again: CSV, hours,ended.",
+)
 @price_options
 @output.printing(QUESTION)
 def command(
     cluster: str,
     lives_file: Path | None,
+    gaps_file: Path | None,
     own_prices: tuple[Path, ...],
     discounts: tuple[str, ...],
     rows: str,
@@ -55,7 +64,11 @@ def command(
     nobody gives a price.
     """
     snapshot, settings = read_cluster(cluster), options.read(SavingsSettings, asked)
-    found = answer(snapshot, settings, Given(book=price_book(own_prices, discounts), lives=_lives(lives_file)))
+    found = answer(
+        snapshot,
+        settings,
+        Given(book=price_book(own_prices, discounts), lives=_lives(lives_file), gaps=_lives(gaps_file)),
+    )
     output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
     if warning := age_warning(found.as_of, time.time()) if found.as_of else "":
         click.echo(warning, err=True)
@@ -70,7 +83,7 @@ def _lives(path: Path | None) -> tuple[Life, ...]:
 
 def _print(found: SavingsAnswer) -> None:
     if found.detail is not None:
-        _print_detail(found.detail)
+        _print_detail(found, found.detail)
         return
     assert found.fleet is not None
     _print_fleet(found, found.fleet)
@@ -83,6 +96,8 @@ def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
             ("saved by spot", fleet.saved_usd), ("after interruptions", fleet.expected_usd))  # fmt: skip
     click.echo("")
     click.echo(as_text([{"USD a month": name, "": f"{usd:,.2f}"} for name, usd in rows]), nl=False)
+    click.echo("\nAll on-demand nodes, bought otherwise:\n")
+    click.echo(as_text(way_rows(found), unknown="no price"), nl=False)
     click.echo("\nIn this order (most saved per pod-hour at risk first):\n")
     click.echo(as_text(move_rows(found)), nl=False)
     click.echo("\nWho bears it, before and after:\n")
@@ -93,7 +108,7 @@ def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
                "Details: --workload NAME", err=True)  # fmt: skip
 
 
-def _print_detail(detail: SavingsDetail) -> None:
+def _print_detail(found: SavingsAnswer, detail: SavingsDetail) -> None:
     saved, fitness, assumptions = detail.estimate.savings, detail.suitability, detail.assumptions
     click.echo(detail.sentence)
     click.echo(fitness.sentence)
@@ -105,6 +120,8 @@ def _print_detail(detail: SavingsDetail) -> None:
             for step in saved.steps
         ]
     ), nl=False)  # fmt: skip
+    click.echo("")
+    click.echo(as_text(way_rows(found), unknown="no price"), nl=False)
     click.echo("")
     click.echo(saved.break_even.sentence)
     click.echo(detail.estimate.mix.sentence)

@@ -42,6 +42,7 @@ _READERS: dict[str, Read] = {
     POD.name: pods.read_pod,
     "PodDisruptionBudget": policy.read_pod_disruption_budget,
     "HorizontalPodAutoscaler": workloads.read_autoscaler,
+    "ScaledObject": workloads.read_scaled_object,
     "Service": workloads.read_service,
     "PriorityClass": policy.read_priority_class,
     "RuntimeClass": policy.read_runtime_class,

@@ -26,6 +26,8 @@ _key = bytes(32)
 _SEALED = re.compile("\0[0-9a-f]{16}\\Z")
 _APART = {"command": "headroom.dev/command", "args": "headroom.dev/args"}
 """Decoded to see how a process is started and then dropped: the digests stand beside them."""
+_READ_AND_DROPPED: dict[type[msgspec.Struct], tuple[str, ...]] = {wire.HostPath: ("path",)}
+"""Fields that are decoded to see something of them, and then dropped; only digests are kept."""
 _METADATA_KEPT = frozenset({"labels", "annotations"})
 # Source: kubernetes pkg/apis/core/v1/defaults.go; what the API server fills in, or drops when it is empty
 _DEFAULTS: dict[str, tuple[Any, ...]] = {
@@ -215,8 +217,9 @@ def fields_of(type_: type[msgspec.Struct]) -> Mapping[str, type[msgspec.Struct] 
 
 @cache
 def _kept(type_: type[msgspec.Struct]) -> dict[str, type[msgspec.Struct] | None]:
-    hints = get_type_hints(type_)
-    return {one.encode_name: _struct_in(hints[one.name]) for one in msgspec.structs.fields(type_)}
+    hints, read_only = get_type_hints(type_), _READ_AND_DROPPED.get(type_, ())
+    fields = msgspec.structs.fields(type_)
+    return {one.encode_name: _struct_in(hints[one.name]) for one in fields if one.name not in read_only}
 
 
 def _struct_in(annotation: Any) -> type[msgspec.Struct] | None:

@@ -14,8 +14,25 @@ from planner.kubernetes.records import CommandForm
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh", "ksh"})
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,62}\Z")
 _WRITTEN = re.compile(rf"(?:{'|'.join(CommandForm)})(?: [A-Za-z0-9_][A-Za-z0-9._+-]{{0,62}})?\Z")
-_SEPARATORS = re.compile(r"&&|\|\||[;\n]")
+_SEPARATORS = re.compile(r"&&|\|\||[;\n]|(?<![>&<])&(?![>&\d])")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+# They replace themselves with the program after so many words of their own (options apart).
+_STEPS_ASIDE = {
+    "gosu": 1,
+    "su-exec": 1,
+    "nice": 0,
+    "ionice": 0,
+    "nohup": 0,
+    "setpriv": 0,
+    "stdbuf": 0,
+    "chpst": 0,
+    "catchsegv": 0,
+}
+_TAKES_VALUE = frozenset(
+    {"-n", "-c", "-u", "-s", "-k", "-i", "-o", "-e", "--adjustment", "--signal", "--kill-after", "--class"}
+)
+_INITS = frozenset({"tini", "tini-static", "docker-init", "catatonit"})  # they signal their child, not its children
+_SLEEP = re.compile(r"\s*(?:exec\s+)?(?:/bin/|/usr/bin/)?sleep\s+(\d+)s?\s*;?\s*\Z")
 _SET_UP = frozenset({"set", "cd", "export", "source", ".", "ulimit", "umask", "echo", "sleep", "mkdir", "true", ":"})
 
 
@@ -50,12 +67,32 @@ def read_start(text: str | None) -> tuple[CommandForm, str]:
     return CommandForm(form), program
 
 
+def slept_seconds(command: Sequence[str]) -> int | None:
+    """Seconds of a command that does nothing but sleep; None for all others.
+
+    Examples
+    --------
+    >>> slept_seconds(["/bin/sh", "-c", "sleep 20"]), slept_seconds(["sleep", "5"]), slept_seconds(["nginx", "-s", "quit"])
+    (20, 5, None)
+    """
+    words = tuple(command)
+    script = " ".join(words)
+    if words and _program(words[0]) in _SHELLS:
+        script = words[2] if len(words) == 3 and words[1].endswith("c") else ""
+    found = _SLEEP.match(script)
+    return int(found[1]) if found and len(found[1]) < 7 else None
+
+
 @lru_cache(maxsize=4096)
 def _start_of(words: tuple[str, ...]) -> tuple[CommandForm, str]:
     program = _program(words[0])
     if program == "env":  # env replaces itself with the program after its assignments
         rest = [word for word in words[1:] if not _ASSIGNMENT.match(word) and not word.startswith("-")]
         return _start_of(tuple(rest)) if rest else (CommandForm.EXEC, program)
+    if program in _STEPS_ASIDE and (rest := _after(words[1:], _STEPS_ASIDE[program])):
+        return _start_of(tuple(rest))
+    if program in _INITS:
+        return _under_init(program, words[1:])
     if program not in _SHELLS:
         return CommandForm.EXEC, program
     for index, word in enumerate(words[1:], start=1):
@@ -67,18 +104,53 @@ def _start_of(words: tuple[str, ...]) -> tuple[CommandForm, str]:
     return CommandForm.SHELL, program
 
 
+def _after(words: Sequence[str], own: int) -> list[str]:
+    """The words after a wrapper's options, and `own` words that are its."""
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option == "--":
+            break
+        if option in _TAKES_VALUE and rest:
+            rest.pop(0)
+    return rest[own:]
+
+
+def _under_init(init: str, words: Sequence[str]) -> tuple[CommandForm, str]:
+    """An init tells its child only, unless it is asked to tell the whole group (``tini -g``)."""
+    rest = _after(words, 0)
+    options = words[: len(words) - len(rest)]
+    tells_all = any(option.startswith("-") and not option.startswith("--") and "g" in option for option in options)
+    if not rest or tells_all:
+        return CommandForm.EXEC, init
+    form, program = _start_of(tuple(rest))
+    return (CommandForm.INIT_SHELL, program) if form is CommandForm.SHELL else (CommandForm.EXEC, init)
+
+
 def _start_of_script(script: str) -> tuple[CommandForm, str]:
     form, program = CommandForm.SHELL, ""
+    hears = waits = False
     for line in _SEPARATORS.split(script.replace("\\\n", " ")):
         words = line.split()
         while words and _ASSIGNMENT.match(words[0]):
             words.pop(0)
         if not words or words[0].startswith("#") or words[0] in _SET_UP:
             continue
+        if words[0] == "trap":  # trap '' TERM ignores it
+            hears |= (
+                len(words) > 2
+                and words[1] not in ("''", '""', "-")
+                and any("TERM" in w or w == "15" for w in words[2:])
+            )
+            continue
+        if words[0] == "wait":
+            waits = True
+            continue
         if words[0] == "exec" and len(words) > 1:
-            return CommandForm.SHELL_EXEC, _program(words[1])
+            inner = _start_of(tuple(words[1:]))
+            return CommandForm.SHELL_EXEC, inner[1] if inner[0] is CommandForm.EXEC else _program(words[1])
         program = _program(words[0])
-    return form, program
+    return (CommandForm.SHELL_TRAP if hears and waits else form), program
 
 
 def _program(word: str) -> str:

@@ -193,9 +193,22 @@ class Probe(Wire):
     failure_threshold: Count | None = None
 
 
+class Command(Wire):
+    """`sleeps` is this project's own field, put in the place of the command: its seconds where it does nothing else."""
+
+    command: list[str] | None = None
+    sleeps: Count | None = field(name="headroom.dev/sleeps", default=None)
+
+
+class Sleep(Wire):
+    seconds: Count | None = None
+
+
 class Hook(Wire):
     http_get: Handler | None = None
     tcp_socket: Handler | None = None
+    exec: Command | None = None
+    sleep: Sleep | None = None
 
 
 class Lifecycle(Wire):
@@ -268,6 +281,13 @@ class ClaimSource(Wire):
     read_only: bool | None = None
 
 
+class HostPath(Wire):
+    """`directory` is this project's own field, put in the place of the path: the system's directory that it is in."""
+
+    path: str | None = None
+    directory: str | None = field(name="headroom.dev/directory", default=None)
+
+
 class EmptyDir(Wire):
     medium: str | None = None
     size_limit: str | int | float | None = None
@@ -328,7 +348,7 @@ class Volume(Wire):
     azure_disk: AzureDisk | None = None
     rbd: Rbd | None = None
     iscsi: Iscsi | None = None
-    host_path: Present | None = None
+    host_path: HostPath | None = None
     secret: Present | None = None
     config_map: Present | None = None
     downward_api: Present | None = field(name="downwardAPI", default=None)
@@ -555,6 +575,15 @@ class Templated(Wire):
     spec: _TemplateOnly | None = None
 
 
+class FailureRule(Wire):
+    action: str = ""
+    on_pod_conditions: list[PodCondition] | None = None
+
+
+class FailurePolicy(Wire):
+    rules: list[FailureRule] | None = None
+
+
 class WorkloadSpec(Wire):
     """The specs of Deployment, ReplicaSet, StatefulSet, DaemonSet and Job together."""
 
@@ -575,6 +604,7 @@ class WorkloadSpec(Wire):
     completions: Count | None = None
     backoff_limit: Count | None = None
     active_deadline_seconds: Seconds | None = None
+    pod_failure_policy: FailurePolicy | None = None
     suspend: bool | None = None
 
 
@@ -701,6 +731,18 @@ class AutoscalerSpec(Wire):
 
 class HorizontalPodAutoscaler(Object):
     spec: AutoscalerSpec | None = None
+
+
+class ScaledObjectSpec(Wire):
+    """keda.sh/v1alpha1: defaults 0 and 100 replicas, and a Deployment."""
+
+    scale_target_ref: ScaleTarget | None = None
+    min_replica_count: Count | None = None
+    max_replica_count: Count | None = None
+
+
+class ScaledObject(Object):
+    spec: ScaledObjectSpec | None = None
 
 
 class ServiceSpec(Wire):
@@ -1050,6 +1092,7 @@ READ: dict[str, Kind] = {
     "HorizontalPodAutoscaler": Kind(
         HorizontalPodAutoscaler, "autoscalers", "autoscaling", "horizontalpodautoscalers", ("v2", "v1")
     ),
+    "ScaledObject": Kind(ScaledObject, "autoscalers", "keda.sh", "scaledobjects", ("v1alpha1",), is_rare=True),
     "Service": Kind(Service, "services", "", "services"),
     "PodDisruptionBudget": Kind(PodDisruptionBudget, "pod_disruption_budgets", "policy", "poddisruptionbudgets"),
     "PriorityClass": Kind(

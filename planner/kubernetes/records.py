@@ -163,6 +163,10 @@ class CommandForm(StrEnum):
     EXEC = "exec"  # ["python", "worker.py"]: the program is process 1
     SHELL = "shell"  # ["sh", "-c", "python worker.py"]: the shell is process 1 and doesn't pass signals on
     SHELL_EXEC = "shell_exec"  # ["sh", "-c", "exec python worker.py"]: the shell is replaced by the program
+    SHELL_TRAP = "shell_trap"  # ["sh", "-c", "trap … TERM; python worker.py & wait"]: the shell hears SIGTERM itself
+    INIT_SHELL = (
+        "init_shell"  # ["tini", "--", "sh", "-c", "python worker.py"]: the init tells the shell, which ends alone
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +221,9 @@ class Container:
     readiness_probe: Probe | None = None
     liveness_probe: Probe | None = None
     has_pre_stop: bool = False
+    pre_stop_seconds: int | None = (
+        None  # of a preStop hook that only sleeps; None: it does something else, or there is none
+    )
     resource_claims: tuple[str, ...] = ()  # names of entries in PodSpec.resource_claims
     security: SecurityContext = NO_SECURITY_CONTEXT
     handler_hosts: tuple[str, ...] = ()  # other hosts that its probes and lifecycle hooks ask
@@ -249,6 +256,7 @@ class Volume:
     claim_template: ClaimTemplate | None = None  # of a claim a controller makes: ephemeral, or a StatefulSet's
     medium: str = ""  # for emptyDir: "Memory" counts against the memory limit
     size_limit_bytes: int | None = None
+    host_path: str = ""  # for hostPath: the system's directory that it is in, "" for every other path
     disk_id: str = ""  # for gcePersistentDisk, awsElasticBlockStore and the like (VolumeRestrictions)
     read_only: bool = False
 
@@ -544,13 +552,15 @@ class RuntimeClass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HorizontalPodAutoscaler:
-    """Which workload (`target`: its key, as `Workload.key`) it scales, and between which replicas."""
+    """Which workload (`target`: its key, as `Workload.key`) it scales, and between which replicas. `kind`: KEDA's
+    ScaledObject is read as the autoscaler that KEDA makes of it."""
 
     namespace: str
     name: str
     target: str
     minimum: int = 1
     maximum: int = 0
+    kind: str = "HorizontalPodAutoscaler"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from planner.errors import ChangeError
+from planner.errors import ChangeError, InputError
 from planner.kubernetes.kinds import RECREATE
 from planner.kubernetes.records import Workload
 
@@ -29,6 +29,21 @@ def parse_share(text: str, *, where: str = "") -> int | str:
     if match is None:
         raise ChangeError(f'"{text[:40]}" is neither a number nor a percentage', where=where, mend=_MEND)
     return f"{int(match[1])}%" if match[2] else int(match[1])
+
+
+def check_share(field: str, value: int | str | None) -> None:
+    """Refuse what the API server refuses while an object is read; the error names the field.
+
+    Raises
+    ------
+    InputError
+        When `value` is neither a number nor a percentage.
+    """
+    if value is not None:
+        try:
+            share_parts(value)
+        except ChangeError as error:
+            raise InputError(f"{field}: {error.what}", mend=error.mend) from None
 
 
 def share_parts(value: int | str, *, name: str = "", where: str = "") -> tuple[int, bool]:

@@ -6,6 +6,7 @@ module             question
 `rollout`          Will these changes finish? Why not, and what would help?
 `gate`             May this change be merged? Its workloads, alone and together, against a policy.
 `overview`         What could not be rolled out now? GPUs by model.
+`peak`             Which rollouts go at an autoscaler's highest replicas, and which only while there are few pods?
 `plan`             What is the least that makes every workload rollable, and what does it cost?
 `seats`            Who holds which GPU, and whose next pod would fit?
 `capacity`         What is left, what still fits and where, what is stranded?
@@ -17,6 +18,8 @@ module             question
 `memory`           Who is evicted and killed first? What would another request or limit change?
 `restarts`         What restarts or doesn't start, why, and what would help?
 `drift`            What differs between environments, and what does that explain?
+`diff`             What differs between two snapshots, or after a what-if?
+`report`           What does a capacity review need to know?
 `doctor`           What can be read, what is missing, and what that costs?
 `findings`         What is worth a person's attention?
 `trends`           What did the store's snapshots say day by day, since when, and when are GPUs full?
@@ -40,6 +43,7 @@ INDEX = {
     "rollout": "rollout.QUESTION",
     "gate": "gate.QUESTION",
     "overview": "overview.QUESTION",
+    "peak": "peak.QUESTION",
     "plan": "plan.QUESTION",
     "seats": "seats.QUESTION",
     "capacity": "capacity.QUESTION",
@@ -54,6 +58,8 @@ INDEX = {
     "drift": "drift.QUESTION",
     "findings": "findings.QUESTION",
     "doctor": "doctor.QUESTION",
+    "diff": "diff.QUESTION",
+    "report": "report.QUESTION",
     "trends": "trends.QUESTION",
     "commitments": "commitments.QUESTION",
     "fleet": "fleet.QUESTION",

@@ -32,6 +32,7 @@ from planner.spot.assumptions import Assumptions, Fallback
 from planner.spot.economics import expected_saved_usd
 from planner.spot.interruption import gaps_of, mean_life_hours
 from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload
+from planner.spot.ways import Way, marked
 from planner.vocabulary import GKE_SPOT, HOURS_PER_MONTH
 from planner.words import Text, count, plural, usd
 
@@ -112,6 +113,7 @@ class FleetSavings:
     moves: tuple[Move, ...]
     bearers: tuple[Bearer, ...]
     kept_off: tuple[tuple[str, str], ...]  # workload, why it stays where it is
+    ways: tuple[Way, ...]  # every way of buying the on-demand nodes
     workloads: tuple[str, ...]  # all that were looked at
     fitness: tuple[Fitness, ...]  # … of each
     as_of: str
@@ -391,11 +393,44 @@ def _summed(
         moves=moves,
         bearers=tuple(_bearers(snapshot, after, priced, cost_cluster(book, after))),
         kept_off=kept_off,
+        ways=_ways(snapshot, book, demand, (on_demand - gone) / 100 + spot_usd, interruptions),
         workloads=tuple(fitness),
         fitness=tuple(one.fitness for one in fitness.values()),
         as_of=cost.as_of,
     )
     return replace(found, sentence=Text(_sentence(found)))
+
+
+def _ways(
+    snapshot: Snapshot, book: PriceBook, demand: Sequence[NodeCost], repacked_usd: float, interruptions_usd: float
+) -> tuple[Way, ...]:
+    """The on-demand nodes bought in each way, node for node; a way in which one of them has no price has none."""
+    known = {node.name: node for node in snapshot.nodes}
+
+    def total(bought: Provisioning) -> float | None:
+        prices = [price_node(book, known[one.node.node], bought).price for one in demand]
+        amounts = [price.usd_per_month if price.is_sold else None for price in prices]
+        return None if None in amounts else sum(amount or 0.0 for amount in amounts)
+
+    def way(name: str, usd_a_month: float | None, risk: str, asks: str, more: float = 0.0) -> Way:
+        expected = None if usd_a_month is None else usd_a_month + more
+        said = risk if usd_a_month is not None else "no price of some of the nodes"
+        return Way(name=name, price_usd=usd_a_month, expected_usd=expected, interruptions=None, risk=said, asks=asks)
+
+    paid = "never preempted; paid to its end, whether it is used or not"
+    steady = "that so much is needed round the clock until it ends"
+    return marked(
+        [
+            way("on demand, list price", sum(one.cost.total for one in demand), "none beyond host maintenance", "nothing"),
+            way("on demand, sustained use", sum(one.effective.total for one in demand), "none beyond host maintenance", "nothing"),
+            way("1-year commitment", total(Provisioning.COMMITMENT_1Y), paid, steady),
+            way("3-year commitment", total(Provisioning.COMMITMENT_3Y), paid, steady),
+            way("spot, repacked", repacked_usd, f"interruptions are expected to cost {usd(interruptions_usd)}",
+                "the moves below, and what each workload's checklist says", interruptions_usd),
+            way("flex-start", total(Provisioning.FLEX_START), "none for up to 7 days; how long one queues isn't known",
+                "that work may wait for capacity, and start anew after 7 days"),
+        ]
+    )  # fmt: skip
 
 
 def _after(snapshot: Snapshot, done: Sequence[Repacked], freed: set[str], new: Mapping[str, str]) -> Snapshot:

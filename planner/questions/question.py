@@ -53,6 +53,7 @@ class Given:
     usages: tuple[Usage, ...] | None = None  # use over time, of the first snapshot; None: PodMetrics count
     stats: tuple[NodeMemoryStats, ...] = ()  # the kubelets' own metrics
     lives: tuple[Life, ...] = ()  # observed lives of spot VMs
+    gaps: tuple[Life, ...] = ()  # observed times from a loss until a spot VM was to be had again
     others: tuple[Snapshot, ...] = ()  # clusters to compare with
     history: History | None = None  # of a store
     now: float | None = None  # seconds since the epoch, by the reader's clock

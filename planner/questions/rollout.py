@@ -27,6 +27,7 @@ from planner.questions.placement import blocked_by, displaced
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.prepared import Prepared, Scenario, compiled, prepare
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
+from planner.questions.scaled import At, at_bound
 from planner.rollout import grid as grids
 from planner.rollout.answers import (
     PodState,
@@ -143,6 +144,9 @@ class RolloutSettings:
         None, label="Termination, seconds", least=0, most=_MOST_SECONDS,
         help="From deletion until the pod is gone and its GPU is free; else its grace period.",
     )  # fmt: skip
+    at: At = setting(
+        At.TODAY, label="At its replicas", help="Today's, or the lowest or highest that its autoscaler gives it."
+    )
     seed: int = setting(0, least=0, most=2**31 - 1, help="Breaks the scheduler's ties.")
     runs: int = setting(50, least=1, most=1000, help="Placements tried at most.")
     pools: PoolSettings = settings_within(PoolSettings)
@@ -595,13 +599,28 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING
     ChangeError
         When the settings don't apply to the snapshot.
     """
+    snapshot = at_replicas(snapshot, settings)
     scenario = scenario_of(snapshot, settings)
     return rollout(snapshot, scenario, growing(snapshot, settings.pools.known(given)), settings.arrival_seconds)
+
+
+def at_replicas(snapshot: Snapshot, settings: RolloutSettings) -> Snapshot:
+    """The snapshot with the workloads at the replicas that are asked for: their autoscalers' lowest or highest.
+
+    Raises
+    ------
+    ChangeError
+        Where no autoscaler scales one of them.
+    """
+    for key in settings.workloads if settings.at is not At.TODAY else ():
+        snapshot = at_bound(snapshot, key, settings.at)
+    return snapshot
 
 
 def first_answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING) -> RolloutResult:
     """The answer for the first placement only, without ways out: what is known soonest. `ties` is None where others may
     come out otherwise; `answer` says how many do."""
+    snapshot = at_replicas(snapshot, settings)
     scenario = replace(scenario_of(snapshot, settings), runs=0, with_remedies=False)
     pools = growing(snapshot, settings.pools.known(given))
     found = rollout(snapshot, scenario, pools, settings.arrival_seconds)

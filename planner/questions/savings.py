@@ -20,6 +20,7 @@ from planner.spot.economics import Savings, savings
 from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
 from planner.spot.suitability import Fitness, Suitability, check_workload
+from planner.spot.ways import Way, compare
 from planner.tables import Row
 from planner.words import Text, count, duration
 
@@ -64,6 +65,7 @@ class SavingsDetail:
     estimate: Estimate
     suitability: Suitability
     assumed: Assumptions
+    ways: tuple[Way, ...]  # every way of buying the same work
 
     @property
     def sentence(self) -> Text:
@@ -165,16 +167,21 @@ def _worst_move(book: PriceBook) -> float:
 
 def values_of(settings: SpotSettings, given: Given) -> dict[str, Any]:
     """What was asked, by assumption; observed lives among them."""
-    every = {one.name: getattr(settings, one.name) for one in fields(SpotSettings)} | {"lives": given.lives or None}
+    every = {one.name: getattr(settings, one.name) for one in fields(SpotSettings)} | {
+        "lives": given.lives or None,
+        "gaps": given.gaps or None,
+    }
     return {name: value for name, value in every.items() if value is not None}
 
 
 def _detail(snapshot: Snapshot, derived: Derived, asked: Mapping[str, Any]) -> SavingsDetail:
     assumptions = assume(derived, asked)
+    found = estimate(assumptions)
     return SavingsDetail(
         derived=derived,
         assumptions=table(derived, asked, assumptions),
-        estimate=estimate(assumptions),
+        estimate=found,
+        ways=compare(assumptions, found.savings, found.mix),
         suitability=suitability(snapshot, derived.workload, assumptions.capacity, asked.get("job_minutes")),
         assumed=assumptions,
     )
@@ -246,6 +253,22 @@ def workload_rows(answer: SavingsAnswer) -> list[Row]:
             "why": line.why,
         }
         for line in answer.lines
+    ]
+
+
+def way_rows(answer: SavingsAnswer) -> list[Row]:
+    """Every way of buying the same work, USD a month; of one workload, or of all on-demand nodes."""
+    ways = answer.detail.ways if answer.detail else answer.fleet.ways if answer.fleet else ()
+    return [
+        {
+            "way": one.name,
+            "price_usd": None if one.price_usd is None else round(one.price_usd, 2),
+            "expected_usd": None if one.expected_usd is None else round(one.expected_usd, 2),
+            "cheapest": one.is_cheapest,
+            "risk": one.risk,
+            "asks": one.asks,
+        }
+        for one in ways
     ]
 
 
@@ -327,7 +350,13 @@ QUESTION: Final = Question(
     result=SavingsAnswer,
     answer=answer,
     facts=facts,
-    tables={"figures": figure_rows, "workloads": workload_rows, "moves": move_rows, "namespaces": bearer_rows},
+    tables={
+        "figures": figure_rows,
+        "workloads": workload_rows,
+        "moves": move_rows,
+        "namespaces": bearer_rows,
+        "ways": way_rows,
+    },
     hangs_on=(NODE.name, POD.name),
     lists=("PodDisruptionBudget", *(kind.name for kind in WORKLOADS)),
 )

@@ -11,7 +11,15 @@ from planner import vocabulary
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import alike, tables
 from planner.kubernetes.budgets import Protection, limit_text
-from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, is_spot, machine_type
+from planner.kubernetes.nodes import (
+    GPU_NODE_ARRIVAL_SECONDS,
+    LOCAL_SSD_LABELS,
+    gpu_model,
+    is_spot,
+    machine_type,
+    physical_gpus,
+    region,
+)
 from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
 from planner.kubernetes.records import CommandForm, Container, Node, Pod, Snapshot, Taint, Workload
@@ -24,7 +32,6 @@ from planner.spot.windows import Provider, Window
 from planner.words import duration
 
 _LONG_START_SECONDS: Final = GPU_NODE_ARRIVAL_SECONDS  # longer: the pod, not the node, is what one waits for
-_LOCAL_VOLUMES: Final = ("hostPath", "local")
 
 
 class Status(StrEnum):
@@ -49,6 +56,7 @@ class Check(StrEnum):
     JOB_LENGTH = "job_length"
     RETRIES = "retries"
     PLACEMENT = "placement"
+    QUOTA = "quota"
     USERS = "users"
     PRIORITY = "priority"
 
@@ -255,6 +263,26 @@ def _signal_of(container: Container) -> CheckResult:
             f'command: ["/bin/sh", "-c", "exec {program or "program"} …"]\n',
             source=about.source if about else "https://docs.docker.com/reference/dockerfile/#entrypoint",
         )
+    if container.command_form is CommandForm.INIT_SHELL:
+        return CheckResult(
+            check=Check.SIGTERM,
+            status=Status.CHANGE,
+            evidence=f'{name}: an init passes SIGTERM on to a shell (sh -c "…" without exec), which ends by itself; '
+            f"{program or 'the program'} is not told and is killed with the container.",
+            cure="Put exec before the program, or have the init tell the whole group (tini -g).",
+            by_hand=commands.comment(f"container {name}: add exec to the command that is there").strip() + "\n"
+            f'command: ["tini", "--", "/bin/sh", "-c", "exec {program or "program"} …"]\n',
+            source="https://github.com/krallin/tini#process-group-killing",
+        )
+    if container.command_form is CommandForm.SHELL_TRAP:
+        return CheckResult(
+            check=Check.SIGTERM,
+            status=Status.UNSEEN,
+            evidence=f"{name}: the shell has a trap for SIGTERM and waits for {program or 'the program'}; what the trap does "
+            "can't be seen from here.",
+            cure="Have it end the program and wait for it; look with the command below.",
+            source="https://www.gnu.org/software/bash/manual/html_node/Signals.html",
+        )
     if container.command_form is CommandForm.IMAGE:
         return CheckResult(
             check=Check.SIGTERM,
@@ -288,6 +316,19 @@ def _signal_of(container: Container) -> CheckResult:
 
 
 def _check_pre_stop(case: Case) -> CheckResult:
+    slow = [
+        f"{container.name} sleeps {container.pre_stop_seconds} s"
+        for container in case.containers
+        if (container.pre_stop_seconds or 0) >= case.window.seconds
+    ]
+    if slow:
+        return CheckResult(
+            check=Check.PRE_STOP,
+            status=Status.CHANGE,
+            evidence=f"preStop: {', '.join(slow)}, and a preemption leaves {case.window.seconds} s in all: SIGTERM never comes.",
+            cure=f"Sleep for less than {case.window.seconds} s, so that the program has the rest to stop.",
+            source="https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/",
+        )
     hooked = [container.name for container in case.containers if container.has_pre_stop]
     if hooked:
         return CheckResult(
@@ -325,7 +366,12 @@ def _check_start_up(case: Case) -> CheckResult:
 def _check_storage(case: Case) -> CheckResult:
     volumes = case.workload.template.spec.volumes
     kept = {(claim.namespace, claim.name): claim for claim in case.snapshot.persistent_volume_claims}
-    local = [volume.name for volume in volumes if volume.kind in _LOCAL_VOLUMES]
+    local = [
+        volume.name
+        for volume in volumes
+        if volume.kind == "local" or (volume.kind == "hostPath" and not volume.host_path)
+    ]
+    system = [f"{volume.name} (in {volume.host_path})" for volume in volumes if volume.host_path]
     local_disks = {disk.name for disk in case.snapshot.persistent_volumes if disk.is_local}
     for volume in volumes:
         claim = kept.get((case.workload.namespace, volume.claim_name))
@@ -355,6 +401,13 @@ def _check_storage(case: Case) -> CheckResult:
             status=Status.UNSEEN,
             evidence=f"{', '.join(scratch)}: an emptyDir is gone with its node.",
             cure="Use it for what can be made again; checkpoints belong into object storage.",
+        )
+    if system:
+        return CheckResult(
+            check=Check.STORAGE,
+            status=Status.MIND,
+            evidence=f"{', '.join(system)}: the node's own; each node like it has the same.",
+            cure="Make sure that spot nodes have it too (drivers, sockets).",
         )
     return CheckResult(check=Check.STORAGE, status=Status.OK, evidence="No volume that a lost node would take along.")
 
@@ -415,11 +468,18 @@ def _check_retries(case: Case) -> CheckResult:
             check=Check.RETRIES, status=Status.OK, evidence="Its controller starts lost pods without limit."
         )
     limit = 6 if workload.backoff_limit is None else workload.backoff_limit
+    if workload.ignores_disruptions:
+        return CheckResult(
+            check=Check.RETRIES,
+            status=Status.OK,
+            evidence=f"backoffLimit {limit}, and its podFailurePolicy ignores pods that a disruption ended.",
+            source="https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-failure-policy",
+        )
     return CheckResult(
         check=Check.RETRIES,
         status=Status.CHANGE,
-        evidence=f"backoffLimit {limit}: each pod lost to a preemption counts as a failure unless a podFailurePolicy "
-        "says otherwise (the snapshot doesn't hold it).",
+        evidence=f"backoffLimit {limit}: each pod lost to a preemption counts as a failure: no podFailurePolicy "
+        "ignores it.",
         cure="Ignore disruptions when failures are counted"
         + ("" if workload.template.spec.restart_policy == "Never" else "; it needs restartPolicy: Never")
         + ". A Job's template can't be changed: do it where it is made.",
@@ -511,6 +571,30 @@ def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, s
     return None, None
 
 
+def _check_quota(case: Case) -> CheckResult:
+    """Google's quota for preemptible GPUs is one of its own (compute/docs/gpus/create-gpu-vm-general-purpose, 2026)."""
+    gpus = max((physical_gpus(node) or 0 for node in case.nodes), default=0)
+    disks = [node.name for node in case.nodes if any(label in node.labels for label in LOCAL_SSD_LABELS)]
+    ssd = (
+        f" Its nodes have local SSDs ({disks[0]}, …): their price isn't in the estimate, and what is on them is lost."
+        if disks
+        else ""
+    )
+    if case.window.provider is not Provider.GKE or not gpus or case.runs_on_spot:
+        status = Status.MIND if ssd else Status.OK
+        return CheckResult(check=Check.QUOTA, status=status, evidence=f"No quota of spot GPUs is asked for.{ssd}")
+    model = gpu_model(case.nodes[0]).removeprefix("nvidia-").removeprefix("tesla-").replace("-", "_").upper() or "MODEL"
+    return CheckResult(
+        check=Check.QUOTA,
+        status=Status.UNSEEN,
+        evidence=f"Spot GPUs count against a quota of their own, PREEMPTIBLE_NVIDIA_{model}_GPUS of the region, or the ordinary one "
+        f"where none was granted; a cluster doesn't tell it.{ssd}",
+        cure="Look before the move: so many GPUs have to be granted.",
+        by_hand=commands.command("gcloud", "compute", "regions", "describe", region(case.nodes[0]) or "REGION") + "\n",
+        source="https://cloud.google.com/compute/resource-usage#gpu_quota",
+    )
+
+
 def _check_users(case: Case) -> CheckResult:
     if case.work is Work.JOBS:
         return CheckResult(
@@ -561,6 +645,7 @@ CHECKS: Final[tuple[Callable[[Case], CheckResult], ...]] = (
     _check_job_length,
     _check_retries,
     _check_placement,
+    _check_quota,
     _check_users,
     _check_priority,
 )
@@ -576,6 +661,7 @@ CHECK_NAME: Final = {
     Check.JOB_LENGTH: "Length of jobs",
     Check.RETRIES: "Retries",
     Check.PLACEMENT: "Selectors and tolerations",
+    Check.QUOTA: "Quota and local SSD",
     Check.USERS: "Users waiting",
     Check.PRIORITY: "Priority",
 }

@@ -58,10 +58,38 @@ _UVICORN: Final = Program(
     source="https://www.uvicorn.org/#command-line-options (--timeout-graceful-shutdown)",
 )
 
+_TORCHRUN: Final = Program(
+    signal=Signal.PASSES_ON,
+    what="torchrun sends its workers SIGTERM and kills them 30 s later; what they do with it is up to them",
+    cure="Write a checkpoint in a SIGTERM handler of the training loop, within the notice",
+    source="https://docs.pytorch.org/docs/stable/elastic/agent.html",
+)
+
 PROGRAMS: Final[dict[str, Program]] = {
+    "torchrun": _TORCHRUN,
+    "uv": Program(
+        signal=Signal.PASSES_ON,
+        what="uv run starts the program beside itself and hands SIGTERM on to it",
+        source="https://docs.astral.sh/uv/concepts/projects/run/",
+    ),
+    "conda": Program(
+        signal=Signal.DROPS,
+        what="conda run starts the program through a script and doesn't pass SIGTERM on",
+        cure="Start the environment's own program by its path, such as /opt/conda/envs/NAME/bin/python",
+        source="https://github.com/conda/conda (conda run)",
+    ),
+    "timeout": Program(
+        signal=Signal.PASSES_ON,
+        what="timeout sends the program the SIGTERM that it gets",
+        source="https://www.gnu.org/software/coreutils/manual/html_node/timeout-invocation.html",
+    ),
     "tini": _INIT,
     "tini-static": _INIT,
-    "dumb-init": _INIT,
+    "dumb-init": Program(
+        signal=Signal.PASSES_ON,
+        what="an init that passes SIGTERM on to all that it started",
+        source="https://github.com/Yelp/dumb-init (2026-11)",
+    ),
     "docker-init": _INIT,
     "catatonit": _INIT,
     "python": _PYTHON,

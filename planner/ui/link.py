@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -18,6 +19,7 @@ from planner.words import literal
 T = TypeVar("T")
 
 _REFUSED = "_refused_"
+_ENDLESS = "_endless_"  # a number without an end was asked for: this session's widget isn't bound to the link
 _LINKED = "_linked"  # the parameters that widgets of this session have had
 _PAGE = "_page"
 
@@ -135,6 +137,10 @@ def number(
 ) -> float | None:
     """A number from `least` to `most`, or None when left empty (only where `default` is None)."""
     asked = _asked(key)
+    if any(_is_endless(one) for one in asked):  # Streamlit fails at such a number in a link, instead of refusing it
+        st.session_state[_ENDLESS + key] = True
+    if not st.session_state.get(_ENDLESS + key):
+        more["bind"] = "query-params"
     kind = int if whole else float
     value = st.number_input(
         label,
@@ -142,11 +148,17 @@ def number(
         max_value=kind(most),
         value=None if default is None else kind(default),
         key=key,
-        bind="query-params",
         **more,
     )
     _say_refused(key, [t for t in asked if not _is_number(t, least, most, whole)], f"give {least:g} to {most:g}", value)
     return default if value is None or not least <= value <= most else value
+
+
+def _is_endless(text: str) -> bool:
+    try:
+        return not isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _is_number(text: str, least: float, most: float, whole: bool) -> bool:

@@ -7,6 +7,8 @@ import streamlit as st
 from planner import words
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
+from planner.questions.peak import QUESTION as PEAK
+from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, Measure, MeasureKind, PlanAnswer, PlanSettings
 from planner.questions.question import Given
 from planner.rollout.wording import words as verdict_words
@@ -33,6 +35,10 @@ def line(snapshot: Snapshot) -> None:
     found = progress.kept(QUESTION, snapshot, settings, known)
     if found is None and len(snapshot.nodes) <= _QUICK_NODES:
         found = progress.ask(QUESTION, snapshot, settings, known)
+    if snapshot.autoscalers:
+        peak = cache.ask(PEAK, snapshot, PeakSettings())
+        if peak.lines:
+            st.markdown(f"**At the peak:** {words.literal(peak.sentence)}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if found is not None and (found.measures or found.left):
             st.markdown(f"**What would make them all rollable:** {words.literal(found.sentence)}.")
@@ -46,7 +52,7 @@ def settings() -> PlanSettings:
         asked.show("least_ready_percent", width=180)
         asked.show("most_nodes", placeholder="as many as needed", width=220)
         asked.show("most_usd", placeholder="as much as needed", width=220)
-        asked.show("rollouts_per_month", width=200)
+        asked.show("rollouts_per_month", width=200, format="%g")
     return asked.settings()
 
 

@@ -12,6 +12,7 @@ from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
+from planner.questions.scaled import At, autoscaler_of
 from planner.settings import setting_of
 from planner.ui import capacity_inputs, link
 from planner.ui.asked import Asked
@@ -69,7 +70,7 @@ def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSett
         with st.container(horizontal=True, vertical_alignment="bottom"):
             by = link.segments("Change", (_BY_WORKLOAD, _BY_MANIFEST), key="by")
             if by == _BY_WORKLOAD:
-                _change(asked, workload)
+                _change(asked, workload, snapshot)
         if by == _BY_MANIFEST:
             asked.show(
                 "manifest", area=True, height=240, max_chars=_LONGEST_TEXT,
@@ -87,7 +88,7 @@ def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSett
     return asked.settings()
 
 
-def _change(asked: Asked[RolloutSettings], workload: Workload) -> None:
+def _change(asked: Asked[RolloutSettings], workload: Workload, snapshot: Snapshot) -> None:
     """What is changed most."""
     kind, strategy = kind_called(workload.kind), workload.strategy
     chosen = asked.show("strategy", options=kind.strategies, default=strategy.kind)
@@ -103,6 +104,10 @@ def _change(asked: Asked[RolloutSettings], workload: Workload) -> None:
     if not rolls:
         asked.forget("max_surge", "max_unavailable")
     asked.show("replicas", placeholder=f"{workload.replicas} now", disabled=kind.is_per_node, width=150)
+    scaler = autoscaler_of(snapshot, workload.key)
+    if scaler is not None:
+        names = {At.TODAY: "today's", At.LOWEST: f"lowest, {scaler.minimum}", At.HIGHEST: f"highest, {scaler.maximum}"}
+        asked.show("at", words=names, help=f"Played from there: {scaler.kind} {scaler.name} scales it.")
 
 
 def _more(asked: Asked[RolloutSettings], workload: Workload) -> None:
@@ -162,6 +167,7 @@ def differs(settings: RolloutSettings, workload: Workload | None) -> str:
             now.append(_or_none(today))
     others = ("cpu", "memory", "gpu", "node_selector", "startup_seconds", "termination_seconds")
     parts += [setting_of(RolloutSettings, name).label for name in others if getattr(settings, name) is not None]
+    parts += [f"at its {settings.at} replicas"] if settings.at is not At.TODAY else []
     parts += [said for name, said in _FLAGS.items() if getattr(settings, name)]
     parts += [f"together with {words.count(len(settings.also), 'other workload')}"] if settings.also else []
     return f"{', '.join(parts)}{'; today ' + ', '.join(now) if now else ''}"
@@ -186,6 +192,7 @@ def _forget() -> None:
     for key in ("scale_only", "never_ready"):
         st.session_state[key] = False
     st.session_state.pop("strategy", None)
+    st.session_state.pop("at", None)
 
 
 def _or_none(share: int | str | None) -> str:

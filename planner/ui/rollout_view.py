@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import streamlit as st
 
@@ -14,6 +15,7 @@ from planner.questions import rollout as rollout_question
 from planner.questions import usable_devices as usable_question
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings, timeline_rows
+from planner.questions.scaled import At
 from planner.questions.usable_devices import UsableDevices
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Verdict, WorkloadRollout
 from planner.ui import (
@@ -59,6 +61,13 @@ def answered(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> Rol
     with rest.container():
         _beside(result)
     return result
+
+
+def played(snapshot: Snapshot, settings: RolloutSettings) -> tuple[Snapshot, RolloutSettings]:
+    """The cluster at the replicas that are asked for, and the settings that are put to it."""
+    if settings.at is At.TODAY:
+        return snapshot, settings
+    return cache.answer(rollout_question.at_replicas, snapshot, settings), replace(settings, at=At.TODAY)
 
 
 _ANSWERED = "_rollout_answered"

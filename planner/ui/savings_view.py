@@ -12,7 +12,7 @@ from planner.figures import savings_discount
 from planner.kubernetes import commands
 from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
-from planner.questions.savings import SavingsDetail
+from planner.questions.savings import SavingsAnswer, SavingsDetail, way_rows
 from planner.questions.spot_inputs import AssumptionRow, Derived
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
@@ -112,6 +112,26 @@ def figures(saved: Savings, assumptions: Assumptions) -> None:
 
 def _metric(label: str, value: str, under: str) -> None:
     st.metric(label, value, delta=under, delta_color="off", delta_arrow="off", border=True, height="stretch")
+
+
+def ways(found: SavingsAnswer) -> None:
+    """Every way of buying the same work, the cheapest marked."""
+    rows = [
+        {
+            "way": f"{'✓ ' if row['cheapest'] else ''}{row['way']}",
+            "price $": row["price_usd"],
+            "expected $": row["expected_usd"],
+            "risk": row["risk"],
+            "asks": row["asks"],
+        }
+        for row in way_rows(found)
+    ]
+    money = st.column_config.NumberColumn(format="dollar")
+    tables.show(
+        rows, alt="Every way of buying the same work, USD a month, with its risk and what it asks", placeholder="no price",
+        columns=dict.fromkeys(("price $", "expected $"), money),
+    )  # fmt: skip
+    st.caption("USD a month. Expected: with what is lost, done again or covered on demand; ✓ the cheapest of them.")
 
 
 def step_table(saved: Savings) -> None:

@@ -11,7 +11,12 @@ from planner.errors import ChangeError
 from planner.inventory.manifest import read_manifest
 from planner.kubernetes import names
 from planner.kubernetes.records import Severity
+from planner.questions import question_called
+from planner.questions.findings import FindingsSettings
+from planner.questions.overview import overview
+from planner.questions.question import Given
 from planner.sources import kubectl
+from tests.builders.objects import deployment, pod_spec
 
 EVIL = ("a; rm -rf ~", "a\nb", "$(id)", "`id`", "a'b", '"', "-o", "a/b", "A", "é", "a\x1b]0;x\x07", "x" * 254, "a..b")
 POD: dict[str, Any] = {
@@ -103,3 +108,24 @@ spec:
 """.replace("'a\\nb'", '"a\\nb"')
     with pytest.raises(ChangeError, match="that Kubernetes takes"):
         read_manifest(text, read(NODE, POD))
+
+
+@pytest.mark.parametrize("bad", ["250", "x%", -3, "²", "5.5%", 2**70])
+@pytest.mark.parametrize("field", ["maxSurge", "maxUnavailable"])
+def test_one_bad_strategy_is_named_and_breaks_no_list(field: str, bad: Any) -> None:
+    good, wrong = (deployment(name, ["n-0"], pod_spec()) for name in ("good", "wrong"))
+    wrong[0]["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": {field: bad}}
+    found = read(NODE, *good, *wrong)
+    assert [one.name for one in found.workloads] == ["good"]
+    (problem,) = (one for one in found.problems if one.code == "object-unreadable")
+    assert problem.object == "Deployment/ml/wrong"
+    assert field in problem.what
+    assert [line.workload for line in overview(found).workloads] == ["Deployment/ml/good"]
+
+
+def test_a_list_in_a_list_is_read_and_pods_on_unknown_nodes_are_named() -> None:
+    inner = {"kind": "List", "apiVersion": "v1", "items": deployment("web", ["gone"], pod_spec())}
+    found = read(NODE, {"kind": "List", "apiVersion": "v1", "items": [inner]})
+    assert found.reading.objects == found.reading.used == 4
+    said = [one.what for one in question_called("findings").answer(found, FindingsSettings(), Given()).findings]
+    assert any("is bound to this node, which isn't in the input" in what for what in said)

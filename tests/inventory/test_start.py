@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.inventory.start import read_start, start_of, written_start
+from planner.inventory.start import read_start, slept_seconds, start_of, written_start
 from planner.kubernetes.records import CommandForm
 
 IMAGE, EXEC, SHELL, SHELL_EXEC = CommandForm.IMAGE, CommandForm.EXEC, CommandForm.SHELL, CommandForm.SHELL_EXEC
@@ -36,6 +36,26 @@ IMAGE, EXEC, SHELL, SHELL_EXEC = CommandForm.IMAGE, CommandForm.EXEC, CommandFor
         (["env"], [], EXEC, "env"),
         (["$(PROGRAM)"], [], EXEC, ""),
         (["sh", "-c", '"$PROGRAM" x'], [], SHELL, ""),
+        (["tini", "--", "sh", "-c", "python worker.py"], [], CommandForm.INIT_SHELL, "python"),
+        (["/sbin/tini", "--"], ["bash", "-c", "cd /app; python worker.py"], CommandForm.INIT_SHELL, "python"),
+        (["tini", "-g", "--", "sh", "-c", "python worker.py"], [], EXEC, "tini"),
+        (["tini", "--", "sh", "-c", "exec python worker.py"], [], EXEC, "tini"),
+        (["dumb-init", "--", "sh", "-c", "python worker.py"], [], EXEC, "dumb-init"),
+        (
+            ["sh", "-c", "trap 'kill $PID' TERM; python worker.py & PID=$!; wait $PID"],
+            [],
+            CommandForm.SHELL_TRAP,
+            "python",
+        ),
+        (["sh", "-c", "trap '' TERM; python worker.py & wait"], [], SHELL, "python"),
+        (["sh", "-c", "python worker.py > /dev/null 2>&1"], [], SHELL, "python"),
+        (["gosu", "app", "python", "worker.py"], [], EXEC, "python"),
+        (["gosu", "app", "sh", "-c", "python worker.py"], [], SHELL, "python"),
+        (["nice", "-n", "10", "celery", "worker"], [], EXEC, "celery"),
+        (["timeout", "3600", "python", "worker.py"], [], EXEC, "timeout"),
+        (["torchrun", "--nproc_per_node=4", "train.py"], [], EXEC, "torchrun"),
+        (["uv", "run", "worker.py"], [], EXEC, "uv"),
+        (["conda", "run", "-n", "ml", "python", "worker.py"], [], EXEC, "conda"),
     ],
 )
 def test_start_of(command: list[str], args: list[str], form: CommandForm, program: str) -> None:
@@ -57,3 +77,18 @@ def test_a_start_is_written_and_read_back(form: CommandForm, program: str) -> No
 @pytest.mark.parametrize("text", [None, "", "magic python", "exec python --password x", "exec  python", "exec a/b"])
 def test_what_is_no_start_says_nothing(text: str | None) -> None:
     assert read_start(text) == (IMAGE, "")
+
+
+@pytest.mark.parametrize(
+    ("command", "seconds"),
+    [
+        (["sleep", "20"], 20),
+        (["/bin/sh", "-c", "sleep 20"], 20),
+        (["sh", "-c", "sleep 15s;"], 15),
+        (["sh", "-c", "curl localhost/quit && sleep 20"], None),
+        (["nginx", "-s", "quit"], None),
+        ([], None),
+    ],
+)
+def test_what_a_hook_sleeps(command: list[str], seconds: int | None) -> None:
+    assert slept_seconds(command) == seconds

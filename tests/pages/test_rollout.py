@@ -158,7 +158,7 @@ def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
     assert sentence_of_costs(app).startswith("Surge 1 costs $438 a month as a spare T4, $273 as a spare T4 on spot")
     assert "$438 a month kept" in said(visit("rollout", None, **asked))
     table = next(one.value for one in app.dataframe if "today" in one.value)
-    row = table[table["strategy"] == "Surge 1 (now)"].iloc[0]
+    row = table[table["strategy"] == "Surge 1"].iloc[0]
     assert (row["today"], row["lowest Ready"], row["extra GPUs"]) == ("✗ Stuck: hold and wait", "6 of 6", "1")
     assert row["$/month on demand"] == pytest.approx(438.19, abs=0.01)
     assert len(table) < 48

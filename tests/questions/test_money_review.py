@@ -15,12 +15,13 @@ from planner.pricing.model import Provisioning
 from planner.pricing.node import price_node, spare_terms
 from planner.pricing.strategy_cost import StrategyUse, strategy_cost
 from planner.questions.question import Given
-from planner.questions.savings import SavingsSettings, answer
+from planner.questions.savings import SavingsSettings, answer, estimate
 from planner.questions.spot_inputs import assume, derive
 from planner.sources import demo
 from planner.sources.prices import embedded_book, load_changes
 from planner.spot.assumptions import Assumptions, SpotSettings
 from planner.spot.economics import savings
+from planner.spot.ways import compare
 
 BOOK = embedded_book()
 WORKER = "Deployment/prod/ml-worker"
@@ -186,3 +187,50 @@ def test_commitments_for_t4s_are_known_in_the_americas() -> None:
             for way in (Provisioning.COMMITMENT_1Y, Provisioning.COMMITMENT_3Y)
         )
         assert (one, three) == (0.22, 0.16)
+
+
+def test_every_way_of_buying_is_beside_the_others(snapshot: Snapshot) -> None:
+    """llm-serve: on spot about $12,012, Flex-start $13,007, and 3 years $8,310 that nobody preempts."""
+    found = answer(snapshot, SavingsSettings(workload="Deployment/prod/llm-serve"), Given(book=BOOK))
+    assert found.detail is not None
+    ways = {way.name: way for way in found.detail.ways}
+    assert ways["3-year commitment"].expected_usd == pytest.approx(8_310, abs=0.5)
+    assert ways["flex-start"].expected_usd == pytest.approx(13_007, abs=0.5)
+    assert ways["spot"].price_usd == pytest.approx(12_012, abs=60)
+    assert ways["on demand, sustained use"].expected_usd == pytest.approx(23_649.61, abs=0.01)
+    assert [name for name, way in ways.items() if way.is_cheapest] == ["3-year commitment"]
+    assert all(way.risk and way.asks for way in ways.values())
+    assert (ways["preemptible"].expected_usd or 0) > (ways["spot"].expected_usd or 0), "they live 24 hours at most"
+    mixed = min(point.net_usd.mean for point in found.detail.estimate.mix.points)
+    assert ways["cheapest mix"].expected_usd == mixed
+
+
+def test_flex_start_is_the_cheapest_where_it_is() -> None:
+    """Three a2-ultragpu-1g in us-central1: $5,265 on Flex-start, $6,044 on spot (6,080 by hand with what is lost)."""
+    price = {
+        way: price_machine(BOOK, "a2-ultragpu-1g", "us-central1", way).usd_per_hour or 0.0
+        for way in (Provisioning.ON_DEMAND, Provisioning.SPOT, Provisioning.FLEX_START)
+    }
+    case = Assumptions(
+        nodes=3,
+        on_demand_usd_per_hour=price[Provisioning.ON_DEMAND],
+        spot_usd_per_hour=price[Provisioning.SPOT],
+        flex_start_usd_per_hour=price[Provisioning.FLEX_START],
+        runs=500,
+    )
+    found = estimate(case)
+    ways = {way.name: way for way in compare(case, found.savings, found.mix)}
+    assert ways["flex-start"].expected_usd == pytest.approx(5_265, abs=0.5)
+    assert [name for name, way in ways.items() if way.is_cheapest] == ["flex-start"]
+    assert ways["1-year commitment"].expected_usd is None, "no price is no 0"
+
+
+def test_all_on_demand_nodes_are_compared_too(snapshot: Snapshot) -> None:
+    found = answer(snapshot, SavingsSettings(), Given(book=BOOK))
+    assert found.fleet is not None
+    ways = {way.name: way for way in found.fleet.ways}
+    assert ways["on demand, sustained use"].expected_usd == pytest.approx(found.fleet.on_demand_usd, abs=0.01)
+    assert ways["3-year commitment"].expected_usd is None, "a T4's commitment in Seoul has no price"
+    spot = ways["spot, repacked"]
+    assert spot.price_usd == pytest.approx(found.fleet.kept_usd + found.fleet.spot_usd)
+    assert spot.is_cheapest

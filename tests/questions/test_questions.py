@@ -17,6 +17,7 @@ from planner.exit_status import ExitStatus, gravest
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
 from planner.questions import INDEX, question_called
 from planner.questions.capacity import CapacitySettings
+from planner.questions.diff import DiffSettings
 from planner.questions.gate import GateSettings
 from planner.questions.memory import MemoryWhatIfSettings
 from planner.questions.question import NOTHING, Given, document, plain
@@ -40,6 +41,7 @@ ASKED: Mapping[str, Any] = {
     "where": WhereSettings(shape="cpu=1"),
     "rollout": WORKER,
     "gate": GateSettings(manifest=(ROOT / "docs/examples/manifests/llm-serve.yaml").read_text(encoding="utf-8")),
+    "diff": DiffSettings(changes=parse_changes("drain:pool/gpu-t4")),
     "capacity": CapacitySettings(shapes=("gpu=1",)),
     "what_if": WhatIfSettings(changes=parse_changes("drain:pool/gpu-t4"), shape="cpu=1"),
     "savings": SavingsSettings(workload="Deployment/prod/ml-worker", spot=SpotSettings(runs=100)),

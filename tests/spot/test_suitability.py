@@ -341,3 +341,76 @@ def test_the_demo_tells_its_story() -> None:
         "batch/labs-runner runs on spot, and should be changed for it: disruption budget"
     )
     assert not any("kube-system" in key for key in found)
+
+
+# ── a review's list ──────────────────────────────────────────────────────────────────────────────────────────────────
+def test_an_init_over_a_shell_doesn_t_pass() -> None:
+    found = check(workload(spec(container(CommandForm.INIT_SHELL, "python"))), Check.SIGTERM)
+    assert found.status is Status.CHANGE
+    assert "python is not told" in found.evidence
+    assert "tini -g" in found.cure
+
+
+def test_a_shell_with_a_trap_is_no_alarm() -> None:
+    found = check(workload(spec(container(CommandForm.SHELL_TRAP, "python"))), Check.SIGTERM)
+    assert found.status is Status.UNSEEN
+    assert "has a trap for SIGTERM" in found.evidence
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(20, Status.CHANGE), (15, Status.CHANGE), (5, Status.UNSEEN)])
+def test_a_hook_that_sleeps_the_notice_away_is_seen(seconds: int, status: Status) -> None:
+    found = check(workload(spec(container(has_pre_stop=True, pre_stop_seconds=seconds))), Check.PRE_STOP)
+    assert found.status is status
+    if status is Status.CHANGE:
+        assert f"sleeps {seconds} s, and a preemption leaves 15 s in all" in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("limits", "second", "words"),
+    [
+        ({"min_available": "90%"}, False, "no disruption at all"),  # ⌈5.4⌉ = 6 of 6
+        ({"min_available": 8}, False, "no disruption at all"),
+        ({"max_unavailable": 1}, True, "Together they allow no disruption"),
+    ],
+)
+def test_budgets_that_allow_nothing(limits: dict[str, Any], second: bool, words: str) -> None:
+    of = workload(replicas=6)
+    budgets = (budget(**limits), *((replace(budget(max_unavailable=2), name="other"),) if second else ()))
+    found = check(of, Check.BUDGET, cluster(of, pod_disruption_budgets=budgets))
+    assert found.status is Status.CHANGE
+    assert words in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("directory", "status"), [("/dev", Status.MIND), ("/var/run", Status.MIND), ("", Status.UNSUITABLE)]
+)
+def test_only_a_host_path_with_data_of_its_own_is_refused(directory: str, status: Status) -> None:
+    of = workload(spec(volumes=(Volume(name="v", kind="hostPath", host_path=directory),)))
+    assert check(of, Check.STORAGE).status is status
+
+
+def test_a_job_that_ignores_disruptions_has_its_retries() -> None:
+    job = workload(kind="Job", backoff_limit=3)
+    assert check(job, Check.RETRIES).status is Status.CHANGE
+    found = check(replace(job, ignores_disruptions=True), Check.RETRIES)
+    assert found.status is Status.OK
+    assert "podFailurePolicy ignores" in found.evidence
+
+
+def test_the_quota_of_spot_gpus_is_named_and_local_ssd_said() -> None:
+    on = node(labels={"cloud.google.com/gke-accelerator": "nvidia-tesla-t4", "topology.kubernetes.io/region": "asia-northeast3",
+                      "cloud.google.com/gke-local-nvme-ssd": "true"})  # fmt: skip
+    of = workload()
+    found = check(of, Check.QUOTA, cluster(of, on))
+    assert found.status is Status.UNSEEN
+    assert "PREEMPTIBLE_NVIDIA_T4_GPUS" in found.evidence
+    assert "local SSDs" in found.evidence
+    assert "regions describe asia-northeast3" in found.by_hand
+
+
+@pytest.mark.parametrize(
+    ("program", "status"),
+    [("torchrun", Status.UNSEEN), ("uv", Status.UNSEEN), ("timeout", Status.UNSEEN), ("conda", Status.CHANGE)],
+)
+def test_wrappers_are_known(program: str, status: Status) -> None:
+    assert check(workload(spec(container(CommandForm.EXEC, program))), Check.SIGTERM).status is status

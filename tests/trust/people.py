@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import urlopen
@@ -24,6 +25,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("", "rollout", "headroom", "memory", "restarts", "spot_savings", "inventory", "what_if", "drift")
@@ -43,7 +45,7 @@ class Visits:
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that `share` of them don't exceed; 0 without any."""
     ordered = sorted(values)
-    return ordered[max(0, -(-len(ordered) * share // 1).__int__() - 1)] if ordered else 0.0
+    return ordered[max(0, ceil(len(ordered) * share) - 1)] if ordered else 0.0
 
 
 @contextmanager
@@ -106,39 +108,43 @@ def _mib(pid: int) -> float:
 
 
 def hold(
-    address: str, sessions: int, *, rounds: int, think_seconds: float, seed: int = 13, pages: Sequence[str] = PAGES
+    address: str,
+    sessions: int,
+    *,
+    rounds: int,
+    think_seconds: float,
+    seed: int = 13,
+    pages: Sequence[str] = PAGES,
+    query: str = "",
+    host: str = "",
 ) -> Visits:
-    """`sessions` visitors, all coming at once, each looking at `rounds` pages."""
+    """`sessions` visitors, all coming at once, each looking at `rounds` pages; `query` is in every link, `host` the name
+    they ask for."""
     visits = Visits()
 
+    async def one(number: int) -> None:
+        drawn = random.Random(seed * 1000 + number)
+        try:
+            async with connect(
+                f"ws://{host or address}/_stcore/stream", subprotocols=[Subprotocol("streamlit")], max_size=None,
+                origin=Origin(f"http://{host or address}"),
+                open_timeout=60, host="localhost", port=int(address.rpartition(":")[2]), ping_interval=None,
+            ) as connection:  # fmt: skip
+                for place in range(rounds):
+                    page = drawn.choice(pages) if place else pages[0]
+                    link = "&".join(filter(None, [query, _settings(page, drawn)]))
+                    seconds = await _look(connection, visits, page, link)
+                    (visits.later if place else visits.first).append(seconds)
+                    visits.by_page.setdefault(page or "overview", []).append(seconds)
+                    await asyncio.sleep(drawn.uniform(0.5, 1.5) * think_seconds)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
+            visits.errors.append(f"{type(error).__name__}: {error}")
+
     async def all_of_them() -> None:
-        await asyncio.gather(
-            *(
-                _visitor(address, visits, random.Random(seed * 1000 + n), rounds, think_seconds, pages)
-                for n in range(sessions)
-            )
-        )
+        await asyncio.gather(*(one(number) for number in range(sessions)))
 
     asyncio.run(all_of_them())
     return visits
-
-
-async def _visitor(
-    address: str, visits: Visits, drawn: random.Random, rounds: int, think_seconds: float, pages: Sequence[str]
-) -> None:
-    try:
-        async with connect(
-            f"ws://{address}/_stcore/stream", subprotocols=["streamlit"], max_size=None,  # type: ignore[list-item]
-            origin=f"http://{address}", open_timeout=60, ping_interval=None,  # type: ignore[arg-type]
-        ) as connection:  # fmt: skip
-            for number in range(rounds):
-                page = pages[0] if not number else drawn.choice(pages)
-                seconds = await _look(connection, visits, page, _settings(page, drawn))
-                (visits.later if number else visits.first).append(seconds)
-                visits.by_page.setdefault(page or "overview", []).append(seconds)
-                await asyncio.sleep(drawn.uniform(0.5, 1.5) * think_seconds)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
-        visits.errors.append(f"{type(error).__name__}: {error}")
 
 
 def _settings(page: str, drawn: random.Random) -> str:

@@ -18,9 +18,11 @@ from planner.inventory.records.selectors import (
 )
 from planner.inventory.records.shared import Shared, amount, annotations_of, given, metadata_of, read_owner, seconds_of
 from planner.inventory.records.storage import read_claim_template
-from planner.inventory.start import read_start, start_of, written_start
+from planner.inventory.sealed import is_sealed
+from planner.inventory.start import read_start, slept_seconds, start_of, written_start
 from planner.kubernetes import names
 from planner.kubernetes import records as model
+from planner.kubernetes.host_paths import system_directory
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.requests import at_once
 from planner.kubernetes.requests import pod_requests as pod_requests_of
@@ -172,9 +174,22 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
             elif container.start is not None:  # a template kept before, or an object that only looks like one
                 container.start = written_start(*read_start(container.start))
             container.command = container.args = None
+            if container.lifecycle is not None:
+                _cut_hooks(container.lifecycle)
+    for volume in spec.volumes or ():
+        if (place := volume.host_path) is not None and place.path is not None:  # the path itself is nobody's business
+            known = place.directory if is_sealed(place.path) else system_directory(place.path)
+            volume.host_path = wire.HostPath(directory=known or None)
     if spec.volumes:
         spec.volumes = [v for v in spec.volumes if not v.name.startswith(_MOUNTED_BY_ADMISSION)] or None
     return spec
+
+
+def _cut_hooks(lifecycle: wire.Lifecycle) -> None:
+    """Hooks without their commands' text; of one that only sleeps its seconds stay."""
+    for hook in (lifecycle.post_start, lifecycle.pre_stop):
+        if hook is not None and hook.exec is not None and hook.exec.command is not None:
+            hook.exec = wire.Command(sleeps=slept_seconds(hook.exec.command))
 
 
 def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
@@ -274,10 +289,18 @@ def _container(shared: Shared, container: wire.Container, host_network: bool) ->
         readiness_probe=_probe(container.readiness_probe),
         liveness_probe=_probe(container.liveness_probe),
         has_pre_stop=container.lifecycle is not None and container.lifecycle.pre_stop is not None,
+        pre_stop_seconds=_pre_stop_seconds(container.lifecycle),
         resource_claims=tuple(claim.name for claim in resources.claims or ()),
         security=_security(shared, container.security_context),
         handler_hosts=_handler_hosts(container),
     )
+
+
+def _pre_stop_seconds(lifecycle: wire.Lifecycle | None) -> int | None:
+    hook = lifecycle.pre_stop if lifecycle is not None else None
+    if hook is None:
+        return None
+    return hook.exec.sleeps if hook.exec is not None else hook.sleep.seconds if hook.sleep is not None else None
 
 
 def _security(shared: Shared, context: wire.SecurityContext | None) -> model.SecurityContext:
@@ -452,6 +475,7 @@ def _volume(shared: Shared, volume: wire.Volume) -> model.Volume:
             return model.Volume(
                 name=volume.name,
                 kind=kind,
+                host_path=(source.directory or "") if isinstance(source, wire.HostPath) else "",
                 disk_id=_disk_id(source),
                 read_only=bool(getattr(source, "read_only", False)),
             )

@@ -15,8 +15,9 @@ from planner.inventory.records.shared import Shared, annotations_of, given, meta
 from planner.inventory.records.storage import read_claim_template
 from planner.inventory.sealed import seal, unread, with_kept
 from planner.kubernetes import records as model
-from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind
+from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET, ROLLING_UPDATE, Kind
 from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.shares import check_share
 
 DEFAULT_REVISION_HISTORY_LIMIT = 10
 DEFAULT_JOB_BACKOFF_LIMIT = 6
@@ -88,10 +89,20 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], 
         completions=spec.completions if spec.completions is not None else _default_completions(kind, spec),
         backoff_limit=given(spec.backoff_limit, DEFAULT_JOB_BACKOFF_LIMIT) if kind.is_batch else None,
         active_deadline_seconds=spec.active_deadline_seconds,
+        ignores_disruptions=_ignores_disruptions(spec.pod_failure_policy),
         is_finished=kind.is_batch and any(conditions.get(t, "").startswith("True") for t in ("Complete", "Failed")),
         owner=read_owner(shared, metadata),
         conditions=shared.conditions(conditions),
     )
+
+
+def _ignores_disruptions(policy: wire.FailurePolicy | None) -> bool:
+    """Whether the first rule about pods that a disruption ended ignores them (batch/v1 `PodFailurePolicy`: rules are
+    looked at in order)."""
+    for rule in (policy.rules if policy is not None else None) or ():
+        if any(one.type == "DisruptionTarget" for one in rule.on_pod_conditions or ()):
+            return rule.action == "Ignore"
+    return False
 
 
 def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: dict[str, Any]) -> model.ReplicaSet:
@@ -154,6 +165,9 @@ def _strategy(kind: Kind, spec: wire.WorkloadSpec) -> model.Strategy:
     if type_ != ROLLING_UPDATE:
         return model.Strategy(kind=type_)
     rolling = strategy.rolling_update or wire.RollingUpdate()
+    where = f"spec.{kind.strategy_field}.rollingUpdate"
+    check_share(f"{where}.maxSurge", rolling.max_surge)
+    check_share(f"{where}.maxUnavailable", rolling.max_unavailable)
     return model.Strategy(
         kind=type_,
         max_surge=kind.default_surge if rolling.max_surge is None else rolling.max_surge,
@@ -174,6 +188,25 @@ def read_autoscaler(shared: Shared, autoscaler: wire.HorizontalPodAutoscaler) ->
         target=f"{target.kind}/{namespace}/{target.name}",
         minimum=given(spec.min_replicas, 1),
         maximum=spec.max_replicas,
+    )
+
+
+def read_scaled_object(shared: Shared, scaled: wire.ScaledObject) -> model.HorizontalPodAutoscaler:
+    """KEDA's ScaledObject, which makes a HorizontalPodAutoscaler of the same bounds and scales to 0 by itself.
+
+    Source: keda `apis/keda/v1alpha1/scaledobject_types.go` (minReplicaCount 0, maxReplicaCount 100, kind Deployment).
+    """
+    metadata = metadata_of(scaled)
+    spec = scaled.spec or wire.ScaledObjectSpec()
+    target = spec.scale_target_ref or wire.ScaleTarget()
+    namespace = shared.text(metadata.namespace or "default")
+    return model.HorizontalPodAutoscaler(
+        namespace=namespace,
+        name=metadata.name or "",
+        target=f"{target.kind or DEPLOYMENT.name}/{namespace}/{target.name}",
+        minimum=given(spec.min_replica_count, 0),
+        maximum=given(spec.max_replica_count, 100),
+        kind="ScaledObject",
     )
 
 

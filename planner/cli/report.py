@@ -1,0 +1,106 @@
+"""``headroom report``: the capacity review as a file to hand on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from planner import tables
+from planner.cli import options, output, waiting
+from planner.cli.cluster import one_reader_of_stdin, read_cluster
+from planner.cli.given import pool_limits, pool_options, price_book, price_options, prometheus_options, usage_over_time
+from planner.errors import InputError
+from planner.questions.question import Given, document
+from planner.questions.report import MOST_ROWS, QUESTION, ReportSettings, Review, review
+from planner.words import count, literal
+
+FORMATS: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
+
+
+@click.command("report")
+@click.argument("cluster")
+@click.option("--to", "files", multiple=True, required=True, metavar="FILE",
+              help="Where it is written; the name's end says how: .html, .md, .csv, .json; repeatable.")  # fmt: skip
+@click.option("--before", metavar="CLUSTER", help="An earlier snapshot: the review then begins with what changed.")
+@options.asked(ReportSettings)
+@pool_options
+@price_options
+@prometheus_options
+def command(
+    cluster: str,
+    files: tuple[str, ...],
+    before: str | None,
+    pool_files: tuple[str, ...],
+    gke: str | None,
+    own_prices: tuple[Path, ...],
+    discounts: tuple[str, ...],
+    prometheus_url: str,
+    prometheus_token_file: Path | None,
+    days: int,
+    **asked: Any,
+) -> int:
+    """The capacity review as one file: verdicts, GPUs, what is stranded, cost, savings, memory, restarts, drift, findings.
+
+    The HTML has its charts in it, works without a network, asks nobody for anything, and can be printed.
+    """
+    one_reader_of_stdin(cluster, before or "")
+    forms = [_form(name) for name in files]
+    snapshot = read_cluster(cluster)
+    settings = options.read(ReportSettings, asked)
+    given = Given(
+        limits=pool_limits(snapshot, pool_files, gke),
+        book=price_book(own_prices, discounts),
+        usages=usage_over_time(snapshot, prometheus_url, prometheus_token_file, days),
+        others=(read_cluster(before),) if before else (),
+        now=time.time(),
+    )
+    found = review(snapshot, settings, given, waiting.doing)
+    for name, form in zip(files, forms, strict=True):
+        content = written(found, settings, given, form)
+        output.write_file(Path(name), content)
+        click.echo(f"{name}: {len(content.encode()) / 1e6:.1f} MB, {count(len(found.chapters), 'chapter')}")
+    click.echo(str(found.answer.sentence))
+    return QUESTION.exit_status(snapshot, found.answer)
+
+
+def _form(name: str) -> str:
+    form = FORMATS.get(Path(name).suffix.lower())
+    if form is None:
+        raise InputError("its end says no form", where=name, mend=f"Give it one of {', '.join(FORMATS)}")
+    return form
+
+
+def written(found: Review, settings: ReportSettings, given: Given, form: str) -> str:
+    """The review in one of the forms."""
+    if form == "html":
+        from planner.figures import report
+
+        return report.html(found)
+    if form == "json":
+        both = [found.snapshot, *given.others]
+        return tables.as_json(document(QUESTION, both, settings, found.answer, *found.documents()))
+    if form == "csv":
+        rows = [{"chapter": one.chapter.title, **row} for one in found.chapters for row in one.rows]
+        return tables.as_csv(rows)
+    return _markdown(found)
+
+
+def _markdown(found: Review) -> str:
+    parts = [f"# Capacity review of {literal(found.snapshot.source)}\n", f"{literal(str(found.answer.sentence))}\n"]
+    for one in found.chapters:
+        parts.append(f"## {literal(one.chapter.title)}\n")
+        if one.chapter.not_known:
+            parts.append(f"Not known: {literal(one.chapter.not_known)}\n")
+        elif one.chapter.sentence:
+            parts.append(f"{literal(str(one.chapter.sentence))}\n")
+        parts.append(tables.as_markdown(one.rows[:MOST_ROWS]) or "None.\n")
+        if len(one.rows) > MOST_ROWS:
+            parts.append(f"… and {len(one.rows) - MOST_ROWS:,} more rows: JSON and CSV have them all.\n")
+    parts.append("## What is not known\n")
+    parts.append("".join(f"- {literal(one)}\n" for one in found.answer.not_known) or "Nothing that was asked for.\n")
+    parts.append("## Inputs and their ages\n")
+    parts.append(tables.as_markdown([{"input": one.name, "of": one.taken or None} for one in found.answer.inputs]))
+    return "\n".join(parts)

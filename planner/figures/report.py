@@ -1,0 +1,165 @@
+"""The capacity review as one HTML file: words, tables and charts, with everything in it. It asks nobody for anything.
+
+The page says so itself: its Content-Security-Policy lets no request out, so that neither a name out of a cluster nor a chart
+can make one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from html import escape
+from typing import Any, Final
+
+from planner.figures import capacity_pools, capacity_stranded, gpu_bars, memory_nodes, pool_costs
+from planner.questions.report import MOST_ROWS, Review, Written
+from planner.tables import UNKNOWN, columns, is_amounts, shown
+from planner.vocabulary import NVIDIA_GPU
+from planner.words import duration, printable
+
+_LONG: Final = 60  # characters of a cell that gets room to wrap in
+_POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+_STYLE: Final = """
+:root { --text: #1B2733; --soft: #5A6B7B; --line: #D5DCE3; --back: #FFFFFF; --shade: #F3F6F9; --bad: #9A3D00; }
+@media (prefers-color-scheme: dark) { :root:not(.printed) {
+  --text: #E6ECF2; --soft: #A9B7C4; --line: #33414F; --back: #10161D; --shade: #19222C; --bad: #FFAB7A; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 76rem; padding: 1.5rem; background: var(--back); color: var(--text);
+  font: 15px/1.5 system-ui, sans-serif; overflow-wrap: break-word; }
+h1 { font-size: 1.9rem; margin: 0 0 .25rem; } h2 { font-size: 1.25rem; margin: 2.2rem 0 .5rem; }
+p { margin: .4rem 0; } .soft { color: var(--soft); } .bad { color: var(--bad); } .lead { font-size: 1.1rem; }
+nav ul { columns: 3 16rem; padding-left: 1.1rem; } a { color: inherit; }
+.table { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .87rem; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--line); max-width: 34rem; }
+td.long { min-width: 18rem; } th { background: var(--shade); white-space: nowrap; } .amount { text-align: right; white-space: nowrap; }
+.chart { min-height: 5rem; margin: .8rem 0; background: #FFFFFF; border-radius: .5rem; }
+@media (max-width: 40rem) { body { padding: .8rem; } nav ul { columns: 1; } }
+@media print { :root { --text: #000; --soft: #444; --line: #BBB; --back: #FFF; --shade: #F3F6F9; --bad: #9A3D00; }
+  body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; } tr, .chart { break-inside: avoid; }
+  h2 { break-after: avoid; } .table { overflow: visible; } td, td.long { min-width: 0; overflow-wrap: anywhere; } }
+"""
+_DRAW: Final = """
+for (const place of document.querySelectorAll('.chart')) {
+  const told = JSON.parse(place.nextElementSibling.textContent);
+  Plotly.newPlot(place, told.data, told.layout, {displayModeBar: false, staticPlot: true, responsive: true});
+}
+"""
+
+
+def html(review: Review) -> str:
+    """The whole file."""
+    from plotly.offline import get_plotlyjs
+
+    answer, snapshot = review.answer, review.snapshot
+    title = f"Capacity review of {snapshot.source}"
+    charts = list(_charts(review))
+    parts = [
+        "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>",
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>",
+        "<meta name='referrer' content='no-referrer'>\n<link rel='icon' href='data:,'>",
+        f"<title>{_text(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<header>",
+        f"<h1>{_text(title)}</h1>",
+        f"<p class='lead'>{_text(answer.sentence)}</p>\n</header>",
+        "<nav aria-label='Chapters'><ul>",
+        *(f"<li><a href='#c{place}'>{_text(one.chapter.title)}</a></li>" for place, one in enumerate(review.chapters)),
+        "<li><a href='#unknown'>What is not known</a></li><li><a href='#inputs'>Inputs and their ages</a></li>",
+        "</ul></nav>\n<main>",
+        *(_chapter(place, one, charts) for place, one in enumerate(review.chapters)),
+        "<section id='unknown'><h2>What is not known</h2>",
+        _listed(answer.not_known) or "<p>Nothing that was asked for.</p>",
+        "</section>\n<section id='inputs'><h2>Inputs and their ages</h2>",
+        _table(
+            [
+                {
+                    "input": one.name,
+                    "of": one.taken or None,
+                    "age": None if one.age_seconds is None else duration(one.age_seconds),
+                }
+                for one in answer.inputs
+            ]
+        ),
+        "</section>\n</main>",
+        f"<script>{get_plotlyjs()}</script>\n<script>{_DRAW}</script>" if charts else "",
+        "</body>\n</html>\n",
+    ]
+    return "\n".join(parts)
+
+
+def _chapter(place: int, one: Written, charts: Iterable[tuple[str, str, Any, str]]) -> str:
+    chapter = one.chapter
+    body = [f"<section id='c{place}'><h2>{_text(chapter.title)}</h2>"]
+    if chapter.not_known:
+        body.append(f"<p class='bad'>Not known: {_text(chapter.not_known)}</p>")
+    elif chapter.sentence:
+        body.append(f"<p>{_text(chapter.sentence)}</p>")
+    body += [
+        _chart(figure, alt) for question, table, figure, alt in charts if (question, table) == (chapter.question, chapter.table)
+    ]  # fmt: skip
+    if one.rows:
+        body.append(_table(one.rows[:MOST_ROWS]))
+    elif not chapter.not_known:
+        body.append("<p class='soft'>None.</p>")
+    if len(one.rows) > MOST_ROWS:
+        body.append(f"<p class='soft'>… and {len(one.rows) - MOST_ROWS:,} more rows: JSON and CSV have them all.</p>")
+    return "\n".join([*body, "</section>"])
+
+
+def _charts(review: Review) -> Iterator[tuple[str, str, Any, str]]:
+    """(question, table, figure, what it says) of every chart; where there is nothing to draw there is none."""
+    found = {name: asked.answer for name, asked in review.asked.items()}
+    made: list[tuple[str, str, Callable[[], bool], Callable[[], Any], Callable[[], str]]] = []
+    if (overview := found.get("overview")) is not None:
+        made.append(("overview", "gpus", lambda: bool(overview.gpus), lambda: gpu_bars.figure(overview.gpus), lambda: gpu_bars.alt(overview.gpus)))  # fmt: skip
+    if (capacity := found.get("capacity")) is not None:
+        resource = capacity.fragments.resource or NVIDIA_GPU
+        lines = capacity_pools.shown(capacity.pools, resource)
+        made.append(("capacity", "pools", lambda: bool(lines), lambda: capacity_pools.figure(lines, resource), lambda: capacity_pools.alt(lines, resource)))  # fmt: skip
+        sizes = capacity.fragments.sizes
+        made.append(("capacity", "stranded", lambda: len(sizes) > 1, lambda: capacity_stranded.figure(sizes), lambda: capacity_stranded.alt(sizes)))  # fmt: skip
+    if (bill := found.get("costs")) is not None:
+        dearest = sorted(
+            (pool for pool in bill.pools if pool.usd_per_month), key=lambda pool: -(pool.usd_per_month or 0)
+        )[:20]
+        made.append(("costs", "pools", lambda: bool(dearest), lambda: pool_costs.figure(dearest), lambda: pool_costs.alt(bill.pools)))  # fmt: skip
+    if (memory := found.get("memory")) is not None:
+        made.append(("memory", "nodes", lambda: bool(memory.cluster.nodes), lambda: memory_nodes.figure(memory.cluster), lambda: memory_nodes.alt(memory.cluster)))  # fmt: skip
+    for question, table, is_there, figure, alt in made:
+        if is_there():
+            yield question, table, figure(), alt()
+
+
+def _chart(figure: Any, alt: str) -> str:
+    figure.update_layout(
+        template="plotly_white", font={"color": "#1B2733"}, paper_bgcolor="#FFFFFF", plot_bgcolor="#FFFFFF"
+    )
+    told = json.loads(figure.to_json())
+    content = json.dumps({"data": told["data"], "layout": told["layout"]}).replace("<", "\\u003c")
+    return (
+        f"<div class='chart' role='img' aria-label='{_text(alt)}'></div>"
+        f"<script type='application/json'>{content}</script><p class='soft'>{_text(alt)}</p>"
+    )
+
+
+def _table(rows: Any) -> str:
+    names = columns(rows)
+    right = {name for name in names if is_amounts(rows, name)}
+
+    def cell(tag: str, name: str, text: str) -> str:
+        kind = " class=amount" if name in right else " class=long" if len(text) > _LONG else ""
+        return f"<{tag}{kind}>{_text(text)}</{tag}>"
+
+    head = "".join(cell("th", name, name.replace("_", " ")) for name in names)
+    body = "\n".join(
+        f"<tr>{''.join(cell('td', name, shown(row.get(name), UNKNOWN)) for name in names)}</tr>" for row in rows
+    )
+    return f"<div class='table'><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    items = "".join(f"<li>{_text(one)}</li>" for one in texts)
+    return f"<ul>{items}</ul>" if items else ""
+
+
+def _text(text: object) -> str:
+    return escape(printable(str(text), one_line=True), quote=True)

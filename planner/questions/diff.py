@@ -1,0 +1,279 @@
+"""What differs between two snapshots, or between one and a what-if: only that, and a sentence on top."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from planner.capacity.changes import Change, parse_changes, text_of
+from planner.capacity.what_if import apply
+from planner.errors import HeadroomError, InputError
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
+from planner.questions import costs, findings, overview, savings
+from planner.questions.overview import WorkloadOverview
+from planner.questions.prepared import compiled
+from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.rollout.answers import Verdict
+from planner.settings import setting
+from planner.tables import Row
+from planner.words import Text, count, listing, usd
+
+_NUMBERS: Final = ("nodes", "pods", "pods_waiting", "gpus_allocatable", "gpus_requested", "gpus_free", "gpus_pending")
+_MONEY: Final = ("cost", "cost_idle", "pool_cost", "pool_idle", "nodes_without_price", "spot_saving")
+_SMALLEST_USD: Final = 0.005  # below, two sums of the same prices differ by rounding only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffSettings:
+    changes: tuple[Change, ...] = setting(
+        (),
+        option="--change",
+        label="Changes, in their order",
+        form="TEXT",
+        parse=parse_changes,
+        help="Compare with the same cluster after a change, as headroom what-if takes it.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadDifference:
+    """A workload whose own rollout goes otherwise, that is new (`before` None) or gone (`after` None). `sentence` is then's."""
+
+    workload: str
+    before: Verdict | None
+    after: Verdict | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberDifference:
+    """A number that differs; None where it isn't known, or there is none."""
+
+    metric: str
+    labels: FrozenMap[str]
+    unit: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffAnswer:
+    """Only what differs. `notes` say which part is missing and why, and which change doesn't get through."""
+
+    sentence: Text
+    before: str
+    after: str
+    workloads: tuple[WorkloadDifference, ...]
+    numbers: tuple[NumberDifference, ...]
+    appeared: tuple[Finding, ...]
+    gone: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+
+
+def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -> DiffAnswer:
+    """`snapshot` against the first of ``given.others``, or against itself after the changes.
+
+    Raises
+    ------
+    InputError
+        Without either, or with both.
+    HeadroomError
+        When a change doesn't apply.
+    """
+    if bool(settings.changes) == bool(given.others):
+        raise InputError("there is nothing to compare with", mend="Give a second cluster, or changes: one of both")
+    skipped: list[str] = []
+    then, named = (
+        (given.others[0], given.others[0].source) if given.others else _changed(snapshot, settings, given, skipped)
+    )
+    sides = snapshot, then
+    lines = tuple(one.derived.once(overview.overview, one) for one in sides)
+    facts = [dict(_numbers(one, given, skipped)) for one in sides]
+    found = [findings.answer(one, findings.FindingsSettings(), Given()).findings for one in sides]
+    answer = DiffAnswer(
+        sentence=Text(),
+        before=snapshot.source,
+        after=named,
+        workloads=_workloads(*({line.workload: line for line in one.workloads} for one in lines)),
+        numbers=_differing(*facts),
+        appeared=_more(found[1], found[0]),
+        gone=_more(found[0], found[1]),
+        notes=tuple(dict.fromkeys(skipped)),
+    )
+    return replace(answer, sentence=Text(_sentence(answer)))
+
+
+def _changed(snapshot: Snapshot, settings: DiffSettings, given: Given, skipped: list[str]) -> tuple[Snapshot, str]:
+    said = text_of(settings.changes)
+    made = apply(compiled(snapshot), settings.changes, given.limits)
+    skipped += [f"{step.change} doesn't get through: {step.sentence}" for step in made.steps if not step.is_done]
+    digest = hashlib.blake2b(f"{snapshot.digest}\n{said}".encode(), digest_size=16).hexdigest()
+    return replace(made.snapshot, digest=digest), f"{snapshot.source}, after {said}"
+
+
+def _workloads(
+    before: Mapping[str, WorkloadOverview], after: Mapping[str, WorkloadOverview]
+) -> tuple[WorkloadDifference, ...]:
+    """Those that became stuck first."""
+    found = []
+    for key in sorted({*before, *after}):
+        then, now = before.get(key), after.get(key)
+        was, is_now = then.verdict if then else None, now.verdict if now else None
+        if was is not is_now:
+            told = now or then
+            assert told is not None
+            found.append(WorkloadDifference(workload=key, before=was, after=is_now, sentence=told.sentence))
+    return tuple(sorted(found, key=lambda one: (one.after is not Verdict.STUCK, one.after is None, one.before is None)))
+
+
+def _numbers(snapshot: Snapshot, given: Given, skipped: list[str]) -> Iterator[tuple[tuple[str, FrozenMap[str]], Fact]]:
+    told = list(overview.facts(snapshot.derived.once(overview.overview, snapshot)))
+    kept = [one for one in told if one.metric in _NUMBERS]
+    if given.book is not None:
+        alone = replace(given, others=(), limits=())
+        asked: tuple[tuple[Any, Any], ...] = (
+            (costs.QUESTION, costs.CostsSettings()),
+            (savings.QUESTION, savings.SavingsSettings()),
+        )
+        for question, settings in asked:
+            try:
+                said = question.facts(question.answer(snapshot, settings, alone))
+                kept += [one for one in said if one.metric in _MONEY]
+            except HeadroomError as error:
+                skipped.append(f"{question.name}: not compared: {error}")
+    return (((one.metric, one.labels), one) for one in kept)
+
+
+def _differing(
+    before: Mapping[tuple[str, FrozenMap[str]], Fact], after: Mapping[tuple[str, FrozenMap[str]], Fact]
+) -> tuple[NumberDifference, ...]:
+    found = []
+    for key in dict.fromkeys([*before, *after]):
+        was, now = _number(key[0], before.get(key)), _number(key[0], after.get(key))
+        if was == now or (was is not None and now is not None and abs(was - now) < _SMALLEST_USD):
+            continue
+        told = after.get(key) or before[key]
+        found.append(NumberDifference(metric=key[0], labels=key[1], unit=told.unit, before=was, after=now))
+    return tuple(found)
+
+
+def _number(metric: str, one: Fact | None) -> float | None:
+    """The fact's number; where there is no such fact, nothing of that kind is there, and no price of it is known."""
+    if one is None:
+        return 0 if metric in _NUMBERS else None
+    return None if isinstance(one.value, str | bool) else one.value
+
+
+def _more(those: tuple[Finding, ...], than: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Findings that the others don't have: by code and object, so that a number in the words is no difference."""
+    known = Counter((one.code, one.object) for one in than)
+    more = []
+    for one in those:
+        key = one.code, one.object
+        if known[key]:
+            known[key] -= 1
+        else:
+            more.append(one)
+    return tuple(more)
+
+
+# ── the sentence ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def _sentence(found: DiffAnswer) -> str:
+    parts = [*_verdict_words(found), *_gpu_words(found), *_money_words(found), *_finding_words(found)]
+    return f"{'; '.join(parts)}." if parts else "Nothing that is compared differs."
+
+
+def _verdict_words(found: DiffAnswer) -> Iterator[str]:
+    def named(is_one: list[str], verb: str) -> Iterator[str]:
+        if is_one:
+            yield f"{count(len(is_one), 'workload')} {verb} ({listing(is_one)})"
+
+    both = [one for one in found.workloads if one.before is not None and one.after is not None]
+    yield from named([one.workload for one in both if one.after is Verdict.STUCK], "became stuck")
+    yield from named([one.workload for one in both if one.before is Verdict.STUCK and one.after is Verdict.COMPLETES], "became rollable")  # fmt: skip
+    yield from named([one.workload for one in found.workloads if one.before is None], "appeared")
+    yield from named([one.workload for one in found.workloads if one.after is None], "gone")
+
+
+def _gpu_words(found: DiffAnswer) -> Iterator[str]:
+    for metric, noun in (("gpus_allocatable", ""), ("gpus_free", " free")):
+        for one in found.numbers:
+            if one.metric == metric and is_gpu_resource(one.labels.get("resource", "")):
+                change = round((one.after or 0) - (one.before or 0))
+                name = one.labels.get("model") or one.labels["resource"]
+                yield f"{abs(change):,} {'more' if change > 0 else 'fewer'} {name}{noun}"
+
+
+def _money_words(found: DiffAnswer) -> Iterator[str]:
+    for one in found.numbers:
+        if one.metric == "cost" and one.before is not None and one.after is not None:
+            change = one.after - one.before
+            yield f"{usd(abs(change))} {'more' if change > 0 else 'less'} a month"
+
+
+def _finding_words(found: DiffAnswer) -> Iterator[str]:
+    for those, verb in ((found.appeared, "new"), (found.gone, "gone")):
+        grave = [one for one in those if one.severity is not Severity.INFO]
+        if grave:
+            yield f"{count(len(grave), 'finding')} {verb}"
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def facts(found: DiffAnswer) -> Iterator[Fact]:
+    """How much differs."""
+    yield fact("workloads_differing", len(found.workloads), "workloads")
+    yield fact("numbers_differing", len(found.numbers), "numbers")
+    yield fact("findings_appeared", len(found.appeared), "findings")
+    yield fact("findings_gone", len(found.gone), "findings")
+
+
+def workload_rows(found: DiffAnswer) -> list[Row]:
+    """One row a workload whose rollout goes otherwise."""
+    return [
+        {
+            "workload": one.workload,
+            "before": one.before.value if one.before else None,
+            "after": one.after.value if one.after else None,
+            "sentence": one.sentence,
+        }
+        for one in found.workloads
+    ]
+
+
+def number_rows(found: DiffAnswer) -> list[Row]:
+    """One row a number that differs."""
+    return [
+        {
+            "what": one.metric.replace("_", " "),
+            "of": ", ".join(f"{name} {value}" for name, value in sorted(one.labels.items())),
+            "before": one.before,
+            "after": one.after,
+            "change": None if one.before is None or one.after is None else one.after - one.before,
+            "unit": one.unit,
+        }
+        for one in found.numbers
+    ]
+
+
+def finding_rows(found: DiffAnswer) -> list[Row]:
+    """One row a finding that is new or gone."""
+    return [
+        {"change": change, "severity": one.severity.value, "code": one.code, "object": one.object, "what": one.what}
+        for change, those in (("new", found.appeared), ("gone", found.gone))
+        for one in those
+    ]
+
+
+QUESTION: Final = Question(
+    name="diff",
+    settings=DiffSettings,
+    result=DiffAnswer,
+    answer=answer,
+    facts=facts,
+    tables={"workloads": workload_rows, "numbers": number_rows, "findings": finding_rows},
+    hangs_on=overview.QUESTION.hangs_on,
+)

@@ -1,0 +1,167 @@
+"""Rollouts at the replicas that an autoscaler may give: which go at any hour, and which only while there are few pods.
+
+The cluster is taken to those replicas first: the workload is scaled, by the rules of its controller and kube-scheduler, and
+its own rollout is played from there. Nothing else is scaled with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from planner.errors import HeadroomError
+from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
+from planner.questions.overview import glance
+from planner.questions.prepared import compiled
+from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.scaled import scaled
+from planner.rollout.answers import Reason, Verdict
+from planner.rollout.run import Revision
+from planner.tables import Row
+from planner.words import Text, count, listing, short_name
+
+_MOST_WORKLOADS: Final = 300
+"""Of more, the rest isn't asked: each takes the cluster apart anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeakSettings:
+    """Nothing is asked: every workload that an autoscaler scales."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtReplicas:
+    """A workload's own rollout at some replicas. `reached`: how many of them have a node; fewer than `replicas` where the
+    cluster has no room for all."""
+
+    replicas: int
+    reached: int
+    verdict: Verdict
+    reason: Reason
+    lowest_ready: int
+    sentence: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeakLine:
+    """One workload between its autoscaler's bounds. `only_when_few`: it goes at the lowest or at today's replicas, and is
+    stuck at the highest."""
+
+    workload: str
+    autoscaler: str  # "HorizontalPodAutoscaler/prod/api", "ScaledObject/prod/worker"
+    lowest: AtReplicas
+    today: AtReplicas
+    highest: AtReplicas
+    only_when_few: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeakAnswer:
+    sentence: Text
+    lines: tuple[PeakLine, ...]
+    not_asked: int = 0
+
+
+def answer(snapshot: Snapshot, _settings: PeakSettings, _given: Given = NOTHING) -> PeakAnswer:
+    """Every workload that an autoscaler scales, at its lowest, today's and its highest replicas."""
+    asked = [
+        (one, workload)
+        for one in snapshot.autoscalers
+        if (workload := snapshot.workload(one.target)) is not None
+        and workload.traits.rolls_out
+        and workload.traits.has_replicas
+    ]
+    lines = tuple(_line(snapshot, one, workload) for one, workload in asked[:_MOST_WORKLOADS])
+    few = [short_name(line.workload) for line in lines if line.only_when_few]
+    return PeakAnswer(sentence=Text(_sentence(lines, few)), lines=lines, not_asked=max(0, len(asked) - _MOST_WORKLOADS))
+
+
+def _line(snapshot: Snapshot, autoscaler: HorizontalPodAutoscaler, workload: Workload) -> PeakLine:
+    lowest, today, highest = (
+        at(snapshot, workload, replicas) for replicas in (autoscaler.minimum, workload.replicas, autoscaler.maximum)
+    )
+    goes = Verdict.COMPLETES in (lowest.verdict, today.verdict)
+    return PeakLine(
+        workload=workload.key,
+        autoscaler=f"{autoscaler.kind}/{autoscaler.namespace}/{autoscaler.name}",
+        lowest=lowest,
+        today=today,
+        highest=highest,
+        only_when_few=goes and highest.verdict is Verdict.STUCK,
+    )
+
+
+def at(snapshot: Snapshot, workload: Workload, replicas: int) -> AtReplicas:
+    """The workload's own rollout once it has `replicas` pods."""
+    try:
+        then, reached = scaled(snapshot, workload, replicas)
+        there = then.workload(workload.key) or workload
+        found = glance(compiled(then), Revision(before=there, after=there, has_new_template=True)).answer
+    except HeadroomError as error:
+        return AtReplicas(
+            replicas=replicas, reached=0, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, lowest_ready=0,
+            sentence=Text(f"not known: {error.what}"),
+        )  # fmt: skip
+    return AtReplicas(
+        replicas=replicas, reached=reached, verdict=found.verdict, reason=found.reason, lowest_ready=found.lowest_ready,
+        sentence=Text(found.sentence),
+    )  # fmt: skip
+
+
+def _sentence(lines: tuple[PeakLine, ...], few: list[str]) -> str:
+    if not lines:
+        return "no autoscaler scales a workload that rolls out"
+    said = f"{count(len(lines), 'workload is', 'workloads are')} scaled by autoscalers"
+    if few:
+        return f"{said}; only while there are few pods, at night perhaps, can {listing(few)} be rolled out"
+    stuck = sum(line.highest.verdict is Verdict.STUCK for line in lines)
+    return f"{said}; " + (
+        f"{stuck:,} of them can't be rolled out at any replicas"
+        if stuck
+        else "all can be rolled out at their highest replicas"
+    )
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def facts(answer: PeakAnswer) -> Iterator[Fact]:
+    """Each workload's verdict at its lowest, today's and its highest replicas."""
+    yield fact("scaled_workloads", len(answer.lines), "workloads")
+    yield fact("only_when_few", sum(line.only_when_few for line in answer.lines), "workloads")
+    for line in answer.lines:
+        for name in ("lowest", "today", "highest"):
+            one = getattr(line, name)
+            yield fact("verdict_at_replicas", one.verdict.value, workload=line.workload, at=name)
+            yield fact("replicas_at", one.replicas, "pods", workload=line.workload, at=name)
+
+
+def line_rows(answer: PeakAnswer) -> list[Row]:
+    """One row a scaled workload."""
+    return [
+        {
+            "workload": line.workload,
+            "autoscaler": line.autoscaler,
+            **{
+                key: value
+                for name in ("lowest", "today", "highest")
+                for key, value in (
+                    (f"{name}_replicas", getattr(line, name).replicas),
+                    (f"{name}_verdict", getattr(line, name).verdict.value),
+                )
+            },
+            "only_when_few": line.only_when_few,
+        }
+        for line in answer.lines
+    ]
+
+
+QUESTION: Final = Question(
+    name="peak",
+    settings=PeakSettings,
+    result=PeakAnswer,
+    answer=answer,
+    facts=facts,
+    tables={"workloads": line_rows},
+    hangs_on=(NODE.name, POD.name),
+)

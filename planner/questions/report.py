@@ -1,0 +1,336 @@
+"""The capacity review: every question that a review meeting asks, in one document.
+
+`CHAPTERS` is the list: a chapter is a title, a question, and which rows of its answer are shown. A question that the list
+names twice is asked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from planner.errors import HeadroomError
+from planner.kubernetes.records import Presence, Snapshot
+from planner.pricing.model import PriceBook
+from planner.questions import doctor, question_called
+from planner.questions.capacity import CapacityAnswer
+from planner.questions.diff import DiffAnswer
+from planner.questions.pool_settings import PoolSettings
+from planner.questions.question import NOTHING, Fact, Given, Question, document, fact
+from planner.questions.savings import SavingsAnswer, SavingsSettings
+from planner.settings import settings_within
+from planner.tables import Row, Rows
+from planner.words import Text, count, listing, moment
+
+MOST_ROWS: Final = 200
+"""Rows of a table that are shown; JSON and CSV have all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportSettings:
+    pools: PoolSettings = settings_within(PoolSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChapterAnswer:
+    """One chapter: which rows of which question, and why there are none where it can't be answered."""
+
+    title: str
+    question: str
+    table: str
+    sentence: Text
+    rows: int
+    not_known: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputAge:
+    """An input of the review and of when it is; `taken` is text, "" where it isn't known."""
+
+    name: str
+    taken: str
+    age_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportAnswer:
+    """What the review says; the chapters' own documents stand beside it (`also`)."""
+
+    sentence: Text
+    chapters: tuple[ChapterAnswer, ...]
+    inputs: tuple[InputAge, ...]
+    not_known: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """A chapter as it is listed.
+
+    Attributes
+    ----------
+    rows : of the answer, where none of the question's tables is meant
+    closer : for a chapter that asks again, of one thing in the first answer: its settings, None where there is none
+    """
+
+    title: str
+    question: str
+    table: str = ""
+    rows: Callable[[Any], Rows] | None = None
+    closer: Callable[[Any], Any] | None = None
+
+
+def _stranded_rows(found: CapacityAnswer) -> list[Row]:
+    return [
+        {
+            "pods of": size.gpus,
+            "free": size.free,
+            "usable": size.free - size.stranded,
+            "stranded": size.stranded,
+            "why": "; ".join(f"{gpus} {reason}" for reason, gpus, _ in size.by_reason),
+        }
+        for size in found.fragments.sizes[1:]
+    ]
+
+
+def _most_saving(found: SavingsAnswer) -> SavingsSettings | None:
+    lines = [line for line in found.lines if line.saved_usd is not None]
+    best = max(lines, key=lambda line: line.saved_usd or 0.0, default=None)
+    return SavingsSettings(workload=best.workload) if best else None
+
+
+def _assumption_rows(found: SavingsAnswer) -> list[Row]:
+    if found.detail is None:
+        return []
+    return [
+        {"assumption": one.label, "value": one.value, "unit": one.unit, "source": one.source}
+        for one in found.detail.assumptions
+    ]
+
+
+CHAPTERS: Final = (
+    Chapter(title="Workloads that could not be rolled out now, and all others", question="overview", table="workloads"),
+    Chapter(title="GPUs by model", question="overview", table="gpus"),
+    Chapter(title="Node pools", question="capacity", table="pools"),
+    Chapter(title="What still fits", question="capacity", table="fits"),
+    Chapter(title="Stranded GPUs", question="capacity", table="stranded", rows=_stranded_rows),
+    Chapter(title="Cost by pool", question="costs", table="pools"),
+    Chapter(title="Spot savings", question="savings", table="workloads"),
+    Chapter(
+        title="What spot savings assume, for the workload that saves most",
+        question="savings",
+        table="assumptions",
+        rows=_assumption_rows,
+        closer=_most_saving,
+    ),
+    Chapter(title="Memory risks", question="memory", table="nodes"),
+    Chapter(title="Restarts", question="restarts", table="loops"),
+    Chapter(title="Drift between environments", question="drift", table="differences"),
+    Chapter(title="Findings", question="findings", table="findings"),
+    Chapter(title="What could be read", question="doctor", table="kinds"),
+)
+COMPARISON: Final = (
+    Chapter(title="What changed: workloads", question="diff", table="workloads"),
+    Chapter(title="What changed: numbers", question="diff", table="numbers"),
+    Chapter(title="What changed: findings", question="diff", table="findings"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question that was asked, with everything that is made of its answer."""
+
+    question: Question[Any, Any]
+    settings: Any
+    answer: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A chapter with its rows."""
+
+    chapter: ChapterAnswer
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """A report ready to be written in any form."""
+
+    snapshot: Snapshot
+    answer: ReportAnswer
+    chapters: tuple[Written, ...]
+    asked: dict[str, Asked] = field(default_factory=dict)
+
+    def documents(self) -> list[dict[str, Any]]:
+        """The documents of every question that was answered."""
+        return [document(one.question, self.snapshot, one.settings, one.answer) for one in self.asked.values()]
+
+
+def review(
+    snapshot: Snapshot, settings: ReportSettings, given: Given = NOTHING, doing: Callable[[str], None] = lambda _: None
+) -> Review:
+    """Ask everything.
+
+    Parameters
+    ----------
+    given : Given
+        The first of `others` is what the cluster was before.
+    doing : callable
+        Told which chapter is being answered.
+    """
+    asked: dict[str, Asked] = {}
+    failed: dict[str, str] = {}
+    written = []
+    for chapter in (*(COMPARISON if given.others else ()), *CHAPTERS):
+        doing(chapter.title)
+        if chapter.question not in asked and chapter.question not in failed:
+            try:
+                asked[chapter.question] = _ask(snapshot, settings, given, chapter.question)
+            except HeadroomError as error:
+                failed[chapter.question] = str(error)
+        one, why = asked.get(chapter.question), failed.get(chapter.question, "")
+        if one is not None and chapter.closer is not None:
+            one, why = _closer(snapshot, given, one, chapter.closer(one.answer))
+        written.append(_written(chapter, one, why))
+    answer = ReportAnswer(
+        sentence=Text(_sentence(asked)),
+        chapters=tuple(one.chapter for one in written),
+        inputs=_inputs(snapshot, given),
+        not_known=_not_known(snapshot, asked, failed),
+    )
+    return Review(snapshot=snapshot, answer=answer, chapters=tuple(written), asked=asked)
+
+
+def _ask(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) -> Asked:
+    question = question_called(name)
+    asked = question.settings()
+    if hasattr(asked, "pools"):
+        asked = question.settings(pools=settings.pools)
+    if name == "diff":  # what was before comes first
+        found = question.answer(given.others[0], asked, Given(book=given.book, others=(snapshot,)))
+    else:
+        alone = Given(limits=given.limits, book=given.book, usages=given.usages, stats=given.stats, now=given.now)
+        found = question.answer(snapshot, asked, alone)
+    lacking = question.not_known(snapshot)
+    if lacking is not None:
+        raise lacking
+    return Asked(question=question, settings=asked, answer=found)
+
+
+def _closer(snapshot: Snapshot, given: Given, first: Asked, settings: Any) -> tuple[Asked | None, str]:
+    if settings is None:
+        return None, ""
+    try:
+        found = first.question.answer(snapshot, settings, Given(book=given.book))
+    except HeadroomError as error:
+        return None, str(error)
+    return Asked(question=first.question, settings=settings, answer=found), ""
+
+
+def _written(chapter: Chapter, asked: Asked | None, failed: str) -> Written:
+    rows: Rows = []
+    if asked is not None:
+        rows = chapter.rows(asked.answer) if chapter.rows else asked.question.rows(asked.answer, chapter.table)
+    sentence = str(getattr(asked.answer, "sentence", "")) if asked else ""
+    if asked is not None and chapter.table == "stranded":
+        sentence = str(asked.answer.fragments.sentence)
+    told = ChapterAnswer(
+        title=chapter.title, question=chapter.question, table=chapter.table, sentence=Text(sentence), rows=len(rows),
+        not_known=failed,
+    )  # fmt: skip
+    return Written(chapter=told, rows=rows)
+
+
+def _sentence(asked: dict[str, Asked]) -> str:
+    """What changed, what could not be rolled out, what it costs, what to look at: one line of each."""
+    order = ("diff", "overview", "capacity", "costs", "savings", "findings")
+    said = [str(getattr(asked[name].answer, "sentence", "")).rstrip(".") for name in order if name in asked]
+    return f"{'. '.join(one[:1].upper() + one[1:] for one in said if one)}."
+
+
+def _inputs(snapshot: Snapshot, given: Given) -> tuple[InputAge, ...]:
+    def age(at: float) -> float | None:
+        return None if given.now is None or at <= 0 else max(0.0, given.now - at)
+
+    inputs = [
+        InputAge(
+            name=f"snapshot {snapshot.source}", taken=moment(snapshot.taken_at), age_seconds=age(snapshot.taken_at)
+        )
+    ]
+    inputs += [
+        InputAge(name=f"before: {one.source}", taken=moment(one.taken_at), age_seconds=age(one.taken_at))
+        for one in given.others
+    ]
+    inputs.append(_book_age(given.book))
+    used = "the snapshot's one moment of metrics-server" if given.usages is None else "Prometheus"
+    is_there = given.usages is not None or snapshot.presence.get("PodMetrics") is Presence.PRESENT
+    inputs.append(InputAge(name=f"use of memory and CPU: {used if is_there else 'none'}", taken="", age_seconds=None))
+    limits = count(len(given.limits), "pool")
+    inputs.append(InputAge(name=f"limits of node pools: of {limits}", taken="", age_seconds=None))
+    return tuple(inputs)
+
+
+def _book_age(book: PriceBook | None) -> InputAge:
+    if book is None:
+        return InputAge(name="prices: none", taken="", age_seconds=None)
+    return InputAge(name=f"prices: {book.source}", taken=book.as_of, age_seconds=None)
+
+
+def _not_known(snapshot: Snapshot, asked: dict[str, Asked], failed: dict[str, str]) -> tuple[str, ...]:
+    """Everything that an answer lacks: what wasn't seen, what couldn't be asked, what has no price, what isn't compared."""
+    said = [f"{name}: {why}" for name, why in failed.items()]
+    if "doctor" in asked:
+        answer: doctor.DoctorAnswer = asked["doctor"].answer
+        lacking = [one for one in answer.kinds if one.objects is None and one.weight is not doctor.Weight.NOTHING]
+        said += [f"{one.kind} {'was refused' if one.presence is Presence.REFUSED else 'is not in the input'}: {one.costs}" for one in lacking]  # fmt: skip
+        said += [str(problem.what) for problem in answer.problems]
+    if "overview" in asked:
+        unknown = [one.workload for one in asked["overview"].answer.workloads if one.verdict.value == "unknown"]
+        if unknown:
+            said.append(f"the verdict of {count(len(unknown), 'workload')}: {listing(unknown)}")
+    if "costs" in asked:
+        said += [f"{count(len(group.nodes), 'node')} without a price: {group.sentence}" for group in asked["costs"].answer.unpriced]  # fmt: skip
+    if "diff" in asked:
+        compared: DiffAnswer = asked["diff"].answer
+        said += compared.notes
+    if not snapshot.taken_at:
+        said.append("when the snapshot was taken")
+    return tuple(dict.fromkeys(said))
+
+
+# ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def answer(snapshot: Snapshot, settings: ReportSettings, given: Given = NOTHING) -> ReportAnswer:
+    """`review`, without its chapters' rows."""
+    return review(snapshot, settings, given).answer
+
+
+def facts(found: ReportAnswer) -> Iterator[Fact]:
+    """How much there is in each chapter."""
+    for place, one in enumerate(found.chapters, start=1):
+        yield fact("chapter_rows", one.rows, "rows", chapter=place, title=one.title)
+    yield fact("not_known", len(found.not_known), "inputs")
+
+
+def chapter_rows(found: ReportAnswer) -> list[Row]:
+    """One row a chapter."""
+    return [
+        {
+            "chapter": one.title,
+            "question": one.question,
+            "rows": one.rows,
+            "sentence": one.sentence,
+            "not_known": one.not_known,
+        }
+        for one in found.chapters
+    ]
+
+
+QUESTION: Final = Question(
+    name="report",
+    settings=ReportSettings,
+    result=ReportAnswer,
+    answer=answer,
+    facts=facts,
+    tables={"chapters": chapter_rows},
+)

@@ -1,0 +1,119 @@
+"""Every way of buying the same work, side by side: what it costs a month, what it risks, what it asks of the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from planner.spot.assumptions import Assumptions, Capacity
+from planner.spot.economics import Savings, savings
+from planner.spot.mix import Mix
+from planner.spot.months import simulate
+from planner.vocabulary import HOURS_PER_MONTH
+from planner.words import count, duration
+
+_COMPARED_RUNS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One way. `price_usd`: nodes × price; `expected_usd`: with what is lost, bought again or covered on demand; both USD a
+    month, None: no price. `interruptions`: a month, expected."""
+
+    name: str
+    price_usd: float | None
+    expected_usd: float | None
+    interruptions: float | None
+    risk: str
+    asks: str
+    is_cheapest: bool = False
+
+
+_ASKS_SPOT = "that a pod may go at any time: SIGTERM, checkpoints or retries, others that carry on"
+_FLEX_RISK = "none for up to 7 days, then every node is replaced; how long one queues for it isn't known"
+
+
+def compare(assumptions: Assumptions, found: Savings, mixed: Mix) -> tuple[Way, ...]:
+    """All ways for one workload; `found` and `mixed` are its estimate and its mixes. The cheapest is marked."""
+    hours, nodes = assumptions.hours_per_month, assumptions.nodes
+    demand = assumptions.on_demand_usd(hours) * nodes
+    listed = assumptions.fallback_usd_per_hour * hours * nodes
+    all_spot = replace(assumptions, base_nodes=0, committed_nodes=0, runs=min(assumptions.runs, _COMPARED_RUNS))
+    spot = (
+        found if assumptions.capacity is Capacity.SPOT and not assumptions.base_nodes else _of(all_spot, Capacity.SPOT)
+    )
+    capped = _of(all_spot, Capacity.PREEMPTIBLE)
+    spot_price = assumptions.spot_usd_per_hour * hours * nodes
+    cheapest = min(mixed.points, key=lambda point: point.net_usd.mean)
+    short = duration(cheapest.shortfall_hours * 3_600)
+    ways = [
+        _sure("on demand, list price", listed, "nothing"),
+        _sure("on demand, sustained use", demand, "nothing: the discount comes by itself"),
+        _committed("1-year commitment", assumptions.committed_usd_per_hour, nodes),
+        _committed("3-year commitment", assumptions.committed_3y_usd_per_hour, nodes),
+        _at_risk("spot", spot_price, spot, _ASKS_SPOT),
+        _at_risk("preemptible", spot_price, capped, f"{_ASKS_SPOT}; and no node lives longer than 24 h"),
+        _flex(assumptions.flex_start_usd_per_hour, hours * nodes),
+        Way(
+            name="cheapest mix",
+            price_usd=None,
+            expected_usd=cheapest.net_usd.mean,
+            interruptions=None,
+            risk=f"{short} a month with fewer than {count(assumptions.needed_nodes, 'node')} ready"
+            if assumptions.needed_nodes
+            else "no node must be up",
+            asks=f"{count(cheapest.spot_nodes, 'node')} on spot, {cheapest.base_nodes} on demand: two pools",
+        ),
+    ]
+    return marked(ways)
+
+
+def marked(ways: list[Way]) -> tuple[Way, ...]:
+    """The ways with the cheapest marked, by what is expected; of equals the first."""
+    known = [way for way in ways if way.expected_usd is not None]
+    best = min(known, key=lambda way: way.expected_usd or 0.0, default=None)
+    return tuple(replace(way, is_cheapest=way is best) for way in ways)
+
+
+def _of(assumptions: Assumptions, capacity: Capacity) -> Savings:
+    case = replace(assumptions, capacity=capacity)
+    return savings(case, simulate(case))
+
+
+def _sure(name: str, usd: float, asks: str) -> Way:
+    risk = "none beyond host maintenance"
+    return Way(name=name, price_usd=usd, expected_usd=usd, interruptions=0.0, risk=risk, asks=asks)
+
+
+def _committed(name: str, usd_per_hour: float | None, nodes: int) -> Way:
+    usd = None if usd_per_hour is None else usd_per_hour * HOURS_PER_MONTH * nodes
+    return Way(
+        name=name,
+        price_usd=usd,
+        expected_usd=usd,
+        interruptions=0.0,
+        risk="never preempted; paid to its end, whether it is used or not" if usd is not None else "no price known",
+        asks="that so much is needed round the clock until it ends",
+    )
+
+
+def _at_risk(name: str, price: float, found: Savings, asks: str) -> Way:
+    return Way(
+        name=name,
+        price_usd=price,
+        expected_usd=found.net_usd.mean,
+        interruptions=found.interruptions.mean,
+        risk=f"{found.interruptions.mean:,.0f} interruptions a month; the price moves",
+        asks=asks,
+    )
+
+
+def _flex(usd_per_hour: float | None, node_hours: float) -> Way:
+    usd = None if usd_per_hour is None else usd_per_hour * node_hours
+    return Way(
+        name="flex-start",
+        price_usd=usd,
+        expected_usd=usd,
+        interruptions=None,
+        risk=_FLEX_RISK if usd is not None else "no price known",
+        asks="that it may wait for capacity, and start anew after 7 days; preemptible quota",
+    )

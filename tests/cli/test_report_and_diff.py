@@ -1,0 +1,189 @@
+"""``headroom report`` and ``headroom diff``: what is in them, what isn't known, and what names out of a cluster can't do."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.cli import main
+from planner.questions.report import CHAPTERS
+from tests.builders.objects import deployment, node, pod, pod_spec
+
+EVIL = "<script src=//x.example></script>"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    return int(str(stopped.value.code or 0)), out, err
+
+
+def cluster(path: Path, *items: Any) -> str:
+    listed = [one for item in items for one in (item if isinstance(item, list) else [item])]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
+    return str(path)
+
+
+class _Tags(HTMLParser):
+    """Every tag with its attributes, and the words of the page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+# ── report ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report")
+    names = [part for form in ("html", "md", "csv", "json") for part in ("--to", str(folder / f"r.{form}"))]
+    with pytest.raises(SystemExit) as stopped:
+        main(["report", "demo", "--quiet", *names])
+    assert stopped.value.code in (0, None)
+    return folder
+
+
+def test_html_asks_nobody(files: Path) -> None:
+    page = (files / "r.html").read_text()
+    assert len(page.encode()) < 10_000_000
+    seen = _Tags()
+    seen.feed(page)
+    assert not [tag for tag, given in seen.tags if "src" in given or tag in ("img", "iframe", "form", "base", "object")]
+    links = [given["href"] for tag, given in seen.tags if tag in ("a", "link")]
+    assert all(link is not None and link.startswith(("#", "data:")) for link in links)
+    (policy,) = (
+        str(given["content"]) for tag, given in seen.tags if given.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert policy.startswith("default-src 'none'")
+    assert "http" not in policy
+
+
+def test_every_chapter_is_in_every_form(files: Path) -> None:
+    page, text = (files / "r.html").read_text(), (files / "r.md").read_text()
+    for chapter in CHAPTERS:
+        assert f"<h2>{chapter.title}</h2>" in page
+        assert f"## {chapter.title}" in text.replace("\\", "")
+    for name in ("What is not known", "Inputs and their ages"):
+        assert name in page
+        assert name in text
+    rows = list(csv.DictReader(io.StringIO((files / "r.csv").read_text())))
+    assert {chapter.title for chapter in CHAPTERS} >= {row["chapter"] for row in rows}
+    document = json.loads((files / "r.json").read_text())
+    assert document["format"] == "headroom.report/v1"
+    formats = {one["format"] for one in document["also"]}
+    assert {f"headroom.{chapter.question}/v1" for chapter in CHAPTERS} == formats
+    assert "llm-canary" in page
+    assert page.count("class='chart'") == 5
+
+
+def test_names_of_a_cluster_stay_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    waiting = pod("w", pod_spec(gpus=9))
+    waiting["status"]["conditions"] = [
+        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": f"</script>{EVIL}\x1b[2J"}
+    ]
+    path = cluster(
+        tmp_path / "<b>&.json", node("gpu-0", gpus=1), *deployment("api", ["gpu-0"], pod_spec(gpus=1)), waiting
+    )
+    target = tmp_path / "r.html"
+    assert run(capsys, "report", path, "--to", str(target))[0] in (0, 4)
+    page = target.read_text()
+    assert EVIL not in page
+    assert "\x1b" not in page
+    assert "x.example" in page, "it is told, as text"
+    seen = _Tags()
+    seen.feed(page)
+    assert not [tag for tag, given in seen.tags if "src" in given or tag == "b"]
+
+
+def test_what_is_not_known_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = cluster(tmp_path / "c.json", node("a", gpus=1), *deployment("api", ["a"], pod_spec(gpus=1)))
+    run(capsys, "report", path, "--to", str(tmp_path / "r.json"))
+    result = json.loads((tmp_path / "r.json").read_text())["result"]
+    told = " ".join(result["not_known"])
+    assert "without a price" in told
+    assert "when the snapshot was taken" in told
+    assert any(one["name"].startswith("prices: ") and one["taken"] for one in result["inputs"])
+
+
+def test_an_earlier_snapshot_puts_what_changed_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    before = cluster(tmp_path / "before.json", node("a", gpus=2), *deployment("api", ["a"], pod_spec(gpus=1)))
+    after = cluster(tmp_path / "after.json", node("a", gpus=1), *deployment("api", ["a"], pod_spec(gpus=1)))
+    run(capsys, "report", after, "--before", before, "--to", str(tmp_path / "r.json"))
+    result = json.loads((tmp_path / "r.json").read_text())["result"]
+    assert result["chapters"][0]["title"] == "What changed: workloads"
+    assert result["sentence"].startswith("1 workload became stuck (Deployment/ml/api); 1 fewer nvidia-tesla-t4")
+
+
+@pytest.mark.parametrize("name", ["review", "review.pdf", "review.HTM2"])
+def test_a_name_that_says_no_form_is_an_error(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    status, _, err = run(capsys, "report", "demo", "--to", name)
+    assert status == 1
+    assert "its end says no form" in err
+
+
+# ── diff ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_same_cluster_differs_in_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "diff", "demo", "demo")
+    assert (status, out) == (0, "Nothing that is compared differs.\n\nfrom demo to demo\n")
+
+
+def test_only_what_differs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    calm, api = deployment("calm", ["b"], pod_spec()), deployment("api", ["a"], pod_spec(gpus=1))
+    before = cluster(tmp_path / "before.json", node("a", gpus=1), node("b"), *calm, *api)
+    more = [node("c", gpus=1), *deployment("new", ["b"], pod_spec())]
+    after = cluster(tmp_path / "after.json", node("a", gpus=1), node("b"), *calm, *api, *more)
+    status, out, _ = run(capsys, "diff", before, after, "-o", "json")
+    document = json.loads(out)
+    found = document["result"]
+    assert status == 0
+    assert [one["source"] for one in document["clusters"]] == ["before.json", "after.json"]
+    assert [(one["workload"], one["before"], one["after"]) for one in found["workloads"]] == [
+        ("Deployment/ml/api", "stuck", "completes"),
+        ("Deployment/ml/new", None, "completes"),
+    ]
+    numbers = {one["metric"]: (one["before"], one["after"]) for one in found["numbers"]}
+    assert numbers["nodes"] == (2, 3)
+    assert numbers["gpus_free"] == (0, 1)
+    assert "gpus_requested" not in numbers
+    assert found["sentence"].startswith(
+        "1 workload became rollable (Deployment/ml/api); 1 workload appeared (Deployment/ml/new); 1 more nvidia-tesla-t4; "
+    )
+    back = json.loads(run(capsys, "diff", after, before, "-o", "json")[1])["result"]
+    assert [(one["workload"], one["before"], one["after"]) for one in back["workloads"]] == [
+        ("Deployment/ml/api", "completes", "stuck"),
+        ("Deployment/ml/new", "completes", None),
+    ]
+    assert {one["metric"]: (one["after"], one["before"]) for one in back["numbers"]} == numbers
+
+
+def test_a_what_if_is_the_other_side(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "diff", "demo", "--change", "drain:pool/gpu-t4")
+    assert status == 0
+    assert "became stuck (Deployment/prod/ml-worker)" in out
+    assert "doesn't get through" in out
+    assert out.rstrip().endswith("from demo to demo, after drain:pool/gpu-t4")
+
+
+def test_one_of_both_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ((), ("demo", "--change", "drain:pool/gpu-t4")):
+        status, _, err = run(capsys, "diff", "demo", *more)
+        assert status == 1
+        assert "one of both" in err
+
+
+def test_numbers_as_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "diff", "demo", "--change", "drain:pool/gpu-t4", "-o", "csv", "--rows", "numbers")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert all(re.fullmatch(r"-?[\d.]*", row["change"].lstrip("'")) for row in rows)
+    assert {row["what"] for row in rows} >= {"pods", "gpus free"}
