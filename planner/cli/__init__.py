@@ -29,6 +29,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "See": {
         "app": ("app", "The dashboard, on that cluster."),
         "doctor": ("doctor", "What can be read, what is missing, what that costs, and the rights to add."),
+        "anonymise": ("anonymise", "The cluster under other names, to be shown to others."),
         "completion": ("completion", "What bash, zsh or fish reads to complete commands and options."),
     },
     "Capacity": {

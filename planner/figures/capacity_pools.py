@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import bars, palette
+from planner.figures.drawing import drawn
 from planner.questions.capacity import PoolLine
 
 MOST_POOLS = 40
@@ -26,6 +27,7 @@ def shown(lines: Sequence[PoolLine], resource: str) -> list[PoolLine]:
     return sorted(having, key=lambda line: (-sum(parts(line, resource)), line.pool.name))[:MOST_POOLS]
 
 
+@drawn
 def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: str = "GPUs") -> go.Figure:
     """One bar a pool, amounts divided by `divisor` and called `unit`."""
     pools = shown(lines, resource)

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from planner.capacity.fragmentation import SizeFragments, StrandedReason
 from planner.figures import palette
+from planner.figures.drawing import drawn
 
 _COLOUR = {
     StrandedReason.HOLE_TOO_SMALL: (palette.ORANGE, "/"),
@@ -21,6 +22,7 @@ _COLOUR = {
 }
 
 
+@drawn
 def figure(sizes: Sequence[SizeFragments]) -> go.Figure:
     """One bar a size of pod, as long as the free GPUs: usable first, then stranded by reason."""
     names = [_name(size) for size in sizes]

@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 
 from planner.drift.model import Aspect, ServiceDrift
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.words import count, measured_bytes
 
@@ -17,6 +18,7 @@ _STYLE = (
 )
 
 
+@drawn
 def figure(service: ServiceDrift) -> go.Figure:
     """Bars an environment (and container, where there are several), in GiB: request, limit, largest working set."""
     drawn = go.Figure()

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import bars, palette
+from planner.figures.drawing import drawn
 from planner.kubernetes.accelerators import Unit, unit
 from planner.questions.overview import GpuModelLine
 
 
+@drawn
 def figure(lines: Sequence[GpuModelLine]) -> go.Figure:
     """One bar a model; what pods wait for is drawn beyond the bar's end, hatched."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.kubernetes.qos import QosClass
 from planner.memory.nodes import ClusterMemory
 from planner.words import count, measured_bytes
@@ -17,6 +18,7 @@ COLOUR = {
 PATTERN = {QosClass.GUARANTEED: "", QosClass.BURSTABLE: "/", QosClass.BEST_EFFORT: "x"}
 
 
+@drawn
 def figure(cluster: ClusterMemory) -> go.Figure:
     """Three bars of 100 %: pods, requested memory, used memory; one part a class."""
     drawn = go.Figure()

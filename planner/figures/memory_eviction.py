@@ -8,6 +8,7 @@ from itertools import accumulate
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.figures.memory_classes import COLOUR, PATTERN
 from planner.kubernetes.qos import QosClass
@@ -19,6 +20,7 @@ _GIB = 2**30
 _LONGEST_NAME = 26
 
 
+@drawn
 def figure(node: NodeReport) -> go.Figure:
     """One bar a pod, the first to go on top: it ends at what is used while the pod is there and begins at what is left.
 

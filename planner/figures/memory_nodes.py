@@ -5,6 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.words import count, measured_bytes
@@ -13,6 +14,7 @@ MOST_NODES = 30  # rows a person reads; the table has them all
 _PERCENT = 100
 
 
+@drawn
 def figure(cluster: ClusterMemory) -> go.Figure:
     """One bar a node (the nearest to eviction first): the working set in percent of allocatable.
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.figures.pool_seats import NO_POOL
 from planner.questions.seats import NodeSeats, Seat
@@ -40,6 +41,7 @@ def legend(nodes: Sequence[NodeSeats]) -> tuple[tuple[str, str, int], ...]:
     return (*lines, ("·", _FREE, free))
 
 
+@drawn
 def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
     """Rows by node pool, columns the GPU's place on its node; at most `NAMED_NODES` nodes.
 

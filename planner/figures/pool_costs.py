@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import bars, palette
+from planner.figures.drawing import drawn
 from planner.pricing.cluster import PoolCost
 from planner.words import usd
 
@@ -16,6 +17,7 @@ def name(pool: PoolCost) -> str:
     return f"{pool.node_pool or 'no pool'}, {pool.provisioning}"
 
 
+@drawn
 def figure(pools: Sequence[PoolCost]) -> go.Figure:
     """One bar a pool and way of buying, the dearest first: what is requested, and beyond it, hatched, what is idle."""
     priced = sorted((pool for pool in pools if pool.usd_per_month is not None), key=lambda pool: -pool.cost.total)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.questions.seats import NodeSeats
 
@@ -26,6 +27,7 @@ def totals(nodes: Sequence[NodeSeats]) -> dict[tuple[str, str], tuple[int, int, 
     return {place: (line[0], line[1], line[2], line[3]) for place, line in sorted(sums.items())}
 
 
+@drawn
 def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
     """One bar a pool and zone; its ``customdata`` is ``[pool, zone]``, for a click that opens it."""
     lines = totals(nodes)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.restarts.model import Loop
 from planner.words import count, measured_bytes, short_name
@@ -20,6 +21,7 @@ def drawn_loops(loops: Sequence[Loop]) -> tuple[Loop, ...]:
     return tuple(loop for loop in loops if loop.suggestion is not None or loop.diagnosis.root)[:MOST_LOOPS]
 
 
+@drawn
 def figure(loops: Sequence[Loop]) -> go.Figure:
     """Bars a loop, in GiB: its limit, its own use, the use where the program works, and the suggestion as a line."""
     shown = drawn_loops(loops)

@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.rollout.answers import PodState, TimelineRow, WorkloadRollout
@@ -20,6 +21,7 @@ def scarce_resource(rollout: WorkloadRollout) -> str:
     return next((name for name in extended if is_gpu_resource(name)), extended[0] if extended else "")
 
 
+@drawn
 def figure(rollout: WorkloadRollout, capacity: int | None = None, *, is_whole_cluster: bool = True) -> go.Figure:
     """Pods by state, stacked, over estimated seconds; below, how much of `scarce_resource` is held.
 

@@ -7,10 +7,12 @@ from itertools import pairwise
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.spot.economics import Savings
 from planner.words import usd
 
 
+@drawn
 def figure(savings: Savings) -> go.Figure:
     """Bars: months by saving; lines at the 5th, 50th and 95th percentile."""
     edges, counts = savings.histogram.edges, savings.histogram.counts

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.spot.economics import BreakEven
 
 
+@drawn
 def figure(break_even: BreakEven, marks: Sequence[tuple[str, float]]) -> go.Figure:
     """The expected saving over the rate (logarithmic); `marks` are (name, rate per VM-hour): low, likely, high."""
     rates = [rate for rate, _ in break_even.curve]

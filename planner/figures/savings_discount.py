@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.pricing.history import DiscountSeries
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
 _COLOURS = (palette.BLUE, palette.VERMILION, palette.GREEN, palette.ORANGE, palette.SKY, palette.PURPLE, palette.LINE)
 
 
+@drawn
 def figure(series: Sequence[DiscountSeries]) -> go.Figure:
     """One stepped line a series (the median over its regions); the first is drawn thicker."""
     drawn = go.Figure()

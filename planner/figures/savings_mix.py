@@ -5,6 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.spot.mix import Mix, MixPoint
 from planner.words import duration, usd
 
@@ -12,6 +13,7 @@ _NAMED_BELOW = 9  # points up to which each has its words beside it
 _HOURS_ABOVE = 3.0  # shortfall from which minutes are no unit any more
 
 
+@drawn
 def figure(mix: Mix) -> go.Figure:
     """Across: time with too few nodes (minutes, or hours where it is long); up: net cost.
 

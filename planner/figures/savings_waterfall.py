@@ -5,12 +5,14 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.spot.economics import Savings, Step
 from planner.words import usd
 
 _SHOWN_ABOVE = 0.0005  # of the on-demand cost: a step below that is no bar (the table has it)
 
 
+@drawn
 def figure(savings: Savings) -> go.Figure:
     """Bars of the mean month: means add up. The last carries the range that 9 of 10 months keep to."""
     steps = shown(savings)

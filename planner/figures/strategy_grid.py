@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.questions.strategy_costs import StrategyCosts, StrategyPrice
 from planner.rollout.answers import GridCell, StrategyGrid, Verdict
 from planner.rollout.choice import Choice
@@ -19,6 +20,7 @@ _GLYPH_BELOW = 30
 _FRAME = {"color": palette.LINE, "width": 4}
 
 
+@drawn
 def figure(grid: StrategyGrid, costs: StrategyCosts | None = None, choice: Choice | None = None) -> go.Figure:
     """Rows maxSurge, columns maxUnavailable; in each cell the glyph, the lowest Ready and the minutes. Today's strategy is
     outlined, what nothing beats has a ◆, what is recommended a ★.

@@ -7,6 +7,7 @@ from textwrap import wrap
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.rollout.answers import WaitForEdge
 
@@ -17,6 +18,7 @@ _LABEL_LINE = 24
 _LINE = 36  # letters after which a name goes on in the next line, so that a phone has room for it
 
 
+@drawn
 def figure(edges: tuple[WaitForEdge, ...]) -> go.Figure:
     """One box an object, one arrow an edge with its words beside it; the returning arrow of a cycle on the right.
 

@@ -242,7 +242,7 @@ def _requirement_document(requirement: Requirement) -> Object:
 
 
 def _strategy_document(strategy: Strategy) -> Object:
-    if strategy.kind != "RollingUpdate":
+    if strategy.kind != ROLLING_UPDATE:
         return {"type": strategy.kind}
     rolling = {
         "maxSurge": strategy.max_surge,

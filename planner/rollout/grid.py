@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.requests import requested_gpus
 from planner.kubernetes.shares import rolling_limits
@@ -38,7 +39,7 @@ def strategy_grid(
     Cells are one run each, with `seed`; 0/0 is marked invalid, since the API server refuses it.
     """
     workload = next(r.after for r in revisions if r.after.key == key)
-    current = rolling_limits(workload) if workload.strategy.kind == "RollingUpdate" else None
+    current = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None
 
     def cell(surge: int, unavailable: int, strategy: Strategy) -> GridCell:
         played = play_cell(cluster, revisions, key, strategy, surge, unavailable, seed=seed, pod_times=pod_times)
@@ -54,7 +55,7 @@ def strategy_grid(
         for surge in values
     )
     recreate = replace(
-        cell(0, workload.replicas, Strategy(kind="Recreate")), is_current=workload.strategy.kind == "Recreate"
+        cell(0, workload.replicas, Strategy(kind=RECREATE)), is_current=workload.strategy.kind == RECREATE
     )
     return StrategyGrid(
         workload=key, surges=values, unavailables=values, cells=cells, recreate=recreate,
@@ -85,7 +86,7 @@ def play_cell(
 
 def rolling(surge: int, unavailable: int) -> Strategy:
     """RollingUpdate with these limits."""
-    return Strategy(kind="RollingUpdate", max_surge=surge, max_unavailable=unavailable)
+    return Strategy(kind=ROLLING_UPDATE, max_surge=surge, max_unavailable=unavailable)
 
 
 def _invalid() -> GridCell:

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from planner.kubernetes import commands
-from planner.kubernetes.kinds import PARTS, POD, kind_in
+from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.requests import pod_requests
@@ -139,7 +139,7 @@ def _why(run: Run, revision: Revision) -> Explanation:
                 f"Resume it with {commands.kubectl('rollout resume', revision.after.key)}"
             ),
         )
-    if revision.after.strategy.kind == "OnDelete" and revision.has_new_template:
+    if revision.after.strategy.kind == ON_DELETE and revision.has_new_template:
         return Explanation(
             reason=Reason.ON_DELETE,
             sentence=Text(

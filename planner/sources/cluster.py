@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import time
+import zlib
 from dataclasses import replace
+from pathlib import PurePath
 from typing import BinaryIO, Final
 
+from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, demo, kubectl
-from planner.store import names
+from planner.store import kept, names
 
 CONTEXT_PREFIX: Final = "context:"
 CLUSTER_VARIABLE: Final = "HEADROOM_CLUSTER"  # of the environment: what the dashboard begins with
+_BEGIN: Final = f'{{"format":"{kept.FORMAT}"'.encode()
+_GZIP: Final = b"\x1f\x8b"
 EMBEDDED: Final = (demo.DEMO_NAME, demo.LARGE_NAME)
 
 
@@ -40,6 +46,8 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
     if names.is_place(spec):
         return _stored(spec, limit_bytes)
     places = [spec] if "," not in spec or bounded.exists(spec) else spec.split(",")
+    if len(places) == 1 and _is_kept(spec):
+        return replace(kept.decode(_unpacked(spec, limit_bytes), spec), source=PurePath(spec).name)
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)
 
 
@@ -52,6 +60,35 @@ def expanded(spec: str) -> tuple[str, ...]:
     place = names.read_place(spec)
     known = Store(place.url).clusters()
     return tuple(str(names.Place(url=place.url, cluster=one)) for one in known) or (spec,)
+
+
+def _is_kept(spec: str) -> bool:
+    """Whether a file holds a snapshot as Headroom itself writes it (``headroom anonymise``)."""
+    if spec == "-" or not bounded.exists(spec) or bounded.is_folder(spec):
+        return False
+    with bounded.opened(spec) as file:
+        begin = file.read(len(_BEGIN))
+        if begin[:2] == _GZIP:
+            file.seek(0)
+            try:
+                begin = gzip.GzipFile(fileobj=file).read(len(_BEGIN))
+            except (OSError, EOFError, zlib.error):
+                return False
+    return begin == _BEGIN
+
+
+def _unpacked(spec: str, limit_bytes: int | None) -> bytes:
+    limit = bounded.limit_bytes() if limit_bytes is None else limit_bytes
+    with bounded.opened(spec) as file:
+        is_packed = file.read(2) == _GZIP
+        file.seek(0)
+        try:
+            data = (gzip.GzipFile(fileobj=file) if is_packed else file).read(limit + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"the snapshot is damaged: {error}", where=spec, mend="Write it anew") from None
+    if len(data) > limit:
+        raise InputError("is larger than may be read", where=spec, mend="Raise --unpacked-limit")
+    return data
 
 
 def _stored(spec: str, limit_bytes: int | None) -> Snapshot:

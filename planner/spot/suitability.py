@@ -29,7 +29,7 @@ from planner.vocabulary import SYSTEM_NAMESPACES
 from planner.words import Text
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_BACKGROUND: Final = (
+BACKGROUND: Final = (
     "worker",
     "celery",
     "batch",
@@ -149,7 +149,7 @@ def guess_work(workload: Workload) -> tuple[Work, str]:
     if serving := sorted(programs_run & _SERVING_PROGRAMS):
         return Work.SERVING, f"it runs {serving[0]}"
     words = f"{workload.name} {' '.join(sorted(programs_run))}".lower()
-    if found := next((word for word in _BACKGROUND if word in words), ""):
+    if found := next((word for word in BACKGROUND if word in words), ""):
         return Work.JOBS, f'its name or program says "{found}"'
     if any(container.readiness_probe for container in workload.template.spec.containers):
         return Work.SERVING, "it has a readiness probe and nothing names it a worker"

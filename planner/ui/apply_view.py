@@ -11,12 +11,13 @@ from planner.inventory.applied import Applied
 from planner.kubernetes.records import Snapshot
 from planner.questions.scripts import script
 from planner.rollout.answers import Step
-from planner.ui import link
+from planner.ui import errors, link
 
 _SHOWN = "shown_as"
 _COMMAND, _YAML, _DIFFERENCE, _KUSTOMIZE, _HELM, _UNDO = "Command", "YAML", "Difference", "Kustomize", "Helm", "Undo"
 
 
+@errors.part
 def steps(found: Sequence[Step], *, title: str, snapshot: Snapshot, key: str) -> None:
     """Numbered blocks, each waited for, and the same as one script."""
     parts = []
@@ -31,6 +32,7 @@ def steps(found: Sequence[Step], *, title: str, snapshot: Snapshot, key: str) ->
     )  # fmt: skip
 
 
+@errors.part
 def show(changes: Sequence[Applied]) -> None:
     """How each changed workload's change is applied: what of it is wanted is chosen, the rest isn't drawn."""
     if not changes:

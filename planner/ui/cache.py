@@ -55,6 +55,14 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given 
     return answer(question.answer, snapshot, settings, given)
 
 
+def work(function: Callable[..., Answer], *asked: Any) -> Answer:
+    """``function(*asked)`` beside the server, not kept: reading what somebody gave."""
+    processes = pool.current()
+    if processes is not None:
+        return cast("Answer", processes.run(function, *asked, is_wanted=is_wanted))
+    return function(*asked)
+
+
 @st.cache_resource(ttl="1h", max_entries=64, show_spinner="Working it out …")  # frozen records: nobody can change them
 def _kept(
     name: str,  # noqa: ARG001 - with `key` it is what the answer is kept by

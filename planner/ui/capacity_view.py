@@ -19,7 +19,7 @@ from planner.questions import capacity
 from planner.questions.capacity import CapacityAnswer, CapacitySettings
 from planner.questions.overview import supplies_of
 from planner.questions.what_if import WhatIfAnswer
-from planner.ui import charts, downloads, findings, link, tables, verdict
+from planner.ui import charts, downloads, errors, findings, link, tables, verdict
 from planner.vocabulary import CPU, MEMORY
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
@@ -27,12 +27,14 @@ _UNITS = {CPU: (1000.0, "CPU"), MEMORY: (2.0**30, "GiB")}
 
 
 # ── what is left ─────────────────────────────────────────────────────────────────────────────────────────────────────
+@errors.part
 def sentence(answer: CapacityAnswer) -> None:
     """The honest measure first: what of the free GPUs takes a pod."""
     st.info(words.literal(words.sentence(answer.sentence)), icon=":material/event_seat:")
     findings.show(answer.findings)
 
 
+@errors.part
 def pools(answer: CapacityAnswer) -> None:
     """Pools as bars of one resource, and all of them as a table."""
     resource = answer.fragments.resource
@@ -90,6 +92,7 @@ def _upgrade(settings: UpgradeSettings | None) -> str:
     return f"surge {settings.max_surge}, unavailable {settings.max_unavailable}"
 
 
+@errors.part
 def one_shape(found: Fit) -> None:
     """A typed shape: number, reason, where."""
     box = st.success if found.count else st.error
@@ -103,6 +106,7 @@ def one_shape(found: Fit) -> None:
         tables.show(rows, alt=f"Where {found.count:,} more of {found.shape} go")
 
 
+@errors.part
 def what_fits(answer: CapacityAnswer) -> None:
     """Every shape: how many more, what stops the next one, where they would go."""
     st.caption(
@@ -135,6 +139,7 @@ def _first_of(names: Sequence[str]) -> str:
     return names[0] + (f" and {len(names) - 1:,} alike" if len(names) > 1 else "")
 
 
+@errors.part
 def stranded(found: Fragments) -> None:
     """Free GPUs that serve no pod of a size: why, and where."""
     st.caption(
@@ -164,6 +169,7 @@ def stranded(found: Fragments) -> None:
     )  # fmt: skip
 
 
+@errors.part
 def resources(answer: CapacityAnswer) -> None:
     """The whole cluster's resources, and GPUs by model with what is shared."""
     rows = [
@@ -196,6 +202,7 @@ def resources(answer: CapacityAnswer) -> None:
     tables.show(supply, alt="GPUs by model and way of sharing: physical and offered", empty="No GPUs in this snapshot.")
 
 
+@errors.part
 def download(snapshot: Snapshot, settings: CapacitySettings, answer: CapacityAnswer, typed: Sequence[Fit]) -> None:
     """The answer as a versioned document, and what fits as rows; with the shapes that were typed."""
     asked = replace(settings, shapes=tuple(one.shape for one in typed))
@@ -203,6 +210,7 @@ def download(snapshot: Snapshot, settings: CapacitySettings, answer: CapacityAns
 
 
 # ── what if ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+@errors.part
 def steps(answer: WhatIfAnswer) -> None:
     """The answer in a sentence, then each change: what it came to, who is held back, who finds no place."""
     through = all(step.is_done for step in answer.steps)
@@ -236,6 +244,7 @@ def _drain(drain: DrainResult, place: int) -> None:
         tables.show(waiting, alt=f"{len(waiting)} workloads with pods that find no node", key=f"unplaced-{place}")
 
 
+@errors.part
 def beside(answer: WhatIfAnswer) -> None:
     """Today and then, side by side: key figures, pools, what fits, verdicts that change."""
     sides = (("Today", answer.before, None), ("Then", answer.after, answer))

@@ -7,11 +7,16 @@ from typing import Any
 
 import streamlit as st
 
+from planner.figures.drawing import NotDrawn
+from planner.words import literal
+
 _CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False, "doubleClick": False}
 
 
 def show(figure: Any, *, key: str, alt: str) -> None:
     """Show `figure`; `alt` is the takeaway in words (it becomes the figure's accessible name)."""
+    if _is_missing(figure, alt):
+        return
     st.plotly_chart(_still(figure), key=key, alt=alt, config=_CONFIG, width="stretch")
 
 
@@ -28,6 +33,8 @@ def pick(figure: Any, *, key: str, alt: str, on_pick: Callable[[list[Any]], None
 
     `on_pick` runs before the page does, so it may set the values of widgets.
     """
+    if _is_missing(figure, alt):
+        return
 
     def picked() -> None:
         points = st.session_state[key].selection.points
@@ -37,3 +44,14 @@ def pick(figure: Any, *, key: str, alt: str, on_pick: Callable[[list[Any]], None
     st.plotly_chart(
         _still(figure), key=key, alt=alt, config=_CONFIG, width="stretch", on_select=picked, selection_mode="points"
     )
+
+
+def _is_missing(figure: Any, alt: str) -> bool:
+    """Whether a chart couldn't be drawn: then its place says so, and what it would have shown."""
+    if not isinstance(figure, NotDrawn):
+        return False
+    st.warning(
+        f"A chart can't be drawn here ({figure.kind}); the server's log has the details. It would show: {literal(alt)}",
+        title="△ Missing", icon=":material/bug_report:",
+    )  # fmt: skip
+    return True

@@ -22,7 +22,7 @@ from planner.questions.costs import (
     allocation_rows,
 )
 from planner.questions.focus import UNKNOWN, VERSION
-from planner.ui import charts, downloads, link, price_age, tables
+from planner.ui import charts, downloads, errors, link, price_age, tables
 from planner.words import usd
 
 _MONEY = ("$/month", "idle $/month", "of that GPUs", "CPU", "memory")
@@ -38,6 +38,7 @@ def settings(snapshot: Snapshot) -> CostsSettings:
     return CostsSettings(by=link.select("Share the bill out by", [NAMESPACE, POOL, WORKLOAD, *known], key="by"))
 
 
+@errors.part
 def head(bill: ClusterBill, book: PriceBook) -> None:
     """Key figures, the sentence, how old the prices are."""
     _figures(bill)
@@ -45,6 +46,7 @@ def head(bill: ClusterBill, book: PriceBook) -> None:
     _age(bill, book)
 
 
+@errors.part
 def shares(bill: ClusterBill) -> None:
     """Who bears the bill: lines in whole cents that add up to it."""
     if bill.bill_usd_per_month is None:
@@ -66,6 +68,7 @@ def shares(bill: ClusterBill) -> None:
         st.caption(f"Not in it: {words.literal(str(one.sentence))}.")
 
 
+@errors.part
 def pools(bill: ClusterBill) -> None:
     """Pools, drawn and as a table; nodes without a price by reason."""
     if bill.usd_per_month is not None:
@@ -75,6 +78,7 @@ def pools(bill: ClusterBill) -> None:
     _unpriced(bill)
 
 
+@errors.part
 def downloads_of(snapshot: Snapshot, asked: CostsSettings, bill: ClusterBill) -> None:
     """The document, and the bill as FOCUS has it."""
     downloads.answer(QUESTION, snapshot, asked, bill, rows="focus")

@@ -16,7 +16,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.questions.drift import DriftSettings
 from planner.questions.question import Given
-from planner.ui import cache, charts, downloads, tables, verdict
+from planner.ui import cache, charts, downloads, errors, tables, verdict
 
 
 def compared(
@@ -31,6 +31,7 @@ def environments(snapshot: Snapshot, others: Sequence[Snapshot]) -> tuple[str, .
     return environment_names((snapshot, *others))
 
 
+@errors.part
 def headline(report: DriftReport) -> None:
     """The answer in a sentence, then three figures."""
     explained = [service for service in report.services if service.explanations]
@@ -46,6 +47,7 @@ def headline(report: DriftReport) -> None:
         st.caption(f"△ {words.literal(sentence)}")
 
 
+@errors.part
 def services(report: DriftReport) -> None:
     """Services × environments: in each cell replicas, memory and restarts."""
     rows = []
@@ -82,6 +84,7 @@ def _restarts(number: int) -> str:
     return f"✗ {words.count(number, 'restart')}" if number else "✓ no restarts"
 
 
+@errors.part
 def one(service: ServiceDrift, *, everything: bool) -> None:
     """One service: the sentences, its memory drawn, and the matrix."""
     for explanation in service.explanations:
@@ -101,6 +104,7 @@ def one(service: ServiceDrift, *, everything: bool) -> None:
     )
 
 
+@errors.part
 def suggestions(service: ServiceDrift, snapshot: Snapshot) -> None:
     """What the readings suggest, with the rule, and what adopting it would do."""
     if not service.suggestions:
@@ -128,6 +132,7 @@ def _suggestion(found: EnvironmentSuggestion, snapshot: Snapshot) -> None:
         st.code(adopted.command, language="bash", wrap_lines=True)
 
 
+@errors.part
 def download(report: DriftReport, settings: DriftSettings, snapshots: Sequence[Snapshot]) -> None:
     """The answer as JSON, and every value as CSV."""
     downloads.answer(plan_drift.QUESTION, snapshots, settings, report, rows="all")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -22,6 +24,36 @@ def show(error: HeadroomError, place: DeltaGenerator | None = None) -> None:
     (place or st).error(
         f"{literal(error.what)}.{where}{mend}", title="✗ This can't be answered", icon=":material/error:"
     )
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def part(show_part: Callable[P, R]) -> Callable[P, R | None]:
+    """A part of a page: where it fails its place says what is missing, and the rest of the page is shown.
+
+    What it is, is the first sentence of its docstring.
+    """
+
+    @wraps(show_part)
+    def safely(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        try:
+            return show_part(*args, **kwargs)
+        except HeadroomError as error:
+            show(error)
+        except Exception as error:  # noqa: BLE001 - nothing but a sentence may reach a user
+            _LOG.exception("a part of a page failed")
+            what = (show_part.__doc__ or "a part").strip().splitlines()[0].split(". ")[0].rstrip(".:;")
+            st.warning(
+                f"{literal(what)}. Headroom failed here ({type(error).__name__}); the server's log has the details. "
+                "The rest of the page stands.",
+                title="△ Missing",
+                icon=":material/bug_report:",
+            )
+        return None
+
+    return safely
 
 
 @contextmanager

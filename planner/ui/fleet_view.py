@@ -7,7 +7,7 @@ import streamlit as st
 from planner import words
 from planner.questions.fleet_savings import FleetSavings
 from planner.questions.savings import SavingsAnswer, bearer_rows, move_rows
-from planner.ui import tables
+from planner.ui import errors, tables
 from planner.words import usd
 
 
@@ -17,6 +17,7 @@ def fleet_of(found: SavingsAnswer) -> FleetSavings:
     return found.fleet
 
 
+@errors.part
 def head(fleet: FleetSavings) -> None:
     """The sentence, and the figures that reconcile."""
     saves = fleet.expected_usd > 0
@@ -42,6 +43,7 @@ def head(fleet: FleetSavings) -> None:
     )
 
 
+@errors.part
 def moves(found: SavingsAnswer) -> None:
     """The moves, most saved per pod-hour at risk first."""
     rows = [
@@ -73,6 +75,7 @@ def moves(found: SavingsAnswer) -> None:
     )
 
 
+@errors.part
 def bearers(found: SavingsAnswer) -> None:
     """Namespaces and what is idle, before and after."""
     rows = bearer_rows(found)
@@ -86,6 +89,7 @@ def bearers(found: SavingsAnswer) -> None:
     st.caption("Every column adds up to the sums above, to the cent; saved includes what packing frees.")
 
 
+@errors.part
 def kept_off(fleet: FleetSavings) -> None:
     """What stays, and why."""
     if fleet.kept_off:

@@ -11,7 +11,7 @@ from planner.errors import HeadroomError
 from planner.inventory import account, wire
 from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import cluster, kubectl
-from planner.ui import errors, session, tables
+from planner.ui import cache, errors, session, tables
 
 _PRESENCE = {
     Presence.PRESENT: "✓ read",
@@ -22,6 +22,7 @@ _PRESENCE = {
 _BATCH, _READ = "_upload_batch", "_upload_read"  # a number; a digest or an error
 
 
+@errors.part
 def read(snapshot: Snapshot) -> None:
     """Source, time, digest, and each kind with its presence."""
     st.markdown(f"**{words.literal(snapshot.source)}**, taken {words.moment(snapshot.taken_at)}")
@@ -49,6 +50,7 @@ def _counts(snapshot: Snapshot) -> dict[str, int]:
     return counts
 
 
+@errors.part
 def missing() -> None:
     """The page while the snapshot that a link names isn't at hand: which it needs, and where to give it."""
     asked = session.wanted()
@@ -75,6 +77,7 @@ def missing() -> None:
     st.caption("Or choose another cluster in the sidebar; the link's settings are then put to that one.")
 
 
+@errors.part
 def another_cluster() -> None:
     """Upload, or a live context. What can't be read leaves the cluster looked at as it was."""
     _upload()
@@ -96,7 +99,9 @@ def _upload() -> None:
     if files:
         st.session_state[_BATCH] = st.session_state.get(_BATCH, 0) + 1
         with st.spinner("Reading …"):
-            _adopt(lambda: kubectl.read_uploads([(file.name, file.getvalue()) for file in files]))
+            given = [(file.name, file.getvalue()) for file in files]
+            session.forget(files)
+            _adopt(lambda: cache.work(kubectl.read_uploads, given))
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
@@ -116,7 +121,7 @@ def _live() -> None:
         context = st.selectbox("A live cluster, by kubeconfig context", contexts, key="context")
         if st.button("Read it", icon=":material/cloud_sync:", help="Lists objects with your own rights; changes none."):
             with st.spinner(f"Listing {words.literal(context)} …"):
-                _adopt(lambda: cluster.read_cluster(f"{cluster.CONTEXT_PREFIX}{context}"))
+                _adopt(lambda: cache.work(cluster.read_cluster, f"{cluster.CONTEXT_PREFIX}{context}"))
 
 
 def _adopt(read: Callable[[], Snapshot]) -> None:
@@ -155,6 +160,7 @@ def _say_read() -> None:
             st.code(account.missing_command(snapshot), language="bash", wrap_lines=True)
 
 
+@errors.part
 def how_to() -> None:
     """The command that makes a snapshot."""
     st.caption("Run this where kubectl reaches the cluster; reading is all it needs. Then upload the file.")

@@ -14,7 +14,7 @@ from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
 from planner.questions import memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
-from planner.ui import downloads, findings, tables, verdict
+from planner.ui import downloads, errors, findings, tables, verdict
 
 _GIB: Final = 2**30
 _MOST_RISKS: Final = 8
@@ -27,6 +27,7 @@ _READING: Final = {
 _FATE: Final = {Fate.FITS: "✓ fits", Fate.SWAPS: "△ lives, and swaps all the time", Fate.OOM_KILLED: "✗ OOM-killed"}
 
 
+@errors.part
 def stop_without_nodes(cluster: ClusterMemory) -> None:
     """End the page with a sentence where there is no node to speak of."""
     if not cluster.nodes:
@@ -38,6 +39,7 @@ def stop_without_nodes(cluster: ClusterMemory) -> None:
         st.stop()
 
 
+@errors.part
 def headline(plan: MemoryPlan) -> None:
     """The answer in a sentence, then four figures."""
     cluster = plan.cluster
@@ -86,6 +88,7 @@ def headline(plan: MemoryPlan) -> None:
         )
 
 
+@errors.part
 def risks(found: Sequence[Finding]) -> None:
     """The gravest risks with their cures; all of them in a table where there are more."""
     st.subheader("Risks")
@@ -97,6 +100,7 @@ def risks(found: Sequence[Finding]) -> None:
             findings.table(found)
 
 
+@errors.part
 def nodes(cluster: ClusterMemory) -> None:
     """Every node's requests, limits and use."""
     rows = [
@@ -138,6 +142,7 @@ def node_sentence(node: NodeReport) -> str:
     return words.literal(node.sentence)
 
 
+@errors.part
 def order(node: NodeReport) -> None:
     """The order of eviction as a table."""
     rows = [
@@ -165,6 +170,7 @@ def order(node: NodeReport) -> None:
     )
 
 
+@errors.part
 def cgroups(node: NodeReport) -> None:
     """What lands in every container's cgroup, in words a person can paste."""
     rows = [
@@ -185,6 +191,7 @@ def cgroups(node: NodeReport) -> None:
     tables.show(rows, alt=f"cgroup v2 values of the containers on {node.name}", empty="No containers on this node.")
 
 
+@errors.part
 def page_cache(node: NodeReport, size_gib: float) -> None:
     """Room for file cache, and what a file or a heap of some size would mean."""
     size = int(size_gib * _GIB)
@@ -214,11 +221,13 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
     )
 
 
+@errors.part
 def download(snapshot: Snapshot, kubelet: KubeletSettings, plan: MemoryPlan) -> None:
     """The answer as JSON, and the containers' values as CSV."""
     downloads.answer(memory.QUESTION, snapshot, memory.MemorySettings(kubelet=kubelet), plan, rows="containers")
 
 
+@errors.part
 def what_if(answer: MemoryWhatIf) -> None:
     """The sentence, the rollout's verdict, and every value that changes."""
     if not answer.differences and answer.rollout is None:

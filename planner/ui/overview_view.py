@@ -10,7 +10,7 @@ from planner import words
 from planner.figures import gpu_bars
 from planner.questions.overview import ClusterOverview, WorkloadOverview, by_trouble, supplies_of
 from planner.rollout.answers import Verdict
-from planner.ui import charts, session, tables, verdict
+from planner.ui import charts, errors, session, tables, verdict
 
 _RESOURCES = 4  # accelerators with a figure of their own; the chart has all
 _SHOWN = 6  # workloads in trouble that are told one by one; the table has all
@@ -22,6 +22,7 @@ def trouble(overview: ClusterOverview) -> list[WorkloadOverview]:
     return [line for line in lines if line.verdict is not Verdict.COMPLETES]
 
 
+@errors.part
 def what_this_is() -> None:
     """Name and purpose on the first screen; that this is an example, where it is."""
     st.caption(
@@ -33,6 +34,7 @@ def what_this_is() -> None:
             st.page_link("inventory.py", label="Use yours", icon=":material/upload_file:")
 
 
+@errors.part
 def story(overview: ClusterOverview) -> None:
     """What could not be rolled out now, in one box."""
     troubled, total = trouble(overview), len(overview.workloads)
@@ -56,6 +58,7 @@ def story(overview: ClusterOverview) -> None:
         )
 
 
+@errors.part
 def figures(overview: ClusterOverview, findings: words.Text) -> None:
     """The key figures."""
     supplies = supplies_of(overview.gpus)
@@ -79,6 +82,7 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
     )
 
 
+@errors.part
 def troubled_lines(overview: ClusterOverview) -> None:
     """Each workload in trouble: verdict, link with the scenario in it, and why."""
     for line in trouble(overview)[:_SHOWN]:
@@ -94,6 +98,7 @@ def troubled_lines(overview: ClusterOverview) -> None:
         st.caption(f"and {more:,} more, in the table below")
 
 
+@errors.part
 def gpus(overview: ClusterOverview) -> None:
     """GPUs by model: held, free, waited for."""
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
@@ -113,6 +118,7 @@ def gpus(overview: ClusterOverview) -> None:
     tables.show(rows, alt=gpu_bars.alt(overview.gpus), empty="No node of this cluster has GPUs.")
 
 
+@errors.part
 def table(overview: ClusterOverview) -> None:
     """Every workload's own rollout, as a table."""
     rows = [

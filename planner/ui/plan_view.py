@@ -28,6 +28,7 @@ def given() -> Given:
         return Given()
 
 
+@errors.part
 def line(snapshot: Snapshot) -> None:
     """The plan in one sentence, and the way to it; of a large cluster only once it was worked out."""
     known = given()
@@ -56,6 +57,7 @@ def settings() -> PlanSettings:
     return asked.settings()
 
 
+@errors.part
 def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
     """The sentence and three figures, then what to do, in which order, and what is left."""
     box = st.success if not found.left else st.warning

@@ -20,7 +20,7 @@ from planner.restarts.model import (
     Loop,
     RestartReport,
 )
-from planner.ui import charts, downloads, tables, verdict
+from planner.ui import charts, downloads, errors, tables, verdict
 from planner.ui.restarts_inputs import cause_words
 from planner.words import short_name
 
@@ -49,6 +49,7 @@ _SOURCE: Final = {
 _LINE: Final = {LineVerdict.NOISE: "✓", LineVerdict.ONLY_FAILING: "✗", LineVerdict.UNSURE: "?"}
 
 
+@errors.part
 def headline(report: RestartReport) -> None:
     """The answer in a sentence, then four figures, then what could not be looked at."""
     live = [loop for loop in report.loops if loop.is_live]
@@ -64,6 +65,7 @@ def headline(report: RestartReport) -> None:
         st.caption(f"△ {words.literal(gap)}")
 
 
+@errors.part
 def loops(report: RestartReport, snapshot: Snapshot) -> None:
     """One line a loop."""
     rows = [
@@ -89,6 +91,7 @@ def _ago(loop: Loop, snapshot: Snapshot) -> str:
     return f"{words.duration(max(0.0, snapshot.taken_at - loop.last_restart_at))} ago"
 
 
+@errors.part
 def memory(report: RestartReport) -> None:
     """The picture of memory, where any loop has one."""
     if restarts_memory.drawn_loops(report.loops):
@@ -96,6 +99,7 @@ def memory(report: RestartReport) -> None:
         charts.show(restarts_memory.figure(report.loops), key="memory", alt=restarts_memory.alt(report.loops))
 
 
+@errors.part
 def story(loop: Loop) -> None:
     """State, cause and confidence, then the sentence."""
     text, colour = _ACTIVITY[loop.activity]
@@ -106,12 +110,14 @@ def story(loop: Loop) -> None:
     st.markdown(words.literal(loop.sentence))
 
 
+@errors.part
 def evidence(loop: Loop) -> None:
     """What the cause rests on, one line each: where it is from, and what it says."""
     for one in loop.diagnosis.evidence:
         st.markdown(f"- :gray[{_SOURCE[one.source]}:] {words.literal(one.text)}")
 
 
+@errors.part
 def cure(loop: Loop, found: Cure | None) -> None:
     """What would help; where values are suggested, whether there is room and what their rollout does."""
     st.markdown(f"**{words.literal(loop.diagnosis.cure)}.**")
@@ -129,6 +135,7 @@ def cure(loop: Loop, found: Cure | None) -> None:
         st.code(found.command, language="bash", wrap_lines=True)
 
 
+@errors.part
 def lines(loop: Loop) -> None:
     """Alarming log lines, noise apart."""
     if not loop.container:
@@ -158,6 +165,7 @@ def _lines(found: Sequence[LogLine], empty: str) -> None:
             st.caption(f"{_LINE[line.verdict]} {words.literal(line.sentence)}. {words.count(line.lines, 'line')} here.")
 
 
+@errors.part
 def download(snapshot: Snapshot, plan: RestartPlan) -> None:
     """The answer as JSON, and the loops as CSV."""
     downloads.answer(QUESTION, snapshot, RestartsSettings(), plan)

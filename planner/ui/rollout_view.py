@@ -23,6 +23,7 @@ from planner.ui import (
     cache,
     charts,
     downloads,
+    errors,
     findings,
     link,
     rollout_inputs,
@@ -81,6 +82,7 @@ def _shown(result: RolloutResult) -> object:
     return result.verdict, result.reason, result.sentence, parts, result.peak_held, result.growth
 
 
+@errors.part
 def asked_for(differs: str) -> None:
     """Which settings the verdict is for, where they aren't today's, and the way back."""
     if differs:
@@ -94,6 +96,7 @@ def asked_for(differs: str) -> None:
         st.caption("For a new template, with everything else as it is today.")
 
 
+@errors.part
 def answer(result: RolloutResult) -> None:
     """The verdict first, then the key figures, then Kubernetes' own words."""
     verdict.show(result.verdict, result.reason, str(result.sentence))
@@ -116,6 +119,7 @@ def _beside(result: RolloutResult) -> None:
 
 
 @st.fragment
+@errors.part
 def sections(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult, given: Given) -> None:
     """What else there is to know, one section at a time: what isn't looked at isn't worked out."""
     rollout_inputs.answer_adopted()
@@ -156,6 +160,7 @@ def _what_happens(
         charts.show(wait_for.figure(rollout.wait_for), key="wait_for", alt=wait_for.alt(rollout.wait_for))
 
 
+@errors.part
 def download(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult) -> None:
     """The answer as a document, with what its strategies cost, and its timeline as rows: made when asked for."""
     downloads.show(
@@ -200,6 +205,7 @@ def _basis(rollout: WorkloadRollout) -> str:
     return f"{startup}, termination {words.duration(rollout.termination_seconds)}, {rollout.ticks} steps."
 
 
+@errors.part
 def timeline(result: RolloutResult, rollout: WorkloadRollout, devices: UsableDevices) -> None:
     """The rollout over time, against the devices its new pods can use; whose they were is said below."""
     resource = rollout_timeline.scarce_resource(rollout)
@@ -230,6 +236,7 @@ def choose_workload(result: RolloutResult) -> WorkloadRollout:
     return next(one for one in result.workloads if one.workload == key)
 
 
+@errors.part
 def remedies(result: RolloutResult, snapshot: Snapshot, price: Callable[[Remedy], str]) -> None:
     """Ways out, each simulated: what it costs, and its steps. `price` says what nodes it adds cost."""
     if not result.remedies:
@@ -262,6 +269,7 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot) -> None:
         )  # fmt: skip
 
 
+@errors.part
 def pending(result: RolloutResult) -> None:
     """Pods that wait at the end, in the whole cluster."""
     st.subheader("Pods left waiting")
@@ -277,6 +285,7 @@ def pending(result: RolloutResult) -> None:
     tables.show(rows, alt=f"{words.count(len(rows), 'group')} of pods left waiting", empty="No pod is left waiting.")
 
 
+@errors.part
 def steps(rollout: WorkloadRollout) -> None:
     """The timeline as a table."""
     tables.show(timeline_rows([rollout]), alt=f"{rollout.workload} step by step", empty="Nothing moves.")

@@ -19,7 +19,7 @@ from planner.spot.checks import CHECK_NAME, CheckResult, Status
 from planner.spot.economics import Band, Savings
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
-from planner.ui import charts, price_age, savings_inputs, tables
+from planner.ui import charts, errors, price_age, savings_inputs, tables
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -67,6 +67,7 @@ def _verdict(detail: SavingsDetail) -> str:
     return "saves" if fitness is Fitness.READY else "changes"
 
 
+@errors.part
 def verdicts(detail: SavingsDetail) -> None:
     """Two sentences: what it saves (already, where its nodes are spot nodes now), and whether it may go there."""
     saved = detail.estimate.savings
@@ -89,6 +90,7 @@ def verdicts(detail: SavingsDetail) -> None:
     show(words.literal(fitness.sentence), title=name, icon=sign)
 
 
+@errors.part
 def figures(saved: Savings, assumptions: Assumptions) -> None:
     """The key figures."""
     with st.grid(min_column_width=150):
@@ -114,6 +116,7 @@ def _metric(label: str, value: str, under: str) -> None:
     st.metric(label, value, delta=under, delta_color="off", delta_arrow="off", border=True, height="stretch")
 
 
+@errors.part
 def ways(found: SavingsAnswer) -> None:
     """Every way of buying the same work, the cheapest marked."""
     rows = [
@@ -134,6 +137,7 @@ def ways(found: SavingsAnswer) -> None:
     st.caption("USD a month. Expected: with what is lost, done again or covered on demand; ✓ the cheapest of them.")
 
 
+@errors.part
 def step_table(saved: Savings) -> None:
     """Each step's percentiles, which don't add up; the means do."""
     rows = [{"step": step.name, "what": step.what, **_band(step.usd)} for step in saved.steps]
@@ -155,6 +159,7 @@ def marks(assumptions: Assumptions) -> tuple[tuple[str, float], ...]:
     )
 
 
+@errors.part
 def under_break_even(saved: Savings) -> None:
     """The rate in words, and how often to write checkpoints."""
     st.caption(words.literal(saved.break_even.sentence))
@@ -165,6 +170,7 @@ def under_break_even(saved: Savings) -> None:
         )
 
 
+@errors.part
 def under_mix(mix: Mix, assumptions: Assumptions) -> None:
     """The frontier in words, and which point is chosen."""
     chosen = min(mix.points, key=lambda point: abs(point.base_nodes - assumptions.base_nodes))
@@ -177,6 +183,7 @@ def under_mix(mix: Mix, assumptions: Assumptions) -> None:
     )
 
 
+@errors.part
 def checklist(fitness: Suitability) -> None:
     """Each point with what was found and what cures it; then the patch, the commands, and what a worker should do."""
     for check in fitness.checks:
@@ -220,6 +227,7 @@ def _cures(fitness: Suitability) -> None:
             st.code(command.command, language="bash", wrap_lines=True)
 
 
+@errors.part
 def history(book: PriceBook, derived: Derived) -> None:
     """The discount of each GPU over time; the workload's own machine first, where the log has it."""
     series = _series(book, derived)
@@ -249,6 +257,7 @@ def _family(machine_type: str) -> str:
     return machine_type.rpartition("-")[0]
 
 
+@errors.part
 def assumption_table(rows: Sequence[AssumptionRow]) -> None:
     """Every assumption with its value and its source."""
     tables.show(assumption_rows(rows), alt="Every assumption with its value, unit and source", height="content")

@@ -12,12 +12,13 @@ from planner.figures import node_seats, pool_seats
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
 from planner.questions.seats import NodeSeats
-from planner.ui import charts, link, tables
+from planner.ui import charts, errors, link, tables
 
 _ALL = "all"
 _NAMED = 12  # nodes named in a line before "and n more"
 
 
+@errors.part
 def figures(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
     """Seats held and free, and the largest hole: what a pod that needs several GPUs on one node has to fit in."""
     seated = [node for node in nodes if node.seats]
@@ -47,6 +48,7 @@ def chosen(nodes: Sequence[NodeSeats]) -> list[NodeSeats]:
     ]
 
 
+@errors.part
 def seats(nodes: Sequence[NodeSeats]) -> None:
     """Each node a row and each GPU a seat; above 500 nodes sums by pool and zone, opened by a click."""
     if not nodes:
@@ -66,6 +68,7 @@ def _open(place: list[str]) -> None:
     st.session_state["pool"], st.session_state["zone"] = place[0], place[1]
 
 
+@errors.part
 def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
     """For each workload that asks for GPUs: on how many nodes one more of its pods fits now, and where."""
     fits = defaultdict(list)

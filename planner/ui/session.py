@@ -7,10 +7,14 @@ is answered: a page for another cluster than the one that was sent would be wors
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from planner import words
 from planner.errors import InputError
@@ -188,6 +192,14 @@ def cluster() -> Snapshot:
 def is_demo() -> bool:
     """Whether what is looked at came with Headroom."""
     return identity(cluster()) not in {identity(one) for one in given()}
+
+
+def forget(files: Iterable[UploadedFile]) -> None:
+    """Let go of uploads that were read: Streamlit keeps their bytes as long as the session."""
+    run = get_script_run_ctx(suppress_warning=True)
+    if run is not None and isinstance(run.uploaded_file_mgr, MemoryUploadedFileManager):
+        for file in files:
+            run.uploaded_file_mgr.remove_file(run.session_id, file.file_id)
 
 
 def adopt(snapshot: Snapshot) -> None:

@@ -57,6 +57,7 @@ def _typed(name: str) -> object:
         return None
 
 
+@errors.part
 def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Given) -> StrategyCosts | None:
     """The section; None where it can't be answered, which is said in its place."""
     st.subheader("What each strategy costs")

@@ -18,7 +18,7 @@ from planner.questions.strategy_costs import StrategyCosts
 from planner.rollout.answers import GridCell, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.rollout.choice import RECREATE, Choice, Option, Pair, Weights
 from planner.settings import setting_of
-from planner.ui import cache, charts, link, rollout_inputs, spares, tables, verdict
+from planner.ui import cache, charts, errors, link, rollout_inputs, spares, tables, verdict
 from planner.words import usd
 
 _PICK = "_pick_strategy"  # what is asked for beside the grid, by keyboard too
@@ -30,6 +30,7 @@ def has_grid(rollout: WorkloadRollout, snapshot: Snapshot) -> bool:
     return kind_in(rollout.workload).surges_freely and rollout.replicas > 0 and is_known
 
 
+@errors.part
 def show(
     snapshot: Snapshot, settings: RolloutSettings, given: Given, result: RolloutResult, rollout: WorkloadRollout
 ) -> None:

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -30,6 +30,7 @@ from planner.questions import rollout as rollout_question
 from planner.questions import seats as seats_question
 from planner.questions.fleet_savings import fleet_savings
 from planner.questions.prepared import Scenario
+from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot import economics, months
@@ -50,22 +51,24 @@ LARGEST_FOR_REFERENCE = 100  # nodes; the reference works object by object, half
 # ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def load(nodes: int) -> Iterator[Figure]:
     """Time and memory of reading a dump, beside a bare decode of the same bytes; each in a process of its own."""
+    yield from _load(_cluster(nodes), clusters.kubectl_json(layout(nodes)), is_target=nodes == 5_000)
+
+
+def _load(cluster: str, dump: Iterable[bytes], *, is_target: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="headroom-bench-") as folder:
         path = Path(folder) / "cluster.json"
         with path.open("wb") as file:
-            file.writelines(clusters.kubectl_json(layout(nodes)))
+            file.writelines(dump)
         size = path.stat().st_size
-        runs = 2 if nodes >= 5_000 else 3
-        bare = min((_loaded(path, "bare") for _ in range(runs)), key=lambda run: run["seconds"])
-        ours = min((_loaded(path, "headroom") for _ in range(runs)), key=lambda run: run["seconds"])
-    cluster, target = _cluster(nodes), 3.0 if nodes == 5_000 else None
+        bare = min((_loaded(path, "bare") for _ in range(3)), key=lambda run: run["seconds"])
+        ours = min((_loaded(path, "headroom") for _ in range(3)), key=lambda run: run["seconds"])
     yield Figure(
         figure=f"load a kubectl dump of {size / 1e6:,.0f} MB",
         cluster=cluster,
         seconds=ours["seconds"],
         beside="bare decode, gc off",
         beside_seconds=bare["seconds"],
-        at_most_ratio=target,
+        at_most_ratio=2.0 if is_target else None,
     )
     peak = f"bare decode {bare['peak_bytes'] / size:.3g} x"
     yield Figure(
@@ -73,7 +76,7 @@ def load(nodes: int) -> Iterator[Figure]:
         cluster=cluster,
         beside=peak,
         ratio=ours["peak_bytes"] / size,
-        at_most_ratio=target,
+        at_most_ratio=3.0 if is_target else None,
     )
 
 
@@ -161,8 +164,10 @@ def crowded(_: int) -> Iterator[Figure]:
     for copies, quiet in ((42, 1_000), (208, 5_000)):
         for varied in (False, True):
             yield from _crowded(copies, quiet, varied=varied)
+    yield from _load("208 copies", crowd.kubectl_json(208), is_target=True)
     yield from _waiting()
     yield from _many_replicas()
+    yield from _compiled()
 
 
 def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
@@ -249,6 +254,39 @@ def _many_replicas() -> Iterator[Figure]:
             ),
             at_most_seconds=1.0,
         )
+
+    snapshot = made(5_000)
+    key = next(one.key for one in snapshot.workloads if one.kind == "Deployment" and one.name.startswith("general-0"))
+    for replicas in (1_000, 10_000):
+        for is_new, what in ((False, "scaled to"), (True, "rolled out to")):
+            change = WorkloadChange(workload=key, replicas=replicas, new_revision=is_new)
+            yield Figure(
+                figure=f"one verdict, {what} {replicas:,} that find room",
+                cluster=_cluster(5_000),
+                seconds=best(
+                    lambda run, c=change: rollout_question.rollout(  # type: ignore[misc]
+                        snapshot, Scenario(changes=(c,), seed=run, runs=1, with_remedies=False)
+                    ),
+                    runs=2,
+                ),
+                at_most_seconds=1.0,
+            )
+
+
+def _compiled() -> Iterator[Figure]:
+    """Microseconds of compiling a pod: the time is linear in pods."""
+    of_a_pod = {}
+    for nodes in (5_000, 65_000):
+        snapshot = made(nodes)
+        seconds = best(lambda _, s=snapshot: Cluster(s), runs=3)  # type: ignore[misc]
+        of_a_pod[nodes] = seconds / len(snapshot.pods)
+        yield Figure(figure=f"compiling {len(snapshot.pods):,} pods", cluster=_cluster(nodes), seconds=seconds)
+    yield Figure(
+        figure="compiling a pod at 65,000 nodes / at 5,000",
+        cluster=_cluster(65_000),
+        ratio=of_a_pod[65_000] / of_a_pod[5_000],
+        at_most_ratio=3.0,
+    )
 
 
 def openb(_: int) -> Iterator[Figure]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 from planner.kubernetes.records import Finding, FrozenMap, PodLog, Presence, Reading, Severity, Snapshot
 from planner.questions.identity import identity
 from planner.questions.question import Given
 from planner.sources import demo
-from planner.ui import cache
+from planner.ui import cache, session
 from tests.pages.visiting import said, visit
 
 _CHANGES: dict[str, Any] = {
@@ -73,3 +76,15 @@ def test_logs_uploaded_for_a_cluster_are_not_another_ones() -> None:
     app.session_state["_uploaded_logs"] = (identity(base), other.logs)
     app.run()
     assert "cormorant" in said(app)
+
+
+def test_uploads_that_were_read_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = MemoryUploadedFileManager("/upload")
+    record = UploadedFileRec(file_id="f", name="cluster.json", type="", data=b"{}")
+    kept.add_file("me", record)
+    kept.add_file("another", record)
+    run = SimpleNamespace(session_id="me", uploaded_file_mgr=kept)
+    monkeypatch.setattr(session, "get_script_run_ctx", lambda **_: run)
+    session.forget([UploadedFile(record, kept.get_upload_urls("me", ["cluster.json"])[0])])  # type: ignore[arg-type]
+    assert kept.get_files("me", ["f"]) == []
+    assert len(kept.get_files("another", ["f"])) == 1

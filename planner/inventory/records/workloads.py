@@ -31,16 +31,20 @@ def read_template(
     template = template or wire.PodTemplate()
     metadata = template.metadata or wire.Metadata()
     template.metadata = metadata = wire.Metadata(labels=metadata.labels, annotations=metadata.annotations)
-    template.spec = cut(template.spec or wire.PodSpec())
-    sealed = seal(raw)
-    kept = json.loads(wire.encode(template)) if has_manifest else None
-    return model.Template(
-        labels=shared.labels(metadata.labels),
-        spec=shared.once("pod", template.spec, lambda one: read_pod_spec(shared, one)),
-        annotations=annotations_of(metadata),
-        manifest=wire.encode(with_kept(sealed, kept)) if kept is not None else b"{}",
-        unread=unread(sealed, template),
-    )
+    template.spec = spec = cut(template.spec or wire.PodSpec())
+
+    def read(raw: dict[str, Any]) -> model.Template:
+        sealed = seal(raw)
+        kept = json.loads(wire.encode(template)) if has_manifest else None
+        return model.Template(
+            labels=shared.labels(metadata.labels),
+            spec=shared.once("pod", spec, lambda one: read_pod_spec(shared, one)),
+            annotations=annotations_of(metadata),
+            manifest=wire.encode(with_kept(sealed, kept)) if kept is not None else b"{}",
+            unread=unread(sealed, template),
+        )
+
+    return shared.once("template" if has_manifest else "template of a part", raw, read)
 
 
 def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], *, kind: Kind) -> model.Workload:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from enum import Enum
 from itertools import islice
 
+from planner.kubernetes.kinds import ON_DELETE
 from planner.kubernetes.records import (  # fmt: skip
     FrozenMap,
     Node,
@@ -215,7 +216,7 @@ class DaemonSetController:
         }
 
     def is_complete(self, simulation: Simulation) -> bool:
-        if self.workload.strategy.kind == "OnDelete" and self.has_new_template:
+        if self.workload.strategy.kind == ON_DELETE and self.has_new_template:
             return False
         self._begin(simulation)
         return len(self._nodes[NodeState.NEW_READY]) == len(self._target_set)
@@ -235,7 +236,7 @@ class DaemonSetController:
             return False
         made, was_refused = self._fill(simulation)
         busy = self._prune(simulation) or made
-        if self.workload.strategy.kind != "OnDelete" and not was_refused:
+        if self.workload.strategy.kind != ON_DELETE and not was_refused:
             self._refresh(simulation)
             busy |= self._roll(simulation)
         return busy

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.kubernetes.kinds import ON_DELETE
 from planner.kubernetes.records import ClaimTemplate, FrozenMap, PodSpec, Volume, Workload
 from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import object_count, volume_claim_usage
@@ -81,7 +82,7 @@ class StatefulSetController:
 
     def is_complete(self, simulation: Simulation) -> bool:
         """``kubectl rollout status``: the ordinals from the partition up are updated, and all are Ready."""
-        if self.workload.strategy.kind == "OnDelete":
+        if self.workload.strategy.kind == ON_DELETE:
             return self._all_ready(simulation) and self.update_revision == self.current_revision
         standing = [p for p in self.all_pods(simulation) if not p.is_terminating]
         updated = sum(1 for p in standing if p.revision == self.update_revision)
@@ -121,7 +122,7 @@ class StatefulSetController:
             if not self.is_parallel:
                 return True
             busy = True
-        if self.workload.strategy.kind == "OnDelete":
+        if self.workload.strategy.kind == ON_DELETE:
             return busy
         return self._update(simulation, by_ordinal, start) or busy
 

@@ -1,0 +1,1 @@
+"""What earlier releases wrote, so that this one is held to it."""

@@ -1,0 +1,57 @@
+"""A chart that throws, prices that are gone, a part that fails: the page says what is missing and shows the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import pytest
+
+from planner.errors import InputError
+from planner.figures import bars
+from planner.sources import prices
+from planner.ui import cache, overview_view
+from tests.pages.visiting import said, visit
+
+
+def fail(*_: Any, **__: Any) -> NoReturn:
+    raise ZeroDivisionError
+
+
+@pytest.fixture
+def no_prices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def gone(*_: Any, **__: Any) -> NoReturn:
+        raise InputError("can't be read: no such file or directory", where="gcp_prices.csv", mend="Check the path")
+
+    cache.price_book.clear()
+    monkeypatch.setattr(prices, "load_book", gone)
+    yield
+    cache.price_book.clear()
+
+
+def test_a_chart_that_throws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bars, "figure", fail)
+    app = visit("overview")
+    words = said(app)
+    assert "A chart can't be drawn here (ZeroDivisionError)" in words
+    assert "It would show:" in words
+    assert {one.label for one in app.metric} >= {"Could be rolled out", "Nodes"}
+    assert app.dataframe, "the tables stand"
+
+
+def test_a_part_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview_view, "supplies_of", fail)
+    app = visit("overview")
+    words = said(app)
+    assert "△ Missing" in words
+    assert "The key figures. Headroom failed here (ZeroDivisionError)" in words
+    assert "Every workload" in [one.value for one in app.subheader]
+    assert "Our mistake" not in words
+
+
+def test_prices_that_are_gone(no_prices: None) -> None:
+    app = visit("overview")
+    words = said(app)
+    assert "gcp_prices.csv" in words
+    assert "Every workload" in [one.value for one in app.subheader]
+    assert {one.label for one in app.metric} >= {"Could be rolled out", "Nodes"}
