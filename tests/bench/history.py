@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from planner.kubernetes.records import Snapshot
@@ -47,11 +48,9 @@ def measure(_: int) -> Iterator[Figure]:
         yield Figure(
             figure="write one snapshot",
             cluster=of_one,
-            seconds=_clock(lambda: _write(store, "first", snapshot, rows, 0)),
+            seconds=_clock(partial(_write, store, "first", snapshot, rows, 0)),
         )
-        taken = _clock(
-            lambda: [_write(store, f"cluster-{c}", snapshot, rows, d) for c in range(CLUSTERS) for d in range(DAYS)]
-        )
+        taken = _clock(lambda: _write_all(store, snapshot, rows))
         yield Figure(figure="write, each snapshot", cluster=fleet, seconds=taken / (CLUSTERS * DAYS))
         # a second snapshot of the first day of each, so that there is something to join
         for number in range(CLUSTERS):
@@ -98,6 +97,12 @@ WITH a AS (FROM facts WHERE cluster = 'cluster-3' AND day = (SELECT min(day) FRO
 SELECT metric, labels, a.value, b.value, a.text, b.text FROM a JOIN b USING (metric, labels)
 WHERE a.value IS DISTINCT FROM b.value OR a.text IS DISTINCT FROM b.text
 """
+
+
+def _write_all(store: Store, snapshot: Snapshot, rows: Rows) -> None:
+    for number in range(CLUSTERS):
+        for day in range(DAYS):
+            _write(store, f"cluster-{number}", snapshot, rows, day)
 
 
 def _write(store: Store, cluster: str, snapshot: Snapshot, rows: Rows, day: int, hours: float = 0.0) -> None:

@@ -75,7 +75,7 @@ def test_a_moment_of_the_store_is_looked_at_on_every_page(store: str) -> None:
 @pytest.mark.parametrize(("name", "value"), [("time_zone", "Middle/Earth"), ("lead_days", "-3"), ("clusters", "none"),
                                              ("period", "soon"), ("moment", "<b>"), ("fall", "7")])  # fmt: skip
 def test_what_a_link_asks_in_vain_is_said_and_nothing_breaks(store: str, name: str, value: str) -> None:
-    words = said(visit("history", **{name: value}))
+    words = said(visit("history", None, **{name: value}))
     assert "Our mistake" not in words
     assert "is no time zone" in words or "the default is used" in words.lower()
 
