@@ -15,7 +15,7 @@ with answer:
 if report.services:
     service = drift_inputs.service(report)
     drift_view.one(service, everything=drift_inputs.everything())
-    st.subheader("Suggested values")
+    st.header("Suggested values")
     drift_view.suggestions(service, snapshot)
 
 drift_inputs.upload()

@@ -14,28 +14,28 @@ with said:
     capacity_view.sentence(answer)
     seats_view.figures(nodes, snapshot)
 
-st.subheader("Node pools")
+st.header("Node pools")
 st.caption("By requests of bound pods, not by use. Hatched: how far the pool may still grow, where somebody says.")
 capacity_view.pools(answer)
 
-st.subheader("What fits")
+st.header("What fits")
 shape = capacity_inputs.shape()
 typed = [cache.answer(capacity_question.shape, snapshot, shape)] if shape else []
 for found in typed:
     capacity_view.one_shape(found)
 capacity_view.what_fits(answer)
 
-st.subheader("Free GPUs, and whom they serve")
+st.header("Free GPUs, and whom they serve")
 capacity_view.stranded(answer.fragments)
 
-st.subheader("Seats")
+st.header("Seats")
 st.caption("Each node a row, each GPU a seat, by who holds it: by requests of bound pods, not by use.")
 seats_view.seats(seats_view.chosen(nodes))
 
-st.subheader("Where the next pod fits")
+st.header("Where the next pod fits")
 st.caption("One more pod of each workload that asks for GPUs, with everything else as it is.")
 seats_view.next_pods(nodes, snapshot)
 
-st.subheader("All resources")
+st.header("All resources")
 capacity_view.resources(answer)
-capacity_view.download(snapshot, settings, answer, typed)
+capacity_view.download(snapshot, settings, answer, typed, shape)

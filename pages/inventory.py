@@ -7,15 +7,15 @@ snapshot = session.cluster()
 
 what, other = st.columns([3, 2], gap="large")
 with other:
-    st.subheader("Another cluster")
+    st.header("Another cluster")
     inventory_view.another_cluster()
     with st.expander("How to make a snapshot", icon=":material/terminal:", expanded=True):
         inventory_view.how_to()
 with what:
-    st.subheader("What was read")
+    st.header("What was read")
     inventory_view.read(snapshot)
 
-st.subheader("Findings")
+st.header("Findings")
 found = findings.of(snapshot)
 st.caption(found.sentence)
 findings.show(found.findings, at_most=40)

@@ -17,7 +17,7 @@ charts.show(memory_nodes.figure(plan.cluster), key="nodes", alt=memory_nodes.alt
 memory_view.nodes(plan.cluster)
 memory_view.risks(plan.findings)
 
-st.subheader("Who goes first on a node")
+st.header("Who goes first on a node")
 st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")
 node = memory_inputs.node(plan.cluster)
 st.markdown(memory_view.node_sentence(node))
@@ -31,11 +31,11 @@ with values:
 with page_cache:
     memory_view.page_cache(node, memory_inputs.size_gib())
 
-st.subheader("What would change")
+st.header("What would change")
 asked = memory_inputs.what_if(snapshot, kubelet.settings)
 question = plan_memory.memory_what_if
 memory_view.what_if(cache.answer(question, snapshot, kubelet.settings, asked.change, asked.settings, kubelet.stats))
 
-st.subheader("Classes")
+st.header("Classes")
 charts.show(memory_classes.figure(plan.cluster), key="classes", alt=memory_classes.alt(plan.cluster))
 memory_view.download(snapshot, kubelet.settings, plan)

@@ -15,18 +15,18 @@ plan = st.container()
 
 troubled, gpus = st.columns(2, gap="large")
 with troubled:
-    st.subheader("Could not be rolled out now")
+    st.header("Could not be rolled out now")
     st.caption("If only its template changed, with everything else as it is. Open one to see why, and the ways out.")
     overview_view.troubled_lines(overview)
 with gpus:
-    st.subheader("GPUs by model")
+    st.header("GPUs by model")
     overview_view.gpus(overview)
-    st.subheader("Findings")
+    st.header("Findings")
     findings.show(found.findings, at_most=5)
     st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
 
 st.page_link("costs.py", label="What it costs, and whom", icon=":material/payments:")
-st.subheader("Every workload")
+st.header("Every workload")
 overview_view.table(overview)
 with plan:  # last, since it takes longest
     plan_view.line(snapshot)

@@ -17,12 +17,12 @@ if plan.report.loops:
     restarts_view.story(loop)
     why, what = st.columns(2, gap="large")
     with why:
-        st.subheader("Why: the evidence")
+        st.header("Why: the evidence")
         restarts_view.evidence(loop)
     with what:
-        st.subheader("What would help")
+        st.header("What would help")
         restarts_view.cure(loop, plan.cure_of(loop))
-    st.subheader("Its log: what matters, and what is noise")
+    st.header("Its log: what matters, and what is noise")
     restarts_view.lines(loop)
 
 restarts_inputs.add_logs(cluster)

@@ -16,7 +16,7 @@ if capacity_inputs.changes(asked, snapshot, [line.pool for line in today.pools])
     capacity_inputs.with_rollouts(asked, snapshot)
     with errors.shown():
         wanted = asked.settings(limits=settings.pools.limits)
-        answer = cache.ask(QUESTION, snapshot, wanted, given)
+        answer = cache.ask(QUESTION, snapshot, wanted, capacity_inputs.priced(given))
         capacity_view.steps(answer)
         capacity_view.beside(answer)
         downloads.answer(QUESTION, snapshot, wanted, answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from planner.cli import options, output
 from planner.cli.cluster import read_cluster
-from planner.cli.given import pool_limits, pool_options
+from planner.cli.given import pool_limits, pool_options, price_book, price_options
 from planner.questions.overview import supplies_of
 from planner.questions.question import Given
 from planner.questions.what_if import QUESTION, WhatIfAnswer, WhatIfSettings, answer
@@ -20,16 +21,25 @@ from planner.tables import Rows, as_text
 @click.argument("cluster")
 @options.asked(WhatIfSettings)
 @pool_options
+@price_options
 @output.printing(QUESTION)
 def command(
-    cluster: str, pool_files: tuple[str, ...], gke: str | None, rows: str, output_format: str, **asked: Any
+    cluster: str,
+    pool_files: tuple[str, ...],
+    gke: str | None,
+    own_prices: tuple[Path, ...],
+    discounts: tuple[str, ...],
+    rows: str,
+    output_format: str,
+    **asked: Any,
 ) -> int:
     """The cluster after changes, made one after another, beside today's.
 
     Drains respect PodDisruptionBudgets. Exits 2 where a change doesn't get through.
     """
     snapshot, settings = read_cluster(cluster), options.read(WhatIfSettings, asked)
-    found = answer(snapshot, settings, Given(limits=pool_limits(snapshot, pool_files, gke)))
+    known = Given(limits=pool_limits(snapshot, pool_files, gke), book=price_book(own_prices, discounts))
+    found = answer(snapshot, settings, known)
 
     def text() -> None:
         _print(found)
@@ -66,4 +76,6 @@ def _beside(found: WhatIfAnswer) -> list[tuple[str, int, int]]:
     rows.append(("pods waiting", found.waiting_before, found.waiting_after))
     if found.completing_before is not None and found.completing_after is not None:
         rows.append(("rollouts that complete", found.completing_before, found.completing_after))
+    if found.usd_per_month_before is not None and found.usd_per_month_after is not None:
+        rows.append(("USD a month", round(found.usd_per_month_before), round(found.usd_per_month_after)))
     return rows + [(f"more of {one.shape}", one.before, one.after) for one in found.fits if one.before != one.after]

@@ -16,16 +16,18 @@ from planner.exit_status import ExitStatus
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook
 from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
 from planner.questions.capacity import CapacityAnswer, capacity, shape
-from planner.questions.overview import WorkloadOverview
+from planner.questions.costs import USD_A_MONTH, cost_cluster
+from planner.questions.overview import WorkloadOverview, supplies_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import Verdict
 from planner.settings import setting, settings_within
 from planner.tables import Row
-from planner.words import count
+from planner.words import count, usd
 
 _FORMS: Final = "; ".join(f"{form} ({what})" for form, what in FORMS.values())
 
@@ -84,6 +86,10 @@ class WhatIfAnswer:
     completing_after: int | None
     waiting_before: int
     waiting_after: int
+    usd_per_month_before: float | None = (
+        None  # list prices less discounts; None where no price book was given, or lacks some
+    )
+    usd_per_month_after: float | None = None
 
 
 def what_if(
@@ -92,6 +98,7 @@ def what_if(
     limits: tuple[PoolLimits, ...] = (),
     shape_text: str = "",
     with_rollouts: bool = True,
+    book: PriceBook | None = None,
 ) -> WhatIfAnswer:
     """The cluster after `changes`, answered like today's.
 
@@ -140,6 +147,8 @@ def what_if(
         completing_after=completing[1] if with_rollouts else None,
         waiting_before=len(today.waiting),
         waiting_after=len(prepared_question.compiled(then).waiting),
+        usd_per_month_before=cost_cluster(book, snapshot).usd_per_month if book else None,
+        usd_per_month_after=cost_cluster(book, then).usd_per_month if book else None,
     )
     return replace(answer, sentence=_what_if_sentence(answer))
 
@@ -170,6 +179,11 @@ def _what_if_sentence(answer: WhatIfAnswer) -> str:
         parts.append(f"{count(worse, 'rollout that completes', 'rollouts that complete')} today would not")
     if better:
         parts.append(f"{count(better, 'rollout that is', 'rollouts that are')} stuck today would complete")
+    today, then = answer.usd_per_month_before, answer.usd_per_month_after
+    if today is not None and then is not None and abs(then - today) >= 1:
+        parts.append(
+            f"{usd(abs(then - today))} a month {'more' if then > today else 'less'}: {usd(then)} instead of {usd(today)}"
+        )
     return "; ".join(parts)
 
 
@@ -185,7 +199,7 @@ def answer(snapshot: Snapshot, settings: WhatIfSettings, given: Given = NOTHING)
     if not settings.changes:
         raise ChangeError("nothing is changed", mend="Give a change, such as drain:NODE")
     known = settings.pools.known(given)
-    return what_if(snapshot, settings.changes, known, settings.shape, settings.with_rollouts)
+    return what_if(snapshot, settings.changes, known, settings.shape, settings.with_rollouts, given.book)
 
 
 def facts(answer: WhatIfAnswer) -> Iterator[Fact]:
@@ -197,11 +211,35 @@ def facts(answer: WhatIfAnswer) -> Iterator[Fact]:
         yield fact("fits_then", one.after, "pods", shape=one.shape)
     yield fact("pods_waiting_today", answer.waiting_before, "pods")
     yield fact("pods_waiting_then", answer.waiting_after, "pods")
+    yield fact("cost_today", answer.usd_per_month_before, USD_A_MONTH)
+    yield fact("cost_then", answer.usd_per_month_after, USD_A_MONTH)
     yield fact("rollouts_completing_today", answer.completing_before, "workloads")
     yield fact("rollouts_completing_then", answer.completing_after, "workloads")
     for changed in answer.verdicts:
         yield fact("workload_verdict_today", changed.before.value, workload=changed.workload)
         yield fact("workload_verdict_then", changed.after.value, workload=changed.workload)
+
+
+def figure_rows(answer: WhatIfAnswer) -> list[Row]:
+    """The key figures today and then, one a row; empty where one isn't known."""
+    rows: list[Row] = []
+
+    def row(figure: str, unit: str, today: float | None, then: float | None) -> None:
+        known = today is not None and then is not None
+        change = (then or 0) - (today or 0) if known else None
+        rows.append({"figure": figure, "unit": unit, "today": today, "then": then, "change": change})
+
+    sides = (answer.before, answer.after)
+    row("nodes", "nodes", *(sum(line.pool.node_count for line in side.pools) for side in sides))
+    then = {one.resource: one for one in supplies_of(answer.after.gpus)}
+    for one in supplies_of(answer.before.gpus):
+        later = then.get(one.resource)
+        row(one.noun, one.resource, one.allocatable, later.allocatable if later else 0)
+        row(f"{one.noun} free", one.resource, one.free, later.free if later else 0)
+    row("pods waiting", "pods", answer.waiting_before, answer.waiting_after)
+    row("rollouts that complete", "workloads", answer.completing_before, answer.completing_after)
+    row("cost", USD_A_MONTH, answer.usd_per_month_before, answer.usd_per_month_after)
+    return rows
 
 
 def fit_rows(answer: WhatIfAnswer) -> list[Row]:
@@ -233,7 +271,7 @@ QUESTION: Final = Question(
     result=WhatIfAnswer,
     answer=answer,
     facts=facts,
-    tables={"fits": fit_rows, "steps": step_rows, "verdicts": verdict_rows},
+    tables={"figures": figure_rows, "fits": fit_rows, "steps": step_rows, "verdicts": verdict_rows},
     status=_status,
     hangs_on=(NODE.name, POD.name),
     lists=("PodDisruptionBudget", *(kind.name for kind in ROLLING)),

@@ -20,10 +20,9 @@ _COMMAND, _YAML, _DIFFERENCE, _KUSTOMIZE, _HELM, _UNDO = "Command", "YAML", "Dif
 @errors.part
 def steps(found: Sequence[Step], *, title: str, snapshot: Snapshot, key: str) -> None:
     """Numbered blocks, each waited for, and the same as one script."""
-    parts = []
     for place, step in enumerate(found, 1):
-        parts += [f"**{place}.** {words.literal(step.what)}", _fenced("\n".join(step.commands), "bash")]
-    st.markdown("\n\n".join(parts))
+        st.markdown(f"**{place}.** {words.literal(step.what)}")
+        st.code(words.printable("\n".join(step.commands)), language="bash", wrap_lines=True)
     source = f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}"
     st.download_button(
         "All steps as a script", data=lambda: script(title, found, source=source), file_name="way-out.sh",
@@ -37,7 +36,7 @@ def show(changes: Sequence[Applied]) -> None:
     """How each changed workload's change is applied: what of it is wanted is chosen, the rest isn't drawn."""
     if not changes:
         return
-    st.subheader("Apply this")
+    st.header("Apply this")
     shown = link.segments(
         "Apply this as", (_COMMAND, _YAML, _DIFFERENCE, _KUSTOMIZE, _HELM, _UNDO), key=_SHOWN, label_visibility="collapsed"
     )  # fmt: skip
@@ -66,12 +65,3 @@ def _one(one: Applied, shown: str) -> None:
         st.caption(
             "△ Some of what changes is kept in no snapshot (environment, arguments): only your manifest says it."
         )
-
-
-def _fenced(text: str, language: str) -> str:
-    """A block of code in Markdown that nothing in `text` can end."""
-    shown = words.printable(text)
-    fence = "```"
-    while fence in shown:
-        fence += "`"
-    return f"{fence}{language}\n{shown}\n{fence}"

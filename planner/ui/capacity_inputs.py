@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -20,7 +21,7 @@ from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.what_if import WhatIfSettings
 from planner.sources import node_pools
-from planner.ui import errors
+from planner.ui import cache, errors
 from planner.ui.asked import Asked
 
 _GIVEN = "_pool_limits"  # limits read from files uploaded for a cluster: (its identity, limits)
@@ -60,6 +61,15 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
 def given(snapshot: Snapshot) -> Given:
     """What files say of node pools."""
     return Given(limits=stated(snapshot))
+
+
+def priced(known: Given) -> Given:
+    """With prices, where they can be read."""
+    try:
+        return replace(known, book=cache.price_book())
+    except HeadroomError as error:
+        errors.show(error)
+        return known
 
 
 def shape() -> str:

@@ -203,9 +203,11 @@ def resources(answer: CapacityAnswer) -> None:
 
 
 @errors.part
-def download(snapshot: Snapshot, settings: CapacitySettings, answer: CapacityAnswer, typed: Sequence[Fit]) -> None:
-    """The answer as a versioned document, and what fits as rows; with the shapes that were typed."""
-    asked = replace(settings, shapes=tuple(one.shape for one in typed))
+def download(
+    snapshot: Snapshot, settings: CapacitySettings, answer: CapacityAnswer, typed: Sequence[Fit], shape: str
+) -> None:
+    """The answer as a versioned document, and what fits as rows; with the shape as it was typed."""
+    asked = replace(settings, shapes=(shape,) if shape else ())
     downloads.answer(capacity.QUESTION, snapshot, asked, replace(answer, shapes=tuple(typed)))
 
 
@@ -250,22 +252,27 @@ def beside(answer: WhatIfAnswer) -> None:
     sides = (("Today", answer.before, None), ("Then", answer.after, answer))
     for column, (name, one, other) in zip(st.columns(2, gap="large"), sides, strict=True):
         with column:
-            st.subheader(name)
+            st.header(name)
             done = answer.completing_after if other else answer.completing_before
             _figures(one, done, answer.waiting_after if other else answer.waiting_before, other)
     unit = answer.before.fragments.resource
+    _money(answer)
+    widest = max(
+        (sum(capacity_pools.parts(line, unit)) for one in (answer.before, answer.after) for line in one.pools),
+        default=0,
+    )
     for column, (name, one, _) in zip(st.columns(2, gap="large"), sides, strict=True):
         with column:
             if capacity_pools.shown(one.pools, unit):
                 st.caption(f"GPUs by node pool, {name.lower()}")
-                charts.show(
-                    capacity_pools.figure(one.pools, unit), key=f"pools-{name}", alt=capacity_pools.alt(one.pools, unit)
-                )
+                drawn = capacity_pools.figure(one.pools, unit)
+                drawn.update_xaxes(range=[0, widest * 1.08])  # both sides on one scale
+                charts.show(drawn, key=f"pools-{name}", alt=capacity_pools.alt(one.pools, unit))
     groups: dict[tuple[int, int], list[str]] = {}
     for change in answer.fits:
         if change.before != change.after:
             groups.setdefault((change.before, change.after), []).append(change.shape)
-    st.subheader("What fits, where it changes")
+    st.header("What fits, where it changes")
     tables.show(
         [
             {"shape": _first_of(names), "today": now, "then": later, "difference": later - now}
@@ -276,7 +283,7 @@ def beside(answer: WhatIfAnswer) -> None:
     )  # fmt: skip
     if answer.completing_after is None:
         return
-    st.subheader("Rollouts that go otherwise")
+    st.header("Rollouts that go otherwise")
     rows = [
         {
             "workload": turned.workload,
@@ -289,6 +296,17 @@ def beside(answer: WhatIfAnswer) -> None:
     tables.show(
         rows, alt=f"{words.count(len(rows), 'rollout')} go otherwise", empty="Every workload's rollout goes as today."
     )
+
+
+def _money(answer: WhatIfAnswer) -> None:
+    """What the cluster costs, today and then."""
+    today, then = answer.usd_per_month_before, answer.usd_per_month_after
+    if today is None or then is None:
+        st.caption("△ What it costs isn't known: some node has no price.")
+        return
+    with st.grid(min_column_width=200):
+        st.metric("Cost a month, today", words.usd(today), border=True)
+        st.metric("Cost a month, then", words.usd(then), words.usd(then - today), "inverse", border=True)
 
 
 def _figures(one: CapacityAnswer, completing: int | None, waiting: int, changed: WhatIfAnswer | None) -> None:

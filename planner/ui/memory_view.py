@@ -91,7 +91,7 @@ def headline(plan: MemoryPlan) -> None:
 @errors.part
 def risks(found: Sequence[Finding]) -> None:
     """The gravest risks with their cures; all of them in a table where there are more."""
-    st.subheader("Risks")
+    st.header("Risks")
     if not found:
         st.caption("✓ None found.")
     findings.show(found, at_most=_MOST_RISKS)

@@ -72,13 +72,13 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
             st.metric("Added for one rollout of each", _money(found.usd_per_rollout), border=True)
     if found.price_note:
         st.caption(f"△ {words.literal(found.price_note)}")
-    st.subheader("What to do")
+    st.header("What to do")
     if not found.measures:
         st.caption("Nothing has to be done." if not found.left else "No measure was found.")
     for place, one in enumerate(found.measures, 1):
         _measure(place, one)
     _left(found)
-    st.subheader("In which order to roll out")
+    st.header("In which order to roll out")
     st.caption(
         "Who needs nothing first; then what costs nothing; those that share spare nodes follow each other, so that the nodes "
         "are there once. Each was played with the whole plan in place."
@@ -117,7 +117,7 @@ def _measure(place: int, one: Measure) -> None:
 def _left(found: PlanAnswer) -> None:
     if not found.left:
         return
-    st.subheader("What is left")
+    st.header("What is left")
     tables.small(
         [
             {"workload": one.workload, "its rollout": verdict_words(one.verdict, one.reason), "why": str(one.why)}

@@ -95,7 +95,7 @@ def _ago(loop: Loop, snapshot: Snapshot) -> str:
 def memory(report: RestartReport) -> None:
     """The picture of memory, where any loop has one."""
     if restarts_memory.drawn_loops(report.loops):
-        st.subheader("Memory: given, used, and used where the same program works")
+        st.header("Memory: given, used, and used where the same program works")
         charts.show(restarts_memory.figure(report.loops), key="memory", alt=restarts_memory.alt(report.loops))
 
 

@@ -156,7 +156,7 @@ def _what_happens(
     usable = cache.answer(usable_question.usable_devices, snapshot, rollout_question.scenario_of(snapshot, settings))
     timeline(result, rollout, next(one for one in usable if one.workload == rollout.workload))
     if rollout.wait_for:
-        st.subheader("Who waits for whom")
+        st.header("Who waits for whom")
         charts.show(wait_for.figure(rollout.wait_for), key="wait_for", alt=wait_for.alt(rollout.wait_for))
 
 
@@ -241,7 +241,7 @@ def remedies(result: RolloutResult, snapshot: Snapshot, price: Callable[[Remedy]
     """Ways out, each simulated: what it costs, and its steps. `price` says what nodes it adds cost."""
     if not result.remedies:
         return
-    st.subheader("Ways out")
+    st.header("Ways out")
     st.caption("Each was simulated on this snapshot and completes. Every step waits until it is done.")
     for place, remedy in enumerate(result.remedies):
         with st.container(border=True):
@@ -272,7 +272,7 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot) -> None:
 @errors.part
 def pending(result: RolloutResult) -> None:
     """Pods that wait at the end, in the whole cluster."""
-    st.subheader("Pods left waiting")
+    st.header("Pods left waiting")
     rows = [
         {
             "namespace": pods.namespace,

@@ -62,7 +62,7 @@ def pick(snapshot: Snapshot) -> str:
 def settings(known: Derived) -> SavingsSettings:
     """What the widgets say; a field left empty takes what the cluster or the price book says."""
     asked = Asked(SavingsSettings)
-    st.subheader("Assumptions")
+    st.header("Assumptions")
     work = asked.show("work", words=_WORD, default=known.work, help=f"Guessed: {known.work_source}.")
     with _group(POOL, expanded=True):
         asked.show("capacity", label="Buy instead", words=_WORD, default=known.capacity)

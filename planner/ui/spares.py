@@ -60,7 +60,7 @@ def _typed(name: str) -> object:
 @errors.part
 def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Given) -> StrategyCosts | None:
     """The section; None where it can't be answered, which is said in its place."""
-    st.subheader("What each strategy costs")
+    st.header("What each strategy costs")
     needs = cache.answer(strategy_costs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
     try:
         book = cache.price_book()

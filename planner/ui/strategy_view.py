@@ -45,7 +45,7 @@ def show(
     weights = _weights()
     costs = spares.known(snapshot, strategies.without_strategy(settings), grid)
     found = strategies.weighed(grid, rollout.replicas, weights, costs)
-    st.subheader("Which strategy")
+    st.header("Which strategy")
     st.markdown(words.literal(found.sentence))
     picture, chosen = st.columns([3, 2], gap="large")
     with chosen:

@@ -23,6 +23,8 @@ def main(arguments: list[str]) -> int:
         if difference:
             wrong.append(seed)
             print(f"{seed}: {difference} ({', '.join(case.rules)})", flush=True)
+        if (seed - first + 1) % 500 == 0:
+            print(f"… {seed - first + 1:,} played", flush=True)
     print(f"{'rule':34}{'cases':>8}{'complete':>10}{'stuck':>8}")
     for rule in RULES:
         complete, stuck = tried[rule, "complete"], tried[rule, "stuck"]

@@ -30,7 +30,10 @@ HASH = "pod-template-hash"
 REVISION = "controller-revision-hash"
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 MAX = "deployment.kubernetes.io/max-replicas"
-FIRST_RETRY_MS = 5.0  # client-go/util/workqueue: ItemExponentialFailureRateLimiter(5 ms, 1000 s)
+FIRST_RETRY_MS, LAST_RETRY_MS = (
+    5.0,
+    1_000_000.0,
+)  # client-go/util/workqueue: ItemExponentialFailureRateLimiter(5 ms, 1000 s)
 
 
 def owned_pods(cluster: Cluster, owner: Object) -> list[Object]:
@@ -375,7 +378,7 @@ def create_batch(cluster: Cluster, rs: Object, work: Object) -> bool:
         cluster.create(pod)
         changed = True
     if refused:  # AddRateLimited: the earliest of the retries asked for counts
-        due = cluster.milliseconds + FIRST_RETRY_MS * 2 ** work["failures"]
+        due = cluster.milliseconds + min(FIRST_RETRY_MS * 2 ** min(work["failures"], 30), LAST_RETRY_MS)
         if work["due"] is not None and work["due"] > cluster.milliseconds:
             due = min(due, work["due"])
         work.update(left=0, failures=work["failures"] + 1, due=due)

@@ -32,6 +32,13 @@ PRIVATE = (
 )  # what the reference notes on metadata
 
 
+MOST_TICKS = 100
+
+
+class Restless(Exception):
+    """The cluster never comes to rest: pods evict each other for ever."""
+
+
 @dataclass(frozen=True)
 class Case:
     """``items``: the cluster; ``changes`` and ``never_ready``: as in a recording; ``rules``: what it was made to try."""
@@ -295,7 +302,7 @@ def grow(items: list[Object], neighbours: list[Object], seed: int) -> list[Objec
         if item["kind"] == "DaemonSet":
             item["metadata"]["revision"] = "old"
     simulation = Simulation(items, [], seed)
-    for _ in range(1000):
+    for _ in range(MOST_TICKS):
         simulation.settle()
         if not simulation.advance():
             break
@@ -306,9 +313,11 @@ def grow(items: list[Object], neighbours: list[Object], seed: int) -> list[Objec
             continue
         simulation.cluster.create(copy.deepcopy(pod))
         simulation.settle()
-    while simulation.advance():
+    for _ in range(MOST_TICKS):
+        if not simulation.advance():
+            return dump(simulation.cluster)
         simulation.settle()
-    return dump(simulation.cluster)
+    raise Restless
 
 
 def dump(cluster: Cluster, minute: int = 1) -> list[Object]:
@@ -323,12 +332,19 @@ def dump(cluster: Cluster, minute: int = 1) -> list[Object]:
         item["metadata"].setdefault("resourceVersion", str(1000 * minute + created[1]))
         if item["kind"] == "Pod" and is_ready(item) and item["status"].get("startTime", "tick").startswith("tick"):
             item["status"]["startTime"] = f"2026-01-01T00:{minute + 1:02d}:00Z"
+        if is_terminating(item):
+            item["metadata"]["deletionTimestamp"] = f"2026-01-01T00:{minute + 1:02d}:30Z"
+    count_use(items)
+    return items
+
+
+def count_use(items: list[Object]) -> None:
+    """Quotas say what of them is used."""
+    cluster = Cluster(items, 0)
+    for item in items:
         if item["kind"] == "ResourceQuota":
             hard = item["spec"]["hard"]
             item["status"] = {"hard": hard, "used": {name: shown(used_of(cluster, item, name)) for name in hard}}
-        if is_terminating(item):
-            item["metadata"]["deletionTimestamp"] = f"2026-01-01T00:{minute + 1:02d}:30Z"
-    return items
 
 
 def shown(amount: Fraction) -> str:

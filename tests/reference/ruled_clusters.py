@@ -15,7 +15,7 @@ from typing import Any
 from tests.reference.admission import validate
 from tests.reference.objects import Object, is_bound, is_ready, strategic_merge
 from tests.reference.quotas import Refused
-from tests.reference.random_clusters import GPU, NAMESPACE, Case, Ground, draft, dump, grow
+from tests.reference.random_clusters import GPU, NAMESPACE, Case, Ground, Restless, count_use, draft, dump, grow
 from tests.reference.simulation import Simulation
 
 LATE = "late"
@@ -268,7 +268,7 @@ def unstated(case: Draft) -> None:
     if case.rng.random() < 0.6:
         case.container()["resources"]["limits"]["cpu"] = case.container()["resources"]["requests"]["cpu"]
     if case.rng.random() < 0.15:
-        case.spec()["resources"] = {"requests": {"cpu": "4"}}
+        case.spec()["resources"] = {"requests": {"cpu": "12"}}
 
 
 def object_counts(case: Draft) -> None:
@@ -726,13 +726,17 @@ def ruled_case(seed: int) -> Case:
         case.is_settled = case.is_settled or name not in ANY_KIND
     for index in range(len(case.workloads)):
         stay_valid(case, index)
-    dumped = grow(case.items, case.neighbours, seed)
+    try:
+        dumped = grow(case.items, case.neighbours, seed)
+    except Restless:
+        return ruled_case(seed + 1_000_000)
     if case.before:
         dumped = play_before(dumped, case, seed)
         if "3 undo" in names:
             case.never_ready = []
     for later in case.later:
         later(dumped)
+        count_use(dumped)
     made = Case(dumped, case.changes, case.never_ready, tuple(applied))
     accelerator = rng.choice(ACCELERATORS)
     if accelerator != GPU:
@@ -743,7 +747,11 @@ def ruled_case(seed: int) -> Case:
 
 
 def stay_valid(case: Draft, index: int) -> None:
-    """The API server takes no template that asks for more than its limits: such a change keeps the resources."""
+    """The API server takes no template that asks for more than its limits, nor another host port in the host's network:
+    such a change keeps the resources, and such pods the network of their own."""
+    if case.spec(index)["containers"][0].get("ports"):
+        case.spec(index).pop("hostNetwork", None)
+        case.pod_patch(index).pop("hostNetwork", None)
     merged = strategic_merge(case.workloads[index], case.changes[index]["patch"])
     try:
         validate({"spec": merged["spec"]["template"]["spec"]})
