@@ -21,6 +21,10 @@ PAGES = {
         ("drift.py", "Drift", "compare", "The same service in several environments, side by side"),
         ("inventory.py", "Inventory", "inventory_2", "What was read, what is wrong with it, another cluster"),
     ),
+    "Over time": (
+        ("history.py", "History", "timeline", "When GPUs are full, since when it is stuck, what to commit to"),
+        ("clusters.py", "Clusters", "hub", "Several clusters side by side, and where something would fit"),
+    ),
     "Cost": (
         ("costs.py", "Costs", "payments", "What the cluster costs, whom, and what of it is idle"),
         (
@@ -42,7 +46,8 @@ page = st.navigation(
         ]
         for section, pages in PAGES.items()
         if pages
-    }
+    },
+    expanded=True,
 )
 link.arrive(page.url_path)
 with errors.shown():

@@ -114,6 +114,7 @@ class Packing:
         self._kept, self._open, self._closed = set(pool), list[int](), sorted(self._new, reverse=True)
         self._is_kept = np.zeros(self.cluster.node_count, dtype=np.bool_)
         self._is_kept[list(pool)] = True
+        self._last: dict[Shape, int] = {}  # where a pod of the shape went last
         self._log = _Log()
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -198,7 +199,10 @@ class Packing:
         A pod is judged without itself: it is taken off its node while others are looked at.
         """
         shape, at = self._shape(number), self._at[number]
-        is_simple = shape.is_simple
+        is_simple = shape.is_simple and not self.state.terms_about(shape, self.state.anti)
+        last = self._last.get(shape, -1) if is_simple else -1  # it was the fullest, and is fuller now
+        if last >= 0 and last != but and self._is_kept[last] and self._takes(shape, last):
+            return last
         if not is_simple:
             self.state.remove(shape, at, is_terminating=False)
         nodes = feasible_nodes(self.state, shape)
@@ -208,7 +212,15 @@ class Packing:
         if not len(nodes):
             return -1
         row = next((row for row, _ in reversed(shape.asks)), PODS_ROW)
-        return int(nodes[np.argmin(self.state.free[row, nodes])])
+        found = int(nodes[np.argmin(self.state.free[row, nodes])])
+        self._last[shape] = found
+        return found
+
+    def _takes(self, shape: Shape, node: int) -> bool:
+        free = self.state.free
+        if free[PODS_ROW, node] <= 0:
+            return False
+        return all(free[row, node] >= amount for row, amount in shape.asks)
 
     # ── leaving ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def leave(self, *workloads: str, repacks: bool = True) -> Leaving:

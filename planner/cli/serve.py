@@ -26,6 +26,8 @@ from planner.sources.cluster import CONTEXT_PREFIX
 @click.option("--tls-cert", type=FILE, metavar="FILE", help="Certificate in PEM, chain included; read again when it is renewed.")  # fmt: skip
 @click.option("--tls-key", type=FILE, metavar="FILE", help="Its key in PEM. Without both it is plain HTTP, which no API server calls.")  # fmt: skip
 @click.option("--deny", type=click.Choice(["stuck"]), help="Refuse writes whose rollout would be stuck, instead of warning.")  # fmt: skip
+@click.option("--within", "within_seconds", type=click.FloatRange(0.05, 30), default=0.9, show_default=True, metavar="SECONDS",
+              help="Nothing is said of a write whose answer isn't there by then.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True,
               help="Processes that answer reviews, each with a copy of the snapshot.")  # fmt: skip
 @pool_options
@@ -38,6 +40,7 @@ def command(
     tls_cert: Path | None,
     tls_key: Path | None,
     deny: str | None,
+    within_seconds: float,
     workers: int,
     pool_files: tuple[str, ...],
     gke: str | None,
@@ -71,7 +74,9 @@ def command(
     keeper = Keeper(read, limits_of, given, every_seconds=every_seconds, know=reviewers.know, say=say)
     metrics = Metrics(keeper)
     is_live = cluster.startswith(CONTEXT_PREFIX)
-    webhook = Webhook(keeper, metrics, reviewers, denies=deny is not None, is_live=is_live)
+    webhook = Webhook(
+        keeper, metrics, reviewers, denies=deny is not None, is_live=is_live, within_seconds=within_seconds
+    )
     app = application(keeper, metrics, webhook, reviewers)
     server = Server(app, host=host, port=port, certificate=tls_cert, key=tls_key)
     server.load()

@@ -144,7 +144,9 @@ def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any])
     """The whole cluster's savings by repacking; `asked` are assumptions for all workloads, as for one."""
     cost, pods = cost_cluster(book, snapshot), pods_by_workload(snapshot)
     fitness = {
-        one.key: check_workload(snapshot, one, job_minutes=asked.get("job_minutes"), pods=pods.get(one.key, ()))
+        one.key: check_workload(
+            snapshot, one, job_minutes=asked.get("job_minutes"), pods=pods.get(one.key, ()), with_cures=False
+        )
         for one in workloads(snapshot)
     }
     kinds = tuple(_kinds(snapshot, book, cost))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from json import dumps
 from typing import Any, Final
 
@@ -77,12 +77,19 @@ def focus_rows(
 ) -> list[Row]:
     """A row a line; a line's list and contracted cost are the node's in proportion to its effective cost."""
     known, priced = {one.name: one for one in resources}, {cost.node.node: cost for cost in costs}
-    begins = datetime.fromtimestamp(start, tz=UTC)
-    period = (begins.isoformat(), (begins + timedelta(hours=HOURS_PER_MONTH)).isoformat())
+    period = _time(start), _time(start + HOURS_PER_MONTH * 3600)
     return [_row(line, priced[line.node], known[line.node], period) for line in lines]
 
 
-def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str, str]) -> Row:
+def _time(seconds: float) -> str | None:
+    """In ISO 8601; None where the snapshot's clock says a year that no calendar has (after 9999)."""
+    try:
+        return datetime.fromtimestamp(seconds, tz=UTC).isoformat()
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str | None, str | None]) -> Row:
     price = cost.node.price
     effective = cost.effective.total
     hours = HOURS_PER_MONTH * (line.usd / effective if effective else 0.0)

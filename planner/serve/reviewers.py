@@ -67,6 +67,7 @@ class Reviewers:
         self._questions: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._known: _Known | None = None
         self._sending = threading.Lock()
+        self._is_ended = threading.Event()
         self.is_ready = False
         self._threads = [threading.Thread(target=self._serve, name="reviewer", daemon=True) for _ in range(count)]
 
@@ -91,6 +92,7 @@ class Reviewers:
 
     def stop(self) -> None:
         """Let the processes end."""
+        self._is_ended.set()
         for _ in self._threads:
             self._questions.put(None)
 
@@ -102,7 +104,7 @@ class Reviewers:
                 if not asked.answer.set_running_or_notify_cancel():
                     continue
                 try:
-                    asked.answer.set_result(process.ask(asked) if process.number else Review(silence=Silence.NOT_KNOWN))
+                    asked.answer.set_result(process.ask(asked))
                 except (EOFError, OSError):
                     asked.answer.set_result(Review(silence=Silence.NOT_KNOWN))
                     self._say("a process that answers reviews ended; another one takes its place")
@@ -112,8 +114,11 @@ class Reviewers:
             process.end()
 
     def _next(self, process: _Process) -> _Asked | None:
-        """The next question; before it, or while there is none, the process gets to know a new snapshot."""
-        while True:
+        """The next question; before it, or while there is none, the process gets to know a new snapshot.
+
+        One that knows none yet takes no question: another process may know the answer.
+        """
+        while not self._is_ended.is_set():
             known = self._known
             if known is not None and process.number != known.number and self._sending.acquire(blocking=False):
                 try:
@@ -123,10 +128,14 @@ class Reviewers:
                     process.restart()
                 finally:
                     self._sending.release()
+            if not process.number:
+                self._is_ended.wait(0.05)
+                continue
             try:
                 return self._questions.get(timeout=0.2)
             except queue.Empty:
                 continue
+        return None
 
 
 class _Process:

@@ -28,13 +28,18 @@ class Webhook:
     ----------
     denies : bool
         Whether a rollout that would be stuck is refused instead of warned of.
+    within_seconds : float
+        Until then there is an answer, or nothing is said.
     is_live : bool
         Whether the snapshot ages: one from a file is as old as it says, and somebody chose it.
     """
 
-    def __init__(self, keeper: Keeper, metrics: Metrics, reviewers: Reviewers, *, denies: bool, is_live: bool) -> None:
+    def __init__(
+        self, keeper: Keeper, metrics: Metrics, reviewers: Reviewers, *, denies: bool, is_live: bool,
+        within_seconds: float = ANSWER_SECONDS,
+    ) -> None:  # fmt: skip
         self._keeper, self._metrics, self._reviewers = keeper, metrics, reviewers
-        self._denies, self._is_live = denies, is_live
+        self._denies, self._is_live, self._within_seconds = denies, is_live, within_seconds
 
     async def answer(self, body: bytes, timeout_seconds: float | None) -> dict[str, Any]:
         """The AdmissionReview that goes back.
@@ -46,7 +51,7 @@ class Webhook:
         """
         began = time.monotonic()
         request = read_request(body)
-        wait = ANSWER_SECONDS
+        wait = self._within_seconds
         if timeout_seconds is not None:
             wait = min(wait, SHARE_OF_TIMEOUT * timeout_seconds)
         found = await self._reviewed(body, began + wait, wait)

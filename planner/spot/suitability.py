@@ -84,6 +84,7 @@ def check_workload(
     capacity: Capacity = Capacity.SPOT,
     job_minutes: float | None = None,
     pods: tuple[Pod, ...] | None = None,
+    with_cures: bool = True,
 ) -> Suitability:
     """The checklist for one workload.
 
@@ -93,11 +94,13 @@ def check_workload(
         How long its jobs are, None where nobody said.
     pods : tuple of Pod, optional
         The workload's pods, where they are at hand (`pods_by_workload`).
+    with_cures : bool
+        Whether patches, objects and commands are written down too.
     """
     case = _case(snapshot, workload, capacity, job_minutes, pods_of(snapshot, workload) if pods is None else pods)
     checks = tuple(check(case) for check in CHECKS)
     fitness = _fitness(workload, checks)
-    patches = [check.yaml for check in checks if check.yaml and not check.is_whole_object]
+    patches = [check.yaml for check in checks if check.yaml and not check.is_whole_object] if with_cures else []
     merged: dict[str, Any] = {}
     for patch in patches:
         _merge(merged, yaml.load(patch, Loader=_LOADER))  # noqa: S506 - the safe one, of libyaml where it is there
@@ -111,8 +114,8 @@ def check_workload(
         checks=checks,
         patch_yaml=as_yaml(merged) if merged else "",
         objects_yaml="---\n".join(check.yaml for check in checks if check.is_whole_object),
-        commands=_commands(case),
-        advice=_advice(case),
+        commands=_commands(case) if with_cures else (),
+        advice=_advice(case) if with_cures else (),
     )
 
 

@@ -28,7 +28,12 @@ from planner.words import usd
 _MONEY = ("$/month", "idle $/month", "of that GPUs", "CPU", "memory")
 _BARS = 12  # pools drawn; the table has all
 _LABELS = 20  # of pods, the commonest, offered to share the bill out by
-_SHARES = ("usd_per_month", "gpu_usd_per_month", "cpu_usd_per_month", "memory_usd_per_month")
+_CALLED = {
+    "usd_per_month": "$/month",
+    "gpu_usd_per_month": "GPUs",
+    "cpu_usd_per_month": "CPU",
+    "memory_usd_per_month": "memory",
+}
 
 
 def settings(snapshot: Snapshot) -> CostsSettings:
@@ -56,9 +61,9 @@ def shares(bill: ClusterBill) -> None:
     charts.show(allocation_bars.figure(bars), key="shares", alt=allocation_bars.alt(bars, bill.by))
     money = st.column_config.NumberColumn(format="dollar")
     tables.show(
-        allocation_rows(bill),
+        [{_CALLED.get(name, name): cell for name, cell in row.items()} for row in allocation_rows(bill)],
         alt=f"The bill by {bill.by}: used, shared by all and idle",
-        columns=dict.fromkeys([name for name in _SHARES if name.endswith("month")], money),
+        columns=dict.fromkeys(_CALLED.values(), money),
     )
     st.caption(
         f"USD a month after sustained use; the lines add up to the bill, {words.literal(usd(bill.bill_usd_per_month))}, to "
@@ -96,8 +101,8 @@ def _figures(cost: ClusterBill) -> None:
             )
             if cost.bill_usd_per_month is not None:
                 st.metric(
-                    "After sustained use", usd(cost.bill_usd_per_month), border=True,
-                    help="What nodes that run all month come to: the bill that is shared out below.",
+                    "The bill", usd(cost.bill_usd_per_month), border=True,
+                    help="After sustained use, for nodes that run all month: what is shared out below.",
                 )  # fmt: skip
             st.metric(
                 "Idle", usd(cost.idle.total), border=True, help="What bound pods don't request of the nodes' prices."

@@ -31,7 +31,7 @@ def head(fleet: FleetSavings) -> None:
             ("On demand now", fleet.on_demand_usd),
             ("Kept", fleet.kept_usd),
             ("Freed", fleet.freed_usd),
-            ("Spot nodes that come", fleet.spot_usd),
+            ("Spot nodes", fleet.spot_usd),
             ("Saved by spot", fleet.saved_usd),
             ("After interruptions", fleet.expected_usd),
         ):

@@ -99,7 +99,7 @@ def _wait(port: int, cert: Path, process: subprocess.Popen[bytes], log: Path) ->
 
 def connect(port: int, cert: Path) -> http.client.HTTPSConnection:
     """A connection that trusts `cert`."""
-    return http.client.HTTPSConnection("localhost", port, context=ssl.create_default_context(cafile=cert), timeout=10)
+    return http.client.HTTPSConnection("localhost", port, context=ssl.create_default_context(cafile=cert), timeout=60)
 
 
 def update(workload: Workload, number: int, kind: str = "image") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Money on the Rollout page and the Overview in a real browser: what strategies and pools cost, and links that keep it."""
+"""Money on the Rollout, Costs and Fleet savings pages in a real browser: what strategies and pools cost, and links that keep it."""
 
 from __future__ import annotations
 
@@ -58,9 +58,11 @@ def test_links_nobody_should_trust_get_a_sentence(query: str, said: str, visit: 
     expect(visitor.main().get_by_text("Surge 1 costs $438").first).to_be_visible()
 
 
-def test_overview_says_what_pools_cost_and_what_is_idle(visit: Callable[..., Visitor]) -> None:
+def test_costs_say_what_pools_cost_what_is_idle_and_whom(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=3000)
-    visitor.open()
+    visitor.open("costs?by=pool")
+    expect(visitor.main().get_by_text("the lines add up to the bill, $36,972").first).to_be_visible()
+    expect(visitor.main().get_by_text("A snapshot can't fill BillingAccountId").first).to_be_visible()
     expect(visitor.main().get_by_text("$38,390 a month for 24 nodes")).to_be_visible()
     expect(visitor.main().get_by_text("the oldest used of 2026-07-16").first).to_be_visible()
     expect(visitor.main().get_by_text("△ Prices are of 2026-07-16").first).to_be_visible()
@@ -68,15 +70,24 @@ def test_overview_says_what_pools_cost_and_what_is_idle(visit: Callable[..., Vis
 
 def test_nodes_without_a_price_are_told_apart(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=3000)
-    visitor.open("?cluster=openb")
+    visitor.open("costs?cluster=openb")
     expect(visitor.main().get_by_text("1,523 of 1,523").first).to_be_visible()
     expect(visitor.main().get_by_text("has 32 CPUs, but n1-standard-8 has 8").first).to_be_visible()
+
+
+def test_the_order_of_moves_and_who_bears_them(visit: Callable[..., Visitor]) -> None:
+    visitor = visit(height=3000)
+    visitor.open("fleet_savings")
+    expect(visitor.main().get_by_text("Spot would save $18,375 of the $36,972 a month")).to_be_visible()
+    expect(visitor.main().get_by_text("On demand $35,700.02 = kept $251.02 + freed $35,449.00").first).to_be_visible()
+    visitor.main().get_by_text("4 workloads stay where they are").click()
+    expect(visitor.main().get_by_text("holds no node now").first).to_be_visible()
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1360), ("dark", 1360), ("light", 390)])
 def test_screenshots_of_money_fit_their_window(scheme: str, width: int, visit: Callable[..., Visitor]) -> None:
     visitor = visit(scheme=scheme, width=width)
-    for name, path in (("strategy-costs", WORKER), ("overview-costs", "")):
+    for name, path in (("strategy-costs", WORKER), ("costs", "costs"), ("fleet-savings", "fleet_savings")):
         visitor.open(path)
         expect(visitor.main().get_by_text("a month").first).to_be_attached()
         visitor.is_within_width()

@@ -102,7 +102,7 @@ def completes() -> WorkloadRollout:
     )
 
 
-def cell(surge: int, unavailable: int) -> GridCell:
+def cell(surge: int, unavailable: int, replicas: int = 6) -> GridCell:
     stuck_here = unavailable == 0
     return GridCell(
         max_surge=surge,
@@ -110,8 +110,8 @@ def cell(surge: int, unavailable: int) -> GridCell:
         verdict=Verdict.STUCK if stuck_here else Verdict.COMPLETES,
         reason=Reason.HOLD_AND_WAIT if stuck_here else Reason.NONE,
         peak_gpus=6,
-        peak_pods=6 + surge,
-        lowest_ready=6 - unavailable,
+        peak_pods=replicas + surge,
+        lowest_ready=replicas - unavailable,
         ticks=12,
         seconds=0 if stuck_here else 540 / unavailable,
         is_valid=(surge, unavailable) != (0, 0),
@@ -125,8 +125,8 @@ def grid(replicas: int = 6) -> StrategyGrid:
         workload=WORKER,
         surges=steps,
         unavailables=steps,
-        cells=tuple(tuple(cell(surge, unavailable) for unavailable in steps) for surge in steps),
-        recreate=cell(0, replicas),
+        cells=tuple(tuple(cell(surge, unavailable, replicas) for unavailable in steps) for surge in steps),
+        recreate=cell(0, replicas, replicas),
         sentence=Text("42 of 48 strategies complete; every one with maxUnavailable 0 is stuck."),
     )
 

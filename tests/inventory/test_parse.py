@@ -31,6 +31,7 @@ from planner.kubernetes.records import (
     Strategy,
     Toleration,
     TopologySpreadConstraint,
+    Version,
     Volume,
     Workload,
 )
@@ -414,7 +415,7 @@ def test_devices_of_both_shapes() -> None:
     ]  # fmt: skip
     old, new = read(*slices).resource_slices
     assert old.devices == new.devices
-    assert new.devices[0].attributes == {"model": "T4", "index": 1, "ok": True, "driver": "1.2.3"}
+    assert new.devices[0].attributes == {"model": "T4", "index": 1, "ok": True, "driver": Version("1.2.3")}
     assert new.devices[0].capacity == {"memory": 16 * 2**30}
     assert not new.devices[0].is_complex
 

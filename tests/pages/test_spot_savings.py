@@ -34,7 +34,11 @@ def test_the_demo_says_what_is_saved_and_what_has_to_change() -> None:
         "Jobs late",
         "Shortfall",
     }
-    assert {getattr(one, "label", "") for one in app.get("download_button")} == {"Download JSON", "Download CSV"}
+    assert {getattr(one, "label", "") for one in app.get("download_button")} == {
+        "Capacity review",
+        "Download JSON",
+        "Download CSV",
+    }
 
 
 def test_a_link_holds_the_assumptions() -> None:

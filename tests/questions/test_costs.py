@@ -8,7 +8,7 @@ import pytest
 
 from planner.kubernetes.records import Container, FrozenMap, Pod, PodSpec, Snapshot
 from planner.pricing.model import PriceReason
-from planner.questions.costs import cost_cluster
+from planner.questions.costs import bill, bill_in_focus, cost_cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.pricing.books import make_node
@@ -75,3 +75,14 @@ def test_nodes_that_contradict_their_label_have_no_price() -> None:
     (group,) = found.unpriced
     assert group.reason is PriceReason.CAPACITY_MISMATCH
     assert len(group.nodes) == 1523
+
+
+@pytest.mark.parametrize(
+    ("taken_at", "begins"),
+    [(0.0, "1970-01-01T00:00:00+00:00"), (253402300799.0, "9999-12-31T23:59:59+00:00"), (1e300, None)],
+)
+def test_a_clock_beyond_the_calendar_leaves_the_period_empty(taken_at: float, begins: str | None) -> None:
+    rows = bill_in_focus(bill(BOOK, replace(snapshot(pod("a", 2000)), taken_at=taken_at)))
+    assert rows
+    assert {row["BillingPeriodStart"] for row in rows} == {begins}
+    assert all((row["BillingPeriodEnd"] is None) is (taken_at > 1e9) for row in rows)

@@ -1,0 +1,25 @@
+"""The Fleet savings page: one figure that reconciles, the moves in order, who bears what."""
+
+from __future__ import annotations
+
+from tests.pages.clusters import full
+from tests.pages.visiting import said, visit
+
+
+def test_the_order_and_the_sums_are_there() -> None:
+    app = visit("fleet_savings")
+    words = said(app)
+    assert "Spot would save $18,375 of the $36,972 a month" in words
+    assert "On demand $35,700.02 = kept $251.02 + freed $35,449.00" in words
+    assert ("After interruptions", "$18,044") in {(one.label, one.value) for one in app.metric}
+    moves = next(one.value for one in app.dataframe if "move" in one.value)
+    assert list(moves["workload"][:2]) == ["Deployment/prod/llm-serve", "Deployment/dev/inference-api"]
+    bearers = next(one.value for one in app.dataframe if "kept $" in one.value)
+    assert round(bearers["freed $"].sum(), 2) == 35_449.00
+    assert "Deployment/batch/trainer: holds no node now" in words.replace("**", "")
+    assert "Prices are of 2026-07-16" in words
+
+
+def test_nodes_without_a_price_promise_nothing() -> None:
+    words = said(visit("fleet_savings", full()))
+    assert "Moving to spot saves nothing" in words
