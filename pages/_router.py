@@ -22,6 +22,10 @@ PAGES = {
         ("compare.py", "Compare", "difference", "What differs between two snapshots, or after changes"),
         ("inventory.py", "Inventory", "inventory_2", "What was read, what is wrong with it, another cluster"),
     ),
+    "Over time": (
+        ("history.py", "History", "timeline", "When GPUs are full, since when it is stuck, what to commit to"),
+        ("clusters.py", "Clusters", "hub", "Several clusters side by side, and where something would fit"),
+    ),
     "Cost": (
         ("costs.py", "Costs", "payments", "What the cluster costs, whom, and what of it is idle"),
         (
@@ -43,7 +47,8 @@ page = st.navigation(
         ]
         for section, pages in PAGES.items()
         if pages
-    }
+    },
+    expanded=True,
 )
 link.arrive(page.url_path)
 with errors.shown():

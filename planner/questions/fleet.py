@@ -178,7 +178,12 @@ def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], to
     gpus = [f"{one.free:,} of {one.allocatable:,} {one.gpu_model or one.resource}" for one in models if one.allocatable]
     free = f"; free: {listing(gpus, most=5)}" if gpus else ""
     unpriced = sum(one.usd_per_month is None for one in clusters)
-    cost = "" if total is None else f"; {usd(total)} a month" + (f" without {unpriced} of them" if unpriced else "")
+    cost = (
+        ""
+        if total is None
+        else f"; {usd(total)} a month"
+        + (f" without {count(unpriced, 'cluster')} of no known price" if unpriced else "")
+    )
     return Text(
         f"{count(len(clusters), 'cluster')}: {stuck:,} of {every:,} workloads could not be rolled out now{free}{cost}."
     )

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -40,6 +41,7 @@ GRACE_SECONDS: Final = 3_600.0
 ORPHAN_SECONDS: Final = 86_400.0
 """How long a writer may take from its first file to the manifest; what nobody named by then is nobody's."""
 _FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
+_OF_FACTS: Final = ["cluster", "taken_at", "metric", "labels", "value", "text"]
 _AT_ONCE: Final = 16  # requests in flight, where files are many and small
 _ZSTD_LEVEL: Final = 6
 _TYPES: Final = {
@@ -256,7 +258,17 @@ class Store:
 
         def read() -> history.History:
             readings = self.readings(clusters, since, until)
-            return history.read(self.url, lambda sql: self._asked(duckdb, sql, readings, ()))
+            moments = {
+                (one.partition.cluster, names.moment_of(name)) for one in readings for name in one.entry.snapshots
+            }
+            wanted = ds.field("metric").isin(list(history.METRICS))
+            facts = [one.to_table(columns=_OF_FACTS, filter=wanted) for one in self.datasets("facts", readings)]
+            with duckdb.connect(":memory:") as connection:
+                connection.register("facts", pa.concat_tables(facts))
+                connection.register(
+                    "pools", pa.concat_tables(one.to_table() for one in self.datasets("pools", readings))
+                )
+                return history.read(self.url, moments, lambda sql: _rows(connection.sql(sql)))
 
         found = self._again_if_gone(read)
         if not found.moments:
@@ -279,9 +291,7 @@ class Store:
                     connection.execute(f"CREATE VIEW {table.name} AS {union}")
             connection.execute("SET enable_external_access=false; SET lock_configuration=true")
             try:
-                found = connection.execute(sql, list(parameters))
-                columns = [one[0] for one in found.description or ()]
-                return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
+                return _rows(connection.sql(sql, params=list(parameters)))
             except duckdb.Error as error:
                 said = str(error).strip()
                 if "No such file" in said or "PATH_NOT_FOUND" in said:
@@ -557,6 +567,22 @@ def _unpacked(packed: bytes, where: str, limit_bytes: int) -> bytes:
 def _schema(table: Table, *, with_partition: bool) -> pa.Schema:
     columns = (*table.all_columns, *(PARTITIONED_BY if with_partition else ()))
     return pa.schema([(one.name, _TYPES[one.kind]) for one in columns], metadata={"format": FORMAT})
+
+
+def _rows(found: Any) -> list[dict[str, Any]]:
+    """DuckDB's answer as rows, by way of Arrow, which needs no package for time zones."""
+    if found is None:  # SQL that asks for nothing
+        return []
+    table = found.to_arrow_table()
+    maps = [field.name for field in table.schema if pa.types.is_map(field.type)]
+    rows: list[dict[str, Any]] = table.to_pylist()
+    for row in rows:
+        for name, cell in row.items():
+            if name in maps and cell is not None:
+                row[name] = dict(cell)
+            elif isinstance(cell, Decimal):  # DuckDB adds whole numbers as 128 bits
+                row[name] = int(cell) if cell == cell.to_integral_value() else float(cell)
+    return rows
 
 
 def _of(partition: Partition) -> ds.Expression:

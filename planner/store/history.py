@@ -67,7 +67,8 @@ class History:
 
 Query = Callable[[str], Iterable[Mapping[str, Any]]]
 
-_MOMENTS: Final = "SELECT cluster, epoch(taken_at) AS taken_at FROM snapshots ORDER BY taken_at, cluster"
+METRICS: Final = ("gpus_pending", "cost", "cost_with_sustained_use", "cost_idle", "workloads", "workload_verdict")
+"""Of the facts only these are read."""
 _LEVELS: Final = """
 SELECT cluster, epoch(taken_at) AS taken_at, node_pool, region, provisioning, gpu_model, resource, nodes, allocatable,
     requested, free
@@ -78,7 +79,7 @@ SELECT cluster, epoch(taken_at) AS taken_at, metric,
     coalesce(labels['verdict'], labels['model'], labels['paid_for'], '') AS about, coalesce(labels['resource'], '') AS resource,
     value
 FROM facts
-WHERE metric IN ('gpus_pending', 'cost', 'cost_with_sustained_use', 'cost_idle', 'workloads')
+WHERE metric <> 'workload_verdict'
 ORDER BY cluster, taken_at, metric, about, resource
 """
 _STREAKS: Final = """
@@ -99,11 +100,11 @@ GROUP BY ALL ORDER BY ALL
 """
 
 
-def read(url: str, query: Query) -> History:
-    """What `query` (rows of a SQL text) finds in the store at `url`."""
+def read(url: str, moments: Iterable[tuple[str, float]], query: Query) -> History:
+    """What `query` (rows of a SQL text over ``pools`` and those of ``facts`` that are of `METRICS`) finds at `url`."""
     return History(
         url=url,
-        moments=tuple((str(row["cluster"]), float(row["taken_at"])) for row in query(_MOMENTS)),
+        moments=tuple(sorted(set(moments), key=lambda moment: (moment[1], moment[0]))),
         levels=tuple(Level(**row) for row in query(_LEVELS)),
         numbers=tuple(Number(**row) for row in query(_NUMBERS)),
         streaks=tuple(Streak(**row) for row in query(_STREAKS)),

@@ -13,7 +13,7 @@ from planner.kubernetes.kinds import DAEMON_SET
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, PodSpec, Presence, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus, sum_requests
-from planner.store.names import snapshot_id
+from planner.store.names import moment_of, snapshot_id
 from planner.store.schema import NAMED
 from planner.vocabulary import CPU, MEMORY
 
@@ -84,7 +84,7 @@ def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str,
 def every_of(snapshot: Snapshot, part: str = "") -> dict[str, Value]:
     """What every row says: what it was written with, and of which snapshot it is."""
     name = snapshot_id(snapshot)
-    return {"part": part or name, "snapshot": name, "taken_at": snapshot.taken_at}
+    return {"part": part or name, "snapshot": name, "taken_at": moment_of(name)}
 
 
 def fact_row(one: FactLike) -> dict[str, Value]:

@@ -79,6 +79,16 @@ def _names() -> dict[str, Snapshot | None]:
     return names
 
 
+def names() -> tuple[str, ...]:
+    """What can be looked at, as it is called here."""
+    return tuple(_names())
+
+
+def called(name: str) -> Snapshot:
+    """What is called so."""
+    return _called(name)
+
+
 def _called(name: str) -> Snapshot:
     return _names()[name] or _embedded(name)
 

@@ -36,7 +36,7 @@ from planner.sources.prices import embedded_book
 from planner.spot import economics, months
 from planner.spot.assumptions import Assumptions
 from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU
-from tests.bench import clusters, crowd
+from tests.bench import clusters, crowd, history
 from tests.bench import webhook as webhooks
 from tests.bench.table import Figure, best, header, once
 from tests.reference.simulation import simulate
@@ -423,6 +423,7 @@ MEASURES = {
     "openb": openb,
     "capacity": capacity,
     "spot": spot,
+    "history": history.measure,
 }
 OF_GENERATED_CLUSTERS: dict[Callable[[int], Iterator[Figure]], int] = {
     load: LARGEST_AS_JSON,

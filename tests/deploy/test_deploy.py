@@ -10,6 +10,7 @@ from typing import Any
 
 import kubernetes_validate  # type: ignore[import-untyped] # it has none
 import yaml
+from click.testing import CliRunner
 
 from planner.cli import headroom
 from planner.questions.metrics import cluster_metrics
@@ -74,7 +75,7 @@ def test_panels_do_not_cover_each_other() -> None:
 
 
 def test_manifests_are_what_the_api_takes() -> None:
-    for one in [*objects("headroom.yaml"), *objects("webhook.yaml")]:
+    for one in [*objects("headroom.yaml"), *objects("webhook.yaml"), *objects("snapshot.yaml")]:
         kubernetes_validate.validate(one, "1.34", strict=True)
 
 
@@ -105,3 +106,14 @@ def test_the_deployment_calls_what_there_is() -> None:
 def test_files_are_in_the_index() -> None:
     index = (DEPLOY / "README.md").read_text()
     assert all(f"({path.name})" in index for path in Path(DEPLOY).iterdir() if path.name != "README.md")
+
+
+def test_cron_jobs_run_commands_that_there_are() -> None:
+    """Their arguments are put to the command line itself, which stops at --help."""
+    for one in objects("snapshot.yaml"):
+        (container,) = one["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+        assert container["args"][0] == "headroom"
+        ran = CliRunner().invoke(headroom, [*container["args"][1:], "--help"])
+        assert ran.exit_code == 0, ran.output
+        known = set(re.findall(r"--[a-z-]+", ran.output))
+        assert {text for text in container["args"] if text.startswith("--")} <= known

@@ -117,6 +117,17 @@ def test_numbers_words_and_what_is_not_known_stay_apart(url: str) -> None:
     ]
 
 
+def test_times_and_amounts_come_back_as_such(url: str) -> None:
+    store = Store(url)
+    write(store, "prod", later(0.5))
+    (row,) = store.query(
+        "SELECT any_value(taken_at) AS at, any_value(allocatable) AS has, sum(requested_gpus) AS n FROM nodes"
+    )
+    assert row["at"].timestamp() == later(0.5).taken_at
+    assert set(row["has"]) >= {"cpu", "memory"}
+    assert (row["n"], type(row["n"])) == (26, int)
+
+
 def test_a_store_is_a_cluster_for_every_command(url: str) -> None:
     store = Store(url)
     for days in (0, 1, 2):

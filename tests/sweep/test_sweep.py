@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from planner.store.names import snapshot_id
 from planner.sweep import run as runs
 from planner.sweep.run import Asked, Local, sweep
 from tests.architecture.tree import ROOT
+from tests.sweep.dask_cluster import Workers, dask_cluster
 
 ROLLOUT = ("rollout",)
 FACTS = "SELECT snapshot, workload, question, metric, labels, value, text FROM sweep ORDER BY ALL"
@@ -143,60 +143,25 @@ def test_workers_that_die_again_and_again_are_an_error(tmp_path: Path) -> None:
 
 
 # ── Dask ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
-
-
-def _start(*arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-m", *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=ROOT,
-    )
-
-
 @pytest.fixture
-def dask() -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A scheduler and two workers, each a process of its own."""
-    address = f"tcp://127.0.0.1:{_port()}"
-    host, port = address.removeprefix("tcp://").split(":")
-    scheduler = _start("distributed.cli.dask_scheduler", "--host", host, "--port", port, "--no-dashboard", "--no-show")
-    workers = [
-        _start("distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard")
-        for _ in range(2)
-    ]
-    try:
-        yield address, workers
-    finally:
-        for process in (*workers, scheduler):
-            process.kill()
-            process.wait()
+def dask() -> Iterator[tuple[str, Workers]]:
+    with dask_cluster(2) as found:
+        yield found
 
 
 DRIVER = """
-import sys, time
+import sys
 from planner.sources.store import Store
 from planner.sweep.run import OnDask
 from tests.sweep.test_sweep import over
-for _ in range(60):
-    try:
-        crew = OnDask(sys.argv[1])
-        if crew.workers == 2:
-            break
-    except Exception as error:
-        last = error
-    time.sleep(0.5)
+crew = OnDask(sys.argv[1])
 print("ready", crew.workers, flush=True)
 print(over(crew, Store(sys.argv[2]), 4, told=lambda doing, by: print("done", flush=True), write_seconds=0.0), flush=True)
 """
 
 
 def test_a_dask_worker_that_is_killed_loses_nothing_and_nothing_comes_twice(
-    dask: tuple[str, list[subprocess.Popen[bytes]]], tmp_path: Path
+    dask: tuple[str, Workers], tmp_path: Path
 ) -> None:
     """Two workers on a real scheduler; one is killed with -9 after the first results. Dask in a process of its own: its
     warnings aren't ours."""

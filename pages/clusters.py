@@ -1,0 +1,35 @@
+import streamlit as st
+
+from planner.questions import fleet, where
+from planner.questions.fleet import FleetSettings
+from planner.questions.question import Given
+from planner.questions.where import WhereSettings
+from planner.ui import cache, clusters_view, downloads, errors
+from planner.ui.asked import Asked
+
+st.title("Clusters")
+st.caption(
+    "Several clusters side by side: GPUs by model over all of them, the same workload in each, where something fits."
+)
+first, *others = snapshots = clusters_view.clusters()
+given, settings = Given(others=tuple(others), book=cache.price_book()), FleetSettings()
+with errors.shown():
+    together = cache.ask(fleet.QUESTION, first, settings, given)
+    clusters_view.show(together)
+    downloads.answer(fleet.QUESTION, snapshots, settings, together, rows="models")
+
+st.subheader("Where would this fit?")
+with errors.shown():
+    asked = Asked(WhereSettings)
+    left, right = st.columns([3, 1])
+    with left:
+        shape = asked.show("shape", placeholder="gpu=2,cpu=8,memory=64Gi")
+    with right:
+        asked.show("replicas")
+    if shape:
+        wanted = asked.settings()
+        room = cache.answer(where.answer, first, wanted, given)
+        clusters_view.where(room)
+        downloads.answer(where.QUESTION, snapshots, wanted, room)
+    else:
+        st.caption("Type what one pod asks for; headroom where takes a manifest too.")

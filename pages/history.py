@@ -1,0 +1,38 @@
+import streamlit as st
+
+from planner.questions import commitments, trends
+from planner.questions.commitments import CommitmentsSettings
+from planner.questions.question import Given
+from planner.questions.trends import TrendsSettings
+from planner.ui import cache, downloads, errors, history_view, stored
+from planner.ui.asked import Asked
+
+st.title("History")
+st.caption("What the snapshots in the store say: when GPUs are full, since when something is stuck, what to commit to.")
+if stored.is_there():
+    past = stored.history()
+    newest = [stored.latest(cluster) for cluster in past.clusters]
+    given = Given(history=past, others=tuple(newest[1:]), book=cache.price_book())
+    full, since, commit = st.tabs(["When it is full", "Since when", "Commitments"])
+    with full, errors.shown():
+        asked = Asked(TrendsSettings)
+        left, right = st.columns(2)
+        with left:
+            asked.show("time_zone", placeholder="UTC")
+        with right:
+            asked.show("lead_days")
+        settings = asked.settings()
+        found = cache.answer(trends.answer, newest[0], settings, Given(history=past))
+        history_view.expected(found)
+        history_view.money(found)
+        downloads.answer(trends.QUESTION, newest, settings, found)
+    with since, errors.shown():
+        history_view.since(cache.answer(trends.answer, newest[0], TrendsSettings(), Given(history=past)))
+    with commit, errors.shown():
+        terms = Asked(CommitmentsSettings)
+        terms.show("fall")
+        wanted = terms.settings()
+        answer = cache.answer(commitments.answer, newest[0], wanted, given)
+        history_view.commitment(answer)
+        downloads.answer(commitments.QUESTION, newest, wanted, answer, rows="curve")
+    stored.moment()

@@ -1,0 +1,58 @@
+"""GPUs of one model by day: how many there are, how many are held, how many more are waited for, and when they are full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from planner.figures import palette
+from planner.questions.trends import DayOfGpus, TrendLine
+
+
+def figure(days: Sequence[DayOfGpus], line: TrendLine | None) -> go.Figure:
+    """Steps a day; the band of days in which it is full is shaded."""
+    drawn = go.Figure()
+    at = [one.day for one in days]
+    wanted = [one.held + (one.waiting or 0) for one in days]
+    for name, colour, dash, values in (
+        ("there are", palette.LINE, "dash", [one.allocatable for one in days]),
+        ("held or waited for", palette.ORANGE, "dot", wanted),
+        ("held", palette.BLUE, "solid", [one.held for one in days]),
+    ):
+        drawn.add_trace(
+            go.Scatter(
+                x=at,
+                y=values,
+                name=name,
+                mode="lines",
+                line={"color": colour, "width": 3, "dash": dash, "shape": "hv"},
+                hovertemplate=f"%{{x}}: %{{y:,}} {name}<extra></extra>",
+            )
+        )
+    if line is not None and line.full_from:
+        until = line.full_until or line.full_from
+        drawn.add_vrect(x0=line.full_from, x1=until, fillcolor=palette.VERMILION, opacity=0.2, line_width=0)
+        drawn.add_annotation(
+            x=line.full_from, y=1, yref="paper", text="full", showarrow=False, xanchor="left", yanchor="top"
+        )
+    drawn.update_yaxes(title_text="GPUs", rangemode="tozero", tickformat=",d")
+    drawn.update_xaxes(type="date", tickformat="%Y-%m-%d", nticks=6)
+    drawn.update_layout(
+        height=320,
+        margin={"t": 8, "r": 8, "b": 8, "l": 8},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+    )
+    return drawn
+
+
+def alt(days: Sequence[DayOfGpus], line: TrendLine | None) -> str:
+    """The lines in words."""
+    if not days:
+        return "No days of this model are known."
+    first, last = days[0], days[-1]
+    said = f"; {line.sentence}" if line is not None else ""
+    return (
+        f"GPUs by day: {first.held} of {first.allocatable} held on {first.day}, {last.held} of {last.allocatable} on "
+        f"{last.day}{said}."
+    )

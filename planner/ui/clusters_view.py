@@ -1,0 +1,87 @@
+"""The Clusters page: which clusters, what they have together, and where something would fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from planner import words
+from planner.kubernetes.records import Snapshot
+from planner.questions.fleet import FleetAnswer, cluster_rows, model_rows, workload_rows
+from planner.questions.where import WhereAnswer
+from planner.questions.where import cluster_rows as where_rows
+from planner.rollout.answers import Verdict
+from planner.ui import link, session, stored, tables
+
+_MOST = 8
+
+
+def clusters() -> tuple[Snapshot, ...]:
+    """Those that are chosen: what this session has, and the store's; else the one that every page looks at."""
+    names = session.names()
+    kept = {f"{name} (store)": name for name in stored.clusters()}
+    chosen = link.choices("Clusters", [*names, *kept], key="clusters", max_selections=_MOST)
+    if len(names) + len(kept) == 2:
+        st.caption("More clusters: upload them on Inventory, or start the dashboard with a store (HEADROOM_STORE).")
+    found = [stored.latest(kept[name]) if name in kept else session.called(name) for name in chosen]
+    return tuple(found) or (session.cluster(),)
+
+
+def show(found: FleetAnswer) -> None:
+    """The sentence, GPUs by model over all, each cluster, and what is in several."""
+    stuck = sum(one.stuck for one in found.clusters)
+    (st.warning if stuck else st.success)(words.literal(found.sentence), title=_title(found, stuck))
+    st.subheader("GPUs by model")
+    tables.small([_named(row, _MODEL) for row in model_rows(found)], empty="No GPUs in these clusters.")
+    st.subheader("Clusters")
+    tables.small([_named(row, _CLUSTER) for row in cluster_rows(found)])
+    if len(found.clusters) > 1:
+        st.subheader("The same workload in several")
+        rows = [_named(row, _WORKLOAD) for row in workload_rows(found)]
+        tables.show(rows, alt="Workloads that several clusters have", empty="No workload is in two of these clusters.")
+
+
+def _title(found: FleetAnswer, stuck: int) -> str:
+    if stuck:
+        return f"✗ {words.count(stuck, 'workload')} stuck in {words.count(len(found.clusters), 'cluster')}"
+    return f"✓ Nothing is stuck in {words.count(len(found.clusters), 'cluster')}"
+
+
+_MODEL = {
+    "model": "Model", "clusters": "Clusters", "allocatable": "There are", "held": "Held", "free": "Free",
+    "waited_for": "Waited for", "most_free_in": "Most free in",
+}  # fmt: skip
+_CLUSTER = {
+    "cluster": "Cluster", "nodes": "Nodes", "waiting": "Pods waiting", "workloads": "Workloads", "stuck": "Stuck",
+    "unknown": "Not known", "usd_per_month": "USD a month",
+}  # fmt: skip
+_WORKLOAD = {
+    "workload": "Workload", "cluster": "Cluster", "replicas": "Replicas", "ready": "Ready", "verdict": "Verdict",
+    "differs": "What differs",
+}  # fmt: skip
+
+
+def _named(row: object, names: dict[str, str]) -> dict[str, object]:
+    assert isinstance(row, dict)
+    return {shown: row[name] for name, shown in names.items()}
+
+
+def where(found: WhereAnswer) -> None:
+    """Each cluster's verdict, room and price, the best first."""
+    fits = found.clusters[0].verdict is Verdict.COMPLETES
+    unknown = all(one.verdict is Verdict.UNKNOWN for one in found.clusters)
+    box = st.success if fits else st.info if unknown else st.warning
+    box(words.literal(found.sentence), title="✓ It fits" if fits else "? Not known" if unknown else "✗ It fits nowhere")
+    columns = {"says": st.column_config.TextColumn(width="large")}
+    tables.show(_rows(where_rows(found)), alt=str(found.sentence), columns=columns)
+
+
+def _rows(rows: Sequence[object]) -> list[dict[str, object]]:
+    return [_named(row, _WHERE) for row in rows]
+
+
+_WHERE = {
+    "cluster": "Cluster", "verdict": "Verdict", "more_fit": "More fit", "usd_per_month": "USD a month",
+    "node_pool": "Pool", "says": "Why",
+}  # fmt: skip

@@ -1,0 +1,134 @@
+"""The History page's words, tables and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from planner import words
+from planner.figures import commitment_curve, history_gpus
+from planner.history.commitment import Above
+from planner.history.trend import Outlook
+from planner.questions import commitments, trends
+from planner.questions.commitments import CommitmentsAnswer
+from planner.questions.trends import Period, TrendLine, TrendsAnswer
+from planner.ui import charts, link, tables
+
+_RANK = {Outlook.FULL: 0, Outlook.FILLS: 1}
+
+
+def expected(found: TrendsAnswer) -> None:
+    """What is to be expected of each model, the fullest first; then one model by day."""
+    whole = [line for line in found.lines if not line.node_pool and line.period is Period.ALL]
+    if not whole:
+        st.info("No node of this history has GPUs.", title="? No GPUs")
+        return
+    first = min(whole, key=lambda line: (_RANK.get(line.trend.outlook, 2), line.trend.early_weeks or 0.0))
+    said = f"{first.gpu_model or first.resource}: {first.sentence}"
+    title = words.literal(said)
+    box = {Outlook.FULL: st.warning, Outlook.FILLS: st.warning, Outlook.TOO_SHORT: st.info}.get(
+        first.trend.outlook, st.success
+    )
+    box(
+        f"{words.count(found.snapshots, 'snapshot')} from {words.moment(found.first_at)} to {words.moment(found.last_at)}.",
+        title=f"{_GLYPH.get(first.trend.outlook, '✓')} {title}",
+    )
+    tables.small([_row(line) for line in whole])
+    name = link.select("GPU model", [_name(line) for line in whole], key="model")
+    line = next(one for one in whole if _name(one) == name)
+    days = [
+        one for one in found.gpus if (one.gpu_model, one.resource, one.node_pool) == (line.gpu_model, line.resource, "")
+    ]
+    charts.show(history_gpus.figure(days, line), key="gpus-by-day", alt=history_gpus.alt(days, line))
+    pools = [
+        one
+        for one in found.lines
+        if one.gpu_model == line.gpu_model and one.resource == line.resource and one is not line
+    ]
+    with st.expander("Pools, working hours and nights", icon=":material/schedule:"):
+        tables.small([_row(one) | {"Pool": one.node_pool or "all", "Hours": one.period.value} for one in pools])
+
+
+_GLYPH = {Outlook.FULL: "△", Outlook.FILLS: "△", Outlook.TOO_SHORT: "?", Outlook.NO_TREND: "✓"}
+
+
+def _name(line: TrendLine) -> str:
+    return f"{line.gpu_model or line.resource}" + ("" if line.resource == "nvidia.com/gpu" else f" ({line.resource})")
+
+
+def _row(line: TrendLine) -> dict[str, object]:
+    return {
+        "Model": _name(line),
+        "Wanted": int(line.trend.today),
+        "There are": int(line.trend.limit),
+        "What to expect": str(line.sentence),
+        "The band held": f"{line.trend.held} of {line.trend.tried} weeks" if line.trend.tried else "–",
+    }
+
+
+def since(found: TrendsAnswer) -> None:
+    """Workloads in trouble, and since when."""
+    troubled = trends.in_trouble(found.streaks)
+    rows = [
+        {
+            "Workload": one.workload,
+            "Verdict": one.verdict.replace("_", " "),
+            "Since": trends.since(one),
+            **({"Cluster": one.cluster} if len(found.clusters) > 1 else {}),
+        }
+        for one in troubled
+    ]
+    tables.show(rows, alt="Workloads in trouble and since when", empty="No workload is stuck in the newest snapshots.")
+
+
+def money(found: TrendsAnswer) -> None:
+    """Cost and idle by day, in words; the days are in the download."""
+    said = trends.money_words(found)
+    st.markdown(words.literal(said) if said else "No price is known for these clusters.")
+
+
+def commitment(found: CommitmentsAnswer) -> None:
+    """The cheapest levels, and the curve of one model and region."""
+    if not found.lines:
+        st.info("No GPUs were held on nodes bought on demand.", title="? Nothing to commit to")
+        return
+    tables.small(
+        [
+            {
+                "Model": row["model"],
+                "Region": row["region"],
+                "Term": row["term"],
+                "GPUs": row["gpus"],
+                "Held today": row["held_today"],
+                "Saves a month": words.usd(_number(row["saves"])),
+                "After the fall": words.usd(_number(row["saves_after_fall"])),
+            }
+            for row in commitments.best_rows(found)
+        ]
+    )
+    names = [f"{line.gpu_model or line.resource} in {line.region}" for line in found.lines]
+    line = found.lines[names.index(link.select("Model and region", names, key="committed"))]
+    if line.terms:
+        charts.show(commitment_curve.figure(line), key="commitment-curve", alt=commitment_curve.alt(line))
+    st.markdown(words.literal(words.sentence(line.sentence)))
+    if line.above is not None:
+        _above(line.above)
+    st.caption(
+        f"Prices as of {found.prices_as_of}; a commitment is paid whether it is used or not. Those that are owned already "
+        "aren't known here."
+    )
+
+
+def _number(value: object) -> float:
+    return float(str(value))
+
+
+def _above(above: Above) -> None:
+    ways: Sequence[tuple[str, float | None]] = (
+        ("on demand", above.on_demand_usd),
+        ("spot (can be taken away)", above.spot_usd),
+        ("flex-start (runs for days at most)", above.flex_start_usd),
+    )
+    said = ", ".join(f"{name} {words.usd(cost)}" for name, cost in ways if cost is not None)
+    st.markdown(words.literal(f"Above it {words.count(round(above.gpu_hours), 'GPU-hour')} a month: {said}."))

@@ -1,0 +1,92 @@
+"""The store of history that the dashboard was started with (``HEADROOM_STORE``).
+
+A link or a user can't name another: the server would read whatever address they give.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from typing import Final
+
+import streamlit as st
+
+from planner import words
+from planner.kubernetes.records import Snapshot
+from planner.sources.store import Kept, Store, days_before
+from planner.store import names
+from planner.store.history import History
+from planner.ui import link, session
+
+VARIABLE: Final = "HEADROOM_STORE"
+_PERIODS: Final = {"30 days": 30.0, "90 days": 90.0, "a year": 365.0, "all": None}
+
+
+def is_there() -> bool:
+    """Whether a store was named; where none was, says how."""
+    if os.environ.get(VARIABLE):
+        return True
+    st.info(
+        "History comes from a store. Let a cron job run `headroom snapshot context:NAME --store URL`, and start the dashboard "
+        f"with `{VARIABLE}=URL`: a folder, s3://bucket/path or gs://bucket/path.",
+        title="? No store is named",
+    )
+    return False
+
+
+@st.cache_resource(ttl="5m", show_spinner="Reading the store …")
+def _clusters(url: str) -> tuple[str, ...]:
+    return Store(url).clusters()
+
+
+@st.cache_resource(ttl="5m", show_spinner="Reading the store …")
+def _snapshots(url: str, cluster: str) -> tuple[Kept, ...]:
+    return Store(url).snapshots((cluster,))
+
+
+@st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
+def _history(url: str, clusters: tuple[str, ...], days: float | None) -> History:
+    return Store(url).history(clusters, None if days is None else days_before(time.time(), days))
+
+
+@st.cache_resource(ttl="1h", max_entries=8, show_spinner="Reading a snapshot …")
+def _snapshot(url: str, one: Kept) -> Snapshot:
+    return Store(url).snapshot(one)
+
+
+def clusters() -> tuple[str, ...]:
+    """The names of the store's clusters; () without a store."""
+    url = os.environ.get(VARIABLE)
+    return _clusters(url) if url else ()
+
+
+def latest(cluster: str) -> Snapshot:
+    """The newest snapshot of a cluster, called by its name."""
+    return _called(os.environ[VARIABLE], _snapshots(os.environ[VARIABLE], cluster)[-1])
+
+
+def _called(url: str, one: Kept) -> Snapshot:
+    return replace(_snapshot(url, one), source=f"{one.cluster}@{names.time_text(one.taken_at)}")
+
+
+def history() -> History:
+    """The history that the page looks at: which clusters, how far back; the link holds both."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = link.choices("Clusters", clusters(), key="clusters", placeholder="all")
+        period = link.segments("Of the last", list(_PERIODS), key="period", default="90 days")
+    return _history(os.environ[VARIABLE], chosen, _PERIODS[period])
+
+
+def moment() -> None:
+    """A moment of the past for every page."""
+    url = os.environ[VARIABLE]
+    with st.expander("Ask every page about another time", icon=":material/history:"):
+        cluster = link.select("Cluster of the store", clusters(), key="moment_of")
+        every = _snapshots(url, cluster)
+        texts = {names.time_text(one.taken_at): one for one in reversed(every)}
+        chosen = link.select("Taken", list(texts), key="moment")
+        if st.button("Look at it", icon=":material/visibility:", key="look-at-moment"):
+            session.adopt(_called(url, texts[chosen]))
+            st.rerun()
+        st.caption(f"{words.count(len(every), 'snapshot')} of {words.literal(cluster)} in the store.")

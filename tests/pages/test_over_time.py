@@ -1,0 +1,108 @@
+"""History and Clusters: pages over a store, and over several clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from planner.questions import recorded
+from planner.questions.question import Given
+from planner.sources import demo
+from planner.sources.prices import embedded_book
+from planner.sources.store import Store
+from planner.store.names import time_text
+from planner.store.rows import rows_of
+from planner.ui.stored import VARIABLE
+from tests.pages.visiting import said, visit
+
+DAYS = 20
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Twenty days of one cluster, its L4 filling by one every two days; one day of another."""
+    folder = str(tmp_path_factory.mktemp("store"))
+    store, snapshot = Store(folder), demo.read()
+    answers = recorded.answers(snapshot, Given(book=embedded_book()), ("overview", "costs"))
+    for day in range(DAYS):
+        one = replace(snapshot, taken_at=snapshot.taken_at - 86_400 * (DAYS - 1 - day))
+        rows = rows_of(one, answers, written_by="test")
+        for row in rows["pools"]:
+            if row["gpu_model"] == "nvidia-l4" and row["resource"] == "nvidia.com/gpu":
+                row.update(allocatable=7, requested=1 + day // 4, free=6 - day // 4)
+        store.write("prod@eu", one, rows)
+    store.write("dev", snapshot, rows_of(snapshot, answers, written_by="test"))
+    return folder
+
+
+@pytest.fixture
+def store(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv(VARIABLE, url)
+    st.cache_resource.clear()
+    yield url
+    st.cache_resource.clear()
+
+
+def test_without_a_store_the_page_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    words = said(visit("history"))
+    assert "No store is named" in words
+    assert "HEADROOM_STORE=URL" in words
+
+
+def test_history_says_when_a_model_is_full_since_when_and_what_to_commit(store: str) -> None:
+    words = said(visit("history", clusters="prod@eu", model="nvidia-l4", lead_days="30"))
+    assert "nvidia-tesla-a100: full today" in words
+    assert "order now (by 2026-" in words
+    assert "full in about" in words
+    assert "20 snapshots from 2026-11-01" in words
+    assert "GPUs for 3 years saves" in words
+    assert "$38,390 a month" in words
+
+
+def test_a_moment_of_the_store_is_looked_at_on_every_page(store: str) -> None:
+    first = time_text(demo.read().taken_at - 86_400 * (DAYS - 1))
+    app = visit("history", moment_of="prod@eu", moment=first)
+    app.button(key="look-at-moment").click().run()
+    assert app.session_state["_clusters"][-1].source == f"prod@eu@{first}"
+    assert app.session_state["cluster"] == f"prod@eu@{first}"
+
+
+@pytest.mark.parametrize(("name", "value"), [("time_zone", "Middle/Earth"), ("lead_days", "-3"), ("clusters", "none"),
+                                             ("period", "soon"), ("moment", "<b>"), ("fall", "7")])  # fmt: skip
+def test_what_a_link_asks_in_vain_is_said_and_nothing_breaks(store: str, name: str, value: str) -> None:
+    words = said(visit("history", None, **{name: value}))
+    assert "Our mistake" not in words
+    assert "is no time zone" in words or "the default is used" in words.lower()
+
+
+def test_a_store_that_is_gone_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "nothing"))
+    st.cache_resource.clear()
+    words = said(visit("history"))
+    assert "Our mistake" not in words
+    assert "there is no snapshot" in words
+    monkeypatch.setenv(VARIABLE, "ftp://nowhere")
+    assert "a store is a path or a URL" in said(visit("history"))
+
+
+def test_clusters_stand_side_by_side(store: str) -> None:
+    app = visit("clusters", clusters="demo")
+    assert "5 workloads stuck in 1 cluster" in said(app)
+    app.multiselect(key="clusters").set_value(["demo", "dev (store)"]).run()
+    words = said(app)
+    assert "10 workloads stuck in 2 clusters" in words
+    assert "$76,780 a month" in words
+    workloads = next(one.value for one in app.dataframe if "What differs" in one.value)
+    assert len(workloads) == 40
+
+
+def test_where_something_fits_is_asked_by_its_shape() -> None:
+    words = said(visit("clusters", clusters="demo", shape="cpu=1", replicas="2"))
+    assert "It fits in 1 of 1 cluster: demo ($" in words
+    assert "It fits nowhere" in said(visit("clusters", shape="gpu=8"))
+    assert "is not an amount" in said(visit("clusters", shape="gpu"))
