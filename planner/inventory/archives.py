@@ -36,6 +36,7 @@ _TAR_BLOCK_BYTES: Final = 512
 
 _AGAIN = "Copy or write it again, and check that the disk wasn't full"
 _RAISE = "Raise --unpacked-limit (or HEADROOM_UNPACKED_LIMIT) if this machine has the memory, or give less"
+_GZIP = b"\x1f\x8b\x08"  # deflate is the only method there ever was
 _ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
 _FOREIGN_MAGIC = {b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf": "7z", b"Rar!": "rar", b"\x04\x22\x4d\x18": "lz4"}
 
@@ -321,7 +322,7 @@ def _gunzipped(pieces: Iterator[bytes], where: str) -> Iterator[bytes]:
             packed += len(piece)
             while piece or stream is not None:
                 if stream is None:
-                    if piece[0] != 0x1F:
+                    if not _GZIP.startswith(piece[:3]) and not piece.startswith(_GZIP):
                         return
                     stream = zlib.decompressobj(wbits=31)
                 found = stream.decompress(piece, _CHUNK_BYTES)

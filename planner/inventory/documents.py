@@ -250,9 +250,10 @@ def _salvaged(view: memoryview, start: int, where: str, problems: list[Finding],
         items.append(view[position:end])
         position = end
     yield Part(where=where, items=items, kind=bytes(list_kind[1]).decode() if list_kind else "")
-    what = (
-        f"its List is damaged or cut off ({_reason(error)}): the first {len(items):,} items were read, "
-        "what follows is missing"
+    what = f"its List is damaged or cut off ({_reason(error)}): " + (
+        f"all {len(items):,} items of it were read"
+        if bytes(view[position : position + 1]) == b"]"
+        else f"the first {len(items):,} items were read, what follows is missing"
     )
     problems.append(_problem("input-cut-off", where, what, _AGAIN))
 

@@ -24,7 +24,7 @@ from planner.errors import HeadroomError, NotKnownError, SourceError
 from planner.inventory import sealed
 from planner.questions.identity import pack
 from planner.rollout.budget import TOO_LARGE, UnwantedError
-from planner.ui.worker import function_called
+from planner.ui.worker import function_called, ready
 
 VARIABLE: Final = "HEADROOM_WORKERS"
 """How many processes; 0: none, the server works things out itself."""
@@ -154,6 +154,19 @@ class Pool:
             self._give_back(worker)
         return _value(found)
 
+    def warm(self) -> None:
+        """Start every process and let it load what it will need, so that the first questions don't wait for that."""
+        with self._free:
+            missing, self._running = self._size - self._running, self._size
+        for _ in range(missing):
+            try:
+                worker = Worker()
+                worker.ask(f"{ready.__module__}:{ready.__qualname__}", pickle.dumps(((), {})), {}, lambda: True)
+            except (EOFError, OSError, TimeoutError):
+                self._forget()
+            else:
+                self._give_back(worker)
+
     def _taken(self, wanted: set[str], is_wanted: Callable[[], bool]) -> Worker:
         with self._free:
             while True:
@@ -230,6 +243,7 @@ def start() -> None:
     size = int(told) if told.isascii() and told.isdecimal() else min(MOST_WORKERS, max(2, os.cpu_count() or 1))
     if _pool is None and size:
         _pool = Pool(size)
+        threading.Thread(target=_pool.warm, daemon=True).start()
 
 
 def current() -> Pool | None:

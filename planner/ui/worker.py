@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from planner.errors import HeadroomError
+from planner.questions import INDEX, question_called
 from planner.rollout.budget import UnwantedError, allowed
 
 MOST_HELD_BYTES: Final = 512 * 2**20  # of packed snapshots; unpacked and compiled they are some five times that
@@ -61,6 +62,12 @@ def function_called(name: str) -> Any:
     for part in path.split("."):
         found = getattr(found, part)
     return found
+
+
+def ready() -> None:
+    """Load all questions."""
+    for name in INDEX:
+        question_called(name)
 
 
 def error_of(error: BaseException) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from planner.errors import InputError
 from planner.inventory.documents import objects_of, parts_of, values_of
 from planner.inventory.parse import build_snapshot
 from planner.kubernetes.records import Finding, Severity, Snapshot
+from planner.sources import kubectl
 from tests.inventory.objects import a_list, node, pod, workload
 
 ITEMS = [node("a"), node("b"), pod("p1"), pod("p2"), workload()]
@@ -224,3 +225,18 @@ def test_objects_of_lets_nothing_damaged_through(text: str) -> None:
 def test_values_of() -> None:
     assert values_of('{"a": 1}', "p") == [{"a": 1}]
     assert values_of("a: 1\n---\n# nothing\n---\nb: 2", "p") == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize(("cut", "said"), [(1, "all 2 items of it were read"), (2, "what follows is missing")])
+def test_a_list_without_its_last_bracket_says_what_was_read(cut: int, said: str) -> None:
+    items = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}} for name in ("a", "b")]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    found = kubectl.read_bytes(text[:-cut].encode(), name="cut.json")
+    assert len(found.nodes) == 2
+    assert any(said in one.what for one in found.problems)
+
+
+@pytest.mark.parametrize("more", [b"garbage", b"\0" * 99, b"\x1f\x8bxx", b"\x1fgarbage"])
+def test_what_follows_a_gzip_is_left_out_as_gzip_does(more: bytes) -> None:
+    text = b'{"apiVersion": "v1", "kind": "NodeList", "items": [{"metadata": {"name": "a"}}]}'
+    assert len(kubectl.read_bytes(gzip.compress(text) + more, name="a.gz").nodes) == 1

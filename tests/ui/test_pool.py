@@ -146,6 +146,13 @@ def test_a_process_that_has_grown_gives_way(monkeypatch: pytest.MonkeyPatch) -> 
     one.close()
 
 
+def test_processes_may_be_started_before_they_are_asked() -> None:
+    two = Pool(2)
+    two.warm()
+    assert len({two.run(number_of_process, replace(demo.read(), source=str(n))) for n in range(2)}) >= 1
+    two.close()
+
+
 def test_what_is_held_is_bounded() -> None:
     import pickle
 
