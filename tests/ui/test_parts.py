@@ -45,7 +45,7 @@ def test_a_part_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     words = said(app)
     assert "△ Missing" in words
     assert "The key figures. Headroom failed here (ZeroDivisionError)" in words
-    assert "Every workload" in [one.value for one in app.subheader]
+    assert "Every workload" in [one.value for one in app.header]
     assert "Our mistake" not in words
 
 
@@ -53,5 +53,5 @@ def test_prices_that_are_gone(no_prices: None) -> None:
     app = visit("overview")
     words = said(app)
     assert "gcp_prices.csv" in words
-    assert "Every workload" in [one.value for one in app.subheader]
+    assert "Every workload" in [one.value for one in app.header]
     assert {one.label for one in app.metric} >= {"Could be rolled out", "Nodes"}
