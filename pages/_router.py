@@ -19,6 +19,7 @@ PAGES = {
         ("memory.py", "Memory", "memory", "Who is throttled, evicted and killed first, and what would change"),
         ("restarts.py", "Restarts", "restart_alt", "What restarts, why, what is noise, what would help"),
         ("drift.py", "Drift", "compare", "The same service in several environments, side by side"),
+        ("compare.py", "Compare", "difference", "What differs between two snapshots, or after changes"),
         ("inventory.py", "Inventory", "inventory_2", "What was read, what is wrong with it, another cluster"),
     ),
     "Over time": (

@@ -32,6 +32,7 @@ class StrategyUse:
     lowest_ready: int
     seconds: float  # of one rollout
     extra_gpus: int
+    evictions: int = 0  # pods of others that are preempted in one rollout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +51,17 @@ class SpareTerms:
     scale_down_seconds: float = SCALE_DOWN_SECONDS
     minimum_billed_seconds: float = MINIMUM_BILLED_SECONDS
     sustained_use_discount: float = 0.0  # share taken off a node that runs on demand all month
+    usd_per_pod_hour: float | None = None  # what an hour without one of the pods costs; None: nobody says
 
     def __post_init__(self) -> None:
         named = ("rollouts_per_month", "node_start_seconds", "scale_down_seconds", "minimum_billed_seconds")
-        for name in (*named, "on_demand_usd_per_gpu_hour", "spot_usd_per_gpu_hour", "gpus_per_node"):
+        for name in (
+            *named,
+            "on_demand_usd_per_gpu_hour",
+            "spot_usd_per_gpu_hour",
+            "gpus_per_node",
+            "usd_per_pod_hour",
+        ):
             value = getattr(self, name)
             if value is not None and not 0 <= value < float("inf"):
                 raise InputError(f"{name} is {value}", where="price of a strategy", mend="Give 0 or more")
@@ -73,6 +81,9 @@ class StrategyCost:
     added_usd: float | None  # a node on demand for each rollout
     added_hours: float  # node time billed for one rollout
     missing_pod_hours: float  # a month: at most so many pod-hours fewer than the replicas, the price in availability
+    missing_usd: float | None  # … at the price that was given; None: none was
+    evictions: float  # a month: pods of others that are preempted, and jobs among them begin again
+    rollout_hours: float  # a month: time in which a rollout is under way
     availability: str  # the pods that serve while it rolls out: "five of six pods for 4 min"
     sentence: Text
 
@@ -94,6 +105,7 @@ def strategy_cost(use: StrategyUse, terms: SpareTerms) -> StrategyCost:
         return None if price is None else billed * price * billed_hours(hours, discount)
 
     off = terms.sustained_use_discount
+    missing = max(0, use.replicas - use.lowest_ready) * use.seconds / 3600 * terms.rollouts_per_month
 
     cost = StrategyCost(
         name=use.name,
@@ -102,7 +114,10 @@ def strategy_cost(use: StrategyUse, terms: SpareTerms) -> StrategyCost:
         kept_on_spot_usd=usd(terms.spot_usd_per_gpu_hour, HOURS_PER_MONTH),
         added_usd=usd(terms.on_demand_usd_per_gpu_hour, added_hours * terms.rollouts_per_month, off),
         added_hours=added_hours,
-        missing_pod_hours=max(0, use.replicas - use.lowest_ready) * use.seconds / 3600 * terms.rollouts_per_month,
+        missing_pod_hours=missing,
+        missing_usd=None if terms.usd_per_pod_hour is None else missing * terms.usd_per_pod_hour,
+        evictions=use.evictions * terms.rollouts_per_month,
+        rollout_hours=use.seconds / 3600 * terms.rollouts_per_month,
         availability=_availability(use),
         sentence=Text(),
     )
@@ -122,10 +137,20 @@ def compare_strategies(spare: StrategyCost, none: StrategyCost, terms: SpareTerm
     Surge 1 costs $255 a month as a spare T4, $139 as a spare T4 on spot, $0.40 a month as a node added for each of 20 rollouts; or nothing with unavailable 1: five of six pods for 4 min.
     """
     first = none.name[:1].lower() + none.name[1:]
-    return f"{_claim(spare, terms)}; or nothing with {first}: {none.availability}."
+    return f"{_claim(spare, terms)}; or {_without(none)} with {first}: {none.availability}."
+
+
+def _without(cost: StrategyCost) -> str:
+    """What a strategy without spare GPUs costs: ``nothing``, ``$12 in missing pod-hours``."""
+    return f"{words.usd(cost.missing_usd)} in missing pod-hours" if cost.missing_usd else "nothing"
 
 
 def _availability(use: StrategyUse) -> str:
+    others = f", and {words.count(use.evictions, 'pod')} of others preempted each time" if use.evictions else ""
+    return _served(use) + others
+
+
+def _served(use: StrategyUse) -> str:
     if use.lowest_ready >= use.replicas:
         return f"all {words.spelled(use.replicas)} pods stay up"
     lowest = words.spelled(use.lowest_ready) if use.lowest_ready else "none"
@@ -134,7 +159,7 @@ def _availability(use: StrategyUse) -> str:
 
 def _claim(cost: StrategyCost, terms: SpareTerms) -> str:
     if not cost.billed_gpus:
-        return f"{cost.name} costs nothing: {cost.availability}"
+        return f"{cost.name} costs {_without(cost)}: {cost.availability}"
     if cost.kept_on_demand_usd is None or cost.added_usd is None:
         return f"{cost.name} needs {_spare(cost, terms)}; there is no price for it"
     spot = f", {words.usd(cost.kept_on_spot_usd)} as {_spare(cost, terms)} on spot" if cost.kept_on_spot_usd else ""

@@ -109,12 +109,14 @@ def _assumption_rows(found: SavingsAnswer) -> list[Row]:
 
 
 CHAPTERS: Final = (
+    Chapter(title="Readiness plan", question="plan", table="measures"),
     Chapter(title="Workloads that could not be rolled out now, and all others", question="overview", table="workloads"),
     Chapter(title="GPUs by model", question="overview", table="gpus"),
     Chapter(title="Node pools", question="capacity", table="pools"),
     Chapter(title="What still fits", question="capacity", table="fits"),
     Chapter(title="Stranded GPUs", question="capacity", table="stranded", rows=_stranded_rows),
     Chapter(title="Cost by pool", question="costs", table="pools"),
+    Chapter(title="Allocation by namespace", question="costs", table="allocation"),
     Chapter(title="Spot savings", question="savings", table="workloads"),
     Chapter(
         title="What spot savings assume, for the workload that saves most",

@@ -108,6 +108,17 @@ class SpareSettings:
         help="One GPU with its share of the node.",
         source="the price book",
     )
+    usd_per_pod_hour: float | None = setting(
+        None,
+        label="A missing pod",
+        unit="USD/h",
+        group=SPARE,
+        least=0,
+        most=100_000,
+        optional=True,
+        help="What an hour with one pod fewer than the replicas costs you. Empty: pod-hours are counted and not priced.",
+        source="nobody said",
+    )
 
 
 SETTINGS: Final = settings_of(SpareSettings)
@@ -423,6 +434,7 @@ def _priced(need: StrategyNeed, needs: SpareNeeds, terms: SpareTerms) -> Strateg
             seconds=played.seconds,
             # whole nodes: a pod may leave GPUs of its node that no pod like it can use
             extra_gpus=max(need.extra_gpus, need.extra_nodes * terms.gpus_per_node),
+            evictions=played.evictions,
         )
         cost = strategy_cost(use, terms)
     return StrategyPrice(
@@ -513,6 +525,7 @@ def spare_values(settings: StrategyCostSettings) -> dict[str, float | None]:
 
 _ARRIVAL: Final = "node_start_seconds"
 _MONEY: Final = ("kept_on_demand_usd", "kept_on_spot_usd", "added_usd")
+_TAKEN: Final = ("missing_pod_hours", "missing_usd", "evictions", "rollout_hours")  # a month
 
 
 def facts(answer: StrategyCosts) -> Iterator[Fact]:
@@ -526,6 +539,11 @@ def facts(answer: StrategyCosts) -> Iterator[Fact]:
         for name in _MONEY:
             cost = getattr(one.cost, name) if one.cost else None
             yield fact("strategy_cost", cost, USD_A_MONTH, how=name.removesuffix("_usd"), **named)
+        if one.cost is not None:
+            yield fact("strategy_missing_pod_hours", one.cost.missing_pod_hours, "pod-hours/month", **named)
+            yield fact("strategy_missing_cost", one.cost.missing_usd, USD_A_MONTH, **named)
+            yield fact("strategy_evictions", one.cost.evictions, "pods/month", **named)
+            yield fact("strategy_rollout_hours", one.cost.rollout_hours, "hours/month", **named)
 
 
 def strategy_rows(answer: StrategyCosts) -> list[Row]:
@@ -541,7 +559,7 @@ def strategy_rows(answer: StrategyCosts) -> list[Row]:
             "replicas": one.replicas,
             "extra_gpus": one.extra_gpus,
             "seconds": one.seconds,
-            **{name: getattr(one.cost, name) if one.cost else None for name in _MONEY},
+            **{name: getattr(one.cost, name) if one.cost else None for name in (*_MONEY, *_TAKEN)},
         }
         for one in answer.strategies
     ]

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from planner.cli import main
+from planner.kubernetes.records import Strategy
+from planner.questions import recorded
+from planner.questions.question import Given
 from planner.questions.recorded import ASKED
+from planner.sources import demo
+from planner.sources.store import Store
+from planner.store.rows import rows_of
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -83,3 +90,23 @@ def test_old_days_go(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert "deleted" in out
     listed = run(capsys, "store", "list", str(tmp_path), "-o", "csv")[1].splitlines()
     assert [line.split(",")[1][:10] for line in listed[1:]] == ["2999-01-01"]
+
+
+def test_two_times_of_a_store_differ_and_say_since_when(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The rollout of inference-api is stuck from the second day on: its strategy was another on the first."""
+    store, snapshot = Store(str(tmp_path)), demo.read()
+    easy = tuple(
+        replace(one, strategy=Strategy(max_surge=0, max_unavailable=1))
+        if one.key == "Deployment/dev/inference-api"
+        else one
+        for one in snapshot.workloads
+    )
+    for day, workloads in enumerate((easy, snapshot.workloads, snapshot.workloads)):
+        one = replace(snapshot, workloads=workloads, digest=f"{day}" * 32, taken_at=snapshot.taken_at + 86_400 * day)
+        answers = recorded.answers(one, Given(), ("overview",))
+        store.write("prod", one, rows_of(one, answers, written_by="test"))
+    status, out, err = run(capsys, "diff", f"store:{tmp_path}#prod@2026-11-20", f"store:{tmp_path}#prod@2026-11-22")
+    assert (status, err) == (0, "")
+    assert "Deployment/dev/inference-api" in out
+    assert "since when" in out
+    assert "between 2026-11-20 09:02 UTC and 2026-11-21 09:02 UTC" in out

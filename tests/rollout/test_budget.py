@@ -13,9 +13,11 @@ from planner.questions.prepared import Scenario
 from planner.questions.rollout import rollout, strategy_grid
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.budget import TooLargeError, UnwantedError, allowed, current
+from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.run import simulate
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
+from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import revision
 
 KEY = "Deployment/prod/ml-worker"
@@ -54,6 +56,33 @@ def test_ten_thousand_replicas_pass() -> None:
     result = rollout(demo.read(), asked)
     assert result.verdict is Verdict.STUCK
     assert result.reason is not Reason.UNKNOWN
+
+
+def test_replicas_that_find_room_cost_no_more_the_more_there_are() -> None:
+    """What is done, counted: each pod made, tried, or looked at in an order costs the same among few and among many."""
+
+    def work(replicas: int) -> tuple[int, int]:
+        names = [f"n-{i}" for i in range(20)]
+        spec = pod_spec(cpu="10m", memory="1Mi")
+        ready = [names[i % len(names)] for i in range(replicas)]
+        found = snapshot(*(node(name, extra={"pods": 400}) for name in names), deployment("web", ready, spec))
+        touches = 0
+        rank = DeletionOrder._rank
+
+        def counted(*given: object) -> None:
+            nonlocal touches
+            touches += 1
+            rank(*given)  # type: ignore[arg-type]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(DeletionOrder, "_rank", counted)
+            run = simulate(Cluster(found), [revision(found, "Deployment/ml/web")])
+        assert run.completed
+        return run.work, touches
+
+    few, many = work(100), work(400)
+    assert many[0] < 6 * few[0]
+    assert many[1] < 12 * few[1]  # of a node's pods all are looked at, and there are four times as many
 
 
 def test_nobody_waits_for_the_answer() -> None:

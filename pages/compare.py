@@ -1,0 +1,18 @@
+import streamlit as st
+
+from planner.ui import compare_view, drift_inputs, session
+
+st.title("Compare")
+snapshot = session.cluster()
+st.caption("Only what differs: since another snapshot, or after changes to this cluster.")
+settings = compare_view.settings()
+others = drift_inputs.other_clusters()
+
+if settings.changes or others:
+    compare_view.show(snapshot, settings, others)
+else:
+    st.info(
+        "Upload an earlier snapshot below, or write changes above, such as drain:pool/gpu-t4.",
+        title="? Nothing to compare with",
+    )
+drift_inputs.upload()

@@ -1,0 +1,40 @@
+"""What the Compare page asks and shows: two snapshots, or one and a what-if; only what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from planner import words
+from planner.kubernetes.records import Snapshot
+from planner.questions.diff import QUESTION, DiffSettings, finding_rows, number_rows, workload_rows
+from planner.questions.question import Given
+from planner.ui import cache, capacity_inputs, downloads, errors, tables
+from planner.ui.asked import Asked
+
+
+def settings() -> DiffSettings:
+    """Changes as text; they are in the link."""
+    asked = Asked(DiffSettings)
+    asked.show("changes", placeholder="drain:pool/gpu-t4")
+    return asked.settings()
+
+
+def show(snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot]) -> None:
+    """What differs: after the changes where there are some, else from the uploaded snapshot to this one."""
+    first, then = (snapshot, ()) if asked.changes else (others[0], (snapshot,))
+    given = Given(limits=capacity_inputs.stated(snapshot), book=cache.price_book(), others=then)
+    with errors.shown(), st.spinner("Comparing …"):
+        found = QUESTION.answer(first, asked, given)
+        st.markdown(f"**{words.literal(found.sentence)}**")
+        st.caption(f"From {words.literal(found.before)} to {words.literal(found.after)}.")
+        for note in found.notes:
+            st.caption(words.literal(note))
+        st.subheader("Workloads")
+        tables.show(workload_rows(found), alt="Workloads whose rollout goes otherwise", empty="No verdict differs.")
+        st.subheader("GPUs, cost and savings")
+        tables.show(number_rows(found), alt="Numbers that differ, before and after", empty="No number differs.")
+        st.subheader("Findings")
+        tables.show(finding_rows(found), alt="Findings that are new or gone", empty="No finding is new or gone.")
+        downloads.answer(QUESTION, [first, *then], asked, found)
