@@ -22,7 +22,7 @@ def steps(found: Sequence[Step], *, title: str, snapshot: Snapshot, key: str) ->
     """Numbered blocks, each waited for, and the same as one script."""
     for place, step in enumerate(found, 1):
         st.markdown(f"**{place}.** {words.literal(step.what)}")
-        st.code(words.printable("\n".join(step.commands)), language="bash", wrap_lines=True)
+        st.code(words.printable("\n".join(step.commands)), language=None, wrap_lines=True)
     source = f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}"
     st.download_button(
         "All steps as a script", data=lambda: script(title, found, source=source), file_name="way-out.sh",
@@ -53,14 +53,14 @@ def _one(one: Applied, shown: str) -> None:
     elif shown == _HELM and not one.helm_values:
         st.caption("None of a chart's usual keys is changed.")
     else:
-        text, language = {
-            _COMMAND: (one.command, "bash"),
-            _YAML: (one.yaml, "yaml"),
-            _KUSTOMIZE: (f"# kustomization.yaml\n{one.kustomization}", "yaml"),
-            _HELM: (one.helm_values, "yaml"),
-            _UNDO: (one.undo, "bash"),
+        text = {
+            _COMMAND: one.command,
+            _YAML: one.yaml,
+            _KUSTOMIZE: f"# kustomization.yaml\n{one.kustomization}",
+            _HELM: one.helm_values,
+            _UNDO: one.undo,
         }[shown]
-        st.code(words.printable(text), language=language, wrap_lines=True)
+        st.code(words.printable(text), language=None, wrap_lines=True)  # colours of syntax are too pale: 2.7:1
     if not one.is_whole:
         st.caption(
             "△ Some of what changes is kept in no snapshot (environment, arguments): only your manifest says it."

@@ -127,9 +127,9 @@ def _suggestion(found: EnvironmentSuggestion, snapshot: Snapshot) -> None:
         verdict.show(adopted.rollout.verdict, adopted.rollout.reason, str(adopted.rollout.sentence))
     elif adopted.note:
         st.info(words.literal(adopted.note))
-    st.code(adopted.patch_yaml, language="yaml")
+    st.code(adopted.patch_yaml, language=None)
     if adopted.command:
-        st.code(adopted.command, language="bash", wrap_lines=True)
+        st.code(adopted.command, language=None, wrap_lines=True)
 
 
 @errors.part

@@ -157,14 +157,14 @@ def _say_read() -> None:
         st.caption(words.literal(f"What was given: {account.read_sentence(snapshot)}."))
         if lacking := account.missing_sentence(snapshot):
             st.caption(words.literal(f"{lacking[:1].upper()}{lacking[1:]}. This adds it:"))
-            st.code(account.missing_command(snapshot), language="bash", wrap_lines=True)
+            st.code(account.missing_command(snapshot), language=None, wrap_lines=True)
 
 
 @errors.part
 def how_to() -> None:
     """The command that makes a snapshot."""
     st.caption("Run this where kubectl reaches the cluster; reading is all it needs. Then upload the file.")
-    st.code(account.SNAPSHOT_COMMAND, language="bash", wrap_lines=True)
+    st.code(account.SNAPSHOT_COMMAND, language=None, wrap_lines=True)
     st.caption(
         "With metrics: kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods. With logs: kubectl cluster-info dump "
         "--all-namespaces --output json --output-directory DIR, and headroom on the command line."

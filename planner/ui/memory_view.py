@@ -253,7 +253,7 @@ def what_if(answer: MemoryWhatIf) -> None:
             st.caption(title)
             findings.show(found)
     if answer.command:
-        st.code(answer.command, language="bash", wrap_lines=True)
+        st.code(answer.command, language=None, wrap_lines=True)
 
 
 def _gib(amount: int | None) -> float | None:

@@ -110,7 +110,7 @@ def _measure(place: int, one: Measure) -> None:
             said.append("no money")
         badges = " ".join(f":blue-badge[{words.literal(text)}]" for text in said)
         st.markdown(f"**{place}.** {words.literal(one.what)}  \n{badges}")
-        st.code(words.printable(one.command), language="bash", wrap_lines=True)
+        st.code(words.printable(one.command), language=None, wrap_lines=True)
         st.caption(f"Undo: {words.literal(words.printable(one.undo, one_line=True))}")
 
 

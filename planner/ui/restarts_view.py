@@ -132,7 +132,7 @@ def cure(loop: Loop, found: Cure | None) -> None:
     if found.note:
         st.info(words.literal(found.note))
     if found.command:
-        st.code(found.command, language="bash", wrap_lines=True)
+        st.code(found.command, language=None, wrap_lines=True)
 
 
 @errors.part

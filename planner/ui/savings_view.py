@@ -206,7 +206,7 @@ def _check(check: CheckResult) -> None:
         if check.cure:
             st.markdown(f"**Cure:** {words.literal(check.cure)}")
         if check.by_hand:
-            st.code(check.by_hand, language="yaml", wrap_lines=True)
+            st.code(check.by_hand, language=None, wrap_lines=True)
         if check.source:
             st.caption(f"Source: {check.source if check.source.startswith('http') else words.literal(check.source)}")
 
@@ -214,17 +214,17 @@ def _check(check: CheckResult) -> None:
 def _cures(fitness: Suitability) -> None:
     if fitness.patch_yaml:
         with st.expander("Patch for what a manifest can cure", icon=":material/edit_note:"):
-            st.code(commands.kubectl("patch", fitness.workload, "--patch-file", "spot.yaml"), language="bash")
-            st.code(fitness.patch_yaml, language="yaml")
+            st.code(commands.kubectl("patch", fitness.workload, "--patch-file", "spot.yaml"), language=None)
+            st.code(fitness.patch_yaml, language=None)
     if fitness.objects_yaml:
         with st.expander("Objects to add", icon=":material/add_box:"):
-            st.code(fitness.objects_yaml, language="yaml")
+            st.code(fitness.objects_yaml, language=None)
     with st.expander("What the worker should do, and how to prove it", icon=":material/terminal:", expanded=True):
         st.caption(f"Notice: {fitness.window.seconds} s. {words.literal(fitness.window.what)}.")
         st.markdown("\n".join(f"1. {words.literal(line)}" for line in fitness.advice))
         for command in fitness.commands:
             st.caption(f"Shows: {words.literal(command.proves)}.")
-            st.code(command.command, language="bash", wrap_lines=True)
+            st.code(command.command, language=None, wrap_lines=True)
 
 
 @errors.part

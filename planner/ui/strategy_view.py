@@ -111,7 +111,7 @@ def _chosen(grid: StrategyGrid, found: Choice, rollout: WorkloadRollout, result:
         st.markdown(f"{lowest}, **{words.about(rollout.seconds)}**")
     mine = [one for one in result.apply if one.workload == rollout.workload]
     for one in mine:
-        st.code(one.command, language="bash", wrap_lines=True)
+        st.code(one.command, language=None, wrap_lines=True)
         st.caption(f"Undo: `{words.printable(one.undo, one_line=True)}`")
     if not mine:
         st.caption("It is today's: nothing to apply.")
