@@ -33,9 +33,10 @@ def show(found: FleetAnswer) -> None:
     stuck = sum(one.stuck for one in found.clusters)
     (st.warning if stuck else st.success)(words.literal(found.sentence), title=_title(found, stuck))
     st.subheader("GPUs by model")
-    tables.small([_named(row, _MODEL) for row in model_rows(found)], empty="No GPUs in these clusters.")
+    models = [_named(row, _MODEL) for row in model_rows(found)]
+    tables.show(models, alt="GPUs by model over these clusters", empty="No GPUs in these clusters.")
     st.subheader("Clusters")
-    tables.small([_named(row, _CLUSTER) for row in cluster_rows(found)])
+    tables.show([_named(row, _CLUSTER) for row in cluster_rows(found)], alt="Each cluster in a line")
     if len(found.clusters) > 1:
         st.subheader("The same workload in several")
         rows = [_named(row, _WORKLOAD) for row in workload_rows(found)]

@@ -93,7 +93,7 @@ def commitment(found: CommitmentsAnswer) -> None:
     if not found.lines:
         st.info("No GPUs were held on nodes bought on demand.", title="? Nothing to commit to")
         return
-    tables.small(
+    tables.show(
         [
             {
                 "Model": row["model"],
@@ -105,7 +105,9 @@ def commitment(found: CommitmentsAnswer) -> None:
                 "After the fall": words.usd(_number(row["saves_after_fall"])),
             }
             for row in commitments.best_rows(found)
-        ]
+        ],
+        alt="The level of each commitment that costs least",
+        empty="No commitment's price is known for these models.",
     )
     names = [f"{line.gpu_model or line.resource} in {line.region}" for line in found.lines]
     line = found.lines[names.index(link.select("Model and region", names, key="committed"))]
