@@ -316,7 +316,7 @@ def _unpacked(pieces: Iterator[bytes], head: bytes, where: str) -> Iterator[byte
 def _gunzipped(pieces: Iterator[bytes], where: str) -> Iterator[bytes]:
     """The content of gzip files joined to one; what follows the last one is no gzip and left out, as gzip does."""
     packed = unpacked = 0
-    stream: Any = None
+    stream: Any = zlib.decompressobj(wbits=31)
     try:
         for piece in pieces:
             packed += len(piece)
