@@ -18,7 +18,7 @@ with errors.shown():
     clusters_view.show(together)
     downloads.answer(fleet.QUESTION, snapshots, settings, together, rows="models")
 
-st.subheader("Where would this fit?")
+st.header("Where would this fit?")
 with errors.shown():
     asked = Asked(WhereSettings)
     left, right = st.columns([3, 1])

@@ -32,13 +32,13 @@ def show(found: FleetAnswer) -> None:
     """The sentence, GPUs by model over all, each cluster, and what is in several."""
     stuck = sum(one.stuck for one in found.clusters)
     (st.warning if stuck else st.success)(words.literal(found.sentence), title=_title(found, stuck))
-    st.subheader("GPUs by model")
+    st.header("GPUs by model")
     models = [_named(row, _MODEL) for row in model_rows(found)]
     tables.show(models, alt="GPUs by model over these clusters", empty="No GPUs in these clusters.")
-    st.subheader("Clusters")
+    st.header("Clusters")
     tables.show([_named(row, _CLUSTER) for row in cluster_rows(found)], alt="Each cluster in a line")
     if len(found.clusters) > 1:
-        st.subheader("The same workload in several")
+        st.header("The same workload in several")
         rows = [_named(row, _WORKLOAD) for row in workload_rows(found)]
         tables.show(rows, alt="Workloads that several clusters have", empty="No workload is in two of these clusters.")
 

@@ -31,10 +31,10 @@ def show(snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot]) ->
         st.caption(f"From {words.literal(found.before)} to {words.literal(found.after)}.")
         for note in found.notes:
             st.caption(words.literal(note))
-        st.subheader("Workloads")
+        st.header("Workloads")
         tables.show(workload_rows(found), alt="Workloads whose rollout goes otherwise", empty="No verdict differs.")
-        st.subheader("GPUs, cost and savings")
+        st.header("GPUs, cost and savings")
         tables.show(number_rows(found), alt="Numbers that differ, before and after", empty="No number differs.")
-        st.subheader("Findings")
+        st.header("Findings")
         tables.show(finding_rows(found), alt="Findings that are new or gone", empty="No finding is new or gone.")
         downloads.answer(QUESTION, [first, *then], asked, found)
