@@ -44,7 +44,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.settings import setting
 from planner.tables import Row
-from planner.vocabulary import HOURS_PER_MONTH
 from planner.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
 
 _WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
@@ -418,8 +417,7 @@ class _Planner:
             world = self.world if change is None else change[1](self.world)
             for remedy in self._remedies(key, RemedyKind.ADD_NODE, world):
                 template = node_of[remedy.node_template]
-                hourly = self._usd_per_hour(template)
-                monthly = None if hourly is None else hourly * remedy.extra_nodes * HOURS_PER_MONTH
+                _, monthly = self._usd(template, remedy.extra_nodes)
                 rank = (monthly is None, monthly or 0.0, remedy.extra_nodes, change is not None)
                 offers.append((rank, _Offer(change, remedy, template, monthly)))
         for _, offer in sorted(offers, key=lambda one: one[0]):
@@ -475,7 +473,7 @@ class _Planner:
         return measure, partial(_World.with_strategy, key=key, strategy=strategy)
 
     def _node_measure(self, key: str, template: Node, number: int, seconds: float, command: str) -> Measure:
-        pool, hourly = node_pool(template) or template.name, self._usd_per_hour(template)
+        pool, (hourly, monthly) = node_pool(template) or template.name, self._usd(template, number)
         model, gpus = gpu_model(template), gpu_count(template)
         waiting = arrival_seconds(has_gpus=bool(gpus)) + seconds + SCALE_DOWN_SECONDS
         size = sum(node_pool(node) == pool for node in self.snapshot.nodes)
@@ -484,12 +482,14 @@ class _Planner:
         return Measure(
             kind=MeasureKind.NODES, what=Text(what), workload=key, command=command,
             undo=_back(command, size + already, pool), makes=(), pool=pool, nodes=number, gpus=gpus * number, gpu_model=model,
-            usd_per_month=None if hourly is None else number * hourly * HOURS_PER_MONTH,
-            usd_per_rollout=None if hourly is None else number * hourly * waiting / 3600,
+            usd_per_month=monthly, usd_per_rollout=None if hourly is None else hourly * waiting / 3600,
         )  # fmt: skip
 
-    def _usd_per_hour(self, node: Node) -> float | None:
-        return None if self.book is None else price_node(self.book, node, Provisioning.ON_DEMAND).usd_per_hour
+    def _usd(self, node: Node, number: int) -> tuple[float | None, float | None]:
+        """So many more on demand: USD an hour, and a month with sustained use, as the bill has it."""
+        price = None if self.book is None else price_node(self.book, node, Provisioning.ON_DEMAND).price
+        found = (None, None) if price is None else (price.usd_per_hour, price.sustained_use_usd_per_month)
+        return (None, None) if found[0] is None or found[1] is None else (number * found[0], number * found[1])
 
     def _usd_kept(self) -> float:
         return sum(measure.usd_per_month or 0.0 for measure, _ in self.taken)

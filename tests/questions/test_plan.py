@@ -59,6 +59,7 @@ def test_the_demos_plan() -> None:
     a100, t4 = (one for one in found.measures if one.kind is MeasureKind.NODES)
     assert (a100.pool, a100.nodes) == ("gpu-a100", 1)
     assert a100.usd_per_month == pytest.approx(11_825, abs=1)
+    assert t4.usd_per_month == pytest.approx(438.19, abs=0.01), "it runs all month: sustained use, 30 % of $625.99"
     assert (t4.pool, t4.nodes) == ("gpu-t4", 1)
     assert {one.workload for one in found.left} == {"Deployment/dev/notebook"}
     assert [one.workload for one in found.order][-2:] == ["Deployment/prod/llm-serve", "Deployment/batch/trainer"]
