@@ -157,11 +157,12 @@ def object_count(resource: str) -> dict[str, int]:
 _MOST_DEVICES = 32  # resourceapi.AllocationResultsMaxSize
 
 
-def claim_usage(snapshot: Snapshot, spec: ClaimSpec) -> dict[str, int]:
+def claim_usage(snapshot: Snapshot, spec: ClaimSpec, of_pod: Mapping[str, int] = EMPTY) -> dict[str, int]:
     """What a ResourceClaim counts against a quota: itself, and its devices by class.
 
     Of alternatives the most of each class counts. A class' devices count under the name of the extended resource that
-    it stands for, too: of its own, and of the one every class has.
+    it stands for, too: of its own, and of the one every class has. `of_pod`: what the pod itself counts, whose extended
+    resources the claim is made for: that doesn't count twice (`addExtendedResourceQuota`).
     """
     extended = {one.name: one.extended_resource_name for one in snapshot.device_classes if one.extended_resource_name}
     counted = object_count("resourceclaims.resource.k8s.io")
@@ -176,6 +177,8 @@ def claim_usage(snapshot: Snapshot, spec: ClaimSpec) -> dict[str, int]:
                 keys.append(f"requests.{extended[name]}")
             for key in keys:
                 counted[key] = counted.get(key, 0) + count
+    for key in counted.keys() & of_pod.keys():
+        counted[key] = max(counted[key] - of_pod[key], 0)
     return counted
 
 

@@ -26,7 +26,7 @@ from planner.kubernetes.records import (
     Snapshot,
     Workload,
 )
-from planner.rollout.admission import Admission, Refusal, claim_usage, volume_claim_usage
+from planner.rollout.admission import Admission, Refusal, claim_usage, usage, volume_claim_usage
 from planner.rollout.budget import current
 from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
 from planner.rollout.queue import SchedulingQueue, Waiter, resting
@@ -34,8 +34,9 @@ from planner.rollout.queueing_hints import Event
 from planner.rollout.tally import Tally
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_table
+from planner.scheduling.filters import Fails
 from planner.scheduling.pod import DEFAULT_SCHEDULER, GATED, NOWHERE, LivePod
-from planner.scheduling.scheduler import Budget, Scheduler
+from planner.scheduling.scheduler import Attempt, Budget, Scheduler
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
 from planner.scheduling.storage import claims_by_key
@@ -376,7 +377,7 @@ class Simulation:
         self.admission.charge_object(namespace, counted)
         return True
 
-    # ── claims made from templates ──────────────────────────────────────────────────────────────────────────────────
+    # ── claims made for pods ────────────────────────────────────────────────────────────────────────────────────────
     def _make_claims(self, pod: LivePod) -> None:
         """The claims made for a pod, which a quota may refuse: the pod then is there and gets no node.
 
@@ -400,11 +401,15 @@ class Simulation:
 
     def _drop_claims(self, pod: LivePod) -> None:
         """Claims go with the pod they were made for; pods that had to do without get theirs."""
-        if not pod.claims_made:
+        dropped = [counted for number, (_, counted) in enumerate(self._claims_of(pod)) if number in pod.claims_made]
+        if pod.devices:
+            dropped.append(self._extended_claim(pod, pod.node))
+        if not any(dropped):
             return
-        for number, (_, counted) in enumerate(self._claims_of(pod)):
-            if number in pod.claims_made:
-                self.admission.charge_object(pod.namespace, counted, -1)
+        for counted in dropped:
+            self.admission.charge_object(pod.namespace, counted, -1)
+        if not pod.is_bound:  # the event of one that is comes with its room
+            self._waiting.happened(Event(pod.shape, is_removal=False, frees_claim=True))
         waiting, self._without_claims = self._without_claims, []
         for other in waiting:
             if not (other.is_gone or other.is_terminating):
@@ -423,6 +428,14 @@ class Simulation:
                 counted = volume_claim_usage(self.snapshot, volume.claim_template)
                 found.append(("PersistentVolumeClaim", counted))
         return found
+
+    def _extended_claim(self, pod: LivePod, node: int) -> dict[str, int]:
+        """What the claim counts that kube-scheduler makes for the pod's extended resources on a node; empty without one."""
+        demand = pod.shape.devices
+        if node == NOWHERE or not demand.delegated:
+            return {}
+        made = demand.on_node(node)[len(demand.claims) :]
+        return claim_usage(self.snapshot, made[0].spec, usage(pod.shape.spec)) if made else {}
 
     def _shape(self, namespace: str, labels: Labels, spec: PodSpec, selector: LabelSelector | None) -> Shape:
         """The shape of a new pod as admitted; templates are few, so looked up by identity first."""
@@ -514,9 +527,14 @@ class Simulation:
     def _try(self, pod: LivePod) -> bool:
         self._spend(_ATTEMPT_UNITS + len(pod.shape.candidates) // 20)
         attempt = self._waiting.attempt(pod)
+        self.claim_refusals.pop(pod.number, None)
         if attempt.node != NOWHERE:
-            self._bind(pod, attempt.node)
-            return True
+            refusal = self._bind(pod, attempt.node)
+            if refusal is None:
+                return True
+            self.claim_refusals[pod.number] = refusal
+            words = f'running PreBind plugin "DynamicResources": create claim for extended resources: {refusal.message}'
+            attempt = Attempt(words=words, refused_by=frozenset((Fails.DEVICE_ERROR,)), is_error=True)
         self._waiting.refuse(pod, attempt)
         if attempt.deallocates and self.state.devices.deallocate_unused(pod.shape.devices, pod.uid):
             self._waiting.changed()
@@ -535,7 +553,17 @@ class Simulation:
         self.scheduler.clear_nomination(pod)
         self._waiting.happened(Event(pod.shape, is_removal=True))
 
-    def _bind(self, pod: LivePod, node: int) -> None:
+    def _bind(self, pod: LivePod, node: int) -> Refusal | None:
+        """Bind the pod, unless a quota refuses the claim made for its extended resources: an error, no refusal of a node.
+
+        Source: kubernetes `plugins/dynamicresources` `PreBind`, `createExtendedResourceClaimInAPI`.
+        """
+        counted = self._extended_claim(pod, node)
+        if counted:
+            refusal = self.admission.object_refusal("ResourceClaim", pod.namespace, pod.name, counted)
+            if refusal:
+                return refusal
+            self.admission.charge_object(pod.namespace, counted)
         self._waiting.changed()
         self._note_attached(pod, node)
         self.scheduler.bind(pod, node)
@@ -546,6 +574,7 @@ class Simulation:
         self._on_node.setdefault(node, {})[pod.number] = pod
         if not pod.never_ready:
             self.starting.append(pod)
+        return None
 
     def _note_attached(self, pod: LivePod, node: int) -> None:
         """kube-scheduler lets a pod go where a ReadWriteOnce volume can't follow, since another node has it attached:

@@ -50,25 +50,7 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     devices = device_demand(cluster, revision.after.namespace, spec)
     if devices.unknown:
         found.append(Unknown(what=devices.unknown))
-    if devices.delegated and _counts_claims(snapshot, revision.after.namespace):
-        found.append(
-            Unknown(
-                what="a quota counts the ResourceClaims that kube-scheduler makes for the pods' extended resources, which "
-                "isn't modelled",
-                mend="Check that the quota has room for a claim a pod",
-            )
-        )
     return tuple(found)
-
-
-def _counts_claims(snapshot: Snapshot, namespace: str) -> bool:
-    """Whether a quota of the namespace counts ResourceClaims, or their devices by class."""
-    return any(
-        key == "count/resourceclaims.resource.k8s.io" or key.endswith(".deviceclass.resource.k8s.io/devices")
-        for quota in snapshot.resource_quotas
-        if quota.namespace == namespace
-        for key in quota.hard
-    )
 
 
 def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:

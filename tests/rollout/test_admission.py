@@ -219,6 +219,18 @@ def test_a_claim_counts_its_devices_by_class() -> None:
     }
 
 
+def test_what_the_pod_counts_already_its_claim_does_not() -> None:
+    request = DeviceRequest(name="gpu", device_class_name="gpu", count=2)
+    known = replace(snapshot(), device_classes=(DeviceClass(name="gpu", extended_resource_name="nvidia.com/gpu"),))
+    counted = claim_usage(known, ClaimSpec(requests=(request,)), {"pods": 1, "requests.nvidia.com/gpu": 2})
+    assert counted == {
+        "count/resourceclaims.resource.k8s.io": 1,
+        "gpu.deviceclass.resource.k8s.io/devices": 2,
+        "requests.deviceclass.resource.kubernetes.io/gpu": 2,
+        "requests.nvidia.com/gpu": 0,
+    }
+
+
 def test_of_alternatives_the_most_of_each_class_counts() -> None:
     alternatives = (
         DeviceRequest(name="two", device_class_name="gpu", count=2),

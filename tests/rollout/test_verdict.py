@@ -6,7 +6,7 @@ from typing import Any
 
 from planner.rollout.answers import Reason
 from planner.rollout.unknowns import unknowns
-from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import GPU, Item, deployment, node, owner, pod_spec, snapshot
 from tests.rollout.rollouts import revision, roll, rolling, stateful_set, why
 from tests.rollout.test_admission import limit_range, quota
 
@@ -96,6 +96,35 @@ def test_quota_and_admission() -> None:
     assert "exceeded quota: q" in str(found.quota_message)
     found = why(node("n-0"), worker("n-0"), limit_range(type="Container", min={"cpu": "2"}))
     assert found.reason is Reason.ADMISSION
+
+
+def test_a_quota_counts_the_claims_made_for_extended_resources() -> None:
+    api = "resource.k8s.io/v1"
+    device_class = {"apiVersion": api, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"extendedResourceName": GPU}}  # fmt: skip
+    devices = [{"name": f"gpu-{i}"} for i in range(2)]
+    spec = {"driver": "d", "nodeName": "n-0", "devices": devices, "pool": {"name": "n-0", "generation": 1, "resourceSliceCount": 1}}  # fmt: skip
+    part = {"apiVersion": api, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
+    held = {"request": "container-0-request-0", "driver": "d", "pool": "n-0", "device": "gpu-0"}
+    claim = {
+        "apiVersion": api,
+        "kind": "ResourceClaim",
+        "metadata": {
+            "name": "worker-1-0-extended-resources-x",
+            "namespace": "ml",
+            "ownerReferences": [owner("Pod", "worker-1-0", "p-worker-0")],
+        },
+        "spec": {"devices": {"requests": [{"name": held["request"], "exactly": {"deviceClassName": "gpu"}}]}},
+        "status": {"allocation": {"devices": {"results": [held]}}},
+    }
+    ground: list[Item] = [node("n-0"), device_class, part, claim]
+    for key in ("count/resourceclaims.resource.k8s.io", "gpu.deviceclass.resource.k8s.io/devices"):
+        surging, full = worker("n-0", spec=pod_spec(gpus=1)), quota({key: "1"}, {key: "1"})
+        found = why(ground, surging, full)
+        assert found.reason is Reason.QUOTA
+        assert "exceeded quota: q" in str(found.quota_message)
+        assert roll(ground, surging, quota({key: "2"}, {key: "1"})).completed
+        in_place = worker("n-0", spec=pod_spec(gpus=1), surge=0, unavailable=1)
+        assert roll(ground, in_place, full).completed  # the old pod's claim goes with it
 
 
 def test_affinity_and_spread() -> None:
