@@ -19,6 +19,7 @@ from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.derived import Same
 from planner.kubernetes.nodes import node_pool, zone
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.priorities import class_name
 from planner.kubernetes.records import Amounts, Container, Labels, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.admission import quota_covers, usage
@@ -482,10 +483,11 @@ def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
     """The quotas of the shape's namespace beside what the nodes would take: they refuse pods before any scheduling."""
     limit: int | None = None
     name = ""
+    priority_class = class_name(asked.spec, cluster.priorities)
     for quota in cluster.remember(_quotas).get(asked.namespace, ()):
         if not quota.used:
             continue
-        if not quota_covers(quota, asked.spec, asked.spec.priority_class_name):
+        if not quota_covers(quota, asked.spec, priority_class):
             continue
         for key, amount in cluster.remember(_usage, Same(asked.spec)).items():
             if amount and key in quota.hard:

@@ -69,6 +69,12 @@ def class_of(spec: PodSpec, classes: Classes) -> PriorityClass | None:
     return min(defaults, key=lambda one: one.value, default=None)
 
 
+def class_name(spec: PodSpec, classes: Classes) -> str:
+    """The class name a pod of `spec` is admitted with, whether or not there is such a class; "" where it has none."""
+    found = None if spec.priority_class_name else class_of(spec, classes)
+    return found.name if found else spec.priority_class_name
+
+
 def priority(spec: PodSpec, classes: Classes) -> int:
     """The pod's priority: as admitted, else of its class, else 0."""
     if spec.priority is not None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.pod_security import Policy, enforced, forbidden, violation
-from planner.kubernetes.priorities import class_called, classes_in, tells_default
+from planner.kubernetes.priorities import class_called, class_name, classes_in, tells_default
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -293,8 +293,11 @@ class Admission:
         return other
 
     def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
-        """A template's spec as its pods will carry it: with limit ranges' defaults, tolerations, and what its
-        RuntimeClass adds."""
+        """A template's spec as its pods will carry it: with its priority class, limit ranges' defaults, tolerations,
+        and what its RuntimeClass adds."""
+        priority_class = class_name(spec, self._classes)
+        if priority_class != spec.priority_class_name:
+            spec = replace(spec, priority_class_name=priority_class)
         runtime = self._runtimes.get(spec.runtime_class_name)
         if runtime is not None:
             spec = _with_runtime(spec, runtime)

@@ -25,7 +25,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
 from planner.sources import demo, kubectl
-from tests.builders.objects import deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.conformance import headroom_cases
 from tests.reference.random_clusters import random_case
 
@@ -119,7 +119,7 @@ def test_the_sentence_says_number_place_and_obstacle() -> None:
 
 
 def test_quota_is_said_beside_what_the_nodes_would_take() -> None:
-    quota = {
+    quota: Item = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
         "metadata": {"name": "gpus", "namespace": "ml"},
@@ -130,6 +130,13 @@ def test_quota_is_said_beside_what_the_nodes_would_take() -> None:
     (found,) = fits(cluster, workload_shapes(cluster))
     assert (found.count, found.quota_limit, found.quota) == (3, 1, "gpus")
     assert str(found.sentence).endswith("the ResourceQuota gpus of ml lets in 1")
+    quota["spec"]["scopeSelector"] = {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "DoesNotExist"}]}
+    for is_default, limit in ((False, 1), (True, None)):  # a new pod without a class is given the default one
+        usual: Item = {"kind": "PriorityClass", "metadata": {"name": "usual"}, "value": 9, "globalDefault": is_default}
+        usual["apiVersion"] = "scheduling.k8s.io/v1"
+        cluster = Cluster(snapshot(node("n0", gpus=4), deployment("a", ["n0"], pod_spec(gpus=1)), quota, usual))
+        (found,) = fits(cluster, workload_shapes(cluster))
+        assert found.quota_limit == limit
 
 
 def test_waiting_pods_stay_out_of_it() -> None:

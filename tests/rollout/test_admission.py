@@ -184,6 +184,28 @@ def test_a_priority_class_has_to_be_there() -> None:
     assert refused(admission(), spec(priority_class_name="no")) == ""  # the snapshot doesn't hold the classes
 
 
+def test_quotas_look_at_the_class_that_a_pod_is_given() -> None:
+    def of_classes(operator: str) -> Item:
+        return quota({"pods": "0"}, scopeSelector={"matchExpressions": [{"scopeName": "PriorityClass", "operator": operator}]})  # fmt: skip
+
+    usual, low = (
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+        for name, value in (("usual", 9), ("low", 1))
+    )
+    default, other = usual | {"globalDefault": True}, low | {"globalDefault": True}
+    for operator, classes, is_refused in (
+        ("DoesNotExist", [usual], True),
+        ("DoesNotExist", [default], False),
+        ("Exists", [usual], False),
+        ("Exists", [default], True),
+    ):
+        found = admission(of_classes(operator), *classes)
+        assert bool(refused(found, found.prepare("ml", spec()))) is is_refused
+    found = admission(default, other)
+    assert found.prepare("ml", spec()).priority_class_name == "low"  # of several defaults the lowest
+    assert found.prepare("ml", spec(priority_class_name="no")).priority_class_name == "no"
+
+
 # ── objects that aren't pods ─────────────────────────────────────────────────────────────────────────────────────────
 def test_a_quota_counts_other_objects() -> None:
     found = admission(quota({"count/replicasets.apps": "2"}, {"count/replicasets.apps": "1"}))
