@@ -50,7 +50,23 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     devices = device_demand(cluster, revision.after.namespace, spec)
     if devices.unknown:
         found.append(Unknown(what=devices.unknown))
+    is_listed = snapshot.presence.get("ResourceClaim") is Presence.PRESENT
+    if devices.delegated and not is_listed and _counts_claims(snapshot, revision.after.namespace):
+        what = (
+            "a quota counts the ResourceClaims that stand for the pods' extended resources, and the snapshot holds none"
+        )
+        found.append(Unknown(what=what, may_help=True))
     return tuple(found)
+
+
+def _counts_claims(snapshot: Snapshot, namespace: str) -> bool:
+    """Whether a quota of the namespace counts ResourceClaims, or their devices by class."""
+    return any(
+        key == "count/resourceclaims.resource.k8s.io" or key.endswith(".deviceclass.resource.k8s.io/devices")
+        for quota in snapshot.resource_quotas
+        if quota.namespace == namespace
+        for key in quota.hard
+    )
 
 
 def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from planner.rollout.answers import Reason
 from planner.rollout.unknowns import unknowns
+from planner.scheduling.cluster import Cluster
 from tests.builders.objects import GPU, Item, deployment, node, owner, pod_spec, snapshot
 from tests.rollout.rollouts import revision, roll, rolling, stateful_set, why
 from tests.rollout.test_admission import limit_range, quota
@@ -125,6 +126,10 @@ def test_a_quota_counts_the_claims_made_for_extended_resources() -> None:
         assert roll(ground, surging, quota({key: "2"}, {key: "1"})).completed
         in_place = worker("n-0", spec=pod_spec(gpus=1), surge=0, unavailable=1)
         assert roll(ground, in_place, full).completed  # the old pod's claim goes with it
+        for objects, is_known in (((*ground, full), True), ((node("n-0"), device_class, part, full), False)):
+            read = snapshot(*objects, *surging)
+            lacking = unknowns(Cluster(read), revision(read))
+            assert any("stand for the pods' extended resources" in one.what for one in lacking) is not is_known
 
 
 def test_affinity_and_spread() -> None:
