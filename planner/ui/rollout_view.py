@@ -163,10 +163,11 @@ def _what_happens(
 @errors.part
 def download(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult) -> None:
     """The answer as a document, with what its strategies cost, and its timeline as rows: made when asked for."""
+    given = spares.typed()  # now: the document is made later, where neither link nor widgets can be read
     downloads.show(
         "rollout",
         document=lambda: spares.document(
-            snapshot, settings, result, strategy_view.costs_of(snapshot, settings, result)
+            snapshot, settings, result, strategy_view.costs_of(snapshot, settings, result, given)
         ),
         rows=lambda: timeline_rows(result.workloads),
     )

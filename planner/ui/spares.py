@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -30,19 +30,25 @@ from planner.ui.asked import Asked
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
 
 
-def known(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid) -> StrategyCosts | None:
-    """What each strategy costs by what is assumed, or was typed in this session; None where there is no price to go by."""
+def known(
+    snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Mapping[str, float]
+) -> StrategyCosts | None:
+    """What each strategy costs by what is assumed and `given` (of `typed`); None where there is no price to go by."""
     needs = cache.answer(strategy_costs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
     try:
         if not needs.gpus_per_pod:
             return None
-        typed = {one.name: value for one in SETTINGS if isinstance(value := _typed(one.name), int | float)}
-        settings = StrategyCostSettings(rollout=rollout, spares=SpareSettings(**typed))
+        settings = StrategyCostSettings(rollout=rollout, spares=SpareSettings(**given))
         return strategy_costs.price_strategies(
             snapshot, cache.price_book(), needs, strategy_costs.spare_values(settings)
         )
     except HeadroomError:  # said where the costs stand
         return None
+
+
+def typed() -> dict[str, float]:
+    """What was typed in this session or stands in its link, whether the section is open or not."""
+    return {one.name: value for one in SETTINGS if isinstance(value := _typed(one.name), int | float)}
 
 
 def _typed(name: str) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 
 import streamlit as st
@@ -43,7 +44,7 @@ def show(
         return
     grid = _grid(snapshot, settings, rollout.workload)
     weights = _weights()
-    costs = spares.known(snapshot, strategies.without_strategy(settings), grid)
+    costs = spares.known(snapshot, strategies.without_strategy(settings), grid, spares.typed())
     found = strategies.weighed(grid, rollout.replicas, weights, costs)
     st.header("Which strategy")
     st.markdown(words.literal(found.sentence))
@@ -72,13 +73,15 @@ def _grid(snapshot: Snapshot, settings: RolloutSettings, key: str) -> StrategyGr
         )  # fmt: skip
 
 
-def costs_of(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult) -> StrategyCosts | None:
+def costs_of(
+    snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult, given: Mapping[str, float]
+) -> StrategyCosts | None:
     """What strategies cost, for the document: of the first workload, where it has a grid."""
     rollout = result.workloads[0]
     if not has_grid(rollout, snapshot):
         return None
     grid = _grid(snapshot, settings, rollout.workload)
-    return spares.known(snapshot, strategies.without_strategy(settings), grid)
+    return spares.known(snapshot, strategies.without_strategy(settings), grid, given)
 
 
 def _weights() -> Weights:

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from planner.tables import Rows, as_markdown
-from planner.words import Text, printable
+from planner.tables import Rows, shown
+from planner.words import Text, literal, printable
 
 
 def show(
@@ -40,9 +40,11 @@ def show(
 
 
 def small(rows: Rows, *, empty: str = "") -> None:
-    """A few rows as words in columns: wrapped to the page, readable by a screen reader, on a phone too."""
+    """A few rows as words in columns: wrapped to the page, readable by a screen reader; what is too wide for a phone scrolls
+    within the table, not with the page."""
     if rows:
-        st.markdown(as_markdown(rows, unknown="–"))
+        said = [{literal(name): literal(shown(cell, "–")) for name, cell in row.items()} for row in rows]
+        st.table(pd.DataFrame(said), hide_index=True, border="horizontal")
     elif empty:
         st.caption(empty)
 

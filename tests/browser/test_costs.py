@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.dashboard import OUTPUT, Visitor
 
 WORKER = "rollout?workload=Deployment/prod/ml-worker&max_surge=1&max_unavailable=0"
+SPARES = f"{WORKER}&section=Every strategy&spares_open=true"
 
 
 def asked(visitor: Visitor) -> dict[str, list[str]]:
@@ -21,8 +22,9 @@ def asked(visitor: Visitor) -> dict[str, list[str]]:
 def test_what_is_typed_stands_in_the_sentence_and_in_the_copied_link(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=4000)
     visitor.open(WORKER)
-    expect(visitor.main().get_by_text("Surge 1 costs $438 a month as a spare T4")).to_be_visible()
     expect(visitor.main().get_by_text("$438 a month kept").first).to_be_visible()  # beside the way out that adds a node
+    visitor.open(SPARES)
+    expect(visitor.main().get_by_text("Surge 1 costs $438 a month as a spare T4")).to_be_visible()
     visitor.fill("Rollouts a month", "4")
     visitor.fill("GPU on demand, USD/h", "0.35")
     expect(visitor.main().get_by_text("Surge 1 costs $255 a month as a spare T4")).to_be_visible()
@@ -53,7 +55,7 @@ def test_the_download_carries_the_costs(visit: Callable[..., Visitor]) -> None:
 )
 def test_links_nobody_should_trust_get_a_sentence(query: str, said: str, visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=4000)
-    visitor.open(f"{WORKER}&{query}")
+    visitor.open(f"{SPARES}&{query}")
     expect(visitor.main().get_by_text(said).first).to_be_visible()
     expect(visitor.main().get_by_text("Surge 1 costs $438").first).to_be_visible()
 

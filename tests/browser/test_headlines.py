@@ -45,7 +45,7 @@ def test_what_is_not_known_is_not_green(visit: Callable[..., Visitor]) -> None:
     visitor.open("memory?cluster=openb")
     title = visitor.main().get_by_text("? Not known for 1,461 of 1,523 nodes: no use was measured")
     expect(title).to_be_visible()
-    expect(visitor.main().get_by_test_id("stAlert")).to_have_count(0)
+    expect(visitor.main().get_by_test_id("stAlertContentSuccess")).to_have_count(0)
     box = title.locator("xpath=ancestor-or-self::span[1]")
     red, green, blue = (int(part) for part in _colour(box.evaluate("box => getComputedStyle(box).backgroundColor")))
     assert max(red, green, blue) - min(red, green, blue) < 24  # grey

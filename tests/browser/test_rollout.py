@@ -28,7 +28,9 @@ def test_demo_is_told_on_the_home_page_and_leads_to_the_rollout(visit: Callable[
     visitor = visit()
     visitor.open()
     expect(visitor.main().get_by_text("could not be rolled out now").first).to_be_visible()
-    link = visitor.main().get_by_test_id("stPageLink").nth(1)  # the first is the Rollout page's own default
+    link = (
+        visitor.main().get_by_test_id("stPageLink").filter(has_text="Deployment/").nth(1)
+    )  # the first is the page's own default
     workload = link.inner_text().split()[-1]
     link.click()
     expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Rollout")

@@ -25,9 +25,12 @@ def visit(page: str, given: Snapshot | None = None, **query: str) -> AppTest:
 
 
 def said(app: AppTest) -> str:
-    """Every word of the page in boxes, lines and code, as a reader sees it."""
+    """Every word of the page in boxes, lines, code and small tables, as a reader sees it."""
     kinds = (app.title, app.error, app.warning, app.success, app.info, app.markdown, app.caption, app.code)
     boxes = [f"{box.proto.title}\n" for kind in (app.error, app.warning, app.success, app.info) for box in kind]
+    cells = [str(cell) for table in app.table for cell in (*table.value.columns, *table.value.to_numpy().ravel())]
     return (
-        "\n".join([*boxes, *(str(one.value) for kind in kinds for one in kind)]).replace("\\", "").replace("\u2060", "")
+        "\n".join([*boxes, *(str(one.value) for kind in kinds for one in kind), *cells])
+        .replace("\\", "")
+        .replace("\u2060", "")
     )
