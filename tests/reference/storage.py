@@ -102,7 +102,7 @@ def matching_volume(cluster: Cluster, claim: Object, node: Object, taken: set[st
         if volume["metadata"]["name"] in taken or spec.get("storageClassName") != claim["spec"].get("storageClassName"):
             continue
         owner = spec.get("claimRef")
-        if owner and (owner.get("namespace"), owner.get("name")) != key(claim):
+        if owner and not is_kept_for(owner, claim):
             continue
         if (volume.get("status") or {}).get("phase") not in (None, "Available") and not owner:
             continue
@@ -129,6 +129,12 @@ def can_provision(cluster: Cluster, claim: Object, node: Object) -> bool:
     )
 
 
+def is_kept_for(claim_ref: Object, claim: Object) -> bool:
+    """component-helpers/storage/volume IsVolumeBoundToClaim: a claim made anew under the same name is another."""
+    is_same_name = (claim_ref.get("namespace"), claim_ref.get("name")) == key(claim)
+    return is_same_name and claim_ref.get("uid") in (None, "", claim["metadata"].get("uid"))
+
+
 def bind_claims(cluster: Cluster, pod: Object, node: Object) -> None:
     """VolumeBinding PreBind, and what the PV controller and the provisioner do after it."""
     taken: set[str] = set()
@@ -145,12 +151,13 @@ def bind_claims(cluster: Cluster, pod: Object, node: Object) -> None:
 
 
 def make_volume(cluster: Cluster, claim: Object, node: Object | None) -> Object:
-    namespace, name = key(claim)
+    """external-provisioner: named by the claim's uid."""
+    name = f"pvc-{claim['metadata']['uid'].replace('/', '-').lower()}"
     found = class_of(cluster, claim) or {}
     spec: Object = {
         "accessModes": claim["spec"].get("accessModes") or ["ReadWriteOnce"],
         "capacity": copy.deepcopy((claim["spec"].get("resources") or {}).get("requests") or {"storage": "1Gi"}),
-        "csi": {"driver": found.get("provisioner", ""), "volumeHandle": f"{namespace}-{name}"},
+        "csi": {"driver": found.get("provisioner", ""), "volumeHandle": name},
         "storageClassName": claim["spec"].get("storageClassName"),
     }
     if node is not None and ZONE in labels(node):
@@ -159,7 +166,7 @@ def make_volume(cluster: Cluster, claim: Object, node: Object | None) -> Object:
     volume = {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
-        "metadata": {"name": f"pvc-{namespace}-{name}"},
+        "metadata": {"name": name},
         "spec": spec,
         "status": {"phase": "Bound"},
     }

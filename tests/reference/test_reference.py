@@ -11,12 +11,14 @@ import pytest
 
 from tests.reference.__main__ import play as play_recording
 from tests.reference.__main__ import read_recording
+from tests.reference.cluster import Cluster
 from tests.reference.controllers import surge_and_unavailable
 from tests.reference.drain import drain
 from tests.reference.headroom import headroom
 from tests.reference.objects import Object, is_bound, pod_requests, quantity, strategic_merge
 from tests.reference.random_clusters import Case, grow, node, priority_classes, random_case
 from tests.reference.simulation import Simulation, simulate
+from tests.reference.storage import bind_claims, make_claim
 
 SEEDS = range(60)
 REV_2 = {"spec": {"template": {"spec": {"containers": [{"name": "main", "env": [{"name": "REV", "value": "2"}]}]}}}}
@@ -158,6 +160,19 @@ def test_init_containers_and_sidecars_count_as_the_scheduler_counts() -> None:
 # --- recordings -------------------------------------------------------------------------------------------------------
 
 ROLLOUTS = Path(__file__).parents[1] / "conformance" / "rollouts"
+
+
+def test_a_claim_made_anew_gets_a_volume_of_its_own() -> None:
+    late = {"kind": "StorageClass", "metadata": {"name": "late"}, "provisioner": "x", "volumeBindingMode": "WaitForFirstConsumer"}  # fmt: skip
+    cluster = Cluster([late, node("n-0", "a", 8, 32, 0)], seed=0)
+    names = []
+    for _ in range(2):
+        claim = cluster.create(make_claim("ml", "data", {"spec": {"storageClassName": "late"}}))
+        mounts: Object = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+        bind_claims(cluster, {"metadata": {"name": "p", "namespace": "ml"}, "spec": mounts}, cluster.of("Node")[0])
+        names.append(claim["spec"]["volumeName"])
+        cluster.remove(claim)
+    assert len(set(names)) == 2
 
 
 def test_every_recorded_verdict_is_the_references_too() -> None:
