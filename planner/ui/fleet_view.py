@@ -21,7 +21,7 @@ def fleet_of(found: SavingsAnswer) -> FleetSavings:
 def head(fleet: FleetSavings) -> None:
     """The sentence, and the figures that reconcile."""
     saves = fleet.expected_usd > 0
-    (st.success if saves else st.info)(
+    st.info(  # green is for what can be done as it is
         words.literal(fleet.sentence),
         title="○ Spot would save, after the changes each workload needs" if saves else "○ Nothing to save on spot",
         icon=":material/savings:",
