@@ -253,9 +253,11 @@ class Prometheus:
             raise self._error("has no query API there (404)", "Give the address up to, and without, /api/v1")
         if code == 429:
             raise self._error("is asked too often (429)", "Wait a little")
-        if code in (400, 422):
+        # Time that is up while series are read is 422 with Go's words for it, while they are reckoned with 503.
+        is_late = code == 422 and "context deadline exceeded" in str(said)
+        if code in (400, 422) and not is_late:
             raise self._error(f"refused the query ({code}): {said}", "Choose a shorter stretch or a longer step")
-        if code in (502, 503, 504):
+        if is_late or code in (502, 503, 504):
             raise self._error(f"is not able to answer now ({code}): {said}", "Try again, with a shorter stretch")
         raise self._error(f"answered with status {code}: {said}", "Check the address")
 
