@@ -31,7 +31,7 @@ from planner.questions.spot_inputs import pods_to_a_node, rates_of, workloads
 from planner.spot.assumptions import Assumptions, Fallback
 from planner.spot.economics import expected_saved_usd
 from planner.spot.interruption import gaps_of, mean_life_hours
-from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload
+from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, why_unsuitable
 from planner.spot.ways import Way, marked
 from planner.vocabulary import GKE_SPOT, HOURS_PER_MONTH
 from planner.words import Text, count, plural, usd
@@ -197,7 +197,7 @@ def _who_goes(
         elif found.fitness is Fitness.OPTED_OUT:
             kept_off.append((key, "kept off spot by its annotation"))
         elif found.fitness is Fitness.UNSUITABLE:
-            kept_off.append((key, str(found.sentence).partition(". ")[2] or "unsuitable for spot"))
+            kept_off.append((key, why_unsuitable(found.checks)))
         elif not where & places:
             kept_off.append((key, "runs on spot already, or on nodes without a price"))
         else:

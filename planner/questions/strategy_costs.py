@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from planner.capacity.growth import GROWING_REASONS
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE, POD, RECREATE
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot, Strategy, Workload
@@ -147,7 +147,7 @@ class StrategyNeed:
         """``Surge 1``, ``Unavailable 1``, ``Surge 1, unavailable 2``, ``Recreate``."""
         surge, unavailable = self.today.max_surge, self.today.max_unavailable
         if self.is_recreate:
-            return "Recreate"
+            return RECREATE
         if not surge:
             return f"Unavailable {unavailable}"
         return f"Surge {surge}, unavailable {unavailable}" if unavailable else f"Surge {surge}"
@@ -248,7 +248,7 @@ class _Case:
 
     def need(self, cell: GridCell, strategy: Strategy, others: int) -> StrategyNeed:
         played = self.with_room(cell, strategy, others) if self.lacks_room(cell) else cell
-        is_recreate = strategy.kind == "Recreate"
+        is_recreate = strategy.kind == RECREATE
         surge = 0 if is_recreate else cell.max_surge
         extra = min(max(0, played.peak_gpus - self.at_rest), surge * self.gpus) if _completes(played) else 0
         return StrategyNeed(
@@ -287,7 +287,7 @@ def _cells(grid: StrategyGrid) -> Iterator[tuple[GridCell, Strategy]]:
         for cell in row:
             if cell.is_valid:
                 yield cell, rolling(cell.max_surge, cell.max_unavailable)
-    yield grid.recreate, Strategy(kind="Recreate")
+    yield grid.recreate, Strategy(kind=RECREATE)
 
 
 def _completes(cell: GridCell) -> bool:

@@ -369,14 +369,14 @@ class Admission:
 
     def object_refusal(self, kind: str, namespace: str, name: str, counted: Mapping[str, int]) -> Refusal | None:
         """Why the API server refuses an object that isn't a pod, and counts as `counted`; None when it doesn't."""
-        quotas = [one for one in self._quotas.get(namespace, ()) if not _has_scopes(one[0])]
+        quotas = [one for one in self._quotas.get(namespace, ()) if not has_scopes(one[0])]
         resource = next((key.removeprefix("count/") for key in counted if key.startswith("count/")), kind)
         return _exceeded(quotas, counted, name, kind, resource)
 
     def charge_object(self, namespace: str, counted: Mapping[str, int], sign: int = 1) -> None:
         """Count such an object made (+1) or gone (−1)."""
         if namespace in self._quotas:
-            self._add(namespace, counted, sign, lambda quota: not _has_scopes(quota))
+            self._add(namespace, counted, sign, lambda quota: not has_scopes(quota))
 
     def _add(
         self, namespace: str, counted: Mapping[str, int], sign: int, covers: Callable[[ResourceQuota], bool]
@@ -397,7 +397,7 @@ class Admission:
                     most[key] = max(most.get(key, 0), used[key])
 
 
-def _has_scopes(quota: ResourceQuota) -> bool:
+def has_scopes(quota: ResourceQuota) -> bool:
     """Scopes are of pods: a quota with any covers nothing else (`MatchesNoScopeFunc`)."""
     return bool(quota.scopes or quota.scope_selector)
 

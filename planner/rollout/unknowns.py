@@ -9,12 +9,20 @@ from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET
-from planner.kubernetes.records import AdmissionHook, AdmissionPolicyBinding, Labels, PodSpec, Presence, Snapshot
+from planner.kubernetes.records import (
+    AdmissionHook,
+    AdmissionPolicyBinding,
+    ClaimSpec,
+    Labels,
+    PodSpec,
+    Presence,
+    Snapshot,
+)
 from planner.kubernetes.selectors import labels_match
-from planner.rollout.admission import unknown_priority, unknown_security
+from planner.rollout.admission import claim_usage, has_scopes, unknown_priority, unknown_security, usage
 from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.devices import device_demand
+from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape
 
@@ -51,7 +59,7 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     if devices.unknown:
         found.append(Unknown(what=devices.unknown))
     is_listed = snapshot.presence.get("ResourceClaim") is Presence.PRESENT
-    if devices.delegated and not is_listed and _counts_claims(snapshot, revision.after.namespace):
+    if devices.delegated and not is_listed and _counts_claims(snapshot, revision.after.namespace, spec, devices):
         what = (
             "a quota counts the ResourceClaims that stand for the pods' extended resources, and the snapshot holds none"
         )
@@ -59,14 +67,13 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     return tuple(found)
 
 
-def _counts_claims(snapshot: Snapshot, namespace: str) -> bool:
-    """Whether a quota of the namespace counts ResourceClaims, or their devices by class."""
-    return any(
-        key == "count/resourceclaims.resource.k8s.io" or key.endswith(".deviceclass.resource.k8s.io/devices")
-        for quota in snapshot.resource_quotas
-        if quota.namespace == namespace
-        for key in quota.hard
-    )
+def _counts_claims(snapshot: Snapshot, namespace: str, spec: PodSpec, devices: Demand) -> bool:
+    """Whether a quota of the namespace counts the claim that stands for the pod's extended resources, beyond the pod."""
+    requests = tuple(one for _, _, some in devices.delegated for one in some)
+    counted = claim_usage(snapshot, ClaimSpec(requests=requests), usage(spec))
+    keys = {key for key, amount in counted.items() if amount > 0}
+    quotas = (one for one in snapshot.resource_quotas if one.namespace == namespace and not has_scopes(one))
+    return any(not keys.isdisjoint(quota.hard) for quota in quotas)
 
 
 def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:

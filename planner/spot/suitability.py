@@ -7,7 +7,7 @@ with its notice can only be seen on a real node, so that every result comes with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -228,6 +228,11 @@ def _fitness(workload: Workload, checks: tuple[CheckResult, ...]) -> Fitness:
     return Fitness.NEEDS_CHANGES if Status.CHANGE in statuses else Fitness.READY
 
 
+def why_unsuitable(checks: Iterable[CheckResult]) -> str:
+    """The evidence of the first check that rules spot out; "" where none does."""
+    return next((check.evidence for check in checks if check.status is Status.UNSUITABLE), "")
+
+
 def _sentence(case: Case, fitness: Fitness, checks: tuple[CheckResult, ...]) -> str:
     def named(status: Status) -> str:
         return ", ".join(in_sentence(check.check) for check in checks if check.status is status)
@@ -238,8 +243,7 @@ def _sentence(case: Case, fitness: Fitness, checks: tuple[CheckResult, ...]) -> 
     if fitness is Fitness.OPTED_OUT:
         return f"{name} is kept off spot by its annotation {vocabulary.SPOT_OPT_OUT}: never."
     if fitness is Fitness.UNSUITABLE:
-        reason = next(check.evidence for check in checks if check.status is Status.UNSUITABLE)
-        return f"{name} is unsuitable for spot. {reason}"
+        return f"{name} is unsuitable for spot. {why_unsuitable(checks)}"
     if fitness is Fitness.NEEDS_CHANGES:
         changes = named(Status.CHANGE)
         if case.runs_on_spot:

@@ -130,6 +130,14 @@ def test_a_quota_counts_the_claims_made_for_extended_resources() -> None:
             read = snapshot(*objects, *surging)
             lacking = unknowns(Cluster(read), revision(read))
             assert any("stand for the pods' extended resources" in one.what for one in lacking) is not is_known
+    for hard, matters in (
+        ({"requests.deviceclass.resource.kubernetes.io/gpu": "2"}, True),  # counted through the claim alone
+        ({f"requests.{GPU}": "2"}, False),  # the pod is counted itself
+        ({"other.deviceclass.resource.k8s.io/devices": "2"}, False),
+    ):
+        read = snapshot(node("n-0"), device_class, part, quota(hard, hard), *worker("n-0", spec=pod_spec(gpus=1)))
+        lacking = unknowns(Cluster(read), revision(read))
+        assert any("stand for the pods' extended resources" in one.what for one in lacking) is matters, hard
 
 
 def test_affinity_and_spread() -> None:
