@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # ended with this folder: until then Playwright's event loop runs in the tests' thread
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         path = engine.executable(playwright)
@@ -31,12 +31,12 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def app_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("app") / "server.log"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def app_url(app_log: Path) -> Iterator[str]:
     with serving(app_log) as url:
         yield url
