@@ -1,7 +1,7 @@
 """``kubectl headroom``: the same commands, with kubectl's own options; CLUSTER may be left out.
 
 ``--context``, ``--kubeconfig`` and ``-n`` may stand anywhere, as with kubectl. A workload that is named without its namespace
-is of ``-n``, else of the context's.
+is of ``-n``, else of the context's; a list is of ``-n``, else of all namespaces.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ def arguments(given: Sequence[str], commands: click.Group) -> list[str]:
     place = words.index(name) + 1
     if any(option in words or any(word.startswith(f"{option}=") for word in words) for option in _WORKLOAD_OPTIONS):
         words = _in_namespace(words, found.get("namespace") or _namespace_of(found.get("context", "")))
+    elif "namespace" in found and any(one.name == "namespace" for one in command.params):  # a list: of that namespace
+        words[place:place] = ["--namespace", found["namespace"]]
     if _lacks_cluster(command, words[place:]):
         words.insert(place, f"{CONTEXT_PREFIX}{found.get('context') or _current()}")
     return words
