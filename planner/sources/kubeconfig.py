@@ -111,9 +111,9 @@ def _plugin(context: str) -> str:
     if context == IN_CLUSTER:
         return ""
     try:
-        from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION as usual
+        from kubernetes.config import kube_config  # looked at now: tests put another file there
 
-        merged: Any = KubeConfigMerger(_file() or usual).config.value  # type: ignore[no-untyped-call]
+        merged: Any = KubeConfigMerger(_file() or kube_config.KUBE_CONFIG_DEFAULT_LOCATION).config.value  # type: ignore[no-untyped-call]
         told = next(one["context"] for one in merged["contexts"] if one["name"] == context)
         user = next(one["user"] for one in merged["users"] if one["name"] == told["user"])
         return str((user.get("exec") or {}).get("command") or "")
