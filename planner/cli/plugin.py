@@ -102,9 +102,9 @@ def _lacks_cluster(command: click.Command, words: list[str]) -> bool:
 
 
 def _current() -> str:
-    from planner.sources import kubernetes_api
+    from planner.sources import kubeconfig
 
-    known = kubernetes_api.contexts()
+    known = kubeconfig.contexts()
     if not known:
         mend = "Name one with --context, or a CLUSTER; check KUBECONFIG"
         raise InputError("there is no context", where="the kubeconfig", mend=mend)
@@ -112,6 +112,6 @@ def _current() -> str:
 
 
 def _namespace_of(context: str) -> str:
-    from planner.sources import kubernetes_api
+    from planner.sources import kubeconfig
 
-    return kubernetes_api.namespace_of(context)
+    return kubeconfig.namespace_of(context)

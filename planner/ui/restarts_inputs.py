@@ -13,7 +13,7 @@ from planner.kubernetes.records import PodLog, Snapshot
 from planner.questions.identity import identity
 from planner.restarts.model import Cause, Loop
 from planner.restarts.wanted import wanted_logs
-from planner.sources import kubernetes_api, pod_logs
+from planner.sources import kubeconfig, pod_logs
 from planner.ui import errors, link, session, uploads
 from planner.words import short_name
 
@@ -78,7 +78,7 @@ def _newest(before: Sequence[PodLog], added: Sequence[PodLog]) -> tuple[PodLog, 
 def add_logs(snapshot: Snapshot) -> None:
     """Logs the snapshot didn't bring: from the live cluster it was read from, or from files."""
     with st.expander("Add logs", icon=":material/upload_file:"):
-        if not session.is_demo() and snapshot.source in kubernetes_api.contexts():
+        if not session.is_demo() and snapshot.source in kubeconfig.contexts():
             _read_live(snapshot)
         st.caption(
             "Either logs.txt files of kubectl cluster-info dump, or what kubectl logs (--previous) printed for one "
