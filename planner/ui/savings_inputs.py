@@ -19,7 +19,7 @@ from planner.settings import Setting
 from planner.sources import bounded, prices
 from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Life, Work
 from planner.spot.interruption import parse_lives
-from planner.ui import cache, filtered, link
+from planner.ui import cache, filtered, link, uploads
 from planner.ui.asked import Asked
 
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
@@ -118,12 +118,12 @@ def _step(setting: Setting) -> float:
 
 def lives() -> tuple[Life, ...]:
     """Observed lifetimes: too long for a link, so they stay in this session."""
-    upload = st.file_uploader(
-        "Observed lifetimes, CSV", type="csv", key="lives", max_upload_size=5,
+    nothing: tuple[Life, ...] = ()
+    return uploads.ask(
+        "Observed lifetimes, CSV", key="_lives", types=["csv"], several=False, most_mib=5, nothing=nothing,
         help='Columns "hours" and "ended" (yes or no: still running). They replace the interruption rate. '
         "Not part of the link.",
+        read=lambda files: parse_lives(
+            bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]
+        ),
     )  # fmt: skip
-    if upload is None:
-        return ()
-    text = bounded.text_of(upload.getvalue(), upload.name, mend="Save it as CSV in UTF-8")
-    return parse_lives(text, where=upload.name)
