@@ -42,7 +42,7 @@ def test_the_overview_lists_the_part_and_its_figures_are_named_the_clusters() ->
     ],
 )
 def test_a_headline_names_its_part(page: str, query: dict[str, str], title: str) -> None:
-    assert title in said(visit(page, **query))
+    assert title in said(visit(page, None, **query))
 
 
 def test_rollout_offers_what_passes_and_what_a_link_names() -> None:
