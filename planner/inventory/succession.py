@@ -7,9 +7,9 @@ carries its last steps with it (`steps`), under the names that it and those befo
 from __future__ import annotations
 
 import pickle
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from hashlib import blake2b
 from typing import Any, Final
 
 from planner.kubernetes.records import Snapshot
@@ -92,16 +92,18 @@ def followed(before: Snapshot, change: Difference) -> Snapshot:
 
 
 # ── names and steps ──────────────────────────────────────────────────────────────────────────────────────────────────
-def begin(snapshot: Snapshot) -> None:
-    """Give the first of a line its name."""
-    steps: tuple[Step, ...] = (Step(name=secrets.token_hex(16)),)
+def begin(snapshot: Snapshot, name: str) -> None:
+    """Give the first of a line its name, which no other has."""
+    steps: tuple[Step, ...] = (Step(name=name),)
     snapshot.derived.know(_steps, steps)
 
 
 def succeed(before: Snapshot, after: Snapshot) -> None:
     """Give `after` its name, and the step from `before`, which has one."""
     packed = pickle.dumps(difference(before, after), pickle.HIGHEST_PROTOCOL)
-    step = Step(name=secrets.token_hex(16), before=name_of(before), packed=packed)
+    known = name_of(before)
+    name = blake2b(known.encode() + packed, digest_size=16).hexdigest()
+    step = Step(name=name, before=known, packed=packed)
     after.derived.know(_steps, (*_of(before)[1 - MOST_STEPS :], step))
 
 

@@ -21,6 +21,11 @@ def identity(snapshot: Snapshot) -> str:
     return snapshot.derived.once(_identity, snapshot)
 
 
+def key_in_pool(name: str) -> str:
+    """What the snapshot of this identity is called where it is spoken of by name."""
+    return f"snapshot {name}"
+
+
 def key_of(*values: object) -> str:
     """Hex BLAKE2b of records, texts and numbers, by value alone: equal ones, made anywhere, have the same."""
     packed, _ = pack(values, by_value=True)
@@ -53,7 +58,7 @@ class _Packer(pickle.Pickler):
 
     def persistent_id(self, obj: Any) -> str | None:
         if isinstance(obj, Snapshot):
-            name = f"snapshot {identity(obj)}"
+            name = key_in_pool(identity(obj))
         elif isinstance(obj, PriceBook):
             name = f"prices {obj.digest}"
         else:

@@ -15,6 +15,7 @@ listed anew).
 from __future__ import annotations
 
 import random
+import secrets
 import socket
 import threading
 import time
@@ -147,13 +148,20 @@ class Reader:
         SourceError
             When there is none and the lists can't be read, or not in that time.
         """
+        found = self.first(seconds)
+        if found is None:
+            what, mend = f"it wasn't read within {duration(seconds)}", self._connection.mend
+            raise SourceError(what, where=self.context, mend=mend)
+        return found
+
+    def first(self, seconds: float) -> Snapshot | None:
+        """As `wait`; None where it isn't there in that time."""
         self._asked_at = time.monotonic()
         with self._news:
             self._news.wait_for(lambda: self._snapshot is not None or self._error is not None, seconds)
-        if self._snapshot is not None:
-            return self._snapshot
-        what, mend = f"it wasn't read within {duration(seconds)}", self._connection.mend
-        raise self._error or SourceError(what, where=self.context, mend=mend)
+        if self._snapshot is None and self._error is not None:
+            raise self._error
+        return self._snapshot
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -177,6 +185,10 @@ class Reader:
             polled=tuple(kind for kind, one in self._kinds.items() if one.not_watched),
             changes=self._picture.changes,
         )
+
+    def age_seconds(self, snapshot: Snapshot) -> float:
+        """How long ago the cluster was as `snapshot`, which may be an earlier one, has it."""
+        return max(0.0, time.time() + (self._connection.clock_off or 0.0) - snapshot.taken_at)
 
     # ── a thread a kind ──────────────────────────────────────────────────────────────────────────────────────────────
     def _keep(self, kind: str) -> None:
@@ -328,7 +340,7 @@ class Reader:
                 made_of = self._now_of()
                 after = self._picture.snapshot(source=self.context, taken_at=known_at + off, problems=self._problems())
         if before is None:
-            succession.begin(after)
+            succession.begin(after, secrets.token_hex(16))
         else:
             succession.succeed(before, after)
         self._made_of, self._made_at = made_of, known_at

@@ -133,7 +133,7 @@ def test_steps_lead_to_the_same_snapshot(seed: int, changes: int) -> None:
     draw, told = random.Random(seed), begun()
     picture = taken(told)
     line = [snapshot(picture)]
-    succession.begin(line[0])
+    succession.begin(line[0], "first")
     for _ in range(changes):
         kind, event, item = told.change(draw)
         picture.fold(kind, event, raw(item))
@@ -152,7 +152,7 @@ def test_steps_lead_to_the_same_snapshot(seed: int, changes: int) -> None:
 
 def test_nothing_that_was_held_is_no_way() -> None:
     one = snapshot(taken(begun()))
-    succession.begin(one)
+    succession.begin(one, "one")
     assert succession.path(one, lambda _: False) is None
     assert succession.path(snapshot(taken(begun())), lambda _: True) is None, "not of a line"
 
