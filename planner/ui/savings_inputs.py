@@ -19,7 +19,7 @@ from planner.settings import Setting
 from planner.sources import bounded, prices
 from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Life, Work
 from planner.spot.interruption import parse_lives
-from planner.ui import cache, link, uploads
+from planner.ui import cache, filtered, link, uploads
 from planner.ui.asked import Asked
 
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
@@ -56,7 +56,7 @@ def pick(snapshot: Snapshot) -> str:
             where=snapshot.source,
             mend="See Inventory for its kinds",
         )
-    return link.select("Workload", keys, key="workload")
+    return link.select("Workload", filtered.offered(snapshot, keys, key="workload"), key="workload")
 
 
 def settings(known: Derived) -> SavingsSettings:
