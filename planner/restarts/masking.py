@@ -49,6 +49,7 @@ _STATE = (
 _MISSED = (
     r"\"?[a-z0-9./-]{1,253}\"? (?:not found|not registered|is forbidden|already exists)"  # a Secret, by the kubelet
 )
+_ARGUMENT: Final = re.compile(rf"(\s-[pauwW]\s{{0,2}}){_VALUE}")  # a password's option, of commands that have one
 _Hidden = str | Callable[[re.Match[str]], str]
 _OURS: Final[tuple[tuple[re.Pattern[str], _Hidden], ...]] = tuple(
     (re.compile(pattern, re.IGNORECASE if ignores_case else 0), text)
@@ -101,7 +102,6 @@ _OURS: Final[tuple[tuple[re.Pattern[str], _Hidden], ...]] = tuple(
          HIDDEN, False),
     )
 )  # fmt: skip
-_ARGUMENT: Final = re.compile(rf"(\s-[pauwW]\s{{0,2}}){_VALUE}")  # a password's option, of commands that have one
 _BEGIN: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY|^(?:.{0,80}\s)?Private-Lines: "
 )  # PuTTY has the latter
