@@ -2,7 +2,7 @@ import streamlit as st
 
 from planner.questions.costs import QUESTION
 from planner.questions.question import Given
-from planner.ui import cache, costs_view, session
+from planner.ui import cache, costs_view, idle_view, session
 
 st.title("Costs")
 snapshot, book = session.cluster(), cache.price_book()
@@ -14,4 +14,5 @@ st.header("Who it is for")
 costs_view.shares(bill)
 st.header("Pools")
 costs_view.pools(bill)
+idle_view.show(snapshot)
 costs_view.downloads_of(snapshot, settings, bill)
