@@ -10,9 +10,12 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
+from planner.serve import health
 from planner.ui import pool
 from planner.ui.web import Guard
 
 pool.start()
 
-app = st.App(Path(__file__).parent / "pages" / "_router.py", middleware=[Middleware(Guard)])
+app = st.App(
+    Path(__file__).parent / "pages" / "_router.py", routes=health.routes(lambda: True), middleware=[Middleware(Guard)]
+)

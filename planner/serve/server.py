@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from planner.errors import InputError
+from planner.serve import health
 from planner.serve.keeper import Keeper
 from planner.serve.metrics import Metrics
 from planner.serve.reviewers import Reviewers
@@ -40,13 +41,6 @@ def application(keeper: Keeper, metrics: Metrics, webhook: Webhook, reviewers: R
         text, content_type = metrics.exposed(request.headers.get("accept", ""))
         return Response(text, headers={"content-type": content_type})
 
-    async def healthy(_request: Request) -> Response:
-        return PlainTextResponse("ok\n")
-
-    async def ready(_request: Request) -> Response:
-        is_ready = reviewers.is_ready
-        return PlainTextResponse("ok\n" if is_ready else "not yet\n", status_code=200 if is_ready else 503)
-
     @asynccontextmanager
     async def while_running(_app: Starlette) -> AsyncIterator[None]:
         yield
@@ -56,8 +50,7 @@ def application(keeper: Keeper, metrics: Metrics, webhook: Webhook, reviewers: R
         routes=[
             Route(REVIEWS, reviews, methods=["POST"]),
             Route("/metrics", exposed),
-            Route("/healthz", healthy),
-            Route("/readyz", ready),
+            *health.routes(lambda: reviewers.is_ready),
         ],
         lifespan=while_running,
     )

@@ -55,7 +55,7 @@ def _answer(found: IdleAnswer) -> None:
     st.markdown(words.literal(words.sentence(found.sentence)))
     called = {
         "pod": "pod", "gpus_idle": "idle", "gpus_held": "held", "idle_since": "idle since", "usd_per_month": "$/month",
-        "model": "GPU", "memory_gib": "memory GiB", "peak_percent": "peak %", "node": "node", "workload": "workload",
+        "memory_gib": "GiB", "peak_percent": "peak %", "model": "GPU",
     }  # fmt: skip
     tables.show(
         [{shown: row[name] for name, shown in called.items()} for row in pod_rows(found)],

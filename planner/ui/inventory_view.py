@@ -106,9 +106,9 @@ def _upload() -> None:
 
 @st.cache_data(ttl="1m", show_spinner=False)
 def _contexts() -> tuple[str, ...]:
-    from planner.sources import kubernetes_api  # the client takes a second to import
+    from planner.sources import kubeconfig  # the client takes a second to import
 
-    return kubernetes_api.contexts()
+    return kubeconfig.contexts()
 
 
 def _live() -> None:

@@ -15,7 +15,7 @@ from planner.sources.prometheus_nodes import nodes_before
 from planner.spot.assumptions import Life
 from planner.spot.interruption import parse_lives
 from planner.spot.own_history import OwnHistory, from_files, own_history
-from planner.ui import cache, errors, link, stored, tables
+from planner.ui import cache, errors, link, stored, tables, uploads
 from planner.ui.prometheus_form import Form
 
 _FORM: Form[Watch] = Form(
@@ -39,7 +39,7 @@ def given(snapshot: Snapshot) -> Given:
             watches.append(stored.node_watch(snapshot.taken_at))
         if any(node_events(snapshot)) and link.toggle("Events of this snapshot", key="own_events"):
             watches.append(watch_snapshots([(snapshot.source, snapshot)]))
-        lives, gaps = _upload("lives", "Observed lifetimes"), _upload("gaps", "Observed gaps")
+        lives, gaps = _upload("_lives", "Observed lifetimes"), _upload("_gaps", "Observed gaps")
         _FORM.show(snapshot, "Or from a Prometheus that scrapes kube-state-metrics with labels of nodes:")
     own = _worked_out(key_of(watches), together(watches)) if watches else None
     if own is None and lives:
@@ -54,14 +54,14 @@ def _worked_out(key: str, _watch: Watch) -> OwnHistory:  # noqa: ARG001 - what i
 
 def _upload(key: str, label: str) -> tuple[Life, ...]:
     """Too long for a link, so it stays in this session."""
-    upload = st.file_uploader(
-        f"{label}, CSV", type="csv", key=key, max_upload_size=5,
+    nothing: tuple[Life, ...] = ()
+    return uploads.ask(
+        f"{label}, CSV", key=key, types=["csv"], several=False, most_mib=5, nothing=nothing,
         help='Columns "hours" and "ended" (yes or no: still so). Not part of the link.',
+        read=lambda files: parse_lives(
+            bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]
+        ),
     )  # fmt: skip
-    if upload is None:
-        return ()
-    text = bounded.text_of(upload.getvalue(), upload.name, mend="Save it as CSV in UTF-8")
-    return parse_lives(text, where=upload.name)
 
 
 @errors.part

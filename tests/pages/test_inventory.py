@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from planner.errors import SourceError
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.sources import cluster, kubernetes_api
+from planner.sources import cluster, kubeconfig
 from tests.pages.clusters import full, node, worker
 from tests.pages.visiting import said, visit
 
@@ -60,7 +60,7 @@ def test_a_damaged_part_is_used_but_not_silently() -> None:
 @pytest.fixture
 def one_context(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     st.cache_data.clear()  # the list of contexts is kept for a minute
-    monkeypatch.setattr(kubernetes_api, "contexts", lambda: ("prod-cluster",))
+    monkeypatch.setattr(kubeconfig, "contexts", lambda: ("prod-cluster",))
     yield monkeypatch
     st.cache_data.clear()
 
