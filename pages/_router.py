@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from planner.ui import errors, findings, inventory_view, link, session, sidebar
+from planner.ui import errors, filtered, findings, inventory_view, link, session, sidebar
 
 # section → (file in this folder, title, icon, what it answers); the first page is the home page
 PAGES = {
@@ -55,6 +55,7 @@ with errors.shown():
     sidebar.show()
     if session.wanted() is None:
         findings.not_seen(session.cluster())
+        filtered.line(session.cluster(), page.url_path)
         page.run()
     else:
         inventory_view.missing()

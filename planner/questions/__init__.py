@@ -32,7 +32,7 @@ module             question
 Each has a record of settings (declared once, `planner.settings`), ``answer(snapshot, settings, given)``, facts, tables,
 and a `QUESTION` that holds them together (`question`). `pool_settings` are settings that several share, `prepared`
 works a scenario out against a snapshot, `placement` says what pods of any template do to the others, `usable_devices`
-which devices a rollout's new pods could ever use.
+which devices a rollout's new pods could ever use, `filters` what of an answer is listed.
 """
 
 from __future__ import annotations

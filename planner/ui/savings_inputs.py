@@ -18,7 +18,7 @@ from planner.questions.spot_inputs import Derived
 from planner.settings import Setting
 from planner.sources import prices
 from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Work
-from planner.ui import cache, link
+from planner.ui import cache, filtered, link
 from planner.ui.asked import Asked
 
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
@@ -55,7 +55,7 @@ def pick(snapshot: Snapshot) -> str:
             where=snapshot.source,
             mend="See Inventory for its kinds",
         )
-    return link.select("Workload", keys, key="workload")
+    return link.select("Workload", filtered.offered(snapshot, keys, key="workload"), key="workload")
 
 
 def settings(known: Derived) -> SavingsSettings:

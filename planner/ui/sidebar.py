@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from planner import words
-from planner.ui import findings, review, session
+from planner.ui import filtered, findings, review, session
 
 
 def show() -> None:
@@ -24,5 +24,6 @@ def show() -> None:
         else:
             for finding in findings.age(snapshot):
                 st.badge(f"{findings.GLYPH[finding.severity]} {words.literal(finding.what)}", color="orange")
+        filtered.control(snapshot)
         review.button(snapshot)
         st.page_link("inventory.py", label="Look at another cluster", icon=":material/upload_file:")

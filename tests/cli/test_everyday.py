@@ -214,6 +214,8 @@ def words(line: str) -> str:
         ("overview --context there", "overview context:there"),
         ("--context=there overview -o json", "overview context:there -o json"),
         ("overview demo", "overview demo"),
+        ("overview -n prod", "overview context:here --namespace prod"),
+        ("-n prod findings", "findings context:here --namespace prod"),
         ("rollout -w deployment/api", "rollout context:here -w deployment/team/api"),
         ("rollout -w deployment/api -n prod", "rollout context:here --namespace prod -w deployment/prod/api"),
         (
