@@ -64,7 +64,7 @@ def test_own_nodes_from_prometheus_stand_beside_the_defaults(address: str, capsy
     assert f"Own history. Prometheus at {address}: 2 losses in 71 watched node-hours of 5 spot nodes" in shown
     assert "Back-test: fitted on the first half (1 loss)" in shown
     line = next(one for one in shown.splitlines() if one.startswith("losses per VM-hour"))
-    assert line.split()[5] == "0.0091"  # assumed
+    assert line.split()[5] == "0.009103"  # assumed
     assert "0.028" in line  # 2 in 70 hours
     assert "Observed lives" in shown
     assert f"among the lives of Prometheus at {address}" in shown  # no bulk losses on top of them
