@@ -7,14 +7,20 @@ again the seldomer, and says how old its own answer is.
 
 from __future__ import annotations
 
+import os
+import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import streamlit as st
 
 from planner import words
+from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.sources import live
+from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
 from planner.ui import cache
 
 LOOK_SECONDS: Final = 2.0
@@ -23,6 +29,21 @@ _GLANCE_SECONDS: Final = 0.25
 _PINNED: Final = "_live_pinned"  # context → the snapshot of this run
 _WATCHED: Final = "_live_watched"  # contexts that this session looks at
 _BEGAN, _TOOK, _ENDED = "_live_began", "_live_took", "_live_ended"
+
+
+def start() -> Callable[[], bool]:
+    """Begin to watch the cluster that the dashboard is started with, where it is a live one; says whether it was read."""
+    spec = os.environ.get(CLUSTER_VARIABLE, "")
+    if not spec.startswith(CONTEXT_PREFIX):
+        return lambda: True
+    context = spec.removeprefix(CONTEXT_PREFIX)
+    threading.Thread(target=_try_to_read, args=(context,), daemon=True).start()
+    return lambda: (reader := live.running(context)) is not None and reader.snapshot is not None
+
+
+def _try_to_read(context: str) -> None:
+    with suppress(HeadroomError):  # said by the first page
+        live.reader(context)
 
 
 def begin() -> None:
