@@ -10,9 +10,20 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from planner.ui import pool
+from planner.ui import pool, sign_in
+from planner.ui.gate import Gate
 from planner.ui.web import Guard
 
+PAGES = Path(__file__).parent / "pages"
+
+people = sign_in.configured()
 pool.start()
 
-app = st.App(Path(__file__).parent / "pages" / "_router.py", middleware=[Middleware(Guard)])
+app = st.App(
+    PAGES / "_router.py",
+    secrets={"auth": people.auth} if people else None,
+    middleware=[
+        Middleware(Guard),
+        Middleware(Gate, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
+    ],
+)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from planner.ui import errors, findings, inventory_view, link, session, sidebar
+from planner.ui import errors, findings, inventory_view, link, session, sidebar, sign_in, web
 
 # section → (file in this folder, title, icon, what it answers); the first page is the home page
 PAGES = {
@@ -32,24 +32,26 @@ PAGES = {
             "fleet_savings.py",
             "Fleet savings",
             "account_tree",
-            "What spot would save in the whole cluster, and in which order",
+            "What spot would save in the whole cluster, step by step",
         ),
         ("spot_savings.py", "Spot savings", "savings", "Is it fit for spot? What would it really save?"),
     ),
 }
 
-st.set_page_config(page_title="Headroom", page_icon=str(Path(__file__).with_name("icon.png")), layout="wide")
+st.set_page_config(page_title="Headroom", page_icon=web.picture(Path(__file__).with_name("icon.png")), layout="wide")
 page = st.navigation(
     {
         section: [
-            st.Page(file, title=title, icon=f":material/{icon}:", help=help_text, default=file == "overview.py")
-            for file, title, icon, help_text in pages
+            st.Page(file, title=title, icon=f":material/{sign}:", help=help_text, default=file == "overview.py")
+            for file, title, sign, help_text in pages
         ]
         for section, pages in PAGES.items()
         if pages
     },
     expanded=True,
+    position="sidebar" if sign_in.is_let_in() else "hidden",
 )
+sign_in.ask()
 link.arrive(page.url_path)
 with errors.shown():
     sidebar.show()
