@@ -5,12 +5,16 @@ beside its main script for an old-style multipage app and, when the first reques
 page alone, without the router.
 """
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
 
-from planner.ui import pool, sign_in
+from planner.serve import health
+from planner.ui import live_view, pool, sign_in
 from planner.ui.gate import Gate
 from planner.ui.web import Guard
 
@@ -19,11 +23,19 @@ PAGES = Path(__file__).parent / "pages"
 people = sign_in.configured()
 pool.start()
 
-app = st.App(
-    PAGES / "_router.py",
-    secrets={"auth": people.auth} if people else None,
-    middleware=[
-        Middleware(Guard),
-        Middleware(Gate, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
-    ],
-)
+
+def dashboard(routes: Sequence[BaseRoute] = (), lifespan: Callable[[Any], Any] | None = None) -> st.App:
+    """The pages; `routes` stand beside them (``headroom serve --dashboard``), else whether it lives and is ready."""
+    return st.App(
+        PAGES / "_router.py",
+        secrets={"auth": people.auth} if people else None,
+        routes=routes or health.routes(live_view.start()),
+        lifespan=lifespan,
+        middleware=[
+            Middleware(Guard),
+            Middleware(Gate, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
+        ],
+    )
+
+
+app = dashboard()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from planner.ui import errors, findings, inventory_view, link, session, sidebar, sign_in, web
+from planner.ui import errors, filtered, findings, inventory_view, link, live_view, session, sidebar, sign_in, web
 
 # section → (file in this folder, title, icon, what it answers); the first page is the home page
 PAGES = {
@@ -42,8 +42,8 @@ st.set_page_config(page_title="Headroom", page_icon=web.picture(Path(__file__).w
 page = st.navigation(
     {
         section: [
-            st.Page(file, title=title, icon=f":material/{sign}:", help=help_text, default=file == "overview.py")
-            for file, title, sign, help_text in pages
+            st.Page(file, title=title, icon=f":material/{icon}:", help=help_text, default=file == "overview.py")
+            for file, title, icon, help_text in pages
         ]
         for section, pages in PAGES.items()
         if pages
@@ -57,6 +57,8 @@ with errors.shown():
     sidebar.show()
     if session.wanted() is None:
         findings.not_seen(session.cluster())
+        filtered.line(session.cluster(), page.url_path)
         page.run()
     else:
         inventory_view.missing()
+    live_view.end()

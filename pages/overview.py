@@ -1,15 +1,16 @@
 import streamlit as st
 
-from planner.questions.overview import QUESTION, OverviewSettings
-from planner.ui import cache, findings, overview_view, plan_view, session
+from planner.questions.overview import QUESTION, OverviewSettings, narrowed
+from planner.ui import cache, filtered, findings, overview_view, plan_view, session
 
 st.title("Overview")
 snapshot = session.cluster()
 overview_view.what_this_is()
-overview = cache.ask(QUESTION, snapshot, OverviewSettings())
+kept = filtered.kept(snapshot)
+overview = narrowed(snapshot, cache.ask(QUESTION, snapshot, OverviewSettings()), kept)
 found = findings.of(snapshot)
 
-overview_view.story(overview)
+overview_view.story(overview, kept)
 overview_view.figures(overview, found.sentence)
 plan = st.container()
 

@@ -34,12 +34,12 @@ def folder() -> Path:
 def command(cluster: str, host: str, port: int, *, browser: bool, sign_in: Path | None) -> int:
     """The dashboard on that cluster, else on the demo.
 
-    Everybody who opens it sees that cluster. It is read once, when the first page is opened; start anew to read it anew.
-    Without sign-in it listens on localhost only.
+    Everybody who opens it sees that cluster. A live one (context:NAME) is watched; any other is read once, when the first page
+    is opened: start anew to read it anew. Without sign-in it listens on localhost only.
     """
     if sign_in is not None:
         os.environ[access.VARIABLE] = str(sign_in.resolve())
-    environment = {**os.environ, CLUSTER_VARIABLE: _absolute(cluster)}
+    environment = {**os.environ, CLUSTER_VARIABLE: absolute(cluster)}
     os.chdir(folder())  # Streamlit reads .streamlit/ there
     if access.configured() is None:
         if not access.is_local(host):
@@ -55,7 +55,7 @@ def command(cluster: str, host: str, port: int, *, browser: bool, sign_in: Path 
     os.execve(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", *words], environment)  # noqa: S606 - no shell, our own words
 
 
-def _absolute(cluster: str) -> str:
+def absolute(cluster: str) -> str:
     """`cluster` as it can be read from another folder.
 
     Raises

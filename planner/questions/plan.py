@@ -29,6 +29,7 @@ from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
 from planner.quantity import format_amount
 from planner.questions import overview as overview_question
 from planner.questions.costs import USD_A_MONTH
+from planner.questions.filters import Filter, Kept
 from planner.questions.overview import glance
 from planner.questions.prepared import compiled
 from planner.questions.progress import tell
@@ -42,7 +43,7 @@ from planner.rollout.run import Revision
 from planner.rollout.timing import learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
-from planner.settings import setting
+from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
 
@@ -68,6 +69,7 @@ class PlanSettings:
     rollouts_per_month: float = setting(
         20, least=0, most=10_000, help="How often the workloads that need spare nodes are rolled out in all."
     )
+    filter: Filter = settings_within(Filter)
 
 
 class MeasureKind(StrEnum):
@@ -135,6 +137,7 @@ class PlanAnswer:
     usd_per_month: float | None
     usd_per_rollout: float | None
     price_note: Text = NO_WORDS
+    hidden: int = 0  # workloads in `order` and `left`, by the filter; measures work together, so that all of them stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +244,18 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
         for key, line in now.items()
     }
     planner = _Planner(_World(compiled(snapshot), {}, {}, ()), states, share, settings, given.book, snapshot)
-    return planner.plan()
+    return narrowed(planner.plan(), overview_question.kept_by(snapshot, settings.filter))
+
+
+def narrowed(whole: PlanAnswer, kept: Kept) -> PlanAnswer:
+    """The workloads that are let through; what to do is the whole cluster's, since the measures work together."""
+    if kept.is_all:
+        return whole
+    order = tuple(one for one in whole.order if kept.workload(one.workload))
+    left = tuple(one for one in whole.left if kept.workload(one.workload))
+    total, shown = len(whole.order) + len(whole.left), len(order) + len(left)
+    sentence = kept.beside(whole.sentence, shown, total, "workload")
+    return replace(whole, order=order, left=left, hidden=total - shown, sentence=sentence)
 
 
 class _Planner:

@@ -25,7 +25,7 @@ from planner.kubernetes.shares import parse_share, rolling_limits
 from planner.quantity import parse
 from planner.questions.placement import blocked_by, displaced
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.prepared import Prepared, Scenario, compiled, prepare
+from planner.questions.prepared import Prepared, Scenario, compiled, manifest_namespace, prepare
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.questions.scaled import At, at_bound
 from planner.rollout import grid as grids
@@ -98,6 +98,7 @@ class RolloutSettings:
     manifest: str = setting(
         "", on_command=False, help="What kubectl apply -f would get: several documents, new workloads too."
     )
+    namespace: str = manifest_namespace()
     patch: str = setting(
         "", label="Strategic merge patch", on_command=False,
         help="JSON or YAML, as kubectl patch takes it. Applied first.",
@@ -169,6 +170,7 @@ def scenario_of(snapshot: Snapshot, settings: RolloutSettings) -> Scenario:
     return Scenario(
         changes=(*changed, *(WorkloadChange(workload=key) for key in settings.also)),
         manifest=settings.manifest,
+        namespace=settings.namespace,
         seed=settings.seed,
         runs=settings.runs,
     )

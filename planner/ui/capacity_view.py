@@ -17,6 +17,7 @@ from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity
 from planner.questions.capacity import CapacityAnswer, CapacitySettings
+from planner.questions.filters import ALL, Kept
 from planner.questions.overview import supplies_of
 from planner.questions.what_if import WhatIfAnswer
 from planner.ui import charts, downloads, errors, findings, link, tables, verdict
@@ -28,9 +29,10 @@ _UNITS = {CPU: (1000.0, "CPU"), MEMORY: (2.0**30, "GiB")}
 
 # ── what is left ─────────────────────────────────────────────────────────────────────────────────────────────────────
 @errors.part
-def sentence(answer: CapacityAnswer) -> None:
-    """The honest measure first: what of the free GPUs takes a pod."""
-    st.info(words.literal(words.sentence(answer.sentence)), icon=":material/event_seat:")
+def sentence(answer: CapacityAnswer, kept: Kept = ALL) -> None:
+    """The honest measure first: what of the free GPUs takes a pod; of the whole cluster, whatever is listed below."""
+    whole = "" if kept.is_all else "Whole cluster: "
+    st.info(words.literal(whole + words.sentence(answer.sentence)), icon=":material/event_seat:")
     findings.show(answer.findings)
 
 

@@ -65,9 +65,10 @@ def shares(bill: ClusterBill) -> None:
         alt=f"The bill by {bill.by}: used, shared by all and idle",
         columns=dict.fromkeys(_CALLED.values(), money),
     )
+    hidden = f", with {words.literal(usd(bill.hidden_usd))} that the filter hides," if bill.hidden_usd else ""
     st.caption(
-        f"USD a month after sustained use; the lines add up to the bill, {words.literal(usd(bill.bill_usd_per_month))}, to "
-        "the cent. Shared: the system's namespaces. Idle: requested by nobody."
+        f"USD a month after sustained use; the lines{hidden} add up to the bill, "
+        f"{words.literal(usd(bill.bill_usd_per_month))}, to the cent. Shared: the system's namespaces. Idle: requested by nobody."
     )
     for one in bill.not_in:
         st.caption(f"Not in it: {words.literal(str(one.sentence))}.")

@@ -10,9 +10,9 @@ import streamlit as st
 from planner import words
 from planner.inventory import account, checks
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
-from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, summary
+from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, narrowed, summary
 from planner.questions.question import Given
-from planner.ui import cache, session, tables
+from planner.ui import cache, filtered, session, tables
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
 _SECONDS_KEPT = 600  # an answer counts the snapshot's age in such steps, so that it can be kept
@@ -38,8 +38,8 @@ def not_seen(snapshot: Snapshot) -> None:
 
 
 def of(snapshot: Snapshot) -> FindingsAnswer:
-    """All findings, the gravest first."""
-    return cache.ask(QUESTION, snapshot, FindingsSettings(), Given(now=_now()))
+    """The findings that the filter lets through, the gravest first."""
+    return narrowed(cache.ask(QUESTION, snapshot, FindingsSettings(), Given(now=_now())), filtered.kept(snapshot))
 
 
 def show(findings: Sequence[Finding], *, at_most: int | None = None) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from planner import words
 from planner.figures import gpu_bars
+from planner.questions.filters import Kept
 from planner.questions.overview import ClusterOverview, WorkloadOverview, by_trouble, supplies_of
 from planner.rollout.answers import Verdict
 from planner.ui import charts, errors, session, tables, verdict
@@ -35,26 +36,28 @@ def what_this_is() -> None:
 
 
 @errors.part
-def story(overview: ClusterOverview) -> None:
-    """What could not be rolled out now, in one box."""
+def story(overview: ClusterOverview, kept: Kept) -> None:
+    """What could not be rolled out now, in one box; of what the filter lets through, which is said."""
+    which = "" if kept.is_all else words.literal(f" {kept.said}")
     troubled, total = trouble(overview), len(overview.workloads)
     stuck = [line for line in troubled if line.verdict is not Verdict.UNKNOWN]
     if not total:
-        st.info("No workload in this snapshot.", title="? Nothing to roll out", icon=":material/help:")
+        st.info(words.literal(overview.sentence), title="? Nothing to roll out", icon=":material/help:")
     elif not troubled:
         st.success(
-            words.literal(overview.sentence), title=f"✓ All {words.count(total, 'workload')} could be rolled out now",
+            words.literal(overview.sentence),
+            title=f"✓ All {words.count(total, 'workload')}{which} could be rolled out now",
             icon=":material/check_circle:",
         )  # fmt: skip
     elif not stuck:
-        title = f"? Of {len(troubled):,} of {words.count(total, 'workload')} it isn't known whether they could be rolled out"
+        title = f"? Of {len(troubled):,} of {words.count(total, 'workload')}{which} it isn't known whether they could be rolled out"
         verdict.unknown(title, overview.sentence)
     else:
         first = stuck[0]
         st.error(
             f"**{words.literal(first.workload)}**: {words.literal(verdict.why(first.verdict, first.sentence))}",
             icon=":material/block:",
-            title=f"✗ {len(stuck):,} of {words.count(total, 'workload')} could not be rolled out now",
+            title=f"✗ {len(stuck):,} of {words.count(total, 'workload')}{which} could not be rolled out now",
         )
 
 
@@ -78,6 +81,7 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
         )
         st.metric("Nodes", f"{overview.node_count:,}", border=True)
     st.caption(
+        f"{'Whole cluster, but for what could be rolled out. ' if overview.hidden else ''}"
         f"Data: {words.literal(overview.source)}, taken {words.moment(overview.taken_at)}. Findings: {findings}."
     )
 

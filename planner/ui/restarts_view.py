@@ -20,7 +20,7 @@ from planner.restarts.model import (
     Loop,
     RestartReport,
 )
-from planner.ui import charts, downloads, errors, tables, verdict
+from planner.ui import charts, downloads, errors, filtered, tables, verdict
 from planner.ui.restarts_inputs import cause_words
 from planner.words import short_name
 
@@ -54,7 +54,7 @@ def headline(report: RestartReport) -> None:
     """The answer in a sentence, then four figures, then what could not be looked at."""
     live = [loop for loop in report.loops if loop.is_live]
     box, title = (st.error, "✗ Something keeps restarting") if live else (st.success, "✓ Nothing restarts")
-    box(words.literal(report.sentence), title=title)
+    box(words.literal(report.sentence), title=words.literal(filtered.only(title)))
     noise = {line.template for loop in report.loops for line in loop.noise}
     with st.container(horizontal=True):
         st.metric("In trouble", words.count(len(live), "workload"), border=True)

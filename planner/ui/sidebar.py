@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from planner import words
-from planner.ui import findings, review, session, sign_in
+from planner.ui import filtered, findings, live_view, review, session, sign_in
 
 
 def show() -> None:
@@ -16,6 +16,7 @@ def show() -> None:
         if session.wanted() is not None:
             return
         snapshot = session.cluster()
+        live_view.show(snapshot)
         st.caption(
             f"{words.count(len(snapshot.nodes), 'node')}, {words.count(len(snapshot.pods), 'pod')}  \n"
             f"taken {words.moment(snapshot.taken_at)}"
@@ -25,5 +26,6 @@ def show() -> None:
         else:
             for finding in findings.age(snapshot):
                 st.badge(f"{findings.GLYPH[finding.severity]} {words.literal(finding.what)}", color="orange")
+        filtered.control(snapshot)
         review.button(snapshot)
         st.page_link("inventory.py", label="Look at another cluster", icon=":material/upload_file:")
