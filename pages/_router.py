@@ -28,12 +28,7 @@ PAGES = {
     ),
     "Cost": (
         ("costs.py", "Costs", "payments", "What the cluster costs, whom, and what of it is idle"),
-        (
-            "fleet_savings.py",
-            "Fleet savings",
-            "account_tree",
-            "What spot would save in the whole cluster, step by step",
-        ),
+        ("fleet_savings.py", "Fleet savings", "account_tree", "What spot would save in the whole cluster, in order"),
         ("spot_savings.py", "Spot savings", "savings", "Is it fit for spot? What would it really save?"),
     ),
 }
@@ -46,7 +41,6 @@ page = st.navigation(
             for file, title, icon, help_text in pages
         ]
         for section, pages in PAGES.items()
-        if pages
     },
     expanded=True,
     position="sidebar" if sign_in.is_let_in() else "hidden",
