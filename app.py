@@ -5,17 +5,29 @@ beside its main script for an old-style multipage app and, when the first reques
 page alone, without the router.
 """
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.routing import BaseRoute
 
 from planner.serve import health
-from planner.ui import pool
+from planner.ui import live_view, pool
 from planner.ui.web import Guard
 
 pool.start()
 
-app = st.App(
-    Path(__file__).parent / "pages" / "_router.py", routes=health.routes(lambda: True), middleware=[Middleware(Guard)]
-)
+
+def dashboard(routes: Sequence[BaseRoute] = (), lifespan: Callable[[Any], Any] | None = None) -> st.App:
+    """The pages; `routes` stand beside them (``headroom serve --dashboard``), else whether it lives and is ready."""
+    return st.App(
+        Path(__file__).parent / "pages" / "_router.py",
+        routes=routes or health.routes(live_view.start()),
+        lifespan=lifespan,
+        middleware=[Middleware(Guard)],
+    )
+
+
+app = dashboard()

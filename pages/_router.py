@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from planner.ui import errors, filtered, findings, inventory_view, link, session, sidebar
+from planner.ui import errors, filtered, findings, inventory_view, link, live_view, session, sidebar
 
 # section → (file in this folder, title, icon, what it answers); the first page is the home page
 PAGES = {
@@ -59,3 +59,4 @@ with errors.shown():
         page.run()
     else:
         inventory_view.missing()
+    live_view.end()

@@ -2,7 +2,7 @@ import streamlit as st
 
 from planner.questions.costs import QUESTION, narrowed
 from planner.questions.question import Given
-from planner.ui import cache, costs_view, filtered, session
+from planner.ui import cache, costs_view, filtered, idle_view, session
 
 st.title("Costs")
 snapshot, book = session.cluster(), cache.price_book()
@@ -15,3 +15,4 @@ costs_view.shares(bill)
 st.header("Pools")
 costs_view.pools(bill)
 costs_view.downloads_of(snapshot, settings, bill)
+idle_view.show(snapshot)

@@ -29,9 +29,10 @@ def folder() -> Path:
 def command(cluster: str, host: str, port: int, *, browser: bool) -> int:
     """The dashboard on that cluster, else on the demo.
 
-    Everybody who opens it sees that cluster. It is read once, when the first page is opened; start anew to read it anew.
+    Everybody who opens it sees that cluster. A live one (context:NAME) is watched; any other is read once, when the first page
+    is opened: start anew to read it anew.
     """
-    environment = {**os.environ, CLUSTER_VARIABLE: _absolute(cluster)}
+    environment = {**os.environ, CLUSTER_VARIABLE: absolute(cluster)}
     os.chdir(folder())  # Streamlit reads .streamlit/config.toml there
     options = {
         "server.address": host, "server.port": port, "server.headless": str(not browser).lower(),
@@ -43,7 +44,7 @@ def command(cluster: str, host: str, port: int, *, browser: bool) -> int:
     os.execve(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", *words], environment)  # noqa: S606 - no shell, our own words
 
 
-def _absolute(cluster: str) -> str:
+def absolute(cluster: str) -> str:
     """`cluster` as it can be read from another folder.
 
     Raises

@@ -16,10 +16,9 @@ from planner.questions import spot_inputs
 from planner.questions.savings import SavingsSettings
 from planner.questions.spot_inputs import Derived
 from planner.settings import Setting
-from planner.sources import bounded, prices
-from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Life, Work
-from planner.spot.interruption import parse_lives
-from planner.ui import cache, filtered, link, uploads
+from planner.sources import prices
+from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Work
+from planner.ui import cache, filtered, link
 from planner.ui.asked import Asked
 
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
@@ -114,16 +113,3 @@ def _step(setting: Setting) -> float:
     if "per VM-hour" in setting.unit:
         return 0.001
     return 0.01 if setting.unit in ("USD/h", "share") else 1.0
-
-
-def lives() -> tuple[Life, ...]:
-    """Observed lifetimes: too long for a link, so they stay in this session."""
-    nothing: tuple[Life, ...] = ()
-    return uploads.ask(
-        "Observed lifetimes, CSV", key="_lives", types=["csv"], several=False, most_mib=5, nothing=nothing,
-        help='Columns "hours" and "ended" (yes or no: still running). They replace the interruption rate. '
-        "Not part of the link.",
-        read=lambda files: parse_lives(
-            bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]
-        ),
-    )  # fmt: skip

@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from planner.errors import HeadroomError
+from planner.inventory import succession
 from planner.questions import INDEX, question_called
 from planner.questions.progress import told_to
 from planner.rollout.budget import UnwantedError, allowed
@@ -35,7 +36,18 @@ class Held:
 
     def put(self, name: str, packed: bytes) -> list[str]:
         """Keep what is `packed`; the names of what was forgotten for it."""
-        self._values[name] = pickle.loads(packed), len(packed)  # noqa: S301 - of our own parent
+        return self._put(name, pickle.loads(packed), len(packed))  # noqa: S301 - of our own parent
+
+    def follow(self, name: str, before: str, steps: tuple[bytes, ...]) -> list[str]:
+        """Keep the snapshot that `steps` lead to from the one called `before`; the names of what was forgotten for it.
+
+        It shares nearly all with that one, but its tables are made anew: an eighth of the room, so that few are kept.
+        """
+        size = max(self._values[before][1], self._most_bytes // 8)
+        return self._put(name, succession.walked(self.get(before), steps), size)
+
+    def _put(self, name: str, value: Any, size: int) -> list[str]:
+        self._values[name] = value, size
         forgotten = []
         while len(self._values) > 1 and sum(size for _, size in self._values.values()) > self._most_bytes:
             forgotten.append(self._values.popitem(last=False)[0])
@@ -114,10 +126,9 @@ def _answer(connection: Connection, held: Held, name: str, packed: bytes) -> byt
 def serve(connection: Connection) -> None:
     """Answer until the other end is gone.
 
-    Taken: ("key", bytes), ("hold", name, packed), ("ask", function, packed), ("unwanted",). Given, for each "ask": packed
-    ("answer", value), ("ours", kind, what, where, mend), ("other", kind, traceback) or ("unwanted",), after any number of
-    ("doing", what, share); for each "hold" the
-    names that were forgotten.
+    Taken: ("key", bytes), ("hold", name, packed), ("follow", name, before, steps), ("ask", function, packed), ("unwanted",).
+    Given, for each "ask": packed ("answer", value), ("ours", kind, what, where, mend), ("other", kind, traceback) or
+    ("unwanted",), after any number of ("doing", what, share); for each "hold" and "follow" the names that were forgotten.
     """
     held = Held()
     while True:
@@ -133,6 +144,8 @@ def serve(connection: Connection) -> None:
             accelerators.use()
         elif what == "hold":
             connection.send_bytes(pickle.dumps(held.put(*rest)))
+        elif what == "follow":
+            connection.send_bytes(pickle.dumps(held.follow(*rest)))
         elif what == "ask":
             connection.send_bytes(_answer(connection, held, *rest))
 
