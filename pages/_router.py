@@ -50,6 +50,7 @@ link.arrive(page.url_path)
 with errors.shown():
     sidebar.show()
     if session.wanted() is None:
+        live_view.show(session.cluster())
         findings.not_seen(session.cluster())
         filtered.line(session.cluster(), page.url_path)
         page.run()

@@ -91,7 +91,7 @@ def _upgrade(settings: UpgradeSettings | None) -> str:
         return "unknown"
     if settings.strategy is UpgradeStrategy.BLUE_GREEN:
         return "blue-green"
-    return f"surge {settings.max_surge}, unavailable {settings.max_unavailable}"
+    return f"maxSurge {settings.max_surge}, maxUnavailable {settings.max_unavailable}"
 
 
 @errors.part
@@ -182,7 +182,7 @@ def resources(answer: CapacityAnswer) -> None:
             "free": words.roughly(line.free, line.resource),
             "held": _share(line.requested, line.allocatable),
             "free but cordoned": words.roughly(line.free_cordoned, line.resource),
-            "waited for": words.roughly(line.pending, line.resource),
+            "wanted": words.roughly(line.pending, line.resource),
         }
         for line in answer.resources
     ]  # fmt: skip

@@ -238,7 +238,7 @@ def what_if(answer: MemoryWhatIf) -> None:
         st.info(f"{answer.sentence} Choose a workload or a setting above.", icon=":material/difference:")
         return
     if answer.rollout is not None:
-        verdict.show(answer.rollout.verdict, answer.rollout.reason, answer.sentence)
+        verdict.show(answer.rollout.verdict, answer.rollout.headline, answer.sentence)
     else:
         st.info(words.literal(answer.sentence), icon=":material/difference:")
     rows = [

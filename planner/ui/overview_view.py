@@ -53,9 +53,9 @@ def story(overview: ClusterOverview, kept: Kept) -> None:
         title = f"? Of {len(troubled):,} of {words.count(total, 'workload')}{which} it isn't known whether they could be rolled out"
         verdict.unknown(title, overview.sentence)
     else:
-        first = stuck[0]
+        causes = Counter(verdict.REASON[line.reason] or verdict.WORD[line.verdict].lower() for line in stuck)
         st.error(
-            f"**{words.literal(first.workload)}**: {words.literal(verdict.why(first.verdict, first.sentence))}",
+            words.literal(f"By cause: {', '.join(f'{cause} {number}' for cause, number in causes.most_common())}."),
             icon=":material/block:",
             title=f"✗ {len(stuck):,} of {words.count(total, 'workload')}{which} could not be rolled out now",
         )
@@ -73,7 +73,7 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
             st.metric(
                 words.literal(f"{one.noun} free"), f"{one.free:,} of {one.allocatable:,}", beyond, "off", border=True
             )
-            st.metric(words.literal(f"{one.noun} waited for"), f"{one.pending:,}", border=True)
+            st.metric(words.literal(f"{one.noun} wanted"), f"{one.pending:,}", border=True)
         if not supplies:
             st.metric("GPUs free", "no GPUs", border=True)
         st.metric(
@@ -97,7 +97,7 @@ def troubled_lines(overview: ClusterOverview) -> None:
                     query_params={"workload": line.workload},
                 )  # fmt: skip
                 verdict.badge(line.verdict, line.reason)
-            st.markdown(words.literal(verdict.why(line.verdict, line.sentence)))
+            st.markdown(words.literal(words.sentence(line.headline)))
     if (more := len(trouble(overview)) - _SHOWN) > 0:
         st.caption(f"and {more:,} more, in the table below")
 
@@ -111,11 +111,11 @@ def gpus(overview: ClusterOverview) -> None:
             "model": line.model or "unknown",
             "resource": line.resource,
             "nodes": line.node_count,
-            "there are": line.allocatable,
+            "in all": line.allocatable,
             "held": line.requested,
             "free": line.free,
             "overcommitted by": line.overcommitted or None,
-            "waited for": line.pending,
+            "wanted": line.pending,
         }
         for line in overview.gpus
     ]
@@ -134,7 +134,7 @@ def table(overview: ClusterOverview) -> None:
             "GPUs": line.gpus,
             "GPU model": line.gpu_model,
             "node pools": ", ".join(line.node_pools),
-            "why": line.sentence,
+            "why": str(words.sentence(line.headline)),
         }
         for line in by_trouble(overview.workloads)
     ]

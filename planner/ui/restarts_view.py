@@ -128,7 +128,7 @@ def cure(loop: Loop, found: Cure | None) -> None:
     st.caption(words.literal(f"Why: {suggestion.rule}. Source: {suggestion.source}."))
     st.markdown(words.literal(found.room_sentence))
     if found.rollout is not None:
-        verdict.show(found.rollout.verdict, found.rollout.reason, str(found.rollout.sentence))
+        verdict.show(found.rollout.verdict, found.rollout.headline, found.rollout.sentence)
     if found.note:
         st.info(words.literal(found.note))
     if found.command:

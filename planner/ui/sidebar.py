@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from planner import words
-from planner.ui import filtered, findings, live_view, review, session, sign_in
+from planner.ui import filtered, findings, review, session, sign_in
 
 
 def show() -> None:
@@ -16,7 +16,6 @@ def show() -> None:
         if session.wanted() is not None:
             return
         snapshot = session.cluster()
-        live_view.show(snapshot)
         st.caption(
             f"{words.count(len(snapshot.nodes), 'node')}, {words.count(len(snapshot.pods), 'pod')}  \n"
             f"taken {words.moment(snapshot.taken_at)}"
