@@ -23,6 +23,7 @@ import planner
 from planner.errors import HeadroomError, NotKnownError, SourceError
 from planner.inventory import sealed, succession
 from planner.kubernetes.records import Snapshot
+from planner.questions import progress
 from planner.questions.identity import key_in_pool, pack
 from planner.rollout.budget import TOO_LARGE, UnwantedError
 from planner.ui.worker import function_called, ready
@@ -92,21 +93,24 @@ class Worker:
                 self.held.add(key)
         self._send("ask", name, packed)
         deadline = time.monotonic() + LONGEST_SECONDS
-        while not self._connection.poll(_GLANCE_SECONDS):
-            if not is_wanted():
-                raise UnwantedError("nobody waits for this answer any more")
-            if time.monotonic() > deadline:
-                raise TimeoutError
-        found: tuple[Any, ...] = pickle.loads(self._connection.recv_bytes())  # noqa: S301
-        return found
+        while True:
+            while not self._connection.poll(_GLANCE_SECONDS):
+                if not is_wanted():
+                    raise UnwantedError("nobody waits for this answer any more")
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+            found: tuple[Any, ...] = pickle.loads(self._connection.recv_bytes())  # noqa: S301
+            if found[0] != "doing":
+                return found
+            progress.tell(*found[1:])
 
     def stopped(self) -> bool:
         """Tell it that nobody waits; whether it came back within its grace and can go on."""
         try:
             self._send("unwanted")
-            if self._connection.poll(_GRACE_SECONDS):
-                self._connection.recv_bytes()
-                return True
+            while self._connection.poll(_GRACE_SECONDS):
+                if pickle.loads(self._connection.recv_bytes())[0] != "doing":  # noqa: S301
+                    return True
         except (EOFError, OSError):
             pass
         return False
