@@ -42,17 +42,17 @@ def answer_overview(
 def _print(found: ClusterOverview) -> None:
     terminal.say(found.sentence)
     for line in by_trouble(found.workloads):
-        said = f"{line.workload}  {line.sentence}"
+        said = f"{line.workload}  {line.headline}"
         terminal.say_verdict(line.verdict, f"{WORD[line.verdict].lower():<13}", said, indent=" " * 13)
     if found.gpus:
         rows = [
             {
                 "GPU model": line.model or line.resource,
                 "nodes": line.node_count,
-                "there are": line.allocatable,
+                "in all": line.allocatable,
                 "held": line.requested,
                 "free": line.free,
-                "waited for": line.pending,
+                "wanted": line.pending,
             }
             for line in found.gpus
         ]

@@ -27,11 +27,12 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.surroundings import surroundings
 from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import Explanation, explain
+from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Alike, alike, compile_shape
 from planner.settings import settings_within
 from planner.tables import Row
-from planner.words import Text, count, listing, plural
+from planner.words import NO_WORDS, Text, count, listing, plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ class WorkloadOverview:
     gpu_model: str
     node_pools: tuple[str, ...]
     lowest_ready: int = 0  # at the worst moment of its rollout
+    headline: Text = NO_WORDS  # a dozen words, without the verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +157,7 @@ class _Answer:
     sentence: str
     lowest_ready: int = 0
     replicas: int = 0
+    headline: Text = NO_WORDS
 
 
 class _Answers:
@@ -212,16 +215,22 @@ def glance(cluster: Cluster, revision: Revision) -> Glance:
     if unknown is not None:
         reason = why.reason if why else Reason.UNKNOWN
         said = str(Text(f"not known: {unknown.what}"))
-        return Glance(answer=_Answer(verdict=Verdict.UNKNOWN, reason=reason, sentence=said, replicas=replicas))
+        return Glance(
+            answer=_Answer(
+                verdict=Verdict.UNKNOWN, reason=reason, sentence=said, replicas=replicas, headline=Text(unknown.what)
+            )
+        )
     if why is not None:
         stuck = _Answer(
-            verdict=verdict, reason=why.reason, sentence=str(why.sentence), lowest_ready=lowest, replicas=replicas
-        )
+            verdict=verdict, reason=why.reason, sentence=str(why.sentence), lowest_ready=lowest, replicas=replicas,
+            headline=why.headline,
+        )  # fmt: skip
         return Glance(answer=stuck, run=run, why=why)
     sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
     done = _Answer(
-        verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence), lowest_ready=lowest, replicas=replicas
-    )
+        verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence), lowest_ready=lowest, replicas=replicas,
+        headline=Text(stay_ready(lowest, replicas)),
+    )  # fmt: skip
     return Glance(answer=done)
 
 
@@ -246,6 +255,7 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: _Answer) -> Wor
         gpu_model=", ".join(sorted({gpu_model(cluster.nodes[n]) for n in nodes} - {""})) if gpus else "",
         node_pools=tuple(sorted({node_pool(cluster.nodes[n]) for n in nodes} - {""})),
         lowest_ready=answer.lowest_ready,
+        headline=answer.headline,
     )
 
 
@@ -412,6 +422,7 @@ def workload_rows(answer: ClusterOverview) -> list[Row]:
             "gpu_model": line.gpu_model,
             "node_pools": ", ".join(line.node_pools),
             "sentence": line.sentence,
+            "headline": str(line.headline),
         }
         for line in by_trouble(answer.workloads)
     ]

@@ -19,6 +19,7 @@ from planner.errors import HeadroomError, InputError
 from planner.exit_status import ExitStatus
 from planner.inventory.applied import applied
 from planner.kubernetes import commands
+from planner.kubernetes.accelerators import short_model
 from planner.kubernetes.kinds import NODE, POD, ROLLING_UPDATE
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, gpu_model, node_pool
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
@@ -622,7 +623,7 @@ def _changes(measures: Sequence[Measure]) -> list[str]:
 def _node_words(nodes: Sequence[Measure], pool: str) -> str:
     mine = [one for one in nodes if one.pool == pool]
     number = sum(one.nodes for one in mine)
-    model = mine[0].gpu_model.removeprefix("nvidia-").removeprefix("tesla-").upper()
+    model = short_model(mine[0].gpu_model)
     return f"{spelled(number)} {f'{model} ' if model else ''}{plural(number, 'node')} more in {pool}"
 
 

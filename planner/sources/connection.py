@@ -21,6 +21,7 @@ from planner.words import duration
 CONNECT_SECONDS: Final = 5.0
 READ_SECONDS: Final = 60.0
 RENEW_SECONDS: Final = 30.0  # credentials that were just renewed and aren't accepted aren't renewed again
+_MOST_CONNECTIONS: Final = 64  # kept open: a watch for each kind, and a few lists
 CLOCK_SECONDS: Final = 30.0  # clocks that differ by less agree: Date has whole seconds, and answers take a while
 _AUTH: Final = ("BearerToken",)
 Query = list[tuple[str, Any]]
@@ -183,6 +184,7 @@ class Connection:
 def _client(configuration: client.Configuration) -> client.ApiClient:
     # Whoever asks tries again, and knows what is worth it; a redirect is an answer.
     configuration.retries = urllib3.Retry(0, redirect=False)
+    configuration.connection_pool_maxsize = _MOST_CONNECTIONS
     return client.ApiClient(configuration)
 
 

@@ -23,7 +23,6 @@ from planner.words import duration
 
 IN_CLUSTER: Final = "in-cluster"  # the context of a pod that looks at its own cluster
 PLUGIN_SECONDS: Final = 60.0  # that an exec plugin may take
-_MOST_CONNECTIONS: Final = 64  # kept open to one server: a watch for each kind, and a few lists
 # What the client raises for kubeconfig files that aren't there, aren't YAML, or don't have the expected shape.
 _UNUSABLE = (ConfigException, OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError)
 
@@ -72,7 +71,6 @@ def log_in(context: str) -> client.Configuration:
 
 def _configuration(context: str) -> client.Configuration:
     configuration = client.Configuration()
-    configuration.connection_pool_maxsize = _MOST_CONNECTIONS
     said = _Said()
     logging.getLogger().addHandler(said)  # the client logs why a plugin failed, and goes on without credentials
     try:

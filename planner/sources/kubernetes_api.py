@@ -46,7 +46,15 @@ PATHS: Final[dict[str, tuple[str, ...]]] = {
 }
 """kind → the lists it is read from: the first one that is installed."""
 
-_OPTIONAL = frozenset({"Event", "PodMetrics"})  # a server that fails on these has still told where the pods are
+OPTIONAL: Final = frozenset({"Event", "PodMetrics"})  # a server that fails on these has still told where the pods are
+UNWATCHED: Final = frozenset({"PodMetrics"})  # metrics-server serves lists only
+UNCHECKED: Final = Finding(
+    severity=Severity.WARNING,
+    code=account.UNCHECKED,
+    object="",
+    what="the API server's certificate isn't checked (insecure-skip-tls-verify): whoever answers is believed",
+    mend="Give the cluster's certificate-authority in the kubeconfig",
+)
 _PASSING = frozenset({429, 500, 502, 503, 504})
 
 
@@ -161,11 +169,7 @@ class Api:
         self.versions: dict[str, str] = {}  # kind → resourceVersion of its list
         if not connection.is_checked:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # said here, once
-            what = "the API server's certificate isn't checked (insecure-skip-tls-verify): whoever answers is believed"
-            mend = "Give the cluster's certificate-authority in the kubeconfig"
-            self._problems.append(
-                Finding(severity=Severity.WARNING, code=account.UNCHECKED, object="", what=what, mend=mend)
-            )
+            self._problems.append(UNCHECKED)
 
     def snapshot(self) -> Snapshot:
         """Every list the planner knows, read now."""
@@ -199,7 +203,7 @@ class Api:
             try:
                 yield from self.list_pages(kind, paths)
             except SourceError as error:
-                if kind not in _OPTIONAL:
+                if kind not in OPTIONAL:
                     raise
                 what = f"{kind}: {error.what}; the snapshot goes without them"
                 self._problems.append(

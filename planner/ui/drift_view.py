@@ -124,7 +124,7 @@ def _suggestion(found: EnvironmentSuggestion, snapshot: Snapshot) -> None:
         return  # of another cluster: its rollout is asked for there
     adopted = cache.answer(plan_drift.adopt, snapshot, found)
     if adopted.rollout is not None:
-        verdict.show(adopted.rollout.verdict, adopted.rollout.reason, str(adopted.rollout.sentence))
+        verdict.show(adopted.rollout.verdict, adopted.rollout.headline, adopted.rollout.sentence)
     elif adopted.note:
         st.info(words.literal(adopted.note))
     st.code(adopted.patch_yaml, language=None)

@@ -33,7 +33,7 @@ def line(snapshot: Snapshot) -> None:
     """The plan in one sentence, and the way to it; of a large cluster only once it was worked out."""
     known = given()
     settings = PlanSettings()
-    found = progress.kept(QUESTION, snapshot, settings, known)
+    found = cache.known(QUESTION, snapshot, settings, known)
     if found is None and len(snapshot.nodes) <= _QUICK_NODES:
         found = progress.ask(QUESTION, snapshot, settings, known)
     if snapshot.autoscalers:

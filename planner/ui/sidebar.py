@@ -5,12 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from planner import words
-from planner.ui import filtered, findings, review, session
+from planner.ui import filtered, findings, review, session, sign_in
 
 
 def show() -> None:
     """The choice of cluster, its size and its age, under the navigation."""
     with st.sidebar, st.container(gap="xsmall"):
+        sign_in.sidebar()
         session.choose()
         if session.wanted() is not None:
             return
