@@ -1,13 +1,13 @@
 import streamlit as st
 
-from planner.questions.costs import QUESTION
+from planner.questions.costs import QUESTION, narrowed
 from planner.questions.question import Given
-from planner.ui import cache, costs_view, session
+from planner.ui import cache, costs_view, filtered, idle_view, session
 
 st.title("Costs")
 snapshot, book = session.cluster(), cache.price_book()
 settings = costs_view.settings(snapshot)
-bill = cache.ask(QUESTION, snapshot, settings, Given(book=book))
+bill = narrowed(cache.ask(QUESTION, snapshot, settings, Given(book=book)), filtered.kept(snapshot))
 
 costs_view.head(bill, book)
 st.header("Who it is for")
@@ -15,3 +15,4 @@ costs_view.shares(bill)
 st.header("Pools")
 costs_view.pools(bill)
 costs_view.downloads_of(snapshot, settings, bill)
+idle_view.show(snapshot)

@@ -1,13 +1,15 @@
 import streamlit as st
 
-from planner.ui import drift_inputs, drift_view, session, usage_inputs
+from planner.questions.drift import narrowed
+from planner.ui import drift_inputs, drift_view, filtered, session, usage_inputs
 
 st.title("Drift")
 snapshot = session.cluster()
 others = drift_inputs.other_clusters()
 answer = st.container()
 settings = drift_inputs.settings(drift_view.environments(snapshot, others))
-report = drift_view.compared(snapshot, settings, usage_inputs.history(snapshot), others)
+whole = drift_view.compared(snapshot, settings, usage_inputs.history(snapshot), others)
+report = narrowed(whole, filtered.kept(snapshot))
 with answer:
     drift_view.headline(report)
     drift_view.services(report)

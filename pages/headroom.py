@@ -2,17 +2,19 @@ import streamlit as st
 
 from planner.questions import capacity as capacity_question
 from planner.questions import seats as seats_question
-from planner.ui import cache, capacity_inputs, capacity_view, seats_view, session
+from planner.ui import cache, capacity_inputs, capacity_view, filtered, seats_view, session
 
 st.title("Headroom")
 snapshot = session.cluster()
 said = st.container()
 settings, given = capacity_inputs.settings(snapshot), capacity_inputs.given(snapshot)
 answer = cache.ask(capacity_question.QUESTION, snapshot, settings, given)
-nodes = cache.ask(seats_question.QUESTION, snapshot, seats_question.SeatsSettings()).nodes
+every = cache.ask(seats_question.QUESTION, snapshot, seats_question.SeatsSettings())
+kept = filtered.kept(snapshot)
 with said:
-    capacity_view.sentence(answer)
-    seats_view.figures(nodes, snapshot)
+    capacity_view.sentence(answer, kept)
+    seats_view.figures(every.nodes, snapshot)
+answer, nodes = capacity_question.narrowed(answer, kept), seats_question.narrowed(every, kept).nodes
 
 st.header("Node pools")
 st.caption("By requests of bound pods, not by use. Hatched: how far the pool may still grow, where somebody says.")
@@ -34,7 +36,7 @@ seats_view.seats(seats_view.chosen(nodes))
 
 st.header("Where the next pod fits")
 st.caption("One more pod of each workload that asks for GPUs, with everything else as it is.")
-seats_view.next_pods(nodes, snapshot)
+seats_view.next_pods(every.nodes, snapshot, kept)
 
 st.header("All resources")
 capacity_view.resources(answer)

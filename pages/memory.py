@@ -3,13 +3,14 @@ import streamlit as st
 from planner.figures import memory_classes, memory_eviction, memory_nodes
 from planner.questions import memory as plan_memory
 from planner.questions.question import Given
-from planner.ui import cache, charts, memory_inputs, memory_view, session
+from planner.ui import cache, charts, filtered, memory_inputs, memory_view, session
 
 st.title("Memory")
 snapshot = session.cluster()
 kubelet = memory_inputs.kubelet(snapshot)
 settings = plan_memory.MemorySettings(kubelet=kubelet.settings)
-plan = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=kubelet.stats))
+whole = cache.ask(plan_memory.QUESTION, snapshot, settings, Given(stats=kubelet.stats))
+plan = plan_memory.narrowed(whole, filtered.kept(snapshot))
 memory_view.stop_without_nodes(plan.cluster)
 memory_view.headline(plan)
 

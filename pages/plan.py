@@ -1,7 +1,7 @@
 import streamlit as st
 
-from planner.questions.plan import QUESTION
-from planner.ui import plan_view, progress, session
+from planner.questions.plan import QUESTION, narrowed
+from planner.ui import filtered, plan_view, progress, session
 
 st.title("Readiness plan")
 snapshot = session.cluster()
@@ -9,4 +9,4 @@ st.caption("The least that makes every workload rollable, simulated together, wi
 settings = plan_view.settings()
 found = progress.ask(QUESTION, snapshot, settings, plan_view.given())
 if found is not None:
-    plan_view.show(snapshot, found, settings)
+    plan_view.show(snapshot, narrowed(found, filtered.kept(snapshot)), settings)

@@ -1,13 +1,14 @@
 import streamlit as st
 
 from planner.questions.question import Given
-from planner.questions.restarts import QUESTION, RestartsSettings
-from planner.ui import cache, restarts_inputs, restarts_view, session, usage_inputs
+from planner.questions.restarts import QUESTION, RestartsSettings, narrowed
+from planner.ui import cache, filtered, restarts_inputs, restarts_view, session, usage_inputs
 
 st.title("Restarts")
 cluster = session.cluster()
 snapshot = restarts_inputs.with_uploaded_logs(cluster)
-plan = cache.ask(QUESTION, snapshot, RestartsSettings(), Given(usages=usage_inputs.history(cluster)))
+whole = cache.ask(QUESTION, snapshot, RestartsSettings(), Given(usages=usage_inputs.history(cluster)))
+plan = narrowed(whole, filtered.kept(cluster))
 restarts_view.headline(plan.report)
 
 if plan.report.loops:

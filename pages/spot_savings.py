@@ -1,9 +1,8 @@
 import streamlit as st
 
 from planner.figures import savings_band, savings_break_even, savings_mix, savings_waterfall
-from planner.questions.question import Given
 from planner.questions.savings import QUESTION, detail_of
-from planner.ui import cache, charts, downloads, errors, savings_inputs, savings_view, session
+from planner.ui import cache, charts, downloads, errors, own_history, savings_inputs, savings_view, session
 
 st.title("Spot savings")
 snapshot = session.cluster()
@@ -14,7 +13,7 @@ picture, knobs = st.columns([7, 3], gap="large")
 
 with knobs, st.container(border=True), errors.shown(answer):
     settings = savings_inputs.settings(derived)
-    given = Given(book=cache.price_book(), lives=savings_inputs.lives())
+    given = own_history.given(snapshot)
 with errors.shown(answer):
     result = cache.ask(QUESTION, snapshot, settings, given)
 detail = detail_of(result)
@@ -41,6 +40,7 @@ with picture:
 
 st.header("Every way of buying it")
 savings_view.ways(result)
+own_history.show(result)
 st.header("Is it fit for spot?")
 savings_view.checklist(fitness)
 st.header("What the discount was")

@@ -1,5 +1,7 @@
 """Settings every test runs under."""
 
+import signal
+
 from hypothesis import HealthCheck, settings
 
 # The same examples on every machine and in every run; a slow machine is not a failing test.
@@ -7,3 +9,7 @@ settings.register_profile(
     "house", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("house")
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and so would every program they start and stop.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

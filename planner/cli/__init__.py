@@ -39,6 +39,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Cost": {
         "costs": ("costs", "What the cluster costs a month, by pool, and what of it is idle."),
+        "idle": ("idle", "GPUs that pods hold and don't use: whose, since when, what they cost."),
         "savings": ("savings", "Is a workload fit for spot, and what would it really save?"),
         "prices": ("prices", "Show prices of machines and GPUs, or read today's from the Billing Catalog."),
     },

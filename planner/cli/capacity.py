@@ -58,7 +58,7 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
                 "allocatable": roughly(line.allocatable, line.resource),
                 "requested": roughly(line.requested, line.resource),
                 "free": roughly(line.free, line.resource),
-                "waited for": roughly(line.pending, line.resource),
+                "wanted": roughly(line.pending, line.resource),
             }
             for line in answer.resources
         ]

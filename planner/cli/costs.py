@@ -77,6 +77,8 @@ def _print_shares(found: ClusterBill, book: PriceBook) -> None:
         for line in found.lines
     ]
     click.echo(f"\n{as_text(table)}", nl=False)
+    if found.hidden_usd:
+        click.echo(f"\nhidden by the filter: {found.hidden_usd:,.2f}")
     for one in found.not_in:
         click.echo(f"\nnot in it: {one.sentence}")
     _print_age(found, book)

@@ -22,7 +22,7 @@ from planner.tables import as_text
 @click.argument("clusters", nargs=-1, required=True, metavar="CLUSTER [CLUSTER...]")
 @options.asked(DriftSettings)
 @click.option("--all", "everything", is_flag=True, help="What is the same everywhere too, not only differences.")
-@prometheus_options
+@prometheus_options()
 @output.printing(QUESTION)
 def command(
     clusters: tuple[str, ...],

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import click
 
-from planner.cli import output
+from planner.cli import options, output
 from planner.cli.cluster import read_cluster
 from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, answer
 from planner.questions.question import Given
@@ -15,14 +16,15 @@ from planner.sources import demo
 
 @click.command("findings")
 @click.argument("cluster")
+@options.asked(FindingsSettings)
 @output.printing(QUESTION)
-def command(cluster: str, fail_on: tuple[str, ...], rows: str, output_format: str) -> int:
+def command(cluster: str, fail_on: tuple[str, ...], rows: str, output_format: str, **asked: Any) -> int:
     """What is worth a person's attention: damaged and missing input, objects that contradict each other, restarts,
     differences that explain trouble, risks of memory. The gravest first.
 
     Exits 0; --fail-on error,warning exits 5 when there is one.
     """
-    snapshot, settings = read_cluster(cluster), FindingsSettings()
+    snapshot, settings = read_cluster(cluster), options.read(FindingsSettings, asked)
     is_embedded = cluster in (demo.DEMO_NAME, demo.LARGE_NAME)  # meant to be old
     found = answer(snapshot, settings, Given(now=None if is_embedded else time.time()))
     output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +14,11 @@ from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook, PricingCategory
 from planner.sources import bounded
+
+if TYPE_CHECKING:
+    from planner.sources.prometheus import Prometheus
+
+T = TypeVar("T")
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -80,31 +85,44 @@ def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:
     return found
 
 
-# ── use over time ────────────────────────────────────────────────────────────────────────────────────────────────────
-def prometheus_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--prometheus``, ``--prometheus-token-file`` and ``--days``."""
-    for option in (
-        click.option("--days", type=click.IntRange(1, 90), default=7, show_default=True,
-                     help="How many days before the snapshot Prometheus is asked for."),
-        click.option("--prometheus-token-file", type=click.Path(path_type=Path, dir_okay=False, exists=True), metavar="FILE",
-                     help="A file with a bearer token for it."),
-        click.option("--prometheus", "prometheus_url", default="", metavar="URL",
-                     help="Use over time from here, instead of the snapshot's one moment of metrics-server."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+# ── Prometheus ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def prometheus_options(
+    what: str = "Use over time from here, instead of the snapshot's one moment of metrics-server.",
+    days: int = 7,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--prometheus``, ``--prometheus-token-file`` and ``--days``; `what` comes from there, by default of so many days."""
+
+    def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option("--days", type=click.IntRange(1, 90), default=days, show_default=True,
+                         help="How many days before the snapshot Prometheus is asked for."),
+            click.option("--prometheus-token-file", type=click.Path(path_type=Path, dir_okay=False, exists=True),
+                         metavar="FILE", help="A file with a bearer token for it."),
+            click.option("--prometheus", "prometheus_url", default="", metavar="URL", help=what),
+        ):  # fmt: skip
+            command = option(command)
+        return command
+
+    return with_options
+
+
+def ask_prometheus(url: str, token_file: Path | None, ask: Callable[[Prometheus], T]) -> T:
+    """What `ask` reads of the server at `url`; its warnings are told."""
+    from planner.sources.prometheus import Prometheus
+
+    mend = "Name a file that holds the token only"
+    token = bounded.read_text(token_file, limit=2**20, mend=mend).strip() if token_file else ""
+    server = Prometheus(url=url, token=token)
+    found = ask(server)
+    for warning in server.warnings:
+        click.echo(f"Prometheus warns: {warning}", err=True)
+    return found
 
 
 def usage_over_time(snapshot: Snapshot, url: str, token_file: Path | None, days: int) -> tuple[Usage, ...] | None:
     """What Prometheus knows of the snapshot's namespaces; None where no address is given."""
     if not url:
         return None
-    from planner.sources.prometheus import Prometheus, usage_before
+    from planner.sources.prometheus import usage_before
 
-    mend = "Name a file that holds the token only"
-    token = bounded.read_text(token_file, limit=2**20, mend=mend).strip() if token_file else ""
-    server = Prometheus(url=url, token=token)
-    found = usage_before(server, snapshot, days)
-    for warning in server.warnings:
-        click.echo(f"Prometheus warns: {warning}", err=True)
-    return found
+    return ask_prometheus(url, token_file, lambda server: usage_before(server, snapshot, days))

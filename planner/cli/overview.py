@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import click
 
-from planner.cli import output, terminal
+from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.kubernetes.records import Snapshot
 from planner.questions.overview import QUESTION, ClusterOverview, OverviewSettings, answer, by_trouble
 from planner.rollout.wording import WORD
 from planner.tables import as_text
 
+_ALL: Final = OverviewSettings()
+
 
 @click.command("overview")
 @click.argument("cluster")
+@options.asked(OverviewSettings)
 @output.printing(QUESTION)
-def command(cluster: str, fail_on: tuple[str, ...], rows: str, output_format: str) -> int:
+def command(cluster: str, fail_on: tuple[str, ...], rows: str, output_format: str, **asked: Any) -> int:
     """Every workload's own rollout if its template changed now, with everything else as it is; GPUs by model.
 
     Exits 0 when the question is answered, 4 when nodes or pods are missing from the snapshot; --fail-on stuck exits 2
     when a workload could not be rolled out, --fail-on unknown 4.
     """
-    return answer_overview(read_cluster(cluster), rows, output_format, fail_on)
+    settings = options.read(OverviewSettings, asked)
+    return answer_overview(read_cluster(cluster), rows, output_format, fail_on, settings)
 
 
-def answer_overview(snapshot: Snapshot, rows: str, output_format: str, fail_on: tuple[str, ...]) -> int:
+def answer_overview(
+    snapshot: Snapshot, rows: str, output_format: str, fail_on: tuple[str, ...], settings: OverviewSettings = _ALL
+) -> int:
     """Print it; the exit status."""
-    settings = OverviewSettings()
     found = answer(snapshot, settings)
     output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
     return QUESTION.exit_status(snapshot, found, fail_on)
@@ -35,17 +42,17 @@ def answer_overview(snapshot: Snapshot, rows: str, output_format: str, fail_on: 
 def _print(found: ClusterOverview) -> None:
     terminal.say(found.sentence)
     for line in by_trouble(found.workloads):
-        said = f"{line.workload}  {line.sentence}"
+        said = f"{line.workload}  {line.headline}"
         terminal.say_verdict(line.verdict, f"{WORD[line.verdict].lower():<13}", said, indent=" " * 13)
     if found.gpus:
         rows = [
             {
                 "GPU model": line.model or line.resource,
                 "nodes": line.node_count,
-                "there are": line.allocatable,
+                "in all": line.allocatable,
                 "held": line.requested,
                 "free": line.free,
-                "waited for": line.pending,
+                "wanted": line.pending,
             }
             for line in found.gpus
         ]

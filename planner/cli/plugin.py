@@ -1,7 +1,8 @@
 """``kubectl headroom``: the same commands, with kubectl's own options; CLUSTER may be left out.
 
 ``--context``, ``--kubeconfig`` and ``-n`` may stand anywhere, as with kubectl. A workload that is named without its namespace
-is of ``-n``, else of the context's.
+is of ``-n``, else of the context's; so is an object in a manifest that names none. A list is of ``-n``, else of all
+namespaces.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from planner.sources.cluster import CONTEXT_PREFIX
 
 _KUBECTL = {"--context": "context", "--kubeconfig": "kubeconfig", "-n": "namespace", "--namespace": "namespace"}
 _WORKLOAD_OPTIONS = ("-w", "--workload", "--also")
+_MANIFEST_OPTIONS = ("-f", "--filename")
 _SHORT = re.compile(r"[A-Za-z]+/[^/]+\Z")
 
 
@@ -36,11 +38,23 @@ def arguments(given: Sequence[str], commands: click.Group) -> list[str]:
     if command is None:
         return words
     place = words.index(name) + 1
-    if any(option in words or any(word.startswith(f"{option}=") for word in words) for option in _WORKLOAD_OPTIONS):
+    if any(_has(words, option) for option in _WORKLOAD_OPTIONS):
         words = _in_namespace(words, found.get("namespace") or _namespace_of(found.get("context", "")))
+    if _takes_namespace(command):
+        reads_manifests = any(_has(words, option) for option in _MANIFEST_OPTIONS)
+        namespace = found.get("namespace") or (_namespace_of(found.get("context", "")) if reads_manifests else "")
+        words[place:place] = ["--namespace", namespace] if namespace else []
     if _lacks_cluster(command, words[place:]):
         words.insert(place, f"{CONTEXT_PREFIX}{found.get('context') or _current()}")
     return words
+
+
+def _has(words: Sequence[str], option: str) -> bool:
+    return any(word == option or word.startswith(f"{option}=") for word in words)
+
+
+def _takes_namespace(command: click.Command) -> bool:
+    return any("--namespace" in one.opts for one in command.params)
 
 
 def _taken(words: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -89,9 +103,9 @@ def _lacks_cluster(command: click.Command, words: list[str]) -> bool:
 
 
 def _current() -> str:
-    from planner.sources import kubernetes_api
+    from planner.sources import kubeconfig
 
-    known = kubernetes_api.contexts()
+    known = kubeconfig.contexts()
     if not known:
         mend = "Name one with --context, or a CLUSTER; check KUBECONFIG"
         raise InputError("there is no context", where="the kubeconfig", mend=mend)
@@ -99,6 +113,6 @@ def _current() -> str:
 
 
 def _namespace_of(context: str) -> str:
-    from planner.sources import kubernetes_api
+    from planner.sources import kubeconfig
 
-    return kubernetes_api.namespace_of(context)
+    return kubeconfig.namespace_of(context)

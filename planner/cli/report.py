@@ -28,7 +28,7 @@ FORMATS: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "c
 @options.asked(ReportSettings)
 @pool_options
 @price_options
-@prometheus_options
+@prometheus_options()
 def command(
     cluster: str,
     files: tuple[str, ...],

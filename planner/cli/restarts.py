@@ -34,7 +34,7 @@ from planner.words import count, duration, short_name
     "--live-logs", is_flag=True, help="With context:NAME: read the logs of troubled containers and their peers."
 )
 @options.asked(RestartsSettings)
-@prometheus_options
+@prometheus_options()
 @output.printing(QUESTION)
 def command(
     cluster: str,

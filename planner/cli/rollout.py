@@ -29,6 +29,7 @@ from planner.questions.strategies import StrategiesAnswer, StrategiesSettings
 from planner.questions.strategy_costs import SpareSettings, StrategyCosts, StrategyCostSettings, StrategyPrice
 from planner.rollout.answers import RolloutResult, Step, Verdict
 from planner.rollout.choice import Option, Weights
+from planner.rollout.wording import WORD, details
 from planner.sources import bounded
 from planner.tables import as_text
 from planner.words import duration, moment, usd
@@ -149,7 +150,11 @@ def _print_script(result: RolloutResult, snapshot: Snapshot, way_out: int) -> in
 
 
 def _print(result: RolloutResult, snapshot: Snapshot) -> None:
-    terminal.say_verdict(result.verdict, *_headed(result))
+    if result.verdict in (Verdict.COMPLETES, Verdict.UNKNOWN):  # the sentence says it as shortly
+        terminal.say(result.sentence)
+    else:
+        terminal.say_verdict(result.verdict, f"{WORD[result.verdict]}: ", result.headline)
+        terminal.say(details(result.verdict, result.sentence))
     if len(result.workloads) > 1:
         for part in result.workloads:
             terminal.say(f"  {part.workload}: {part.sentence}", indent="    ")
@@ -182,12 +187,6 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
         click.echo()
         terminal.say(f"{finding.severity.value}: {finding.what}. {finding.mend}", indent="  ")
     click.echo(f"\nfrom {snapshot.source}")
-
-
-def _headed(result: RolloutResult) -> tuple[str, str]:
-    """The sentence in two, so that the verdict it begins with can be coloured."""
-    head, colon, rest = str(result.sentence).partition(": ")
-    return (f"{head}: ", rest) if colon and head == result.verdict.value else ("", str(result.sentence))
 
 
 def _print_steps(steps: Sequence[Step]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import click
 
 from planner.cli import options, output
 from planner.cli.cluster import read_cluster
-from planner.cli.given import FILE, price_book, price_options
+from planner.cli.given import FILE, ask_prometheus, price_book, price_options, prometheus_options
+from planner.inventory.node_lives import Watch, together, watch_snapshots
 from planner.pricing.book import age_warning
 from planner.questions.fleet_savings import FleetSavings
 from planner.questions.question import Given
@@ -22,13 +24,16 @@ from planner.questions.savings import (
     answer,
     bearer_rows,
     move_rows,
+    own_rows,
     way_rows,
 )
 from planner.sources import bounded
 from planner.spot.assumptions import Life
 from planner.spot.checks import CHECK_NAME, Status
 from planner.spot.interruption import parse_lives
+from planner.spot.own_history import from_files, own_history
 from planner.spot.suitability import Suitability
+from planner.store import names
 from planner.tables import as_text
 from planner.words import count, duration, usd
 
@@ -44,10 +49,24 @@ from planner.words import count, duration, usd
     metavar="FILE",
     help="Observed gaps from a loss until a node was to be had again: CSV, hours,ended.",
 )
+@click.option(
+    "--history",
+    "histories",
+    multiple=True,
+    metavar="FROM",
+    help="When your own spot nodes came and went: store:URL, store:URL#cluster, or a CLUSTER whose events tell; repeatable.",
+)
+@prometheus_options(
+    what="When your own spot nodes came and went, from kube_node_created and kube_node_labels here.", days=30
+)
 @price_options
 @output.printing(QUESTION)
 def command(
     cluster: str,
+    histories: tuple[str, ...],
+    prometheus_url: str,
+    prometheus_token_file: Path | None,
+    days: int,
     lives_file: Path | None,
     gaps_file: Path | None,
     own_prices: tuple[Path, ...],
@@ -64,15 +83,34 @@ def command(
     nobody gives a price.
     """
     snapshot, settings = read_cluster(cluster), options.read(SavingsSettings, asked)
-    found = answer(
-        snapshot,
-        settings,
-        Given(book=price_book(own_prices, discounts), lives=_lives(lives_file), gaps=_lives(gaps_file)),
-    )
+    lives, gaps = _lives(lives_file), _lives(gaps_file)
+    watches = [_watch(one, snapshot.taken_at, days) for one in histories]
+    if prometheus_url:
+        from planner.sources.prometheus_nodes import nodes_before
+
+        ask = partial(nodes_before, end=snapshot.taken_at, days=days)
+        watches.append(ask_prometheus(prometheus_url, prometheus_token_file, ask))
+    own = own_history(together(watches)) if watches else None
+    if own is None and lives:
+        own = from_files(lives, gaps, lives_file.name if lives_file else "")
+    given = Given(book=price_book(own_prices, discounts), lives=lives, gaps=gaps, own_history=own)
+    found = answer(snapshot, settings, given)
     output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
     if warning := age_warning(found.as_of, time.time()) if found.as_of else "":
         click.echo(warning, err=True)
     return QUESTION.exit_status(snapshot, found)
+
+
+def _watch(spec: str, until: float, days: int) -> Watch:
+    """When nodes came and went: of a store the `days` before, of a cluster what its events tell."""
+    if names.is_place(spec):
+        from planner.sources.store import Store
+
+        place = names.read_place(spec)
+        clusters = (place.cluster,) if place.cluster else ()
+        return Store(place.url).node_watch(clusters, since=until - days * 86_400.0, until=until)
+    one = read_cluster(spec)
+    return watch_snapshots([(one.source, one)])
 
 
 def _lives(path: Path | None) -> tuple[Life, ...]:
@@ -84,9 +122,13 @@ def _lives(path: Path | None) -> tuple[Life, ...]:
 def _print(found: SavingsAnswer) -> None:
     if found.detail is not None:
         _print_detail(found, found.detail)
-        return
-    assert found.fleet is not None
-    _print_fleet(found, found.fleet)
+    else:
+        assert found.fleet is not None
+        _print_fleet(found, found.fleet)
+    if (own := found.own_history) is not None:
+        click.echo(f"\nOwn history. {own.sentence}\n")
+        click.echo(as_text(own_rows(found), unknown="not known"), nl=False)
+        click.echo(f"{own.back_test.sentence}")
 
 
 def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from planner.cli import output
+from planner.cli import options, output
 from planner.cli.cluster import read_cluster
 from planner.questions.seats import QUESTION, SeatsAnswer, SeatsSettings, answer, free_seats
 from planner.tables import as_text
@@ -13,10 +15,11 @@ from planner.words import listing
 
 @click.command("seats")
 @click.argument("cluster")
+@options.asked(SeatsSettings)
 @output.printing(QUESTION)
-def command(cluster: str, rows: str, output_format: str) -> int:
+def command(cluster: str, rows: str, output_format: str, **asked: Any) -> int:
     """Nodes with GPUs as rows of seats: who holds each, by requests of bound pods, and whose next pod would fit."""
-    snapshot, settings = read_cluster(cluster), SeatsSettings()
+    snapshot, settings = read_cluster(cluster), options.read(SeatsSettings, asked)
     found = answer(snapshot, settings)
     output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
     return QUESTION.exit_status(snapshot, found)

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from planner.cli import waiting
+from planner.cli.app import absolute, folder
 from planner.cli.cluster import read_cluster
 from planner.cli.given import FILE, pool_limits, pool_options, price_book, price_options
-from planner.errors import InputError
+from planner.errors import InputError, SourceError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Given
-from planner.sources.cluster import CONTEXT_PREFIX
+from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
+from planner.words import duration
+
+LOOK_SECONDS: Final = 5.0  # between two looks whether a live cluster changed: each is sent to every process
+OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed for so long is said to be old
 
 
 @click.command("serve")
 @click.argument("cluster")
 @click.option("--every", "every_seconds", type=click.FloatRange(5, 86_400), default=60, show_default=True, metavar="SECONDS",
-              help="Pause between two listings of the cluster; answers are of the last one.")  # fmt: skip
+              help="Pause between two times that metrics are worked out, and that a cluster which isn't live is read anew.")  # fmt: skip
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 in a pod.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=9443, show_default=True, help="The port to listen on.")
 @click.option("--tls-cert", type=FILE, metavar="FILE", help="Certificate in PEM, chain included; read again when it is renewed.")  # fmt: skip
@@ -30,6 +39,7 @@ from planner.sources.cluster import CONTEXT_PREFIX
               help="Nothing is said of a write whose answer isn't there by then.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True,
               help="Processes that answer reviews, each with a copy of the snapshot.")  # fmt: skip
+@click.option("--dashboard", is_flag=True, help="The dashboard too, on the same port and of the same cluster.")
 @pool_options
 @price_options
 def command(
@@ -42,6 +52,7 @@ def command(
     deny: str | None,
     within_seconds: float,
     workers: int,
+    dashboard: bool,
     pool_files: tuple[str, ...],
     gke: str | None,
     own_prices: tuple[Path, ...],
@@ -49,18 +60,21 @@ def command(
 ) -> int:
     """Answer an API server's validating webhook, which only warns, and Prometheus.
 
-    POST /v1/rollouts takes AdmissionReviews: a write whose rollout would be stuck gets a warning, which kubectl prints;
+    A live cluster (context:NAME) is watched: listed once, then told of what changes. POST /v1/rollouts takes AdmissionReviews: a write whose rollout would be stuck gets a warning, which kubectl prints;
     everything else, what isn't known, and what isn't answered within a second gets silence. GET /metrics is OpenMetrics.
     deploy/ has the manifests.
     """
     from planner.serve.keeper import Keeper
     from planner.serve.metrics import Metrics
     from planner.serve.reviewers import Reviewers, share_seals
-    from planner.serve.server import Server, application, run
+    from planner.serve.server import Server, application, paths, run, stopping
     from planner.serve.webhook import Webhook
 
     if (tls_cert is None) != (tls_key is None):
         raise InputError("one without the other", where="--tls-cert, --tls-key", mend="Give both, or none")
+    if dashboard:  # it works in another folder
+        cluster, pool_files = absolute(cluster), tuple(str(Path(one).resolve()) for one in pool_files)
+        tls_cert, tls_key = tls_cert and tls_cert.resolve(), tls_key and tls_key.resolve()
     say = partial(click.echo, err=True)
     given = Given(book=price_book(own_prices, discounts))
 
@@ -70,15 +84,25 @@ def command(
     waiting.end()
     share_seals()
     reviewers = Reviewers(workers, say)
-    read = partial(read_cluster, cluster)
-    keeper = Keeper(read, limits_of, given, every_seconds=every_seconds, know=reviewers.know, say=say)
-    metrics = Metrics(keeper)
     is_live = cluster.startswith(CONTEXT_PREFIX)
+    if is_live:
+        from planner.sources import live
+
+        context = cluster.removeprefix(CONTEXT_PREFIX)
+        keeper = Keeper(
+            partial(_watched, context), limits_of, given, every_seconds=every_seconds, look_seconds=LOOK_SECONDS,
+            age=lambda: live.reader(context).condition.age_seconds, know=reviewers.know, say=say,
+        )  # fmt: skip
+    else:
+        read = partial(read_cluster, cluster)
+        keeper = Keeper(read, limits_of, given, every_seconds=every_seconds, know=reviewers.know, say=say)
+    metrics = Metrics(keeper)
     webhook = Webhook(
         keeper, metrics, reviewers, denies=deny is not None, is_live=is_live, within_seconds=within_seconds
     )
-    app = application(keeper, metrics, webhook, reviewers)
-    server = Server(app, host=host, port=port, certificate=tls_cert, key=tls_key)
+    routes, lifespan = paths(metrics, webhook, reviewers), stopping(keeper)
+    app = _with_dashboard(cluster, routes, lifespan) if dashboard else application(routes, lifespan)
+    server = Server(app, host=host, port=port, certificate=tls_cert, key=tls_key, is_dashboard=dashboard)
     server.load()
     reviewers.start()
     try:
@@ -87,3 +111,34 @@ def command(
     finally:
         reviewers.stop()
     return 0
+
+
+def _watched(context: str) -> Snapshot:
+    """What is known of a live cluster.
+
+    Raises
+    ------
+    SourceError
+        When it wasn't read yet, or what is known is old and isn't refreshed.
+    """
+    from planner.sources import live
+
+    reader = live.reader(context)
+    found, condition = reader.wait(), reader.condition
+    if condition.failing and condition.age_seconds > OLD_SECONDS:
+        mend = f"What is known is {duration(round(condition.age_seconds))} old; it is tried again all the time"
+        raise SourceError(condition.failing, where=context, mend=mend)
+    return found
+
+
+def _with_dashboard(cluster: str, routes: Sequence[Any], lifespan: Callable[[Any], Any]) -> Any:
+    """The dashboard, looking at `cluster`, with the paths beside its pages."""
+    os.environ[CLUSTER_VARIABLE] = cluster
+    place = folder()
+    os.chdir(place)  # Streamlit reads .streamlit/config.toml there
+    found = importlib.util.spec_from_file_location("headroom_app", place / "app.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module.dashboard(routes, lifespan)

@@ -23,7 +23,7 @@ def figure(lines: Sequence[GpuModelLine]) -> go.Figure:
     parts = [
         part("held", palette.BLUE, [line.requested for line in lines]),
         part("free", palette.GREY, [line.free for line in lines]),
-        part("waited for", palette.ORANGE, [line.pending for line in lines], is_hatched=True),
+        part("wanted", palette.ORANGE, [line.pending for line in lines], is_hatched=True),
     ]
     return bars.figure([name(line) for line in lines], parts, axis="GPUs", hover="%{x:,}", row_px=44)
 
@@ -39,7 +39,7 @@ def alt(lines: Sequence[GpuModelLine]) -> str:
     """The bars in words."""
     said = "; ".join(
         f"{name(line)}: {line.requested} of {line.allocatable} held, {line.free} free"
-        + (f", {line.pending} waited for" if line.pending else "")
+        + (f", {line.pending} wanted" if line.pending else "")
         for line in lines
     )
     return f"GPUs by model. {said}." if said else "No GPUs in this cluster."

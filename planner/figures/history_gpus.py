@@ -16,8 +16,8 @@ def figure(days: Sequence[DayOfGpus], line: TrendLine | None) -> go.Figure:
     at = [one.day for one in days]
     wanted = [one.held + (one.waiting or 0) for one in days]
     for name, colour, dash, values in (
-        ("there are", palette.LINE, "dash", [one.allocatable for one in days]),
-        ("held or waited for", palette.ORANGE, "dot", wanted),
+        ("in all", palette.LINE, "dash", [one.allocatable for one in days]),
+        ("held or wanted", palette.ORANGE, "dot", wanted),
         ("held", palette.BLUE, "solid", [one.held for one in days]),
     ):
         drawn.add_trace(

@@ -50,6 +50,7 @@ from planner.kubernetes.records import (
     Strategy,
     Workload,
 )
+from planner.vocabulary import DEFAULT_NAMESPACE
 
 Object = dict[str, Any]
 MANIFEST = "manifest"
@@ -109,10 +110,10 @@ class Manifest:
     findings: tuple[Finding, ...]
 
 
-def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
+def read_manifest(text: str, snapshot: Snapshot, *, namespace: str = DEFAULT_NAMESPACE) -> Manifest:
     """The documents of `text` (JSON or YAML, Lists taken apart) against `snapshot`.
 
-    An object without a namespace is meant for "default", as kubectl does it without a context of its own.
+    An object that names no namespace is meant for `namespace`, as with ``kubectl apply -n``.
 
     Raises
     ------
@@ -135,6 +136,7 @@ def read_manifest(text: str, snapshot: Snapshot) -> Manifest:
     other_kinds: dict[str, int] = {}
     for number, one in enumerate(objects, start=1):
         kind = _kind(one, number)
+        _put_into(one, kind, namespace)
         row = templated(str(one.get("kind")), str(one.get("apiVersion") or ""))
         if row is not None and not (kind in _WORKLOADS and _is_there(kind, one, snapshot)):
             found = _placed(row, one, number, snapshot)
@@ -176,6 +178,13 @@ def _kind(one: Object, number: int) -> str:
     return kind if is_known(kind, api_version) or kind not in (*_WORKLOADS, *_BESIDE) else f"{kind} ({api_version})"
 
 
+def _put_into(one: Object, kind: str, namespace: str) -> None:
+    """Give an object the namespace it lacks; kinds of the cluster have none."""
+    metadata, known = one.get("metadata"), wire.READ.get(kind)
+    if isinstance(metadata, dict) and not metadata.get("namespace") and (known is None or known.is_namespaced):
+        metadata["namespace"] = namespace
+
+
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[AppliedWorkload, list[Finding]]:
     given = read_workload_document(kind, one, f"{MANIFEST}, {kind} (document {number})")
@@ -213,7 +222,7 @@ def _ignored(other_kinds: dict[str, int]) -> Finding:
 # ── pods of other kinds ──────────────────────────────────────────────────────────────────────────────────────────────
 def _is_there(kind: str, one: Object, snapshot: Snapshot) -> bool:
     metadata = one.get("metadata") or {}
-    return snapshot.workload(f"{kind}/{metadata.get('namespace') or 'default'}/{metadata.get('name')}") is not None
+    return snapshot.workload(f"{kind}/{metadata.get('namespace')}/{metadata.get('name')}") is not None
 
 
 def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> PlacedWorkload | None:
@@ -224,7 +233,7 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
     name = (metadata.get("name") or metadata.get("generateName")) if isinstance(metadata, dict) else None
     if not isinstance(name, str) or not isinstance(metadata, dict):
         raise ChangeError("it has no metadata.name", where=where, mend="Give it a name")
-    namespace = str(metadata.get("namespace") or "default")
+    namespace = str(metadata.get("namespace") or "")
     shared = Shared()
     sets = []
     for found in found_sets(row, one):

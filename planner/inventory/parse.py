@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -153,6 +153,29 @@ def build_snapshot(
     )
 
 
+class ReadObject(NamedTuple):
+    """One object: its record, the digest of what is kept of it, and the metadata it came with."""
+
+    record: Any
+    digest: bytes
+    metadata: wire.Metadata
+
+
+def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
+    """Read one object of a known kind; one of `DAMAGE` is raised when it can't be read."""
+    if isinstance(item, dict):
+        decoded = msgspec.convert(item, wire.KINDS[kind])
+    else:
+        decoded = wire.DECODERS[kind].decode(item)
+    if kind in _TEMPLATED:
+        record = _TEMPLATED[kind](shared, decoded, _template_in(item))
+    else:
+        record = _READERS[kind](shared, decoded)
+    # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
+    digest = blake2b(wire.encode(decoded), digest_size=16, person=kind[:16].encode()).digest()
+    return ReadObject(record, digest, decoded.metadata or wire.Metadata())
+
+
 class Reader:
     """Reads parts into records; `found` holds them by kind."""
 
@@ -162,12 +185,31 @@ class Reader:
         self.presence: dict[str, Presence] = dict.fromkeys(wire.KINDS, Presence.ABSENT)
         self.problems: list[Finding] = []
         self.objects = self.unreadable = self.by_shape = self.foreign = 0
+        self.resource_versions: FrozenMap[str] = FrozenMap()
         self._files: dict[str, int] = {}  # name → objects in it
         self._foreign: dict[str, int] = {}  # name of a file among many → values in it that are no objects
         self._old: dict[tuple[str, str], int] = {}
         self._shared = Shared()
         self._digests: set[bytes] = set()
         self.one_cluster = OneCluster()
+
+    @classmethod
+    def of(
+        cls,
+        found: Mapping[str, list[Any]],
+        digests: set[bytes],
+        presence: Mapping[str, Presence],
+        unreadable: list[Finding],
+        resource_versions: Mapping[str, str],
+    ) -> Reader:
+        """One that has read these records already (`planner.inventory.picture`)."""
+        reader = cls()
+        reader.found, reader._digests, reader.presence = dict(found), digests, dict(presence)
+        reader.problems, reader.unreadable = unreadable, len(unreadable)
+        reader.objects = sum(map(len, found.values())) + len(unreadable)
+        reader._files = dict.fromkeys((kind for kind, state in presence.items() if state is not Presence.ABSENT), 0)
+        reader.resource_versions = FrozenMap(resource_versions)
+        return reader
 
     def read(self, part: Part) -> None:
         """Read every item of `part`; what can't be read becomes a problem."""
@@ -240,19 +282,11 @@ class Reader:
             return
         if is_old(kind, api_version):
             self._old[kind, api_version] = self._old.get((kind, api_version), 0) + 1
-        if isinstance(item, dict):
-            decoded = msgspec.convert(item, wire.KINDS[kind])
-        else:
-            decoded = wire.DECODERS[kind].decode(item)
-        if kind in _TEMPLATED:
-            record = _TEMPLATED[kind](self._shared, decoded, _template_in(item))
-        else:
-            record = _READERS[kind](self._shared, decoded)
-        # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
-        self._digests.add(blake2b(wire.encode(decoded), digest_size=16, person=kind[:16].encode()).digest())
+        read = read_object(self._shared, item, kind)
+        self._digests.add(read.digest)
         if kind in TELLING:
-            self.one_cluster.saw(kind, record, (decoded.metadata and decoded.metadata.uid) or "", file)
-        self.found.setdefault(kind, []).append(record)
+            self.one_cluster.saw(kind, read.record, read.metadata.uid or "", file)
+        self.found.setdefault(kind, []).append(read.record)
         self.presence[kind] = Presence.PRESENT
 
     def snapshot(
@@ -281,6 +315,7 @@ class Reader:
             other_kinds=FrozenMap(self.other_kinds),
             foreign=self.foreign,
             by_shape=self.by_shape,
+            resource_versions=self.resource_versions,
         )
         return model.Snapshot(
             taken_at=self._shared.newest if taken_at is None else taken_at,

@@ -265,6 +265,17 @@ def model_named(value: str) -> str:
     return "" if value.lower() in _VENDORS else _SHARED_PRODUCT.sub("", value)
 
 
+_SHORT_MODEL: Final = re.compile(r"[A-Za-z]{1,2}\d+[A-Za-z]*")
+
+
+def short_model(model: str) -> str:
+    """``A100`` for ``nvidia-tesla-a100`` and ``NVIDIA-A100-SXM4-80GB``: what people call it; "" for ""."""
+    name = re.sub(r"^(nvidia|amd|intel)-", "", model, flags=re.IGNORECASE)
+    name = re.sub(r"^tesla-", "", name, flags=re.IGNORECASE)
+    found = _SHORT_MODEL.match(name)
+    return (found[0] if found else name).upper()
+
+
 @lru_cache(1_024)
 def model_of_machine(machine_type: str) -> str:
     """The model that a machine type has by its name (Azure's say it), else ""."""

@@ -55,5 +55,9 @@ class Derived:
         found: T = kept[about]
         return found
 
+    def know(self, make: Callable[[S], T], made: T) -> None:
+        """Take `made` for what ``make(source)`` would give."""
+        self._made[make] = {(): made}
+
     def __reduce__(self) -> tuple[type[Derived], tuple[()]]:
         return Derived, ()

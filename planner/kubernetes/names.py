@@ -58,6 +58,19 @@ def check_object(name: str, namespace: str = "", *, is_prefix: bool = False) -> 
         raise refused("metadata.namespace", namespace, "small letters, digits and -, 63 at most")
 
 
+def parse_namespace(text: str) -> str:
+    """A namespace's name as typed.
+
+    Raises
+    ------
+    InputError
+        For one that Kubernetes refuses.
+    """
+    if not is_dns_label(text):
+        raise refused("the namespace", text, "small letters, digits and -, 63 at most")
+    return text
+
+
 def check_reference(field: str, name: str | None) -> None:
     """Refuse what can't be the name of another object.
 

@@ -879,6 +879,7 @@ class Reading:
     other_kinds : kinds that aren't used → how many
     foreign, foreign_files : values that are no objects of Kubernetes, and how many of the files hold some
     by_shape : of `objects`, those that don't say their kind
+    resource_versions : of a live cluster: kind → the resourceVersion that its list is of
     """
 
     files: int = 0
@@ -891,6 +892,7 @@ class Reading:
     foreign: int = 0
     foreign_files: int = 0
     by_shape: int = 0
+    resource_versions: FrozenMap[str] = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ module             question
 `capacity`         What is left, what still fits and where, what is stranded?
 `what_if`          The same answers, after nodes are added, drained, lost, upgraded or tainted.
 `costs`            What does the cluster cost a month, and what of it is idle?
+`idle`             Which GPUs are held and not used, whose, since when, at what cost?
 `savings`          Is a workload fit for spot, and what would it really save?
 `strategies`       Which update strategy to choose: what nothing beats, and one that is recommended.
 `strategy_costs`   What does each rollout strategy's spare GPUs cost?
@@ -31,7 +32,7 @@ module             question
 Each has a record of settings (declared once, `planner.settings`), ``answer(snapshot, settings, given)``, facts, tables,
 and a `QUESTION` that holds them together (`question`). `pool_settings` are settings that several share, `prepared`
 works a scenario out against a snapshot, `placement` says what pods of any template do to the others, `usable_devices`
-which devices a rollout's new pods could ever use.
+which devices a rollout's new pods could ever use, `filters` what of an answer is listed.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ INDEX = {
     "capacity": "capacity.QUESTION",
     "what_if": "what_if.QUESTION",
     "costs": "costs.QUESTION",
+    "idle": "idle.QUESTION",
     "savings": "savings.QUESTION",
     "strategies": "strategies.QUESTION",
     "strategy_costs": "strategy_costs.QUESTION",

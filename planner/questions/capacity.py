@@ -20,6 +20,7 @@ from planner.kubernetes.records import EMPTY, Amounts, Finding, Severity, Snapsh
 from planner.kubernetes.requests import pod_requests
 from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
+from planner.questions.filters import NO_POOL, Kept
 from planner.questions.overview import GpuModelLine, free_words, supplies_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, fact, unit_of
@@ -86,6 +87,17 @@ class CapacityAnswer:
     fragments: Fragments
     findings: tuple[Finding, ...]
     shapes: tuple[Fit, ...] = ()  # those asked for, in their order
+
+
+def narrowed(whole: CapacityAnswer, kept: Kept) -> CapacityAnswer:
+    """The pools and workloads that are let through; what is free and what of it is stranded stays the whole cluster's."""
+    if kept.is_all:
+        return whole
+    return replace(
+        whole,
+        pools=tuple(line for line in whole.pools if kept.pool(line.pool.name or NO_POOL)),
+        workloads=tuple(one for one in whole.workloads if kept.workload(one.shape)),
+    )
 
 
 @collector.resting()

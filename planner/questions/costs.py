@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from planner.errors import InputError
@@ -17,9 +17,11 @@ from planner.kubernetes.requests import sum_requests
 from planner.pricing.allocation import AllocatedCost, Held, Share, added_up, allocate
 from planner.pricing.cluster import ClusterCost, cluster_cost
 from planner.pricing.model import PriceBook
+from planner.questions.filters import NO_POOL, Filter, Kept
 from planner.questions.focus import Resource, focus_rows, resource_of
+from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
-from planner.settings import setting
+from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.vocabulary import HOURS_PER_MONTH, SYSTEM_NAMESPACES
 from planner.words import Text, count, usd
@@ -38,6 +40,7 @@ class CostsSettings:
         help="Whom the bill is shared out to: namespaces, the values of a label of pods (else of their namespace), "
         "node pools or workloads.",
     )
+    filter: Filter = settings_within(Filter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,8 @@ class ClusterBill(ClusterCost):
     resources: tuple[Resource, ...]  # the nodes with a price
     starts_at: float  # of the month, seconds since the epoch
     not_in: tuple[NotIn, ...]
+    hidden: int = 0  # lines and pools, by the filter
+    hidden_usd: float = 0.0  # of the lines that are hidden, a month
 
 
 class _Specs(dict[int, tuple[PodSpec, int]]):
@@ -196,7 +201,29 @@ def answer(snapshot: Snapshot, settings: CostsSettings, given: Given = NOTHING) 
     InputError
         Without a price book, or when the bill can't be shared out so.
     """
-    return bill(known_book(given), snapshot, settings.by)
+    return narrowed(bill(known_book(given), snapshot, settings.by), kept_by(snapshot, settings.filter))
+
+
+def narrowed(whole: ClusterBill, kept: Kept) -> ClusterBill:
+    """The lines and pools that are let through. What nobody holds and what all share stays; so do a label's values, which
+    aren't one namespace's or pool's. The sums are the whole bill's."""
+    if kept.is_all:
+        return whole
+    passes = {NAMESPACE: kept.namespace, WORKLOAD: kept.workload, POOL: kept.pool}.get(whole.by)
+    lines = tuple(
+        one
+        for one in whole.lines
+        if passes is None or (one.share is not Share.USED and whole.by != POOL) or passes(one.name)
+    )
+    pools = tuple(pool for pool in whole.pools if kept.pool(pool.node_pool or NO_POOL))
+    hidden = len(whole.lines) - len(lines) + len(whole.pools) - len(pools)
+    cents = sum(round(100 * one.usd) for one in whole.lines) - sum(round(100 * one.usd) for one in lines)
+    sentence = (
+        f"{kept.headline(len(lines), len(whole.lines), 'line')} ({usd(cents / 100)}). Whole cluster: {whole.sentence}"
+    )
+    return replace(
+        whole, lines=lines, pools=pools, hidden=hidden, hidden_usd=cents / 100, sentence=type(whole.sentence)(sentence)
+    )
 
 
 def known_book(given: Given) -> PriceBook:

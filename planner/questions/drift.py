@@ -13,6 +13,7 @@ from planner.errors import InputError
 from planner.exit_status import ExitStatus
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
+from planner.questions.filters import Kept
 from planner.questions.patched import put
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
@@ -70,6 +71,15 @@ def answer(snapshot: Snapshot, settings: DriftSettings, given: Given = NOTHING) 
     if not settings.services:
         return report
     return replace(report, services=tuple(one for one in report.services if one.service in settings.services))
+
+
+def narrowed(whole: DriftReport, kept: Kept) -> DriftReport:
+    """The services of which a workload is let through, whole."""
+    if kept.is_all:
+        return whole
+    services = tuple(one for one in whole.services if any(map(kept.workload, one.workloads)))
+    sentence = kept.beside(whole.sentence, len(services), len(whole.services), "service")
+    return replace(whole, services=services, sentence=sentence)
 
 
 def facts(answer: DriftReport) -> Iterator[Fact]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +14,10 @@ from planner.inventory import checks
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.memory import risks
+from planner.questions.filters import Filter, Kept
+from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.settings import settings_within
 from planner.tables import Row
 from planner.words import Text, count
 
@@ -32,7 +35,9 @@ _RANK: Final = {severity: place for place, severity in enumerate(WORD)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingsSettings:
-    """Nothing is asked: every room looks at everything."""
+    """Every room looks at everything; the filter says what of it is listed."""
+
+    filter: Filter = settings_within(Filter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +46,37 @@ class FindingsAnswer:
 
     sentence: Text
     findings: tuple[Finding, ...]
+    hidden: int = 0  # by the filter
 
 
-def answer(snapshot: Snapshot, _settings: FindingsSettings, given: Given = NOTHING) -> FindingsAnswer:
+def answer(snapshot: Snapshot, settings: FindingsSettings, given: Given = NOTHING) -> FindingsAnswer:
     """What every room finds; how old the snapshot is where somebody gives the time."""
     aged = () if given.now is None else checks.check_age(snapshot, given.now)
     every = dict.fromkeys([*aged, *(finding for source in SOURCES for finding in source(snapshot))])
     found = tuple(sorted(every, key=lambda finding: _RANK[finding.severity]))
-    return FindingsAnswer(sentence=summary(found), findings=found)
+    return narrowed(FindingsAnswer(sentence=summary(found), findings=found), kept_by(snapshot, settings.filter))
+
+
+def narrowed(whole: FindingsAnswer, kept: Kept) -> FindingsAnswer:
+    """The findings that are let through; those about all that was read stay."""
+    if kept.is_all:
+        return whole
+    found = tuple(one for one in whole.findings if kept.about(one.object))
+    hidden = len(whole.findings) - len(found)
+    said = Text(f"{summary(found)} {kept.said}; {hidden:,} hidden")
+    return FindingsAnswer(sentence=said, findings=found, hidden=hidden)
+
+
+ROLLOUTS: Final = frozenset({"deployment-no-room-to-surge", "pod-unschedulable"})
+"""Codes of findings that say of a workload what its own rollout's verdict says in full."""
+
+
+def untold(findings: Sequence[Finding], told: Container[str]) -> list[Finding]:
+    """What is left to say where the workloads of `told` stand with their verdicts: each object once, its gravest finding."""
+    first = {
+        one.object or one.what: one for one in reversed(findings) if not (one.code in ROLLOUTS and one.object in told)
+    }
+    return [one for one in findings if first.get(one.object or one.what) is one]
 
 
 def summary(findings: Sequence[Finding]) -> Text:

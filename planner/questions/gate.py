@@ -24,7 +24,7 @@ from planner.pricing.cluster import cluster_cost
 from planner.pricing.model import PriceBook
 from planner.questions.gate_policy import FAILING, GateException, GatePolicy
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.prepared import UNTOLD, Scenario
+from planner.questions.prepared import UNTOLD, Scenario, manifest_namespace
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.questions.rollout import growing, rollout
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
@@ -40,6 +40,7 @@ class GateSettings:
     manifest: str = setting(
         "", on_command=False, help="What kubectl apply -f would get: several documents, new workloads too."
     )
+    namespace: str = manifest_namespace()
     pools: PoolSettings = settings_within(PoolSettings)
     policy: GatePolicy = field(default_factory=GatePolicy)
 
@@ -113,7 +114,7 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     ChangeError
         When the manifest can't be read, or the API server would refuse it.
     """
-    manifest = read_manifest(settings.manifest, snapshot)
+    manifest = read_manifest(settings.manifest, snapshot, namespace=settings.namespace)
     changes: list[Change] = [*(one for one in manifest.workloads if one.moves_pods), *manifest.placed]
     unchanged = tuple(_key(one) for one in manifest.workloads if not one.moves_pods)
     if not changes:

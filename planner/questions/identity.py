@@ -10,6 +10,7 @@ import pickle
 from hashlib import blake2b
 from typing import Any
 
+from planner.inventory import succession
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 
@@ -18,6 +19,11 @@ def identity(snapshot: Snapshot) -> str:
     """Hex BLAKE2b of the whole record, worked out once. Snapshots that differ in anything have different ones; equal
     ones may, which costs a cache nothing but room."""
     return snapshot.derived.once(_identity, snapshot)
+
+
+def key_in_pool(name: str) -> str:
+    """What the snapshot of this identity is called where it is spoken of by name."""
+    return f"snapshot {name}"
 
 
 def key_of(*values: object) -> str:
@@ -52,7 +58,7 @@ class _Packer(pickle.Pickler):
 
     def persistent_id(self, obj: Any) -> str | None:
         if isinstance(obj, Snapshot):
-            name = f"snapshot {identity(obj)}"
+            name = key_in_pool(identity(obj))
         elif isinstance(obj, PriceBook):
             name = f"prices {obj.digest}"
         else:
@@ -62,4 +68,6 @@ class _Packer(pickle.Pickler):
 
 
 def _identity(snapshot: Snapshot) -> str:
+    if name := succession.name_of(snapshot):  # of a live cluster: nothing is gone through each time it changes
+        return name
     return blake2b(pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL), digest_size=16).hexdigest()

@@ -20,6 +20,8 @@ from planner.memory.risks import risks
 from planner.memory.rows import container_rows, node_rows, pod_rows
 from planner.memory.what_if import Difference, MemoryChange, apply, differences, patch
 from planner.quantity import parse
+from planner.questions.filters import Filter, Kept
+from planner.questions.overview import kept_by
 from planner.questions.patched import Patched, put
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
@@ -35,6 +37,7 @@ class MemorySettings:
 
     node: str = setting("", form="N", help="One node: its order of eviction and its containers' cgroup values.")
     kubelet: KubeletSettings = settings_within(KubeletSettings)
+    filter: Filter = settings_within(Filter)
 
 
 def _memory(text: str) -> int:
@@ -70,6 +73,7 @@ class MemoryPlan:
 
     cluster: ClusterMemory
     findings: tuple[Finding, ...]
+    hidden_nodes: int = 0  # by the filter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,13 +203,27 @@ def answer(snapshot: Snapshot, settings: MemorySettings, given: Given = NOTHING)
     InputError
         When the node isn't there.
     """
-    plan = memory(snapshot, settings.kubelet, given.stats)
+    plan = narrowed(memory(snapshot, settings.kubelet, given.stats), kept_by(snapshot, settings.filter))
     if not settings.node:
         return plan
     nodes = tuple(node for node in plan.cluster.nodes if node.name == settings.node)
     if not nodes:
         raise InputError(f'there is no node "{settings.node}"', where="node", mend="Name none to see all of them")
     return replace(plan, cluster=replace(plan.cluster, nodes=nodes))
+
+
+def narrowed(whole: MemoryPlan, kept: Kept) -> MemoryPlan:
+    """The nodes and risks that are let through; what a node's pods use stays whole, and so do the classes."""
+    if kept.is_all:
+        return whole
+    nodes = tuple(node for node in whole.cluster.nodes if kept.node(node.name))
+    total = len(whole.cluster.nodes)
+    sentence = kept.beside(whole.cluster.sentence, len(nodes), total, "node")
+    return MemoryPlan(
+        cluster=replace(whole.cluster, nodes=nodes, sentence=sentence),
+        findings=tuple(one for one in whole.findings if kept.about(one.object)),
+        hidden_nodes=total - len(nodes),
+    )
 
 
 def facts(answer: MemoryPlan) -> Iterator[Fact]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -14,8 +14,9 @@ from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_r
 from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
 from planner.kubernetes.nodes import gpu_model, node_pool
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Presence, Severity, Snapshot, Workload
+from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.questions.filters import ALL, Filter, Kept, keep
 from planner.questions.prepared import compiled
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.rollout.answers import Reason, Verdict
@@ -26,15 +27,19 @@ from planner.rollout.run import Revision, Run, simulate_alone
 from planner.rollout.surroundings import surroundings
 from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import Explanation, explain
+from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Alike, alike, compile_shape
+from planner.settings import settings_within
 from planner.tables import Row
-from planner.words import Text, count, listing, plural
+from planner.words import NO_WORDS, Text, count, listing, plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverviewSettings:
-    """Nothing is asked: every workload, as it is."""
+    """Which workloads are listed; each as it is."""
+
+    filter: Filter = settings_within(Filter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,7 @@ class WorkloadOverview:
     gpu_model: str
     node_pools: tuple[str, ...]
     lowest_ready: int = 0  # at the worst moment of its rollout
+    headline: Text = NO_WORDS  # a dozen words, without the verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +84,7 @@ class ClusterOverview:
     taken_at: float
     source: str
     digest: str
+    hidden: int = 0  # workloads that the filter leaves out; GPUs, nodes and pods are the whole cluster's
 
 
 def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) -> ClusterOverview:
@@ -102,7 +109,7 @@ def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) ->
     )
 
 
-def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> str:
+def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
     """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
     stuck, known = (sum(line.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
     unknown = len(lines) - stuck - known
@@ -113,18 +120,20 @@ def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview]) -> str:
             f"Not known of all workloads: {why}. Of those seen, {stuck:,} could not be rolled out now, {known:,} could."
         )
     if not lines:
-        return _without_workloads(snapshot)
+        return _without_workloads(snapshot) if kept.is_all else f"No workload {kept.said}; {hidden:,} hidden."
+    which, rest = ("", ".") if kept.is_all else (f" {kept.said}", f"; {hidden:,} hidden.")
     if unknown:
         lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
         why = f": no {listing([several(kind) for kind in lacking], most=len(lacking))}" if lacking else ""
         adds = f" To add them: {get_command(lacking)}" if lacking else ""
         no = f"{stuck:,} could not be rolled out now, " if stuck else ""
-        return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{adds}"
+        only = "" if kept.is_all else f" Only workloads{which}{rest}"
+        return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{only}{adds}"
     if stuck:
-        return f"{stuck} of {len(lines)} workloads could not be rolled out now."
+        return f"{stuck} of {len(lines)} workloads{which} could not be rolled out now{rest}"
     if len(lines) > 1:
-        return f"All {len(lines)} workloads could be rolled out now."
-    return "The one workload could be rolled out now."
+        return f"All {len(lines)} workloads{which} could be rolled out now{rest}"
+    return f"The one workload{which} could be rolled out now{rest}"
 
 
 def _without_workloads(snapshot: Snapshot) -> str:
@@ -148,6 +157,7 @@ class _Answer:
     sentence: str
     lowest_ready: int = 0
     replicas: int = 0
+    headline: Text = NO_WORDS
 
 
 class _Answers:
@@ -205,16 +215,22 @@ def glance(cluster: Cluster, revision: Revision) -> Glance:
     if unknown is not None:
         reason = why.reason if why else Reason.UNKNOWN
         said = str(Text(f"not known: {unknown.what}"))
-        return Glance(answer=_Answer(verdict=Verdict.UNKNOWN, reason=reason, sentence=said, replicas=replicas))
+        return Glance(
+            answer=_Answer(
+                verdict=Verdict.UNKNOWN, reason=reason, sentence=said, replicas=replicas, headline=Text(unknown.what)
+            )
+        )
     if why is not None:
         stuck = _Answer(
-            verdict=verdict, reason=why.reason, sentence=str(why.sentence), lowest_ready=lowest, replicas=replicas
-        )
+            verdict=verdict, reason=why.reason, sentence=str(why.sentence), lowest_ready=lowest, replicas=replicas,
+            headline=why.headline,
+        )  # fmt: skip
         return Glance(answer=stuck, run=run, why=why)
     sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
     done = _Answer(
-        verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence), lowest_ready=lowest, replicas=replicas
-    )
+        verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence), lowest_ready=lowest, replicas=replicas,
+        headline=Text(stay_ready(lowest, replicas)),
+    )  # fmt: skip
     return Glance(answer=done)
 
 
@@ -239,6 +255,7 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: _Answer) -> Wor
         gpu_model=", ".join(sorted({gpu_model(cluster.nodes[n]) for n in nodes} - {""})) if gpus else "",
         node_pools=tuple(sorted({node_pool(cluster.nodes[n]) for n in nodes} - {""})),
         lowest_ready=answer.lowest_ready,
+        headline=answer.headline,
     )
 
 
@@ -347,9 +364,29 @@ def by_trouble(lines: Iterable[WorkloadOverview]) -> list[WorkloadOverview]:
     )
 
 
-def answer(snapshot: Snapshot, _settings: OverviewSettings, _given: Given = NOTHING) -> ClusterOverview:
-    """`overview`; nothing but the snapshot goes into it."""
-    return overview(snapshot)
+def answer(snapshot: Snapshot, settings: OverviewSettings, _given: Given = NOTHING) -> ClusterOverview:
+    """`overview`, of the workloads that the filter lets through."""
+    whole = overview(snapshot)
+    return narrowed(snapshot, whole, keep(snapshot, settings.filter, verdicts_of(whole)))
+
+
+def verdicts_of(whole: ClusterOverview) -> FrozenMap[Verdict]:
+    """How each workload's own rollout would go."""
+    return FrozenMap({line.workload: line.verdict for line in whole.workloads})
+
+
+def kept_by(snapshot: Snapshot, wanted: Filter) -> Kept:
+    """What a filter lets through; workloads are played only where it asks for their verdicts."""
+    return keep(snapshot, wanted, verdicts_of(overview(snapshot)) if wanted.verdicts else EMPTY)
+
+
+def narrowed(snapshot: Snapshot, whole: ClusterOverview, kept: Kept) -> ClusterOverview:
+    """The workloads that are let through; the sentence says how many aren't."""
+    if kept.is_all:
+        return whole
+    lines = tuple(line for line in whole.workloads if kept.workload(line.workload))
+    hidden = len(whole.workloads) - len(lines)
+    return replace(whole, workloads=lines, hidden=hidden, sentence=_sentence(snapshot, lines, kept, hidden))
 
 
 def facts(answer: ClusterOverview) -> Iterator[Fact]:
@@ -385,6 +422,7 @@ def workload_rows(answer: ClusterOverview) -> list[Row]:
             "gpu_model": line.gpu_model,
             "node_pools": ", ".join(line.node_pools),
             "sentence": line.sentence,
+            "headline": str(line.headline),
         }
         for line in by_trouble(answer.workloads)
     ]

@@ -19,6 +19,7 @@ from planner.errors import HeadroomError, InputError
 from planner.exit_status import ExitStatus
 from planner.inventory.applied import applied
 from planner.kubernetes import commands
+from planner.kubernetes.accelerators import short_model
 from planner.kubernetes.kinds import NODE, POD, ROLLING_UPDATE
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, gpu_model, node_pool
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
@@ -29,6 +30,7 @@ from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
 from planner.quantity import format_amount
 from planner.questions import overview as overview_question
 from planner.questions.costs import USD_A_MONTH
+from planner.questions.filters import Filter, Kept
 from planner.questions.overview import glance
 from planner.questions.prepared import compiled
 from planner.questions.progress import tell
@@ -42,7 +44,7 @@ from planner.rollout.run import Revision
 from planner.rollout.timing import learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
-from planner.settings import setting
+from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
 
@@ -68,6 +70,7 @@ class PlanSettings:
     rollouts_per_month: float = setting(
         20, least=0, most=10_000, help="How often the workloads that need spare nodes are rolled out in all."
     )
+    filter: Filter = settings_within(Filter)
 
 
 class MeasureKind(StrEnum):
@@ -135,6 +138,7 @@ class PlanAnswer:
     usd_per_month: float | None
     usd_per_rollout: float | None
     price_note: Text = NO_WORDS
+    hidden: int = 0  # workloads in `order` and `left`, by the filter; measures work together, so that all of them stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +245,18 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
         for key, line in now.items()
     }
     planner = _Planner(_World(compiled(snapshot), {}, {}, ()), states, share, settings, given.book, snapshot)
-    return planner.plan()
+    return narrowed(planner.plan(), overview_question.kept_by(snapshot, settings.filter))
+
+
+def narrowed(whole: PlanAnswer, kept: Kept) -> PlanAnswer:
+    """The workloads that are let through; what to do is the whole cluster's, since the measures work together."""
+    if kept.is_all:
+        return whole
+    order = tuple(one for one in whole.order if kept.workload(one.workload))
+    left = tuple(one for one in whole.left if kept.workload(one.workload))
+    total, shown = len(whole.order) + len(whole.left), len(order) + len(left)
+    sentence = kept.beside(whole.sentence, shown, total, "workload")
+    return replace(whole, order=order, left=left, hidden=total - shown, sentence=sentence)
 
 
 class _Planner:
@@ -608,7 +623,7 @@ def _changes(measures: Sequence[Measure]) -> list[str]:
 def _node_words(nodes: Sequence[Measure], pool: str) -> str:
     mine = [one for one in nodes if one.pool == pool]
     number = sum(one.nodes for one in mine)
-    model = mine[0].gpu_model.removeprefix("nvidia-").removeprefix("tesla-").upper()
+    model = short_model(mine[0].gpu_model)
     return f"{spelled(number)} {f'{model} ' if model else ''}{plural(number, 'node')} more in {pool}"
 
 

@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from planner import collector
 from planner.errors import ChangeError, InputError, NotKnownError
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, read_manifest
 from planner.kubernetes.kinds import ROLLING_TEXT, kind_in
+from planner.kubernetes.names import parse_namespace
 from planner.kubernetes.records import Finding, Presence, Snapshot
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision
 from planner.rollout.timing import PodTimes, learn_pod_times
 from planner.scheduling.cluster import Cluster
+from planner.settings import setting
+from planner.vocabulary import DEFAULT_NAMESPACE
+
+
+def manifest_namespace() -> Any:
+    """The setting of every question that takes a manifest."""
+    return setting(
+        DEFAULT_NAMESPACE, name="manifest_namespace", label="Namespace of the manifest", option="--namespace", short="-n",
+        form="NAME", parse=parse_namespace, help="Namespace of the manifest's objects that name none.",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """Changes applied together, and how ties are sampled.
 
-    `manifest` holds documents as ``kubectl apply -f`` would take them; what they change against the snapshot is added
+    `manifest` holds documents as ``kubectl apply -f`` would take them, `namespace` is of those that name none; what they change against the snapshot is added
     to `changes`; so are `applied`, workloads of a manifest that was read before (against this snapshot). `runs` seeds are
     tried where the verdict may depend on placement; the first is `seed`.
     """
 
     changes: tuple[WorkloadChange, ...] = ()
     manifest: str = ""
+    namespace: str = DEFAULT_NAMESPACE
     applied: tuple[AppliedWorkload | PlacedWorkload, ...] = ()
     seed: int = 0
     runs: int = 50
@@ -71,7 +83,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     wanted: dict[str, WorkloadChange] = {}
     applied = scenario.applied
     if scenario.manifest:
-        manifest = read_manifest(scenario.manifest, snapshot)
+        manifest = read_manifest(scenario.manifest, snapshot, namespace=scenario.namespace)
         snapshot = manifest.snapshot
         findings.extend(manifest.findings)
         applied += (*manifest.workloads, *manifest.placed)

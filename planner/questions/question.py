@@ -17,6 +17,7 @@ from planner.errors import NotKnownError
 from planner.exit_status import ExitStatus, gravest
 from planner.inventory.account import Unseen, unseen
 from planner.inventory.cadvisor import NodeMemoryStats
+from planner.inventory.gpu_use import GpuUse
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.usage import Usage
 from planner.kubernetes.kinds import kind_in
@@ -25,6 +26,7 @@ from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Verdict
 from planner.spot.assumptions import Life
+from planner.spot.own_history import OwnHistory
 from planner.store.history import History
 from planner.tables import Row, Rows
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY
@@ -54,6 +56,8 @@ class Given:
     stats: tuple[NodeMemoryStats, ...] = ()  # the kubelets' own metrics
     lives: tuple[Life, ...] = ()  # observed lives of spot VMs
     gaps: tuple[Life, ...] = ()  # observed times from a loss until a spot VM was to be had again
+    own_history: OwnHistory | None = None  # of one's own spot nodes; its lives and gaps count where none are given
+    gpu_uses: tuple[GpuUse, ...] | None = None  # how busy GPUs were
     others: tuple[Snapshot, ...] = ()  # clusters to compare with
     history: History | None = None  # of a store
     now: float | None = None  # seconds since the epoch, by the reader's clock

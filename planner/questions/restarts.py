@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.exit_status import ExitStatus
@@ -16,13 +16,15 @@ from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.memory.suggestion import Suggestion
+from planner.questions.filters import Filter, Kept
+from planner.questions.overview import kept_by
 from planner.questions.patched import put
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.restarts import restarts as find_restarts
 from planner.restarts.model import Activity, Loop, RestartReport
 from planner.restarts.rows import line_rows, loop_rows
 from planner.rollout.answers import RolloutResult
-from planner.settings import setting
+from planner.settings import setting, settings_within
 from planner.vocabulary import MEMORY
 from planner.words import count, measured_bytes
 
@@ -34,6 +36,7 @@ class RestartsSettings:
     cures: int = setting(
         MOST_CURES, least=0, most=1000, help="Cures put to the engine at most: each is a simulated rollout."
     )
+    filter: Filter = settings_within(Filter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,7 @@ class Cure:
 class RestartPlan:
     report: RestartReport
     cures: tuple[Cure, ...]
+    hidden: int = 0  # loops, by the filter
 
     def cure_of(self, loop: Loop) -> Cure | None:
         return next(
@@ -147,7 +151,23 @@ def _room_sentence(rooms: Sequence[NodeRoom]) -> str:
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def answer(snapshot: Snapshot, settings: RestartsSettings, given: Given = NOTHING) -> RestartPlan:
     """`restarts`, with the history of use where one was given."""
-    return restarts(snapshot, given.usages, settings.cures)
+    return narrowed(restarts(snapshot, given.usages, settings.cures), kept_by(snapshot, settings.filter))
+
+
+def narrowed(whole: RestartPlan, kept: Kept) -> RestartPlan:
+    """The loops that are let through."""
+    if kept.is_all:
+        return whole
+    every = whole.report.loops
+    loops = tuple(loop for loop in every if _passes(loop, kept))
+    sentence = kept.beside(whole.report.sentence, len(loops), len(every), "loop")
+    report = replace(whole.report, loops=loops, sentence=sentence)
+    return replace(whole, report=report, hidden=len(every) - len(loops))
+
+
+def _passes(loop: Loop, kept: Kept) -> bool:
+    """Its workload passes or one of its pods; the pods of some are gone."""
+    return kept.about(loop.workload) or any(kept.pod(loop.namespace, pod) for pod in loop.pods)
 
 
 def facts(answer: RestartPlan) -> Iterator[Fact]:

@@ -25,7 +25,7 @@ from planner.kubernetes.shares import parse_share, rolling_limits
 from planner.quantity import parse
 from planner.questions.placement import blocked_by, displaced
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.prepared import Prepared, Scenario, compiled, prepare
+from planner.questions.prepared import Prepared, Scenario, compiled, manifest_namespace, prepare
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.questions.scaled import At, at_bound
 from planner.rollout import grid as grids
@@ -48,11 +48,12 @@ from planner.rollout.ties import sample
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.unknowns import Unknown, admission_hooks, unknowns
 from planner.rollout.verdict import explain, pending_pods, placed_words
+from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU, is_extended_resource
-from planner.words import Text, count, duration
+from planner.words import Text, count, duration, short_name
 
 _MOST_ROWS = 400  # of a timeline: a chart can't show more
 _MOST_SECONDS: Final = 86_400
@@ -98,6 +99,7 @@ class RolloutSettings:
     manifest: str = setting(
         "", on_command=False, help="What kubectl apply -f would get: several documents, new workloads too."
     )
+    namespace: str = manifest_namespace()
     patch: str = setting(
         "", label="Strategic merge patch", on_command=False,
         help="JSON or YAML, as kubectl patch takes it. Applied first.",
@@ -169,6 +171,7 @@ def scenario_of(snapshot: Snapshot, settings: RolloutSettings) -> Scenario:
     return Scenario(
         changes=(*changed, *(WorkloadChange(workload=key) for key in settings.also)),
         manifest=settings.manifest,
+        namespace=settings.namespace,
         seed=settings.seed,
         runs=settings.runs,
     )
@@ -251,11 +254,11 @@ def _rollout(
         remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
     told = stuck or max(parts, key=lambda p: p.seconds)
     unknown = tuple(u for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key)))
-    verdict, sentence = told.verdict, told.sentence
+    verdict, sentence, headline = told.verdict, told.sentence, told.headline
     decisive = next((u for u in unknown if u.may_help or verdict is Verdict.COMPLETES), None)
     if decisive is not None:
         verb = "" if verdict is Verdict.COMPLETES else "is "
-        verdict = Verdict.UNKNOWN
+        verdict, headline = Verdict.UNKNOWN, Text("whether it finishes hangs on what wasn't read")
         sentence = Text(f"not known: {decisive.what}. Without that, it {verb}{told.sentence}")
     twice = _attached_twice(run, prepared.revisions)
     if twice:
@@ -264,6 +267,7 @@ def _rollout(
         verdict=verdict,
         reason=told.reason,
         sentence=Text(sentence if len(parts) == 1 else _joint_sentence(parts, str(sentence))),
+        headline=headline if len(parts) == 1 else _joint_headline(parts, headline),
         workloads=parts,
         ticks=run.ticks,
         seconds=max(p.seconds for p in parts),
@@ -333,6 +337,10 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
                     f"{growth.sentence}; about {duration(seconds)}, {duration(wait)} of it until nodes arrive. "
                     f"Today it is {today.sentence}"
                 ),
+                headline=Text(
+                    f"it finishes in about {duration(seconds)} once pool {growth.pool.name} has "
+                    f"{count(growth.nodes, 'more node', 'more nodes')}"
+                ),
                 seconds=seconds,
                 exceeds_deadline=grown.exceeds_deadline or wait > (grown.progress_deadline_seconds or float("inf")),
                 timeline=_after_waiting(today.timeline, grown.timeline, wait),
@@ -345,6 +353,7 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
         result,
         verdict=Verdict.NEEDS_GROWTH,
         sentence=Text(told.sentence if len(parts) == 1 else _joint_sentence(parts, str(told.sentence))),
+        headline=told.headline if len(parts) == 1 else _joint_headline(parts, told.headline),
         workloads=tuple(parts),
         ticks=run.ticks,
         seconds=max(p.seconds for p in parts),
@@ -419,6 +428,14 @@ def _joint_sentence(parts: Sequence[WorkloadRollout], sentence: str) -> str:
     return f"{done} of {len(parts)} rollouts finish; {stuck.workload} {verb}{sentence}"
 
 
+def _joint_headline(parts: Sequence[WorkloadRollout], headline: Text) -> Text:
+    done = [p.verdict is Verdict.COMPLETES for p in parts]
+    if all(done):
+        return Text(f"all {len(parts)} finish together, in about {duration(max(p.seconds for p in parts))}")
+    first = parts[done.index(False)]
+    return Text(f"{sum(done)} of {len(parts)} finish; of {short_name(first.workload)} {headline}")
+
+
 def workload_keys_by_owner(run: Run) -> dict[str, str]:
     """Owner key (``ReplicaSet/ml/worker-5cf5``) → workload key, for the snapshot's owners and the new ones."""
     found = dict(workloads_by_owner(run.simulation.cluster))
@@ -464,6 +481,7 @@ def _workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: d
         verdict=run.verdict(key),
         reason=why.reason if why else Reason.NONE,
         sentence=Text(why.sentence if why else _completes(run, revision, lowest, seconds, end)),
+        headline=why.headline if why else _finishes(run, revision, lowest, seconds, end),
         replicas=after.replicas,
         max_surge=surge,
         max_unavailable=unavailable,
@@ -518,6 +536,16 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
         f"completes in {count(steps, 'step')}, about {duration(seconds)}; "
         f"at worst {lowest} of {after.replicas or _desired(run, after)} pods are Ready"
     )
+
+
+def _finishes(run: Run, revision: Revision, lowest: int, seconds: float, end: int) -> Text:
+    after = revision.after
+    if not revision.has_new_template and run.moments[after.key][end].tick == 0:
+        return Text("nothing has to move")
+    pods = after.replicas or _desired(run, after)
+    if revision.placed is not None:
+        return Text(f"its pods are placed and Ready in about {duration(seconds)}")
+    return Text(f"it finishes in about {duration(seconds)}; {stay_ready(lowest, pods)}")
 
 
 def _desired(run: Run, after: Workload) -> int:

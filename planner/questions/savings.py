@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
-from planner.kubernetes.records import Pod, Snapshot
+from planner.kubernetes.records import FrozenMap, Pod, Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions.costs import USD_A_MONTH, known_book
 from planner.questions.fleet_savings import Bearer, FleetSavings, Move, fleet_savings, on_demand_shares
@@ -19,6 +19,7 @@ from planner.spot.assumptions import Assumptions, Capacity, SpotSettings
 from planner.spot.economics import Savings, savings
 from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
+from planner.spot.own_history import OwnHistory
 from planner.spot.suitability import Fitness, Suitability, check_workload
 from planner.spot.ways import Way, compare
 from planner.tables import Row
@@ -94,6 +95,7 @@ class SavingsAnswer:
     as_of: str  # of the oldest price used; "" without any
     fleet: FleetSavings | None = None  # where no workload is asked for
     detail: SavingsDetail | None = None
+    own_history: OwnHistory | None = None  # of one's own spot nodes, where it was given
 
 
 def suitability(
@@ -124,16 +126,19 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
     NotKnownError
         When nobody gives a price for it.
     """
-    book, asked = known_book(given), values_of(settings.spot, given)
+    book, own = known_book(given), given.own_history
     if settings.workload:
         derived = derive(snapshot, book, find(snapshot, settings.workload).key)
+        asked = values_of(settings.spot, given, derived.machine_types)
+        derived = _with_sources(derived, given)
         detail = _detail(snapshot, derived, asked)
         line = _line(detail.suitability, derived, detail.assumed, detail.estimate.savings)
-        return SavingsAnswer(sentence=detail.sentence, lines=(line,), as_of=derived.as_of, detail=detail)
-    fleet = fleet_savings(snapshot, book, asked)
-    return SavingsAnswer(
-        sentence=fleet.sentence, lines=tuple(_fleet_lines(snapshot, book, fleet)), as_of=fleet.as_of, fleet=fleet
-    )
+        return SavingsAnswer(
+            sentence=detail.sentence, lines=(line,), as_of=derived.as_of, detail=detail, own_history=own
+        )
+    fleet = fleet_savings(snapshot, book, values_of(settings.spot, given))
+    lines = tuple(_fleet_lines(snapshot, book, fleet))
+    return SavingsAnswer(sentence=fleet.sentence, lines=lines, as_of=fleet.as_of, fleet=fleet, own_history=own)
 
 
 def _fleet_lines(snapshot: Snapshot, book: PriceBook, fleet: FleetSavings) -> Iterator[SavingsLine]:
@@ -165,13 +170,32 @@ def _worst_move(book: PriceBook) -> float:
     return max(0.0, moves[round(0.95 * (len(moves) - 1))]) if moves else 0.0
 
 
-def values_of(settings: SpotSettings, given: Given) -> dict[str, Any]:
-    """What was asked, by assumption; observed lives among them."""
+def values_of(settings: SpotSettings, given: Given, machine_types: Iterable[str] = ()) -> dict[str, Any]:
+    """What was asked, by assumption; observed lives and gaps among them: of `machine_types` where enough are known.
+
+    Own nodes' lives hold the bulk losses that they suffered: none are drawn on top unless asked for.
+    """
+    own = given.own_history
     every = {one.name: getattr(settings, one.name) for one in fields(SpotSettings)} | {
-        "lives": given.lives or None,
-        "gaps": given.gaps or None,
+        "lives": given.lives or (own and own.lives_for(machine_types)) or None,
+        "gaps": given.gaps or (own and own.gaps) or None,
     }
+    if own and own.lives and not given.lives and every["zone_losses_per_month"] is None:
+        every["zone_losses_per_month"] = 0.0
     return {name: value for name, value in every.items() if value is not None}
+
+
+def _with_sources(derived: Derived, given: Given) -> Derived:
+    """Says where lives and gaps come from that nobody gave as such."""
+    own = given.own_history
+    if own is None:
+        return derived
+    from_own: dict[str, str] = {}
+    if own.lives and not given.lives:
+        from_own |= {"lives": own.source, "zone_losses_per_month": f"among the lives of {own.source}"}
+    if own.gaps and not given.gaps:
+        from_own["gaps"] = own.source
+    return replace(derived, sources=FrozenMap({**derived.sources, **from_own}))
 
 
 def _detail(snapshot: Snapshot, derived: Derived, asked: Mapping[str, Any]) -> SavingsDetail:
@@ -225,6 +249,13 @@ def facts(answer: SavingsAnswer) -> Iterator[Fact]:
             "expected_usd",
         ):
             yield fact(f"fleet_{name.removesuffix('_usd')}", getattr(answer.fleet, name), USD_A_MONTH)
+    if (own := answer.own_history) is not None:
+        yield fact("own_spot_node_hours", own.node_hours, "node-hours")
+        yield fact("own_spot_losses", own.lost, "nodes")
+        for figure in own.lines:
+            yield fact("own_spot", figure.seen, figure.unit, figure=figure.name)
+        yield fact("own_spot_windows_tested", own.back_test.windows, "windows")
+        yield fact("own_spot_windows_held", own.back_test.losses_held, "windows")
     if answer.detail is None:
         return
     saved, named = answer.detail.estimate.savings, {"workload": answer.detail.derived.workload}
@@ -303,6 +334,25 @@ def bearer_rows(answer: SavingsAnswer) -> list[Row]:
     ]
 
 
+def own_rows(answer: SavingsAnswer) -> list[Row]:
+    """The own nodes' lives and gaps beside what is assumed of others; 90 % confidence of the rate."""
+
+    def cell(value: float | None) -> float | None:
+        return None if value is None else float(f"{value:.4g}")
+
+    return [
+        {
+            "figure": one.name,
+            "unit": one.unit,
+            "assumed": cell(one.assumed),
+            "seen": cell(one.seen),
+            "from": cell(one.low),
+            "to": cell(one.high),
+        }
+        for one in (answer.own_history.lines if answer.own_history else ())
+    ]
+
+
 def figure_rows(answer: SavingsAnswer) -> list[Row]:
     """The numbers with their assumptions, one a line: figures have mean and percentiles, assumptions a value."""
     if answer.detail is None:
@@ -356,6 +406,7 @@ QUESTION: Final = Question(
         "moves": move_rows,
         "namespaces": bearer_rows,
         "ways": way_rows,
+        "own_history": own_rows,
     },
     hangs_on=(NODE.name, POD.name),
     lists=("PodDisruptionBudget", *(kind.name for kind in WORKLOADS)),

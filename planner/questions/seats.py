@@ -14,19 +14,24 @@ from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, zone
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.questions.filters import Filter, Kept
+from planner.questions.overview import kept_by
 from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
+from planner.settings import settings_within
 from planner.tables import Row
 from planner.words import Text, count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatsSettings:
-    """Nothing is asked: every node with GPUs."""
+    """Which nodes with GPUs are listed."""
+
+    filter: Filter = settings_within(Filter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,7 @@ class SeatsAnswer:
 
     sentence: Text
     nodes: tuple[NodeSeats, ...]
+    hidden: int = 0  # nodes, by the filter
 
 
 @collector.resting()
@@ -124,13 +130,23 @@ def free_seats(node: NodeSeats) -> int:
     return sum(not seat.holder for seat in node.seats)
 
 
-def answer(snapshot: Snapshot, _settings: SeatsSettings, _given: Given = NOTHING) -> SeatsAnswer:
+def answer(snapshot: Snapshot, settings: SeatsSettings, _given: Given = NOTHING) -> SeatsAnswer:
     """`seats`, in a sentence too."""
     nodes = seats(snapshot)
     total, free = sum(len(node.seats) for node in nodes), sum(map(free_seats, nodes))
     hole = max((free_seats(node) for node in nodes if not node.is_cordoned), default=0)
     said = f"{free:,} of {count(total, 'GPU')} on {count(len(nodes), 'node')} are free; at most {hole} on one node"
-    return SeatsAnswer(sentence=Text(said if total else "no node has GPUs"), nodes=nodes)
+    whole = SeatsAnswer(sentence=Text(said if total else "no node has GPUs"), nodes=nodes)
+    return narrowed(whole, kept_by(snapshot, settings.filter))
+
+
+def narrowed(whole: SeatsAnswer, kept: Kept) -> SeatsAnswer:
+    """The nodes that are let through."""
+    if kept.is_all:
+        return whole
+    nodes = tuple(node for node in whole.nodes if kept.node(node.node))
+    sentence = kept.beside(whole.sentence, len(nodes), len(whole.nodes), "node")
+    return SeatsAnswer(sentence=sentence, nodes=nodes, hidden=len(whole.nodes) - len(nodes))
 
 
 def facts(answer: SeatsAnswer) -> Iterator[Fact]:

@@ -60,6 +60,10 @@ class Derived:
         return self.workload.partition("/")[2]
 
     @property
+    def machine_types(self) -> tuple[str, ...]:
+        return tuple(filter(None, self.machine_type.split(", ")))
+
+    @property
     def list_discount(self) -> float | None:
         """What spot takes off the on-demand list price of such a node."""
         full, spot = self.values.get("stand_in_usd_per_hour"), self.values.get("spot_usd_per_hour")
@@ -277,7 +281,7 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
 
     def source(name: str, otherwise: str) -> str:
         if name in given:
-            return "given"
+            return str(derived.sources.get(name, "given")) if name == "zone_losses_per_month" else "given"
         if name in from_given:
             return "follows from the given gap and share of time up"
         return str(derived.sources.get(name, otherwise))
@@ -287,6 +291,11 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
         "availability": availability_of(assumptions),
     }
     follows = {"stock_out_hours": "follows from the rate and the share of time up"} if "availability" in given else {}
+    if assumptions.gaps:
+        follows |= {"stock_out_hours": "the observed gaps", "availability": "follows from the observed gaps"}
+    if assumptions.lives:
+        rates = ("hazard_low_per_hour", "hazard_likely_per_hour", "hazard_high_per_hour")
+        follows |= dict.fromkeys(rates, "not used: the observed lives stand for it")
     rows = [
         AssumptionRow(
             name=one.name,
@@ -324,7 +333,7 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
         ),
     )  # fmt: skip
     for name, label, value, otherwise, why in spoken:
-        said = "given" if name in given and value != otherwise else why
+        said = derived.sources.get(name, "given") if name in given and value != otherwise else why
         text = value if isinstance(value, bool) else str(getattr(value, "value", value))
         rows.append(AssumptionRow(name=name, label=label, value=text, unit="", source=said))
     return tuple(rows)

@@ -17,7 +17,7 @@ from planner.pricing.cluster import SplitCost, cluster_cost
 from planner.questions import rollout
 from planner.questions.costs import USD_A_MONTH
 from planner.questions.fleet import cluster_names
-from planner.questions.prepared import compiled, prepare
+from planner.questions.prepared import compiled, manifest_namespace, prepare
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.rollout.answers import Verdict
@@ -39,6 +39,7 @@ class WhereSettings:
     )  # fmt: skip
     replicas: int = setting(1, least=1, most=100_000, help="Pods of the shape; a manifest has its own.")
     manifest: str = setting("", on_command=False, help="What kubectl apply -f would get.")
+    namespace: str = manifest_namespace()
 
     def __post_init__(self) -> None:
         if bool(self.shape) == bool(self.manifest):
@@ -103,7 +104,7 @@ def _in(name: str, snapshot: Snapshot, settings: WhereSettings, given: Given) ->
         return ClusterRoom(cluster=name, verdict=Verdict.UNKNOWN, sentence=why, room=(), usd_per_month=None)
     try:
         if settings.manifest:
-            return _manifest(name, snapshot, settings.manifest, given)
+            return _manifest(name, snapshot, settings, given)
         return _shape(name, snapshot, settings, given)
     except NotKnownError as error:
         return ClusterRoom(cluster=name, verdict=Verdict.UNKNOWN, sentence=Text(error), room=(), usd_per_month=None)
@@ -125,8 +126,8 @@ def _shape(name: str, snapshot: Snapshot, settings: WhereSettings, given: Given)
     )
 
 
-def _manifest(name: str, snapshot: Snapshot, manifest: str, given: Given) -> ClusterRoom:
-    settings = RolloutSettings(manifest=manifest)
+def _manifest(name: str, snapshot: Snapshot, placed: WhereSettings, given: Given) -> ClusterRoom:
+    settings = RolloutSettings(manifest=placed.manifest, namespace=placed.namespace)
     result = rollout.answer(snapshot, settings, given)
     prepared = prepare(snapshot, scenario_of(snapshot, settings))
     cluster = compiled(snapshot)

@@ -155,6 +155,7 @@ class WorkloadRollout:
     verdict: Verdict
     reason: Reason
     sentence: Text
+    headline: Text  # a dozen words for whoever decides, without the verdict
     replicas: int
     max_surge: int  # as rounded by the controller; 0 for kinds without
     max_unavailable: int
@@ -185,6 +186,7 @@ class RolloutResult:
     verdict: Verdict
     reason: Reason
     sentence: Text
+    headline: Text  # a dozen words for whoever decides, without the verdict
     workloads: tuple[WorkloadRollout, ...]
     ticks: int
     seconds: float

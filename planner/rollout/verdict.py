@@ -9,9 +9,11 @@ from functools import cache
 import numpy as np
 
 from planner.kubernetes import commands
+from planner.kubernetes.accelerators import Unit, accelerator, short_model, unit
 from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, kind_in
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.nodes import gpu_model, node_pool
 from planner.kubernetes.pod_templates import Gang
+from planner.kubernetes.records import Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Refusal
@@ -25,7 +27,7 @@ from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
 from planner.scheduling.shape import Shape, Static
-from planner.vocabulary import PODS, is_extended_resource
+from planner.vocabulary import CPU, MEMORY, PODS, is_extended_resource
 from planner.words import NO_WORDS, Text, count, listing, plural, roughly
 
 _REFUSALS = {
@@ -47,8 +49,11 @@ _REFUSALS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
+    """`headline`: a dozen words for whoever decides, without the verdict; `sentence`: with the details."""
+
     reason: Reason
     sentence: Text
+    headline: Text = NO_WORDS
     wait_for: tuple[WaitForEdge, ...] = ()
     scheduler_message: Text = NO_WORDS
     quota_message: Text = NO_WORDS
@@ -103,7 +108,7 @@ def explain(run: Run, revision: Revision) -> Explanation:
     """Why `revision`'s rollout did not complete in `run`."""
     if run.is_cut:
         sentence = Text(f"not known: {TOO_LARGE} ({count(run.ticks, 'step')} of it were played)")
-        return Explanation(reason=Reason.UNKNOWN, sentence=sentence)
+        return Explanation(reason=Reason.UNKNOWN, sentence=sentence, headline=Text("too much to play through"))
     why = _why(run, revision)
     more = placed_words(run, revision)
     return replace(why, sentence=Text(f"{why.sentence}; {more}")) if more else why
@@ -138,6 +143,7 @@ def _why(run: Run, revision: Revision) -> Explanation:
                 "stuck: the Deployment is paused, so the controller rolls nothing out. "
                 f"Resume it with {commands.kubectl('rollout resume', revision.after.key)}"
             ),
+            headline=Text("the Deployment is paused, so nothing is rolled out until it is resumed"),
         )
     if revision.after.strategy.kind == ON_DELETE and revision.has_new_template:
         return Explanation(
@@ -145,6 +151,7 @@ def _why(run: Run, revision: Revision) -> Explanation:
             sentence=Text(
                 "stuck: the update strategy is OnDelete, so each pod keeps the old revision until someone deletes it"
             ),
+            headline=Text("each old pod stays until somebody deletes it"),
         )
     refusal = _refusal(run, key)
     if refusal is not None and not new_waiting:
@@ -155,7 +162,9 @@ def _why(run: Run, revision: Revision) -> Explanation:
     if starting:
         return _never_ready(revision, starting)
     return Explanation(
-        reason=Reason.UNKNOWN, sentence=Text("stuck: nothing moves any more, and the cause is not known")
+        reason=Reason.UNKNOWN,
+        sentence=Text("stuck: nothing moves any more, and the cause is not known"),
+        headline=Text("nothing moves any more, and the cause is not known"),
     )
 
 
@@ -168,6 +177,7 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
         return Explanation(
             reason=Reason.ADMISSION,
             sentence=Text(f"stuck: the API server refuses the new pods: {refusal.problem}"),
+            headline=Text("the API server refuses the new pods"),
             quota_message=Text(refusal.message),
         )
     name = f"ResourceQuota {refusal.quota}"
@@ -178,6 +188,9 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
                 f"stuck: {name} of namespace {revision.after.namespace} refuses pods that don't state "
                 f"{listing(list(refusal.unstated))}"
             ),
+            headline=Text(
+                f"namespace {revision.after.namespace} only takes pods that state {listing(list(refusal.unstated))}"
+            ),
             quota_message=Text(refusal.message),
         )
     used = listing(
@@ -187,6 +200,7 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
     old = sum(1 for p in run.pods[revision.after.key] if not p.is_new and not p.is_terminating)
     edges: tuple[WaitForEdge, ...] = ()
     keeps = ""
+    headline = f"the quota of namespace {revision.after.namespace} has no room for one more {refusal.what}"
     if old and revision.has_new_template and refusal.what == "pod":
         controller = f"{revision.after.kind} {revision.after.name}"
         keeps = "; the old pods count too, and are kept until new ones are Ready"
@@ -199,6 +213,7 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Explanation:
     return Explanation(
         reason=Reason.QUOTA,
         sentence=Text(f"stuck: {name} refuses a new {refusal.what}: {used}{keeps}"),
+        headline=Text(f"{headline} beside the old ones" if keeps else headline),
         wait_for=edges,
         quota_message=Text(refusal.message),
     )
@@ -213,6 +228,7 @@ def _never_ready(revision: Revision, starting: list[LivePod]) -> Explanation:
             sentence=Text(
                 f"stuck: {pod.name} is not Ready, and an OrderedReady {revision.after.kind} goes on only when it is"
             ),
+            headline=Text(f"pod {pod.name} is not Ready, and the others wait for it"),
         )
     group = new or starting
     return Explanation(
@@ -221,6 +237,7 @@ def _never_ready(revision: Revision, starting: list[LivePod]) -> Explanation:
             f"stuck: {count(len(group), 'new pod' if new else 'pod')} started and never became Ready, "
             "so the old pods are kept"
         ),
+        headline=Text(f"{count(len(group), 'new pod' if new else 'pod')} started and never became Ready"),
     )
 
 
@@ -237,6 +254,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
         return Explanation(
             reason=Reason.VOLUME,
             sentence=Text(f"stuck: the new pod can't be scheduled: {shape.blocked}"),
+            headline=Text("the new pod's volume keeps it from every node"),
             scheduler_message=Text(message),
         )
     codes = fails(state, shape)
@@ -250,6 +268,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
             return Explanation(
                 reason=Reason.VOLUME,
                 sentence=Text("stuck: no node that matches the pod can reach its volume"),
+                headline=Text("no node that the new pod may run on can reach its volume"),
                 scheduler_message=Text(message),
             )
     where = _where(run, matching)
@@ -289,6 +308,7 @@ def _gated(pod: LivePod) -> Explanation:
             sentence=Text(
                 f"stuck: the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}"
             ),
+            headline=Text(f"the new pod needs {missing}, and there is none"),
         )
     spec = pod.shape.spec
     if spec.scheduler_name != DEFAULT_SCHEDULER:
@@ -297,11 +317,13 @@ def _gated(pod: LivePod) -> Explanation:
             sentence=Text(
                 f'stuck for kube-scheduler: the new pod asks for the scheduler "{spec.scheduler_name}", so it is never tried'
             ),
+            headline=Text(f'the new pod is left to another scheduler, "{spec.scheduler_name}"'),
         )
     gates = ", ".join(spec.scheduling_gates)
     return Explanation(
         reason=Reason.SCHEDULING_GATE,
         sentence=Text(f"stuck: the new pod is never tried while its scheduling gates ({gates}) are there"),
+        headline=Text("the new pod waits until its scheduling gates are taken away"),
     )
 
 
@@ -320,6 +342,7 @@ def _no_node(shape: Shape, message: str) -> Explanation:
     return Explanation(
         reason=Reason.NO_MATCHING_NODE,
         sentence=Text(f"stuck: no node matches the new pod ({', '.join(parts) or 'the cluster has no nodes'})"),
+        headline=Text("no node is one that the new pod may run on" if parts else "the cluster has no nodes"),
         scheduler_message=Text(message),
     )
 
@@ -338,12 +361,12 @@ def _fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
 
 
 def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
-    surge, unavailable = rolling_limits(c.revision.after)
     thing = listing(list(c.lacking)) if c.lacking else ""
     kept = "which are kept until a new one is Ready"
     if thing:
         needs = f"the new pod needs {_asks(c.shape, c.lacking)} on {c.where}"
         held, by_old_alone = _held(c)
+        headline = f"the new pod needs {_plain(c, _scarce(c))}, and the pods that it replaces hold {_share_held(c)}"
         kept = kept if by_old_alone else "and the old ones are kept until a new one is Ready"
         sentence = f"stuck: {needs}; {held}, {kept}"
         cycle_thing = thing
@@ -357,14 +380,16 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
             Reason.VOLUME: "its volume",
         }
         cycle_thing = words.get(reason, "room")
+        headline = f"the new pod needs {cycle_thing}, which the pods that it replaces hold"
         sentence = f"stuck: the new pod needs {cycle_thing} on {c.where}, taken by the old pods, {kept}"
     sentence += _rivals(c)
-    sentence += f" (surge {surge}, unavailable {unavailable} of {c.revision.after.replicas})"
+    sentence += _limits(c.revision.after)
     is_held = reason in (Reason.INSUFFICIENT_RESOURCE, Reason.HOST_PORT, Reason.DEVICE, Reason.TOO_MANY_PODS)
     controller = f"{c.revision.after.kind} {c.revision.after.name}"
     return Explanation(
         reason=Reason.HOLD_AND_WAIT if is_held else reason,
         sentence=Text(sentence),
+        headline=Text(headline),
         wait_for=(
             WaitForEdge(source=controller, target="new pod", label="waits until Ready"),
             WaitForEdge(source="new pod", target=cycle_thing, label="waits for"),
@@ -374,6 +399,50 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
         scheduler_message=c.message,
         lacking=c.lacking,
     )
+
+
+def _limits(after: Workload) -> str:
+    """What the strategy allows, in words: `` (1 pod more than 2 may run, and none may be missing)``."""
+    surge, unavailable = rolling_limits(after)
+    more = (
+        f"{count(surge, 'pod')} more than {after.replicas} may run"
+        if surge
+        else f"no more than {after.replicas} may run"
+    )
+    missing = "none may be missing" if not unavailable else f"{unavailable} may be missing"
+    return f" ({more}, and {missing})"
+
+
+def _scarce(c: _Context) -> str:
+    """The resource that a headline speaks of: a device before CPU and memory."""
+    return next((name for name in c.lacking if is_extended_resource(name)), c.lacking[0])
+
+
+def _plain(c: _Context, name: str) -> str:
+    """What one pod asks for of a resource, as people say it: ``4 A100s``, ``40 CPU``, ``300Gi of memory``."""
+    amount = pod_requests(c.shape.spec).get(name, 0)
+    if not is_extended_resource(name):
+        return {CPU: f"{roughly(amount, name)} CPU", MEMORY: f"{roughly(amount, name)} of memory"}.get(
+            name, f"{roughly(amount, name)} of {name}"
+        )
+    device = accelerator(name)
+    models = {gpu_model(c.run.simulation.cluster.nodes[n]) for n in np.flatnonzero(c.matching).tolist()}
+    noun = (len(models) == 1 and short_model(models.pop())) or (device.noun if device else "")
+    return count(amount, noun) if noun and unit(name) is Unit.DEVICE else f"{amount} {name}"
+
+
+def _share_held(c: _Context) -> str:
+    """How much of it the pods that are replaced hold: ``all 8``, ``6 of 8``."""
+    name = _scarce(c)
+    cluster = c.run.simulation.cluster
+    row = cluster.row.get(name)
+    if row is None or not is_extended_resource(name):
+        return "it"
+    total = int(cluster.allocatable[row, c.matching].sum())
+    mine = sum(dict(p.shape.asks).get(row, 0) for p in c.old if c.matching[p.node])
+    if mine == total:
+        return f"all {total}" if total > 1 else "the only one"
+    return f"{mine} of {total}"
 
 
 def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = None) -> list[Waiter]:
@@ -449,8 +518,10 @@ def _held_by_others(c: _Context, reason: Reason) -> Explanation:
         absent = [n for n in c.lacking if c.run.simulation.cluster.row.get(n) is None]
         if absent:
             sentence = f"stuck: the pod needs {_asks(c.shape, tuple(absent))}, and no node has {listing(absent)}"
+            headline = f"the new pod needs {absent[0]}, and no node has any"
         else:
             sentence = f"stuck: the pod needs {_asks(c.shape, c.lacking)} on {c.where}; {_room(c)}.{old}".rstrip(".")
+            headline = _most_free(c)
     else:
         words = {
             Reason.HOST_PORT: "the host port is taken on every node that matches",
@@ -460,8 +531,34 @@ def _held_by_others(c: _Context, reason: Reason) -> Explanation:
             Reason.DEVICE: "the devices its claims ask for are all in use",
             Reason.VOLUME: "its volume is in use by another pod",
         }
-        sentence = f"stuck: {words.get(reason, 'no node has room for the new pod')}.{old}".rstrip(".")
-    return Explanation(reason=reason, sentence=Text(sentence), scheduler_message=c.message, lacking=c.lacking)
+        headline = words.get(reason, "no node has room for the new pod")
+        sentence = f"stuck: {headline}.{old}".rstrip(".")
+    return Explanation(
+        reason=reason,
+        sentence=Text(sentence),
+        headline=Text(headline),
+        scheduler_message=c.message,
+        lacking=c.lacking,
+    )
+
+
+def _most_free(c: _Context) -> str:
+    """``the new pod needs 4 A100s on one node, and none is free``: of the first resource that no node has enough of; where
+    each is enough somewhere, of all of them together."""
+    cluster, state = c.run.simulation.cluster, c.run.simulation.state
+    asks = dict(c.shape.asks)
+    for name in sorted(c.lacking, key=lambda one: not is_extended_resource(one)):
+        row = cluster.row[name]
+        largest = int(cluster.allocatable[row, c.matching].max())
+        free = int(np.maximum(state.free[row, c.matching], 0).max())
+        needs = f"the new pod needs {_plain(c, name)} on one node"
+        if asks[row] > largest:
+            return f"{needs}, and the largest has {roughly(largest, name)}"
+        if asks[row] > free:
+            return f"{needs}, and " + (
+                f"at most {roughly(free, name)} {plural(free, 'is', 'are')} free" if free else "none is free"
+            )
+    return f"the new pod needs {_plain(c, _scarce(c))} with CPU and memory beside it, and no node has all of it free"
 
 
 def _room(c: _Context) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from planner.rollout.answers import Reason, Verdict
+from planner.words import Text
+from planner.words import sentence as as_sentence
 
 GLYPH: Final = {Verdict.COMPLETES: "✓", Verdict.STUCK: "✗", Verdict.NEEDS_GROWTH: "△", Verdict.UNKNOWN: "?"}
 WORD: Final = {
@@ -35,6 +37,22 @@ REASON: Final = {
     Reason.POD_MANAGEMENT: "waits for a broken pod",
     Reason.UNKNOWN: "unknown",
 }
+
+
+def stay_ready(lowest: int, replicas: int) -> str:
+    """What a rollout keeps: ``all 6 pods stay Ready``, ``at least 5 of 6 pods stay Ready``."""
+    if not lowest:
+        return "for a while none of its pods is Ready" if replicas else "it has no pods"
+    if replicas == 1:
+        return "its pod stays Ready"
+    kept = f"all {replicas}" if lowest >= replicas else f"at least {lowest} of {replicas}"
+    return f"{kept} pods stay Ready"
+
+
+def details(verdict: Verdict, sentence: str | Text) -> str:
+    """The sentence without the verdict it may begin with, for where a headline or a badge has said that."""
+    head, colon, rest = str(sentence).partition(": ")
+    return as_sentence(rest if colon and head == verdict.value.replace("_", " ") else sentence)
 
 
 def words(verdict: Verdict, reason: Reason = Reason.NONE) -> str:

@@ -38,7 +38,11 @@ class Keeper:
     given : Given
         The price book, for metrics.
     every_seconds : float
-        Between the end of a listing and the next.
+        Between two times that the metrics are worked out, and between two listings unless `look_seconds` is given.
+    look_seconds : float, optional
+        Between two looks at a cluster that is watched, where `read` gives what is known without asking for it.
+    age : callable
+        How long ago, in seconds, the cluster was as `read` has just given it.
     know : callable
         Gets a snapshot that differs from the one before, and the pools that may grow.
     """
@@ -50,11 +54,14 @@ class Keeper:
         given: Given,
         *,
         every_seconds: float,
+        look_seconds: float | None = None,
+        age: Callable[[], float] = lambda: 0.0,
         know: Callable[[Snapshot, tuple[NodePool, ...]], None],
         say: Callable[[str], None],
     ) -> None:
         self._read, self._limits, self._given, self._know, self._say = read, limits, given, know, say
         self.every_seconds = every_seconds
+        self._look_seconds, self._age = look_seconds or every_seconds, age
         self.failures = 0
         self.kept: Kept | None = None
         self._stop = threading.Event()
@@ -83,6 +90,7 @@ class Keeper:
         """Read the cluster; those who answer get to know it if it is another one."""
         began = time.time()
         snapshot = self._read()
+        began -= self._age()
         before = self.kept
         if before is not None and before.snapshot.digest == snapshot.digest:
             self.kept = Kept(snapshot=before.snapshot, pools=before.pools, listed_at=began, metrics=before.metrics)
@@ -101,15 +109,21 @@ class Keeper:
         self.kept = Kept(snapshot=kept.snapshot, pools=kept.pools, listed_at=kept.listed_at, metrics=metrics)
 
     def _run(self) -> None:
+        told_at, was_failing = float("-inf"), False
         while not self._stop.is_set():
             try:
-                self.tell()
+                if time.monotonic() - told_at >= self.every_seconds:
+                    told_at = time.monotonic()
+                    self.tell()
             except HeadroomError as error:
                 self._say(f"metrics can't be worked out: {error}")
-            if self._stop.wait(self.every_seconds):
+            if self._stop.wait(self._look_seconds):
                 return
             try:
                 self.list_anew()
+                was_failing = False
             except HeadroomError as error:
                 self.failures += 1
-                self._say(f"the cluster can't be listed, what was known before is kept: {error}")
+                if not was_failing or self._look_seconds == self.every_seconds:  # once, not every few seconds
+                    self._say(f"the cluster can't be listed, what was known before is kept: {error}")
+                was_failing = True

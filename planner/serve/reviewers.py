@@ -16,10 +16,10 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Final
+from typing import Any, Final
 
 from planner.capacity.node_pools import NodePool
-from planner.inventory import sealed
+from planner.inventory import sealed, succession
 from planner.kubernetes.records import Snapshot
 from planner.questions.admission import Review, Silence, read_request, review
 from planner.questions.prepared import compiled
@@ -31,10 +31,17 @@ _TIME_UP: Final = Review(silence=Silence.TIME_UP)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """What a process answers from, as it is sent to it; `number` tells one from the next."""
+    """What a process answers from; `number` tells one from the next."""
 
     number: int
-    pickled: bytes
+    snapshot: Snapshot
+    pools: tuple[NodePool, ...]
+
+    def message(self, held: str) -> bytes:
+        """What a process is sent that holds the snapshot called `held`: what changed since, or the whole."""
+        way = succession.path(self.snapshot, lambda name: name == held) if held else None
+        told = (self.number, None, way[1], self.pools) if way else (self.number, self.snapshot, (), self.pools)
+        return pickle.dumps(told, pickle.HIGHEST_PROTOCOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class Reviewers:
     def know(self, snapshot: Snapshot, pools: tuple[NodePool, ...]) -> None:
         """Answer from this snapshot from now on."""
         number = self._known.number + 1 if self._known else 1
-        self._known = _Known(number=number, pickled=pickle.dumps((number, snapshot, pools), pickle.HIGHEST_PROTOCOL))
+        self._known = _Known(number=number, snapshot=snapshot, pools=pools)
 
     def ask(self, body: bytes, until: float) -> Future[Review]:
         """The review of an AdmissionReview's bytes; silence when it isn't there by `until`."""
@@ -148,13 +155,15 @@ class _Process:
     def _begin(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
+        self._held = ""  # the name of its snapshot, where that is of a live cluster
         self._process = context.Process(target=_answer_questions, args=(theirs, _KEY), daemon=True)
         self._process.start()
         theirs.close()
 
     def know(self, known: _Known) -> None:
-        self._pipe.send_bytes(known.pickled)
+        self._pipe.send_bytes(known.message(self._held))
         self.number = int(self._pipe.recv())
+        self._held = succession.name_of(known.snapshot)
 
     def ask(self, asked: _Asked) -> Review:
         if time.monotonic() >= asked.until:
@@ -183,15 +192,16 @@ def _answer_questions(pipe: Connection, key: bytes) -> None:
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C goes to all of a terminal's processes; the parent ends this one
     sealed.use_key(key)
-    snapshot: Snapshot | None = None
+    snapshot: Any = None
     pools: tuple[NodePool, ...] = ()
     while True:
         try:
             message = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from the parent only
         except (EOFError, OSError):
             return
-        if len(message) == 3:
-            number, snapshot, pools = message
+        if len(message) == 4:
+            number, whole, steps, pools = message
+            snapshot = whole or succession.walked(snapshot, steps)
             compiled(snapshot)
             pipe.send(number)
             continue

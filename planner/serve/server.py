@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
@@ -15,6 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from planner.errors import InputError
+from planner.serve import health
 from planner.serve.keeper import Keeper
 from planner.serve.metrics import Metrics
 from planner.serve.reviewers import Reviewers
@@ -24,8 +26,24 @@ REVIEWS: Final = "/v1/rollouts"
 MOST_BYTES: Final = 8 * 2**20  # two objects of what etcd takes (1.5 MiB) as JSON, with room
 
 
-def application(keeper: Keeper, metrics: Metrics, webhook: Webhook, reviewers: Reviewers) -> Starlette:
-    """The paths: the webhook, the metrics, and whether it lives and is ready."""
+def application(routes: Sequence[Route], lifespan: Callable[[Any], Any]) -> Starlette:
+    """The paths by themselves, without the dashboard."""
+    return Starlette(routes=routes, lifespan=lifespan)
+
+
+def stopping(keeper: Keeper) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """The lifespan of whatever serves: the keeper ends with it."""
+
+    @asynccontextmanager
+    async def while_running(_app: Any) -> AsyncIterator[None]:
+        yield
+        keeper.stop()
+
+    return while_running
+
+
+def paths(metrics: Metrics, webhook: Webhook, reviewers: Reviewers) -> list[Route]:
+    """The webhook, the metrics, and whether it lives and is ready."""
 
     async def reviews(request: Request) -> Response:
         body = await _body(request)
@@ -40,27 +58,11 @@ def application(keeper: Keeper, metrics: Metrics, webhook: Webhook, reviewers: R
         text, content_type = metrics.exposed(request.headers.get("accept", ""))
         return Response(text, headers={"content-type": content_type})
 
-    async def healthy(_request: Request) -> Response:
-        return PlainTextResponse("ok\n")
-
-    async def ready(_request: Request) -> Response:
-        is_ready = reviewers.is_ready
-        return PlainTextResponse("ok\n" if is_ready else "not yet\n", status_code=200 if is_ready else 503)
-
-    @asynccontextmanager
-    async def while_running(_app: Starlette) -> AsyncIterator[None]:
-        yield
-        keeper.stop()
-
-    return Starlette(
-        routes=[
-            Route(REVIEWS, reviews, methods=["POST"]),
-            Route("/metrics", exposed),
-            Route("/healthz", healthy),
-            Route("/readyz", ready),
-        ],
-        lifespan=while_running,
-    )
+    return [
+        Route(REVIEWS, reviews, methods=["POST"]),
+        Route("/metrics", exposed),
+        *health.routes(lambda: reviewers.is_ready),
+    ]
 
 
 async def _body(request: Request) -> bytes | None:
@@ -78,15 +80,18 @@ async def _body(request: Request) -> bytes | None:
 class Server(uvicorn.Server):
     """Serves until it is told to stop; a certificate that is renewed on disk is taken up for new connections."""
 
-    def __init__(self, app: Starlette, *, host: str, port: int, certificate: Path | None, key: Path | None) -> None:
+    def __init__(
+        self, app: Any, *, host: str, port: int, certificate: Path | None, key: Path | None, is_dashboard: bool = False
+    ) -> None:
         self._files = (certificate, key) if certificate and key else None
         super().__init__(
             uvicorn.Config(
-                app, host=host, port=port, http="h11", ws="none", lifespan="on", log_config=None, access_log=False,
+                app, host=host, port=port, http="h11", ws="websockets-sansio" if is_dashboard else "none", lifespan="on", log_config=None, access_log=False,
                 server_header=False, timeout_keep_alive=120, timeout_graceful_shutdown=2,
                 ssl_certfile=str(certificate) if certificate else None, ssl_keyfile=str(key) if key else None,
             )
         )  # fmt: skip
+        self.is_dashboard = is_dashboard
         self._read_at = self._written_at()
 
     def load(self) -> None:
@@ -97,6 +102,7 @@ class Server(uvicorn.Server):
         InputError
             When it can't be read, or the key isn't its.
         """
+        logging.getLogger("uvicorn.access").disabled = True  # Streamlit gives it a handler again
         try:
             self.config.load()
         except (OSError, ssl.SSLError) as error:
@@ -122,6 +128,8 @@ class Server(uvicorn.Server):
 
 def run(server: Server, say: Callable[[str], None]) -> None:
     """Serve; `say` tells where."""
-    scheme = "https" if server.config.is_ssl else "http"
-    say(f"{scheme}://{server.config.host}:{server.config.port}{REVIEWS} answers reviews, /metrics tells Prometheus")
+    place = f"{'https' if server.config.is_ssl else 'http'}://{server.config.host}:{server.config.port}"
+    say(
+        f"{place}{REVIEWS} answers reviews, /metrics tells Prometheus{f', {place} shows the dashboard' if server.is_dashboard else ''}"
+    )
     server.run()

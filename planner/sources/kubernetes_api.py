@@ -8,31 +8,26 @@ Source: Kubernetes API concepts, "Retrieving large results sets in chunks" (limi
 
 from __future__ import annotations
 
-import os
-import shlex
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
 import urllib3
-import yaml
-from kubernetes import client, config
-from kubernetes.config.config_exception import ConfigException
+from kubernetes import client
 
 from planner.errors import SourceError
 from planner.inventory import account, wire
 from planner.inventory.parse import Part, build_snapshot
-from planner.kubernetes.records import Finding, PodLog, Severity, Snapshot
+from planner.kubernetes.records import Finding, FrozenMap, PodLog, Severity, Snapshot
 from planner.sources import bounded
+from planner.sources.connection import Connection, Pace, Query, is_hopeless
+from planner.sources.kubeconfig import log_in
 from planner.words import duration
 
-IN_CLUSTER: Final = "in-cluster"  # the context of a pod that looks at its own cluster
 PAGE_SIZE: Final = 500  # objects; what kubectl asks for
-CONNECT_SECONDS: Final = 5.0
-READ_SECONDS: Final = 60.0
 ATTEMPTS: Final = 4  # of one request
 FIRST_WAIT_SECONDS: Final = 0.5  # doubled after each attempt
 LONGEST_WAIT_SECONDS: Final = 10.0  # whatever Retry-After says
@@ -51,15 +46,21 @@ PATHS: Final[dict[str, tuple[str, ...]]] = {
 }
 """kind → the lists it is read from: the first one that is installed."""
 
-_OPTIONAL = frozenset({"Event", "PodMetrics"})  # a server that fails on these has still told where the pods are
+OPTIONAL: Final = frozenset({"Event", "PodMetrics"})  # a server that fails on these has still told where the pods are
+UNWATCHED: Final = frozenset({"PodMetrics"})  # metrics-server serves lists only
+UNCHECKED: Final = Finding(
+    severity=Severity.WARNING,
+    code=account.UNCHECKED,
+    object="",
+    what="the API server's certificate isn't checked (insecure-skip-tls-verify): whoever answers is believed",
+    mend="Give the cluster's certificate-authority in the kubeconfig",
+)
 _PASSING = frozenset({429, 500, 502, 503, 504})
-_AUTH = ("BearerToken",)
-# What the client raises for kubeconfig files that aren't there, aren't YAML, or don't have the expected shape.
-_UNUSABLE = (ConfigException, OSError, ValueError, LookupError, TypeError, AttributeError, yaml.YAMLError)
 
 
 class _Metadata(msgspec.Struct):
     continue_: str | None = msgspec.field(name="continue", default=None)
+    resource_version: str | None = msgspec.field(name="resourceVersion", default=None)
 
 
 class _Page(msgspec.Struct):
@@ -87,32 +88,6 @@ class _Answer:
             return f"status {self.status}"
 
 
-def _file() -> str | None:
-    """KUBECONFIG as it is now: the client looks once, when it is imported."""
-    return os.environ.get("KUBECONFIG") or None
-
-
-def contexts() -> tuple[str, ...]:
-    """The contexts of the kubeconfig files, the current one first; empty when there is none."""
-    try:
-        known, current = config.list_kube_config_contexts(_file())  # type: ignore[no-untyped-call] # not annotated there
-    except _UNUSABLE:
-        return ()
-    names = [str(one["name"]) for one in known]
-    first = str(current["name"]) if current else ""
-    return tuple(sorted(names, key=lambda name: name != first))
-
-
-def namespace_of(context: str = "") -> str:
-    """The namespace that `context` (the current one if "") stands in, as kubectl has it."""
-    try:
-        known, current = config.list_kube_config_contexts(_file())  # type: ignore[no-untyped-call] # not annotated there
-    except _UNUSABLE:
-        return "default"
-    found = next((one for one in known if one["name"] == context), current) if context else current
-    return str(((found or {}).get("context") or {}).get("namespace") or "default")
-
-
 def read(context: str) -> Snapshot:
     """The cluster of a kubeconfig `context`, as it is now.
 
@@ -121,7 +96,7 @@ def read(context: str) -> Snapshot:
     SourceError
         When the context doesn't exist, its credentials don't work, or the server can't be reached or keeps failing.
     """
-    return Api(_configuration(context), name=context).snapshot()
+    return Api(connected(context)).snapshot()
 
 
 def read_log(
@@ -134,36 +109,35 @@ def read_log(
     SourceError
         As `read`; also when there is no such container, or no previous one.
     """
-    return Api(_configuration(context), name=context, limit_bytes=2 * LOG_BYTES).log(
-        namespace, pod, container, is_previous, lines
-    )
+    return Api(connected(context), limit_bytes=2 * LOG_BYTES).log(namespace, pod, container, is_previous, lines)
 
 
-def _configuration(context: str) -> client.Configuration:
-    configuration = client.Configuration()
-    try:
-        if context == IN_CLUSTER:
-            config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
-        else:
-            config.load_kube_config(  # type: ignore[no-untyped-call]
-                config_file=_file(), context=context, client_configuration=configuration, persist_config=False
-            )
-    except _UNUSABLE as error:
-        known = ", ".join(contexts()) or "none"
-        mend = f"Contexts of the kubeconfig: {known}. Check KUBECONFIG, and that kubectl works with --context {shlex.quote(context)}"
-        raise SourceError(f"the context can't be used: {error}", where=f"context:{context}", mend=mend) from None
-    return configuration
+def connected(context: str, pace: Pace | None = None) -> Connection:
+    """A connection with the credentials of `context`, which are asked for again when they expire.
+
+    Raises
+    ------
+    SourceError
+        When the context can't be used.
+    """
+    return Connection(log_in(context), name=context, log_in=lambda: log_in(context), pace=pace)
+
+
+def clock_finding(off_seconds: float) -> Finding:
+    """That this machine's clock and the API server's differ by so much (the server's is ahead where positive)."""
+    how = "behind" if off_seconds > 0 else "ahead of"
+    what = f"this machine's clock is {duration(abs(off_seconds))} {how} the API server's: the server's is used"
+    mend = "Set this machine's clock (chronyc tracking, timedatectl)"
+    return Finding(severity=Severity.WARNING, code="clocks-differ", object="", what=what, mend=mend)
 
 
 class Api:
-    """GET requests to one API server.
+    """One reading of an API server: its lists, or a log.
 
     Parameters
     ----------
-    configuration : kubernetes.client.Configuration
-        Host and credentials.
-    name : str
-        The context's name, for people.
+    connection : Connection
+        Whom to ask.
     page_size : int
         Objects asked for at a time.
     sleep : callable
@@ -176,17 +150,15 @@ class Api:
 
     def __init__(
         self,
-        configuration: client.Configuration,
+        connection: Connection,
         *,
-        name: str,
         page_size: int = PAGE_SIZE,
         sleep: Callable[[float], None] = time.sleep,
         limit_bytes: int | None = None,
         seconds_in_all: float = READING_SECONDS,
     ) -> None:
-        configuration.retries = urllib3.Retry(0)  # `_get` tries again, and knows what is worth it
-        self._client = client.ApiClient(configuration)
-        self._name = name
+        self._connection = connection
+        self._name = connection.name
         self._page_size = page_size
         self._sleep = sleep
         self._problems: list[Finding] = []
@@ -194,23 +166,22 @@ class Api:
         self._seconds = seconds_in_all
         self._deadline = time.monotonic() + seconds_in_all
         self._pages_read = 0
-        if not configuration.verify_ssl:
+        self.versions: dict[str, str] = {}  # kind → resourceVersion of its list
+        if not connection.is_checked:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # said here, once
-            what = "the API server's certificate isn't checked (insecure-skip-tls-verify): whoever answers is believed"
-            mend = "Give the cluster's certificate-authority in the kubeconfig"
-            self._problems.append(
-                Finding(severity=Severity.WARNING, code=account.UNCHECKED, object="", what=what, mend=mend)
-            )
+            self._problems.append(UNCHECKED)
 
     def snapshot(self) -> Snapshot:
         """Every list the planner knows, read now."""
-        taken_at = time.time()
-        return build_snapshot(self._parts(), source=self._name, taken_at=taken_at, problems=self._problems)
+        began = time.time()
+        snapshot = build_snapshot(self._parts(), source=self._name, taken_at=began, problems=self._problems)
+        reading = replace(snapshot.reading, resource_versions=FrozenMap(self.versions))
+        return replace(snapshot, taken_at=began + (self._connection.clock_off or 0.0), reading=reading)
 
     def log(self, namespace: str, pod: str, container: str, is_previous: bool, lines: int = LOG_LINES) -> PodLog:
         """The last `lines` of a container's log, `LOG_BYTES` at most."""
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(pod, safe='')}/log"
-        query: list[tuple[str, Any]] = [("container", container), ("tailLines", lines), ("limitBytes", LOG_BYTES)]
+        query: Query = [("container", container), ("tailLines", lines), ("limitBytes", LOG_BYTES)]
         if is_previous:
             query.append(("previous", "true"))
         answer = self._get(path, query)
@@ -232,12 +203,14 @@ class Api:
             try:
                 yield from self.list_pages(kind, paths)
             except SourceError as error:
-                if kind not in _OPTIONAL:
+                if kind not in OPTIONAL:
                     raise
                 what = f"{kind}: {error.what}; the snapshot goes without them"
                 self._problems.append(
                     Finding(severity=Severity.WARNING, code="kind-unread", object="", what=what, mend=error.mend)
                 )
+        if (off := self._connection.clock_off) is not None:
+            self._problems.append(clock_finding(off))
 
     def list_pages(self, kind: str, paths: tuple[str, ...]) -> list[Part]:
         """All pages of the first list in `paths` that is installed; none when no one is.
@@ -288,6 +261,8 @@ class Api:
             self._pages_read += 1
             if empty > MOST_EMPTY_PAGES or self._pages_read > MOST_PAGES:
                 raise self._endless(path, "its list has no end")
+            if number == 1 and page.metadata is not None and page.metadata.resource_version:
+                self.versions[kind] = page.metadata.resource_version
             version = page.api_version or ""
             parts.append(Part(where=path, items=items, first=number, kind=kind, api_version=version, listed=(kind,)))
             number += len(items)
@@ -303,8 +278,8 @@ class Api:
         mend = "Check that the address is that of a Kubernetes API server; else give a file that kubectl get wrote"
         return SourceError(what, where=f"{self._name}, {path}", mend=mend)
 
-    def _query(self, token: str | None = None) -> list[tuple[str, Any]]:
-        query: list[tuple[str, Any]] = [("limit", self._page_size)]
+    def _query(self, token: str | None = None) -> Query:
+        query: Query = [("limit", self._page_size)]
         return [*query, ("continue", token)] if token else query
 
     def _page(self, path: str, answer: _Answer) -> _Page:
@@ -328,7 +303,7 @@ class Api:
             self._problems.append(Finding(severity=Severity.INFO, code="list-of-two-moments", object="", what=what))
 
     # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _get(self, path: str, query: list[tuple[str, Any]]) -> _Answer:
+    def _get(self, path: str, query: Query) -> _Answer:
         """The answer to a request, whatever its status but 401; tried again while that may help."""
         wait = FIRST_WAIT_SECONDS
         failure = ""
@@ -339,7 +314,9 @@ class Api:
             except bounded.OutOfTimeError:
                 raise self._endless(path, f"it took longer than {duration(self._seconds)} in all") from None
             except (urllib3.exceptions.HTTPError, client.ApiException, OSError) as error:
-                failure = _connection_problem(error)
+                failure = self._connection.problem(error)
+                if is_hopeless(error):
+                    raise SourceError(failure, where=self._name, mend=self._connection.mend) from None
             if answer is not None:
                 if answer.status == 401:
                     what = f"the credentials aren't accepted: {answer.message}"
@@ -352,20 +329,11 @@ class Api:
                 self._sleep(min(LONGEST_WAIT_SECONDS, self._left_seconds(), wait if asked is None else asked))
                 wait *= 2
         what = f"no answer after {ATTEMPTS} attempts: {failure}"
-        mend = f"Check that kubectl works with --context {shlex.quote(self._name)}, and try again"
-        raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
+        raise SourceError(what, where=f"{self._name}, {path}", mend=self._connection.mend)
 
-    def _request(self, path: str, query: list[tuple[str, Any]]) -> _Answer:
-        serialized = self._client.param_serialize(
-            method="GET",
-            resource_path=path,
-            query_params=query,
-            header_params={"Accept": "application/json"},
-            auth_settings=list(_AUTH),
-        )
-        response = self._client.call_api(*serialized, _request_timeout=(CONNECT_SECONDS, READ_SECONDS))
+    def _request(self, path: str, query: Query) -> _Answer:
         body = bytearray()
-        with response.response as stream:  # closed whatever happens
+        with self._connection.get(path, query) as stream:  # closed whatever happens
             for piece in bounded.pieces(stream, self._deadline):
                 body += piece
                 self._left_bytes -= len(piece)
@@ -373,10 +341,9 @@ class Api:
                     what = f"its answers have more than {bounded.in_units(self._limit_bytes)}"
                     mend = "Raise --unpacked-limit (or HEADROOM_UNPACKED_LIMIT) if this machine has the memory"
                     raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
-        after = response.headers.get("Retry-After", "")
-        return _Answer(
-            status=response.status, body=bytes(body), retry_after_seconds=float(after) if after.isdecimal() else None
-        )
+        after = stream.headers.get("Retry-After", "")
+        waits = float(after) if after.isascii() and after.isdecimal() else None
+        return _Answer(status=stream.status, body=bytes(body), retry_after_seconds=waits)
 
     def _left_seconds(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
@@ -391,24 +358,3 @@ def _mend(status: int) -> str:
         403: "Ask for the right to get and list it",
         410: "Try again; if it goes on, take a dump with kubectl get -o json",
     }.get(status, "Try again; see the API server's log if it goes on")
-
-
-def _connection_problem(error: Exception) -> str:
-    """Why no answer came, in words."""
-    cause: BaseException = error
-    while isinstance(cause, urllib3.exceptions.MaxRetryError) and cause.reason is not None:
-        cause = cause.reason
-    match cause:
-        case urllib3.exceptions.SSLError():
-            return "the server's certificate isn't trusted"
-        case urllib3.exceptions.NameResolutionError():
-            return "the server's name is unknown"
-        case urllib3.exceptions.NewConnectionError():  # itself a ConnectTimeoutError
-            return "nothing listens at the server's address"
-        case urllib3.exceptions.ConnectTimeoutError():
-            return f"the server can't be reached (waited {duration(CONNECT_SECONDS)})"
-        case urllib3.exceptions.ReadTimeoutError():
-            return f"the server sent nothing for {duration(READ_SECONDS)}"
-        case urllib3.exceptions.ProtocolError():
-            return "the connection broke off"
-    return f"{type(cause).__name__}"

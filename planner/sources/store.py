@@ -27,6 +27,7 @@ from pyarrow import fs
 
 from planner.errors import InputError, NotKnownError, SourceError
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
+from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
 from planner.kubernetes.records import Snapshot
 from planner.store import history, kept, manifest, names
 from planner.store.manifest import Entry, Reading
@@ -42,6 +43,16 @@ ORPHAN_SECONDS: Final = 86_400.0
 """How long a writer may take from its first file to the manifest; what nobody named by then is nobody's."""
 _FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
 _OF_FACTS: Final = ["cluster", "taken_at", "metric", "labels", "value", "text"]
+_NODES_SEEN: Final = """
+SELECT cluster, node, any_value(node_pool) AS node_pool, any_value(machine_type) AS machine_type,
+    epoch(created_at) AS created_at, epoch(min(taken_at)) AS first_at, epoch(max(taken_at)) AS last_at,
+    arg_max(is_going, taken_at) AS is_going
+FROM nodes WHERE provisioning IN ('spot', 'preemptible') AND created_at IS NOT NULL
+GROUP BY cluster, node, created_at ORDER BY cluster, node, created_at
+"""
+_NODE_EVENTS: Final = """
+SELECT DISTINCT cluster, node, told, epoch("at") AS "at" FROM node_events ORDER BY ALL
+"""
 _AT_ONCE: Final = 16  # requests in flight, where files are many and small
 _ZSTD_LEVEL: Final = 6
 _TYPES: Final = {
@@ -275,6 +286,29 @@ class Store:
             mend = "headroom snapshot writes one; headroom store list says what there is"
             raise NotKnownError("there is no snapshot of these clusters and days", where=self.url, mend=mend)
         return found
+
+    def node_watch(self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None) -> Watch:
+        """When spot and preemptible nodes came and went, as far as snapshots and their events tell.
+
+        Raises
+        ------
+        NotKnownError
+            When there is no snapshot of these clusters and days.
+        """
+        looks: dict[str, list[float]] = {}
+        for one in self.snapshots(clusters, since, until):
+            looks.setdefault(one.cluster, []).append(one.taken_at)
+        if not looks:
+            mend = "headroom snapshot writes one; headroom store list says what there is"
+            raise NotKnownError("there is no snapshot of these clusters and days", where=self.url, mend=mend)
+        seen = self.query(_NODES_SEEN, clusters, since, until)
+        told = self.query(_NODE_EVENTS, clusters, since, until)
+        return Watch(
+            source=f"store {self.url}",
+            looks=tuple((cluster, tuple(moments)) for cluster, moments in sorted(looks.items())),
+            nodes=tuple(NodeSeen(**row | {"is_going": bool(row["is_going"])}) for row in seen),
+            events=tuple(NodeEvent(**row | {"told": Told(row["told"])}) for row in told),
+        )
 
     def _asked(
         self, duckdb: Any, sql: str, readings: Sequence[Reading], parameters: Sequence[object]

@@ -430,10 +430,14 @@ ASSUMED: Final[dict[str, Any]] = {one.name: one.assumed for one in SETTINGS}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Life:
-    """An observed life of a spot VM, or a gap between two. `ended` False: it was still running when it was last seen."""
+    """An observed life of a spot VM, or a gap between two. `ended` False: it was still running when it was last seen.
+
+    `since`: how old it was when somebody began to look, in hours: had it been lost before, nobody would know of it.
+    """
 
     hours: float
     ended: bool = True
+    since: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

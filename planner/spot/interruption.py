@@ -197,24 +197,26 @@ def _parse_life(row: dict[str, str | None], where: str) -> Life:
 def life_table(lives: Iterable[Life]) -> Floats:
     """Equally likely lives from the product-limit estimator, so that VMs still running are not taken for lost ones.
 
-    Beyond the longest observation that ended, lives go on exponentially with the pooled rate (losses / VM-hours).
-    Source: Kaplan and Meier, "Nonparametric estimation from incomplete observations", JASA 53 (1958).
+    A life that was met when it was `since` hours old counts from there on only, else long ones would count too often;
+    then steps are Breslow's exp(−losses / at risk), which a few young lives can't bring to nothing. Beyond the longest
+    observation that ended, lives go on exponentially with the pooled rate (losses / VM-hours).
+    Sources: Kaplan and Meier, "Nonparametric estimation from incomplete observations", JASA 53 (1958); late entry:
+    Klein and Moeschberger, "Survival Analysis" (2003), 4.6.
     """
-    ordered = sorted(lives, key=lambda life: (life.hours, not life.ended))
-    at_risk, alive = len(ordered), 1.0
-    hours: list[float] = []
-    survival: list[float] = []
-    for life in ordered:
-        if life.ended:
-            alive *= 1 - 1 / at_risk
-            hours.append(life.hours)
-            survival.append(alive)
-        at_risk -= 1
-    losses = sum(life.ended for life in ordered)
-    pooled_mean = sum(life.hours for life in ordered) / losses
+    every = list(lives)
+    ages = np.array([life.hours for life in every])
+    begun = np.sort([life.since for life in every])
+    ended = np.array([life.ended for life in every])
+    hours, losses = np.unique(ages[ended], return_counts=True)
+    at_risk = np.searchsorted(begun, hours, side="left") - np.searchsorted(np.sort(ages), hours, side="left")
+    if begun[-1] > 0:
+        survival = np.exp(-np.cumsum(losses / np.maximum(at_risk, losses)))
+    else:
+        survival = np.cumprod(1 - losses / at_risk)
+    pooled_mean = float(np.sum(ages - np.array([life.since for life in every]))) / int(losses.sum())
     chances = 1 - (np.arange(_TABLE_SIZE) + 0.5) / _TABLE_SIZE  # P(life > x) looked up, descending
-    steps = np.searchsorted(-np.array(survival), -chances, side="left")
-    table = np.array([*hours, hours[-1]])[steps]
+    steps = np.searchsorted(-survival, -chances, side="left")
+    table = np.append(hours, hours[-1])[steps]
     beyond = steps == len(hours)
-    table[beyond] += pooled_mean * np.log(max(alive, 1e-300) / chances[beyond])
+    table[beyond] += pooled_mean * np.log(max(float(survival[-1]), 1e-300) / chances[beyond])
     return np.asarray(table, dtype=np.float64)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from planner.inventory.node_lives import is_going, node_events
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.accelerators import alike, is_gpu_resource
 from planner.kubernetes.kinds import DAEMON_SET
@@ -66,6 +67,7 @@ def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str,
         }
     )
     held = _held(snapshot)
+    rows["node_events"] += ({"node": node, "told": told.value, "at": at} for node, told, at in node_events(snapshot))
     rows["nodes"] += (_node(node, held.get(node.name, EMPTY)) for node in snapshot.nodes)
     rows["pools"] += _pools(snapshot, held)
     rows["workloads"] += _workloads(snapshot)
@@ -128,6 +130,7 @@ def _node(node: Node, held: Amounts) -> dict[str, Value]:
         "gpu_model": node_words.gpu_model(node),
         "is_ready": node.conditions.get("Ready") == "True",
         "is_cordoned": node.is_cordoned,
+        "is_going": is_going(node),
         "created_at": node.created_at,
         **_amounts("allocatable", node.allocatable, alike(node.allocatable)),
         **_amounts("requested", held, alike(held)),

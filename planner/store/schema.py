@@ -122,12 +122,22 @@ TABLES: Final = (
             ("gpu_model", Kind.TEXT, "empty without GPUs"),
             ("is_ready", Kind.YES_NO, "its condition Ready is True"),
             ("is_cordoned", Kind.YES_NO, ""),
+            ("is_going", Kind.YES_NO, "an autoscaler is taking it down; null where an earlier release wrote it"),
             ("created_at", Kind.MOMENT, ""),
             ("allocatable", Kind.AMOUNTS, "resource → millicores, bytes or devices"),
             ("allocatable_millicores", Kind.INTEGER, "of CPU"),
             ("allocatable_bytes", Kind.INTEGER, "of memory"),
             ("allocatable_gpus", Kind.INTEGER, "devices, else slices, else shares"),
             *_REQUESTED,
+        ),
+    ),
+    Table(
+        name="node_events",
+        what="one row an event about a node that came or went",
+        columns=_columns(
+            ("node", Kind.TEXT, ""),
+            ("told", Kind.TEXT, "registered, gone, or taken down (by an autoscaler)"),
+            ("at", Kind.MOMENT, "when it was seen"),
         ),
     ),
     Table(

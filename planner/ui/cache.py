@@ -1,7 +1,7 @@
 """Answers kept for a while, for all sessions: each by everything it hangs on (`planner.questions.identity`).
 
-Streamlit hashes only a sample of large frames and arrays, so that two different inputs could share an entry, and copies
-records to look into them; so that arguments start with an underscore, which it leaves alone, and the key is ours.
+The key is ours: Streamlit's own cache hashes only a sample of large frames and arrays, so that two different inputs could
+share an entry, and copies records to look into them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions.identity import key_of
+from planner.questions.progress import Listener, told_to
 from planner.questions.question import NOTHING, Given, Question
 from planner.rollout.budget import allowed
 from planner.sources import prices
 from planner.ui import pool
+from planner.ui.answers import NOTHING as NOTHING_KEPT
+from planner.ui.answers import Answers
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
@@ -36,9 +39,12 @@ def answer(
 
     `asked` holds frozen records, texts and numbers; `question` is a function of a module (`plan.rollout`).
     """
-    name = f"{question.__module__}.{question.__qualname__}"
-    key = key_of(snapshot, asked, sorted(more.items()))
-    return cast("Answer", _kept(name, key, question, snapshot, asked, more))
+    key = _key(question, snapshot, asked, more)
+    found = _answers.get(key)
+    if found is NOTHING_KEPT:
+        with st.spinner("Working it out …"):
+            found = _worked_out(key, question, snapshot, asked, more)
+    return cast("Answer", found)
 
 
 def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> A:
@@ -49,10 +55,29 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given 
     HeadroomError
         As the question; `NotKnownError` where it hangs on a list that wasn't seen.
     """
+    _refuse(question, snapshot, given)
+    return answer(question.answer, snapshot, settings, given)
+
+
+def known(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> A | None:
+    """The answer where it is kept already; None where it isn't."""
+    found = _answers.get(_key(question.answer, snapshot, (settings, given), {}))
+    return None if found is NOTHING_KEPT else cast("A", found)
+
+
+def ask_aloud(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given, listener: Listener) -> A:
+    """As `ask`, and `listener` is told what is being done."""
+    _refuse(question, snapshot, given)
+    asked = settings, given
+    with told_to(listener):
+        found = _worked_out(_key(question.answer, snapshot, asked, {}), question.answer, snapshot, asked, {})
+    return cast("A", found)
+
+
+def _refuse(question: Question[Any, Any], snapshot: Snapshot, given: Given) -> None:
     lacking = question.not_known((snapshot, *given.others))
     if lacking:
         raise lacking
-    return answer(question.answer, snapshot, settings, given)
 
 
 def work(function: Callable[..., Answer], *asked: Any) -> Answer:
@@ -63,20 +88,24 @@ def work(function: Callable[..., Answer], *asked: Any) -> Answer:
     return function(*asked)
 
 
-@st.cache_resource(ttl="1h", max_entries=64, show_spinner="Working it out …")  # frozen records: nobody can change them
-def _kept(
-    name: str,  # noqa: ARG001 - with `key` it is what the answer is kept by
-    key: str,  # noqa: ARG001
-    _question: Callable[..., Any],
-    _snapshot: Snapshot,
-    _asked: tuple[Any, ...],
-    _more: dict[str, Any],
+_answers = Answers(most=64, seconds=3_600)
+
+
+def _key(question: Callable[..., Any], snapshot: Snapshot, asked: tuple[Any, ...], more: dict[str, Any]) -> str:
+    return key_of(f"{question.__module__}.{question.__qualname__}", snapshot, asked, sorted(more.items()))
+
+
+def _worked_out(
+    key: str, question: Callable[..., Any], snapshot: Snapshot, asked: tuple[Any, ...], more: dict[str, Any]
 ) -> Any:
-    processes = pool.current()
-    if processes is not None:
-        return processes.run(_question, _snapshot, *_asked, is_wanted=is_wanted, **_more)
-    with allowed(is_wanted):
-        return _question(_snapshot, *_asked, **_more)
+    def work() -> Any:
+        processes = pool.current()
+        if processes is not None:
+            return processes.run(question, snapshot, *asked, is_wanted=is_wanted, **more)
+        with allowed(is_wanted):
+            return question(snapshot, *asked, **more)
+
+    return _answers.worked_out(key, work, is_wanted)
 
 
 def is_wanted() -> bool:

@@ -21,10 +21,10 @@ from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.what_if import WhatIfSettings
 from planner.sources import node_pools
-from planner.ui import cache, errors
+from planner.ui import cache, errors, uploads
 from planner.ui.asked import Asked
 
-_GIVEN = "_pool_limits"  # limits read from files uploaded for a cluster: (its identity, limits)
+_POOLS = "_pool_limits"  # limits read from a file uploaded for a cluster
 _CHANGES = "changes"
 _LIMITS = "gpu-t4=8, web=2-12"
 _QUICK_NODES = 2_000  # above, rollouts of all workloads take seconds
@@ -32,9 +32,8 @@ _QUICK_NODES = 2_000  # above, rollouts of all workloads take seconds
 
 def stated(snapshot: Snapshot) -> tuple[PoolLimits, ...]:
     """Limits of pools that came with the cluster or were uploaded for it in this session."""
-    given = st.session_state.get(_GIVEN)
-    uploaded: tuple[PoolLimits, ...] = given[1] if given and given[0] == identity(snapshot) else ()
-    return node_pools.stated(snapshot, uploaded)
+    nothing: tuple[PoolLimits, ...] = ()
+    return node_pools.stated(snapshot, uploads.kept(_POOLS, nothing, of=identity(snapshot)))
 
 
 def settings(snapshot: Snapshot) -> CapacitySettings:
@@ -44,17 +43,14 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
         if not stated(snapshot):
             st.caption("Nobody says yet: give a file, or type limits. Until then growth is unknown.")
         asked.show("limits", placeholder=_LIMITS)
-        file = st.file_uploader(
+        nothing: tuple[PoolLimits, ...] = ()
+        known = uploads.ask(
             "gcloud container node-pools list (JSON), Karpenter NodePools, or the cluster-autoscaler-status ConfigMap",
-            type=["json", "yaml", "yml"], key="_pools_upload",
+            key=_POOLS, types=["json", "yaml", "yml"], several=False, nothing=nothing, of=identity(snapshot),
+            read=lambda files: node_pools.read_bytes(files[0][1], name=files[0][0]),
         )  # fmt: skip
-        if file is not None:
-            try:
-                known = node_pools.read_bytes(file.getvalue(), name=file.name)
-                st.session_state[_GIVEN] = (identity(snapshot), known)
-                st.caption(f"✓ {words.count(len(known), 'pool')} read from {words.literal(file.name)}")
-            except HeadroomError as error:
-                errors.show(error)
+        if known:
+            st.caption(f"{words.count(len(known), 'pool')} with limits, from the file.")
     return asked.settings()
 
 

@@ -17,6 +17,7 @@ from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity
 from planner.questions.capacity import CapacityAnswer, CapacitySettings
+from planner.questions.filters import ALL, Kept
 from planner.questions.overview import supplies_of
 from planner.questions.what_if import WhatIfAnswer
 from planner.ui import charts, downloads, errors, findings, link, tables, verdict
@@ -28,9 +29,10 @@ _UNITS = {CPU: (1000.0, "CPU"), MEMORY: (2.0**30, "GiB")}
 
 # ── what is left ─────────────────────────────────────────────────────────────────────────────────────────────────────
 @errors.part
-def sentence(answer: CapacityAnswer) -> None:
-    """The honest measure first: what of the free GPUs takes a pod."""
-    st.info(words.literal(words.sentence(answer.sentence)), icon=":material/event_seat:")
+def sentence(answer: CapacityAnswer, kept: Kept = ALL) -> None:
+    """The honest measure first: what of the free GPUs takes a pod; of the whole cluster, whatever is listed below."""
+    whole = "" if kept.is_all else "Whole cluster: "
+    st.info(words.literal(whole + words.sentence(answer.sentence)), icon=":material/event_seat:")
     findings.show(answer.findings)
 
 
@@ -47,7 +49,7 @@ def pools(answer: CapacityAnswer) -> None:
     )  # fmt: skip
     if (hidden := len(answer.pools) - capacity_pools.MOST_POOLS) > 0:
         st.caption(f"The {capacity_pools.MOST_POOLS} largest are drawn; {hidden:,} more are in the table.")
-    rows = []
+    rows, facts = [], []
     for line in answer.pools:
         pool = line.pool
         total, held = line.allocatable.get(resource, 0), line.requested.get(resource, 0)
@@ -60,16 +62,20 @@ def pools(answer: CapacityAnswer) -> None:
                 "GPUs free": total - held if total else None,
                 "CPU held": _share(line.requested.get(CPU, 0), line.allocatable.get(CPU, 0)),
                 "memory held": _share(line.requested.get(MEMORY, 0), line.allocatable.get(MEMORY, 0)),
-                "model": pool.accelerator or None,
+                "may grow by": "unknown" if line.room is None else str(line.room),
+            }
+        )
+        facts.append(
+            {
+                "pool": pool.name,
+                "model": pool.accelerator or "none",
                 "machine": ", ".join(pool.machine_types) or "unknown",
                 "bought": ", ".join(pool.provisioning) or "unknown",
                 "limits": pool.limit_text,
-                "may grow by": "unknown" if line.room is None else str(line.room),
                 "zones": ", ".join(f"{zone or 'no zone'} ({number})" for zone, number in pool.zones),
                 "taints": ", ".join(f"{taint.key}:{taint.effect}" for taint in pool.taints) or "none",
                 "upgrade": _upgrade(line.pool.upgrade),
                 "reservation": pool.reservation or "none known",
-                "kind": pool.kind,
             }
         )
     bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d %%")
@@ -77,6 +83,9 @@ def pools(answer: CapacityAnswer) -> None:
         rows, alt=f"{words.count(len(rows), 'node pool')} with what is held and free",
         columns={"GPUs held": bar, "CPU held": bar, "memory held": bar}, empty="No nodes in this snapshot.",
     )  # fmt: skip
+    with link.expander("Machines, limits, zones, taints", key="pool_facts", icon=":material/dns:") as is_open:
+        if is_open:
+            tables.show(facts, alt="Each node pool's machines, limits, zones, taints and upgrades", empty="No nodes.")
 
 
 def _share(part: int, whole: int) -> int | None:
@@ -89,7 +98,7 @@ def _upgrade(settings: UpgradeSettings | None) -> str:
         return "unknown"
     if settings.strategy is UpgradeStrategy.BLUE_GREEN:
         return "blue-green"
-    return f"surge {settings.max_surge}, unavailable {settings.max_unavailable}"
+    return f"maxSurge {settings.max_surge}, maxUnavailable {settings.max_unavailable}"
 
 
 @errors.part
@@ -112,14 +121,15 @@ def what_fits(answer: CapacityAnswer) -> None:
     st.caption(
         f"Standard shapes: 1, 2, 4 and 8 GPUs with {words.literal(answer.standard_basis)}; each shape by itself."
     )
+    has_quota = any(one.quota_limit is not None for one in (*answer.standard, *answer.workloads))
     rows = [
         {
             "shape": names,
             "more fit": f"{one.count:,}{'+' if one.is_at_least else ''}" + (" ✗" if not one.count else ""),
-            "asks for": ", ".join(f"{words.roughly(n, name)} {name}" for name, n in one.requests.items()) or "nothing",
             "what stops the next": "; ".join(map(str, one.obstacles[:3])),
-            "quota lets in": one.quota_limit,
             "where": ", ".join(f"{pool or 'no pool'} {zone} ({n:,})" for pool, zone, n in one.by_place[:4]),
+            "asks for": ", ".join(f"{words.roughly(n, name)} {name}" for name, n in one.requests.items()) or "nothing",
+            **({"quota lets in": one.quota_limit} if has_quota else {}),
         }
         for names, one in _alike((*answer.standard, *answer.workloads))
     ]
@@ -154,12 +164,10 @@ def stranded(found: Fragments) -> None:
     rows = [
         {
             "node": one.node,
+            "of no use": f"{one.stranded} of {one.free} free",
+            "why": one.sentence,
             "pool": one.node_pool,
             "model": one.model,
-            "GPUs free": one.free,
-            "of no use": one.stranded,
-            "reason": str(one.reason),
-            "why": one.sentence,
         }
         for one in size.nodes
     ]
@@ -180,7 +188,7 @@ def resources(answer: CapacityAnswer) -> None:
             "free": words.roughly(line.free, line.resource),
             "held": _share(line.requested, line.allocatable),
             "free but cordoned": words.roughly(line.free_cordoned, line.resource),
-            "waited for": words.roughly(line.pending, line.resource),
+            "wanted": words.roughly(line.pending, line.resource),
         }
         for line in answer.resources
     ]  # fmt: skip

@@ -25,7 +25,7 @@ from planner.questions.focus import UNKNOWN, VERSION
 from planner.ui import charts, downloads, errors, link, price_age, tables
 from planner.words import usd
 
-_MONEY = ("$/month", "idle $/month", "of that GPUs", "CPU", "memory")
+_MONEY = ("$/month", "idle $/month", "of that GPUs")
 _BARS = 12  # pools drawn; the table has all
 _LABELS = 20  # of pods, the commonest, offered to share the bill out by
 _CALLED = {
@@ -65,9 +65,10 @@ def shares(bill: ClusterBill) -> None:
         alt=f"The bill by {bill.by}: used, shared by all and idle",
         columns=dict.fromkeys(_CALLED.values(), money),
     )
+    hidden = f", with {words.literal(usd(bill.hidden_usd))} that the filter hides," if bill.hidden_usd else ""
     st.caption(
-        f"USD a month after sustained use; the lines add up to the bill, {words.literal(usd(bill.bill_usd_per_month))}, to "
-        "the cent. Shared: the system's namespaces. Idle: requested by nobody."
+        f"USD a month after sustained use; the lines{hidden} add up to the bill, "
+        f"{words.literal(usd(bill.bill_usd_per_month))}, to the cent. Shared: the system's namespaces. Idle: requested by nobody."
     )
     for one in bill.not_in:
         st.caption(f"Not in it: {words.literal(str(one.sentence))}.")
@@ -134,14 +135,13 @@ def _pools(cost: ClusterCost) -> None:
 
 def _row(pool: PoolCost) -> dict[str, object]:
     is_priced = pool.usd_per_month is not None
-    amounts = (pool.usd_per_month, pool.idle.total, pool.idle.gpu, pool.idle.cpu, pool.idle.memory)
+    amounts = (pool.usd_per_month, pool.idle.total, pool.idle.gpu)
     return {
         "node pool": pool.node_pool or "no pool",
+        **{name: amount if is_priced else None for name, amount in zip(_MONEY, amounts, strict=True)},
+        "nodes": f"{pool.node_count}{f', {pool.unpriced_count} without a price' if pool.unpriced_count else ''}",
         "bought": pool.provisioning.value,
         "machine types": ", ".join(filter(None, pool.machine_types)) or "unknown",
-        "nodes": pool.node_count,
-        "without a price": pool.unpriced_count,
-        **{name: amount if is_priced else None for name, amount in zip(_MONEY, amounts, strict=True)},
     }
 
 

@@ -8,14 +8,14 @@ import streamlit as st
 
 from planner import words
 from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, MatchBy, ServiceDrift
-from planner.errors import HeadroomError
+from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions.drift import DriftSettings
 from planner.sources import kubectl
-from planner.ui import errors, link
+from planner.ui import link, uploads
 from planner.ui.asked import Asked
 
-_OTHERS, _HANDLED = "_other_clusters", "_other_clusters_handled"
+_OTHERS = "_other_clusters"
 _MOST_CLUSTERS = 4
 _MOST_LIKE_PRODUCTION = "the most production-like"
 
@@ -50,28 +50,28 @@ def everything() -> bool:
 
 def other_clusters() -> tuple[Snapshot, ...]:
     """The clusters uploaded in this session to compare with."""
-    return tuple(st.session_state.get(_OTHERS, ()))
+    nothing: tuple[Snapshot, ...] = ()
+    return uploads.kept(_OTHERS, nothing)
 
 
 def upload() -> None:
     """Another cluster beside this one, for services whose environments are clusters."""
     with st.expander("Compare with another cluster", icon=":material/upload_file:"):
         st.caption("Its snapshot stays in this session's memory, beside the cluster every page looks at.")
-        files = st.file_uploader(
-            "Upload snapshots", type=kubectl.UPLOADED, accept_multiple_files=True, key="_other_uploads"
+        nothing: tuple[Snapshot, ...] = ()
+        for snapshot in uploads.ask(
+            "Upload snapshots", key=_OTHERS, types=kubectl.UPLOADED, nothing=nothing, read=_read
+        ):
+            st.caption(f"{words.literal(snapshot.source)}, taken {words.moment(snapshot.taken_at)}")
+
+
+def _read(files: Sequence[tuple[str, bytes]]) -> tuple[Snapshot, ...]:
+    """The clusters given before and these, one file each; one given again stands once."""
+    read = [kubectl.read_bytes(data, name=name) for name, data in files]
+    found = {one.digest: one for one in (*other_clusters(), *read)}
+    if len(found) > _MOST_CLUSTERS:
+        raise InputError(
+            f"{len(found)} clusters to compare with are too many",
+            mend=f"Remove those given before, and give at most {_MOST_CLUSTERS}, one file a cluster",
         )
-        handled = tuple(file.file_id for file in files)
-        if handled != st.session_state.get(_HANDLED, ()):
-            st.session_state[_HANDLED] = handled
-            read: list[Snapshot] = []
-            for file in files[:_MOST_CLUSTERS]:
-                try:
-                    with st.spinner(f"Reading {words.literal(file.name)} …"):
-                        read.append(kubectl.read_bytes(file.getvalue(), name=file.name))
-                except HeadroomError as error:
-                    errors.show(error)
-                    return
-            st.session_state[_OTHERS] = tuple(read)
-            st.rerun()
-        for snapshot in other_clusters():
-            st.caption(f"✓ {words.literal(snapshot.source)}, taken {words.moment(snapshot.taken_at)}")
+    return tuple(found.values())

@@ -16,7 +16,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.questions.drift import DriftSettings
 from planner.questions.question import Given
-from planner.ui import cache, charts, downloads, errors, tables, verdict
+from planner.ui import cache, charts, downloads, errors, filtered, tables, verdict
 
 
 def compared(
@@ -37,7 +37,7 @@ def headline(report: DriftReport) -> None:
     explained = [service for service in report.services if service.explanations]
     differing = sum(bool(service.differences) for service in report.services)
     title = "△ A difference explains trouble" if explained else "✓ No trouble that a difference explains"
-    (st.warning if explained else st.success)(words.literal(report.sentence), title=title)
+    (st.warning if explained else st.success)(words.literal(report.sentence), title=words.literal(filtered.only(title)))
     with st.container(horizontal=True):
         st.metric("Services compared", f"{len(report.services):,}", border=True)
         st.metric("That differ", f"{differing:,}", border=True)
@@ -124,7 +124,7 @@ def _suggestion(found: EnvironmentSuggestion, snapshot: Snapshot) -> None:
         return  # of another cluster: its rollout is asked for there
     adopted = cache.answer(plan_drift.adopt, snapshot, found)
     if adopted.rollout is not None:
-        verdict.show(adopted.rollout.verdict, adopted.rollout.reason, str(adopted.rollout.sentence))
+        verdict.show(adopted.rollout.verdict, adopted.rollout.headline, adopted.rollout.sentence)
     elif adopted.note:
         st.info(words.literal(adopted.note))
     st.code(adopted.patch_yaml, language=None)

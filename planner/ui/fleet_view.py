@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from planner import words
+from planner.pricing.allocation import Share
+from planner.questions.filters import Kept
 from planner.questions.fleet_savings import FleetSavings
 from planner.questions.savings import SavingsAnswer, bearer_rows, move_rows
 from planner.ui import errors, tables
@@ -44,28 +46,28 @@ def head(fleet: FleetSavings) -> None:
 
 
 @errors.part
-def moves(found: SavingsAnswer) -> None:
+def moves(found: SavingsAnswer, kept: Kept) -> None:
     """The moves, most saved per pod-hour at risk first."""
     rows = [
         {
             "move": row["move"],
             "workload": row["workload"],
             "saved $": row["saved_usd"],
-            "alone $": row["alone_usd"],
-            "alone, repacked $": row["alone_repacked_usd"],
+            "fit": row["fit"],
+            "at risk": row["pod_hours_at_risk"],
             "nodes freed": row["nodes_freed"],
             "spot nodes": row["spot_nodes"],
-            "pod-hours at risk": row["pod_hours_at_risk"],
-            "pool": row["node_pool"],
-            "fit": row["fit"],
+            "alone $": row["alone_usd"],
+            "repacked $": row["alone_repacked_usd"],
         }
         for row in move_rows(found)
+        if kept.workload(str(row["workload"]))
     ]
     money = st.column_config.NumberColumn(format="dollar")
     tables.show(
         rows,
         alt="Workloads that move to spot, in order, with what each saves a month",
-        columns=dict.fromkeys(("saved $", "alone $", "alone, repacked $"), money),
+        columns=dict.fromkeys(("saved $", "alone $", "repacked $"), money),
         empty="No workload may move, or none runs on demand.",
     )
     st.caption(
@@ -76,9 +78,10 @@ def moves(found: SavingsAnswer) -> None:
 
 
 @errors.part
-def bearers(found: SavingsAnswer) -> None:
+def bearers(found: SavingsAnswer, kept: Kept) -> None:
     """Namespaces and what is idle, before and after."""
-    rows = bearer_rows(found)
+    every = bearer_rows(found)
+    rows = [row for row in every if row["share"] != Share.USED or kept.namespace(str(row["namespace"]))]
     names = {"on_demand_usd": "on demand $", "kept_usd": "kept $", "freed_usd": "freed $", "spot_before_usd": "spot now $",
              "spot_after_usd": "spot then $", "saved_usd": "saved $"}  # fmt: skip
     tables.show(
@@ -86,15 +89,18 @@ def bearers(found: SavingsAnswer) -> None:
         alt="What each namespace bears before and after, USD a month",
         columns=dict.fromkeys(names.values(), st.column_config.NumberColumn(format="dollar")),
     )
-    st.caption("Every column adds up to the sums above, to the cent; saved includes what packing frees.")
+    st.caption(
+        "Every column adds up to the sums above, to the cent; saved includes what packing frees."
+        if len(rows) == len(every)
+        else f"Saved includes what packing frees. {len(every) - len(rows):,} hidden: the rows don't add up to the sums above."
+    )
 
 
 @errors.part
-def kept_off(fleet: FleetSavings) -> None:
+def kept_off(fleet: FleetSavings, kept: Kept) -> None:
     """What stays, and why."""
-    if fleet.kept_off:
-        with st.expander(
-            f"{words.count(len(fleet.kept_off), 'workload')} stay where they are", icon=":material/push_pin:"
-        ):
-            for workload, why in fleet.kept_off:
+    shown = [(workload, why) for workload, why in fleet.kept_off if kept.workload(workload)]
+    if shown:
+        with st.expander(f"{words.count(len(shown), 'workload')} stay where they are", icon=":material/push_pin:"):
+            for workload, why in shown:
                 st.markdown(f"**{words.literal(workload)}**: {words.literal(why)}")

@@ -10,7 +10,7 @@ from planner import words
 from planner.errors import HeadroomError
 from planner.inventory import account, wire
 from planner.kubernetes.records import Presence, Severity, Snapshot
-from planner.sources import cluster, kubectl
+from planner.sources import kubectl
 from planner.ui import cache, errors, session, tables
 
 _PRESENCE = {
@@ -101,14 +101,14 @@ def _upload() -> None:
         with st.spinner("Reading …"):
             given = [(file.name, file.getvalue()) for file in files]
             session.forget(files)
-            _adopt(lambda: cache.work(kubectl.read_uploads, given))
+            _look_at(lambda: session.adopt(cache.work(kubectl.read_uploads, given)))
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
 def _contexts() -> tuple[str, ...]:
-    from planner.sources import kubernetes_api  # the client takes a second to import
+    from planner.sources import kubeconfig  # the client takes a second to import
 
-    return kubernetes_api.contexts()
+    return kubeconfig.contexts()
 
 
 def _live() -> None:
@@ -119,17 +119,19 @@ def _live() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         context = st.selectbox("A live cluster, by kubeconfig context", contexts, key="context")
-        if st.button("Read it", icon=":material/cloud_sync:", help="Lists objects with your own rights; changes none."):
+        if st.button(
+            "Read it",
+            icon=":material/cloud_sync:",
+            help="Lists and watches objects with your own rights; changes none.",
+        ):
             with st.spinner(f"Listing {words.literal(context)} …"):
-                _adopt(lambda: cache.work(cluster.read_cluster, f"{cluster.CONTEXT_PREFIX}{context}"))
+                _look_at(lambda: session.watch(context))
 
 
-def _adopt(read: Callable[[], Snapshot]) -> None:
-    """Look at what is read; a refusal is told on the next run, when the uploader is empty again."""
+def _look_at(take: Callable[[], Snapshot]) -> None:
+    """Look at what is taken up; a refusal is told on the next run, when the uploader is empty again."""
     try:
-        snapshot = read()
-        session.adopt(snapshot)
-        st.session_state[_READ] = snapshot.digest
+        st.session_state[_READ] = take().digest
     except HeadroomError as error:
         st.session_state[_READ] = error
     st.rerun()

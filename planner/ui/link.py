@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import streamlit as st
 
@@ -22,6 +22,8 @@ _REFUSED = "_refused_"
 _ENDLESS = "_endless_"  # a number without an end was asked for: this session's widget isn't bound to the link
 _LINKED = "_linked"  # the parameters that widgets of this session have had
 _PAGE = "_page"
+EVERYWHERE: Final = frozenset({"search", "namespace", "labels", "verdict", "pool"})
+"""Parameters of no page and no workload: the filter's (`planner.ui.filtered`)."""
 
 
 def arrive(page: str) -> None:
@@ -34,8 +36,9 @@ def arrive(page: str) -> None:
         return
     st.session_state[_PAGE] = page
     linked: set[str] = st.session_state.setdefault(_LINKED, set())
-    if linked & set(st.query_params):
-        forget(linked - set(st.query_params))
+    here = linked - EVERYWHERE
+    if here & set(st.query_params):
+        forget(here - set(st.query_params))
 
 
 def forget(keys: Iterable[str]) -> None:
@@ -44,9 +47,9 @@ def forget(keys: Iterable[str]) -> None:
         st.session_state.pop(key, None)
 
 
-def keep() -> None:
-    """Write every value into the link again; for a callback that changes another part of it."""
-    for key in st.session_state.get(_LINKED, ()):
+def keep(keys: Iterable[str] | None = None) -> None:
+    """Write every value into the link again (or those of `keys`), after something changed another part of it."""
+    for key in st.session_state.get(_LINKED, ()) if keys is None else keys:
         if key in st.session_state:
             st.session_state[key] = st.session_state[key]
 
@@ -69,11 +72,17 @@ def _say_refused(key: str, refused: Sequence[str], why: str, value: object) -> N
 
 
 def _write_as_offered(key: str, options: Sequence[str]) -> None:
-    """``deployment/prod/api``, as the command line takes it, is the choice ``Deployment/prod/api``."""
+    """``deployment/prod/api``, as the command line takes it, is the choice ``Deployment/prod/api``; ``dev/api``, of a workload,
+    is the first of its choices, ``dev/api: image``."""
     asked = _asked(key)
     if len(asked) == 1 and asked[0] not in options:
-        alike = [option for option in options if option.lower() == asked[0].lower()]
-        if len(alike) == 1:
+        wanted = asked[0].lower()
+        alike = [
+            option
+            for option in options
+            if option.lower() == wanted or option.lower().startswith((f"{wanted}: ", f"{wanted} "))
+        ]
+        if alike:
             st.session_state[key] = alike[0]
 
 
@@ -100,6 +109,8 @@ def select(
 def choices(label: str, options: Sequence[str], *, key: str, **more: Any) -> tuple[str, ...]:
     """Any number of `options`."""
     asked = _asked(key)
+    if stale := [text for text in st.session_state.get(key, ()) if text not in options]:  # of another cluster
+        st.session_state[key] = [text for text in st.session_state[key] if text not in stale]
     values = tuple(st.multiselect(label, options, key=key, bind="query-params", **more))
     _say_refused(key, [text for text in asked if text not in options], "there is no such choice here", values)
     return tuple(value for value in values if value in options)

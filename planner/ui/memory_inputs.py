@@ -20,9 +20,10 @@ from planner.memory.kubelet import (
 )
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.what_if import MemoryChange
+from planner.questions.identity import identity
 from planner.questions.memory import MemoryWhatIfSettings
 from planner.sources import bounded
-from planner.ui import link
+from planner.ui import link, uploads
 from planner.ui.asked import Asked
 from planner.vocabulary import GKE_NODE_POOL
 
@@ -72,20 +73,22 @@ def kubelet(snapshot: Snapshot) -> KubeletInputs:
             asked.show("throttling_factor", step=0.05)
         with right:
             asked.show("swap", placeholder="none")
-        stats = _stats()
+        stats = _stats(snapshot)
     thresholds = {"hard": defaults.hard, "soft": defaults.soft}
     return KubeletInputs(settings=asked.settings(**(thresholds | asked.values)), stats=stats)
 
 
-def _stats() -> tuple[NodeMemoryStats, ...]:
+def _stats(snapshot: Snapshot) -> tuple[NodeMemoryStats, ...]:
     """Kubelets' own metrics, one file a node; kept in this session only, so not part of a link."""
-    files = st.file_uploader(
+    nothing: tuple[NodeMemoryStats, ...] = ()
+    return uploads.ask(
         "Kubelets' own metrics (optional): tell file cache from anonymous memory, and what the system uses",
-        accept_multiple_files=True,
-        key="_kubelet_metrics",
+        key="_kubelet_metrics", nothing=nothing, of=identity(snapshot),
         help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
-    )
-    return tuple(cadvisor.parse(bounded.checked(one.getvalue(), one.name).decode("utf-8", "replace")) for one in files)
+        read=lambda files: tuple(
+            cadvisor.parse(bounded.checked(data, name).decode("utf-8", "replace")) for name, data in files
+        ),
+    )  # fmt: skip
 
 
 def node(cluster: ClusterMemory) -> NodeReport:

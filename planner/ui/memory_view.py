@@ -14,7 +14,7 @@ from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
 from planner.questions import memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
-from planner.ui import downloads, errors, findings, tables, verdict
+from planner.ui import downloads, errors, filtered, findings, tables, verdict
 
 _GIB: Final = 2**30
 _MOST_RISKS: Final = 8
@@ -30,6 +30,9 @@ _FATE: Final = {Fate.FITS: "✓ fits", Fate.SWAPS: "△ lives, and swaps all the
 @errors.part
 def stop_without_nodes(cluster: ClusterMemory) -> None:
     """End the page with a sentence where there is no node to speak of."""
+    if not cluster.nodes and not filtered.wanted().is_empty:
+        st.info("No node matches the filter above.", title="? Nothing to list", icon=":material/filter_alt:")
+        st.stop()
     if not cluster.nodes:
         st.info(
             "This snapshot holds no nodes, so there is nobody to say who goes first. Read nodes as well: "
@@ -47,12 +50,13 @@ def headline(plan: MemoryPlan) -> None:
     past = [node for node in known if (node.until_hard_bytes or 0) < 0]
     unknown_nodes = len(cluster.nodes) - len(known)
     if past:
-        st.error(words.literal(cluster.sentence), title=f"✗ Eviction has begun on {words.count(len(past), 'node')}")
+        title = filtered.only(f"✗ Eviction has begun on {words.count(len(past), 'node')}")
+        st.error(words.literal(cluster.sentence), title=words.literal(title))
     elif unknown_nodes:
         title = f"? Not known for {unknown_nodes:,} of {words.count(len(cluster.nodes), 'node')}: no use was measured"
-        verdict.unknown(title, cluster.sentence)
+        verdict.unknown(filtered.only(title), cluster.sentence)
     else:
-        st.success(words.literal(cluster.sentence), title="✓ No node is evicting")
+        st.success(words.literal(cluster.sentence), title=words.literal(filtered.only("✓ No node is evicting")))
     pods = cluster.pods
     over = sum((pod.over_request_bytes or 0) > 0 for pod in pods)
     overcommitted = sum(node.overcommit > 1 or bool(node.unlimited_pods) for node in cluster.nodes)
@@ -145,6 +149,7 @@ def node_sentence(node: NodeReport) -> str:
 @errors.part
 def order(node: NodeReport) -> None:
     """The order of eviction as a table."""
+    st.caption("In GiB.")
     rows = [
         {
             "Evicted": f"{pod.eviction_rank}."
@@ -153,12 +158,12 @@ def order(node: NodeReport) -> None:
             if pod.is_critical
             else "?",
             "Pod": pod.key,
+            "Used": _gib(pod.working_set_bytes),
+            "Over request": _gib(pod.over_request_bytes),
+            "Request": pod.request_bytes / _GIB,
+            "Limit": _gib(pod.limit_bytes),
             "Class": str(pod.qos),
             "Priority": pod.priority,
-            "Request, GiB": pod.request_bytes / _GIB,
-            "Limit, GiB": _gib(pod.limit_bytes),
-            "Used, GiB": _gib(pod.working_set_bytes),
-            "Over request, GiB": _gib(pod.over_request_bytes),
         }
         for pod in node.pods
     ]
@@ -166,7 +171,7 @@ def order(node: NodeReport) -> None:
         rows,
         alt=f"Pods on {node.name} in the order of eviction",
         empty="No pods on this node.",
-        columns=dict.fromkeys(("Request, GiB", "Limit, GiB", "Used, GiB", "Over request, GiB"), _GIB_COLUMN),
+        columns=dict.fromkeys(("Request", "Limit", "Used", "Over request"), _GIB_COLUMN),
     )
 
 
@@ -234,7 +239,7 @@ def what_if(answer: MemoryWhatIf) -> None:
         st.info(f"{answer.sentence} Choose a workload or a setting above.", icon=":material/difference:")
         return
     if answer.rollout is not None:
-        verdict.show(answer.rollout.verdict, answer.rollout.reason, answer.sentence)
+        verdict.show(answer.rollout.verdict, answer.rollout.headline, answer.sentence)
     else:
         st.info(words.literal(answer.sentence), icon=":material/difference:")
     rows = [

@@ -8,9 +8,18 @@ import streamlit as st
 
 from planner import words
 from planner.figures import gpu_bars
-from planner.questions.overview import ClusterOverview, WorkloadOverview, by_trouble, supplies_of
+from planner.kubernetes.records import Snapshot
+from planner.questions.filters import Kept
+from planner.questions.overview import (
+    QUESTION,
+    ClusterOverview,
+    OverviewSettings,
+    WorkloadOverview,
+    by_trouble,
+    supplies_of,
+)
 from planner.rollout.answers import Verdict
-from planner.ui import charts, errors, session, tables, verdict
+from planner.ui import charts, downloads, errors, filtered, opening, session, tables, verdict
 
 _RESOURCES = 4  # accelerators with a figure of their own; the chart has all
 _SHOWN = 6  # workloads in trouble that are told one by one; the table has all
@@ -35,26 +44,28 @@ def what_this_is() -> None:
 
 
 @errors.part
-def story(overview: ClusterOverview) -> None:
-    """What could not be rolled out now, in one box."""
+def story(overview: ClusterOverview, kept: Kept) -> None:
+    """What could not be rolled out now, in one box; of what the filter lets through, which is said."""
+    which = "" if kept.is_all else words.literal(f" {kept.said}")
     troubled, total = trouble(overview), len(overview.workloads)
     stuck = [line for line in troubled if line.verdict is not Verdict.UNKNOWN]
     if not total:
-        st.info("No workload in this snapshot.", title="? Nothing to roll out", icon=":material/help:")
+        st.info(words.literal(overview.sentence), title="? Nothing to roll out", icon=":material/help:")
     elif not troubled:
         st.success(
-            words.literal(overview.sentence), title=f"✓ All {words.count(total, 'workload')} could be rolled out now",
+            words.literal(overview.sentence),
+            title=f"✓ All {words.count(total, 'workload')}{which} could be rolled out now",
             icon=":material/check_circle:",
         )  # fmt: skip
     elif not stuck:
-        title = f"? Of {len(troubled):,} of {words.count(total, 'workload')} it isn't known whether they could be rolled out"
+        title = f"? Of {len(troubled):,} of {words.count(total, 'workload')}{which} it isn't known whether they could be rolled out"
         verdict.unknown(title, overview.sentence)
     else:
-        first = stuck[0]
+        causes = Counter(verdict.REASON[line.reason] or verdict.WORD[line.verdict].lower() for line in stuck)
         st.error(
-            f"**{words.literal(first.workload)}**: {words.literal(verdict.why(first.verdict, first.sentence))}",
+            words.literal(f"By cause: {', '.join(f'{cause} {number}' for cause, number in causes.most_common())}."),
             icon=":material/block:",
-            title=f"✗ {len(stuck):,} of {words.count(total, 'workload')} could not be rolled out now",
+            title=f"✗ {len(stuck):,} of {words.count(total, 'workload')}{which} could not be rolled out now",
         )
 
 
@@ -70,7 +81,7 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
             st.metric(
                 words.literal(f"{one.noun} free"), f"{one.free:,} of {one.allocatable:,}", beyond, "off", border=True
             )
-            st.metric(words.literal(f"{one.noun} waited for"), f"{one.pending:,}", border=True)
+            st.metric(words.literal(f"{one.noun} wanted"), f"{one.pending:,}", border=True)
         if not supplies:
             st.metric("GPUs free", "no GPUs", border=True)
         st.metric(
@@ -78,6 +89,7 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
         )
         st.metric("Nodes", f"{overview.node_count:,}", border=True)
     st.caption(
+        f"{'Whole cluster, but for what could be rolled out. ' if overview.hidden else ''}"
         f"Data: {words.literal(overview.source)}, taken {words.moment(overview.taken_at)}. Findings: {findings}."
     )
 
@@ -93,7 +105,7 @@ def troubled_lines(overview: ClusterOverview) -> None:
                     query_params={"workload": line.workload},
                 )  # fmt: skip
                 verdict.badge(line.verdict, line.reason)
-            st.markdown(words.literal(verdict.why(line.verdict, line.sentence)))
+            st.markdown(words.literal(words.sentence(line.headline)))
     if (more := len(trouble(overview)) - _SHOWN) > 0:
         st.caption(f"and {more:,} more, in the table below")
 
@@ -102,36 +114,38 @@ def troubled_lines(overview: ClusterOverview) -> None:
 def gpus(overview: ClusterOverview) -> None:
     """GPUs by model: held, free, waited for."""
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
+    is_one = len({line.resource for line in overview.gpus}) < 2
+    is_over = any(line.overcommitted for line in overview.gpus)
     rows = [
         {
-            "model": line.model or "unknown",
-            "resource": line.resource,
+            "model": f"{line.model or 'unknown'}{'' if is_one else f', {line.resource}'}",
             "nodes": line.node_count,
-            "there are": line.allocatable,
-            "held": line.requested,
-            "free": line.free,
-            "overcommitted by": line.overcommitted or None,
-            "waited for": line.pending,
+            "free": f"{line.free:,} of {line.allocatable:,}",
+            "wanted": f"{line.pending:,}",
+            **({"overcommitted by": line.overcommitted or None} if is_over else {}),
         }
         for line in overview.gpus
     ]
-    tables.show(rows, alt=gpu_bars.alt(overview.gpus), empty="No node of this cluster has GPUs.")
+    tables.small(rows, empty="No node of this cluster has GPUs.")
 
 
 @errors.part
-def table(overview: ClusterOverview) -> None:
+def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Every workload's own rollout, as a table."""
     rows = [
         {
             "workload": line.workload,
             "its rollout now": verdict.words(line.verdict, line.reason),
-            "replicas": line.replicas,
-            "ready": line.ready,
+            "why": str(words.sentence(line.headline)),
+            "Ready": f"{line.ready} of {line.replicas}",
             "GPUs": line.gpus,
-            "GPU model": line.gpu_model,
-            "node pools": ", ".join(line.node_pools),
-            "why": line.sentence,
         }
         for line in by_trouble(overview.workloads)
     ]
-    tables.show(rows, alt=f"Every workload's own rollout. {overview.sentence}", empty="No workload in this snapshot.")
+    tables.show(
+        rows, alt=f"Every workload's own rollout. {overview.sentence}", empty="No workload to list.",
+        opens=[opening.rollout(line.workload) for line in by_trouble(overview.workloads)], key="workloads",
+    )  # fmt: skip
+    if rows:
+        st.caption("Select a row to open its rollout. Node pools and GPU models are in the download.")
+    downloads.answer(QUESTION, snapshot, OverviewSettings(filter=filtered.wanted()), overview)

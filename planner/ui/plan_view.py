@@ -33,7 +33,7 @@ def line(snapshot: Snapshot) -> None:
     """The plan in one sentence, and the way to it; of a large cluster only once it was worked out."""
     known = given()
     settings = PlanSettings()
-    found = progress.kept(QUESTION, snapshot, settings, known)
+    found = cache.known(QUESTION, snapshot, settings, known)
     if found is None and len(snapshot.nodes) <= _QUICK_NODES:
         found = progress.ask(QUESTION, snapshot, settings, known)
     if snapshot.autoscalers:
@@ -60,7 +60,7 @@ def settings() -> PlanSettings:
 @errors.part
 def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
     """The sentence and three figures, then what to do, in which order, and what is left."""
-    box = st.success if not found.left else st.warning
+    box = st.success if found.ready_all == found.total else st.warning
     box(words.literal(words.sentence(found.sentence)), icon=":material/checklist:")
     with st.grid(min_column_width=170):
         st.metric("Rollable now", f"{found.ready_now:,} of {found.total:,}", border=True)

@@ -21,8 +21,10 @@ from typing import Any, Final
 
 import planner
 from planner.errors import HeadroomError, NotKnownError, SourceError
-from planner.inventory import sealed
-from planner.questions.identity import pack
+from planner.inventory import sealed, succession
+from planner.kubernetes.records import Snapshot
+from planner.questions import progress
+from planner.questions.identity import key_in_pool, pack
 from planner.rollout.budget import TOO_LARGE, UnwantedError
 from planner.ui.worker import function_called, ready
 
@@ -69,6 +71,9 @@ class Worker:
             return 0
         return int(pages) * os.sysconf("SC_PAGESIZE")
 
+    def _holds(self, name: str) -> bool:
+        return key_in_pool(name) in self.held
+
     def _send(self, *message: Any) -> None:
         self._connection.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
@@ -79,26 +84,33 @@ class Worker:
         TimeoutError when it takes too long: what it does then isn't known, so that it has to be ended."""
         for key, value in speaks_of.items():
             if key not in self.held:
-                self._send("hold", key, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+                way = succession.path(value, self._holds) if isinstance(value, Snapshot) else None
+                if way is not None:  # of a live cluster: only what changed since one that is held
+                    self._send("follow", key, key_in_pool(way[0]), way[1])
+                else:
+                    self._send("hold", key, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
                 self.held -= set(pickle.loads(self._connection.recv_bytes()))  # noqa: S301 - of our own process
                 self.held.add(key)
         self._send("ask", name, packed)
         deadline = time.monotonic() + LONGEST_SECONDS
-        while not self._connection.poll(_GLANCE_SECONDS):
-            if not is_wanted():
-                raise UnwantedError("nobody waits for this answer any more")
-            if time.monotonic() > deadline:
-                raise TimeoutError
-        found: tuple[Any, ...] = pickle.loads(self._connection.recv_bytes())  # noqa: S301
-        return found
+        while True:
+            while not self._connection.poll(_GLANCE_SECONDS):
+                if not is_wanted():
+                    raise UnwantedError("nobody waits for this answer any more")
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+            found: tuple[Any, ...] = pickle.loads(self._connection.recv_bytes())  # noqa: S301
+            if found[0] != "doing":
+                return found
+            progress.tell(*found[1:])
 
     def stopped(self) -> bool:
         """Tell it that nobody waits; whether it came back within its grace and can go on."""
         try:
             self._send("unwanted")
-            if self._connection.poll(_GRACE_SECONDS):
-                self._connection.recv_bytes()
-                return True
+            while self._connection.poll(_GRACE_SECONDS):
+                if pickle.loads(self._connection.recv_bytes())[0] != "doing":  # noqa: S301
+                    return True
         except (EOFError, OSError):
             pass
         return False

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import streamlit as st
 
 from planner import words
 from planner.kubernetes.records import Snapshot
-from planner.questions.identity import identity
-from planner.questions.progress import told_to
+from planner.questions.identity import key_of
 from planner.questions.question import Given, Question
-from planner.rollout.budget import allowed
 from planner.ui import cache
 
-_KEPT, _STOPPED = "_worked_out", "_stopped"
-_MOST_KEPT = 6
+_STOPPED = "_stopped"
 
 S = TypeVar("S")
 A = TypeVar("A")
-
-
-def kept(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given) -> A | None:
-    """The answer, where this session has worked it out already."""
-    answers: dict[Hashable, Any] = st.session_state.get(_KEPT, {})
-    return answers.get(_key(question, snapshot, settings, given))
 
 
 def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given) -> A | None:
@@ -36,10 +26,10 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given)
     HeadroomError
         As the question.
     """
-    found = kept(question, snapshot, settings, given)
+    found = cache.known(question, snapshot, settings, given)
     if found is not None:
         return found
-    key = _key(question, snapshot, settings, given)
+    key = key_of(question.name, snapshot, settings, given)
     if st.session_state.get(_STOPPED) == key:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("Stopped before it was worked out.")
@@ -53,21 +43,12 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given)
     def listen(doing: str, share: float) -> None:
         bar.progress(share, text=f"{words.literal(doing)} …")
 
-    with told_to(listen), allowed(cache.is_wanted):
-        found = question.answer(snapshot, settings, given)
+    found = cache.ask_aloud(question, snapshot, settings, given, listen)
     place.empty()
-    answers: dict[Hashable, Any] = st.session_state.setdefault(_KEPT, {})
-    answers[key] = found
-    while len(answers) > _MOST_KEPT:
-        del answers[next(iter(answers))]
     return found
 
 
-def _key(question: Question[Any, Any], snapshot: Snapshot, settings: Any, given: Given) -> Hashable:
-    return question.name, identity(snapshot), settings, given.limits, given.book.digest if given.book else ""
-
-
-def _stop(key: Hashable) -> None:
+def _stop(key: str) -> None:
     st.session_state[_STOPPED] = key
 
 

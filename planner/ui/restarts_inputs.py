@@ -8,15 +8,17 @@ from dataclasses import replace
 import streamlit as st
 
 from planner import words
+from planner.errors import InputError
 from planner.kubernetes.records import PodLog, Snapshot
 from planner.questions.identity import identity
 from planner.restarts.model import Cause, Loop
 from planner.restarts.wanted import wanted_logs
-from planner.sources import kubernetes_api, pod_logs
-from planner.ui import errors, link, session
+from planner.sources import kubeconfig, pod_logs
+from planner.ui import errors, link, session, uploads
 from planner.words import short_name
 
-_LOGS = "_uploaded_logs"  # (identity of the cluster they are for, logs)
+_LOGS = "_uploaded_logs"
+_NONE: tuple[PodLog, ...] = ()
 _JOINED = "_uploaded_logs_joined"
 CAUSE = {
     Cause.OOM_OWN_LIMIT: "OOM-killed at its own limit",
@@ -49,34 +51,34 @@ CAUSE = {
 
 def with_uploaded_logs(snapshot: Snapshot) -> Snapshot:
     """`snapshot` with the logs uploaded for it in this session."""
-    kept = st.session_state.get(_LOGS)
-    if not kept or kept[0] != identity(snapshot):
+    added = _added(snapshot)
+    if not added:
         return snapshot
     made = st.session_state.get(_JOINED)
-    if made is None or made[0] is not kept:
-        made = st.session_state[_JOINED] = kept, _joined(snapshot, kept[1])
+    if made is None or made[0] is not added:
+        made = st.session_state[_JOINED] = added, _joined(snapshot, added)
     joined: Snapshot = made[1]
     return joined
 
 
-def _keep(snapshot: Snapshot, added: tuple[PodLog, ...]) -> None:
-    """Look at `snapshot` with these logs from now on, in this session only."""
-    key = identity(snapshot), added
-    if st.session_state.get(_LOGS) != key:
-        st.session_state[_LOGS] = key
-        st.rerun()
+def _added(snapshot: Snapshot) -> tuple[PodLog, ...]:
+    return uploads.kept(_LOGS, _NONE, of=identity(snapshot))
 
 
 def _joined(snapshot: Snapshot, added: tuple[PodLog, ...]) -> Snapshot:
-    replaced = {(log.namespace, log.pod, log.container, log.is_previous) for log in added}
-    logs = [one for one in snapshot.logs if (one.namespace, one.pod, one.container, one.is_previous) not in replaced]
-    return replace(snapshot, logs=(*logs, *added))
+    return replace(snapshot, logs=_newest(snapshot.logs, added))
+
+
+def _newest(before: Sequence[PodLog], added: Sequence[PodLog]) -> tuple[PodLog, ...]:
+    """`before` and `added`, one log a run of a container: the one given last."""
+    found = {(one.namespace, one.pod, one.container, one.is_previous): one for one in (*before, *added)}
+    return tuple(found.values())
 
 
 def add_logs(snapshot: Snapshot) -> None:
     """Logs the snapshot didn't bring: from the live cluster it was read from, or from files."""
     with st.expander("Add logs", icon=":material/upload_file:"):
-        if not session.is_demo() and snapshot.source in kubernetes_api.contexts():
+        if not session.is_demo() and snapshot.source in kubeconfig.contexts():
             _read_live(snapshot)
         st.caption(
             "Either logs.txt files of kubectl cluster-info dump, or what kubectl logs (--previous) printed for one "
@@ -86,19 +88,18 @@ def add_logs(snapshot: Snapshot) -> None:
         names = [f"{pod.namespace}/{pod.name}/{c.name}" for pod in snapshot.pods for c in pod.spec.containers]
         of = st.selectbox("A file without frames is the log of", names, key="_logs_of", index=None)
         is_previous = st.toggle("… of the container that ran before (--previous)", key="_logs_previous")
-        files = st.file_uploader("Log files", type=["txt", "log"], accept_multiple_files=True, key="_log_files")
-        if not files:
-            return
-        found: list[PodLog] = []
-        unnamed: list[str] = []
-        for file in files:
-            logs = pod_logs.of_upload(file.getvalue(), default=of or "", is_previous=is_previous)
-            found += logs
-            unnamed += [] if logs else [file.name]
-        if unnamed:
-            st.warning(f"△ Say above which container this is the log of: {words.literal(', '.join(unnamed))}")
-        if found:
-            _keep(snapshot, tuple(found))
+
+        def read(files: Sequence[tuple[str, bytes]]) -> tuple[PodLog, ...]:
+            found = [pod_logs.of_upload(data, default=of or "", is_previous=is_previous) for _, data in files]
+            if not all(found):
+                raise InputError(
+                    "it isn't said which container this is the log of",
+                    where=", ".join(name for (name, _), logs in zip(files, found, strict=True) if not logs),
+                    mend="Choose the container above, and give the file again",
+                )
+            return _newest(_added(snapshot), [log for logs in found for log in logs])
+
+        uploads.ask("Log files", key=_LOGS, types=["txt", "log"], nothing=_NONE, of=identity(snapshot), read=read)
 
 
 def _read_live(snapshot: Snapshot) -> None:
@@ -109,7 +110,8 @@ def _read_live(snapshot: Snapshot) -> None:
     with st.spinner("Reading logs …"):
         logs, problems = pod_logs.read_live(snapshot.source, wanted)
     if logs:
-        _keep(snapshot, logs)
+        uploads.keep(_LOGS, _newest(_added(snapshot), logs), names=[snapshot.source], of=identity(snapshot))
+        st.rerun()
     for problem in problems[:3]:
         errors.show(problem)
 

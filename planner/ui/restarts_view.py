@@ -9,6 +9,7 @@ import streamlit as st
 
 from planner import words
 from planner.figures import restarts_memory
+from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
 from planner.questions.restarts import QUESTION, Cure, RestartPlan, RestartsSettings
 from planner.restarts.model import (
@@ -20,7 +21,7 @@ from planner.restarts.model import (
     Loop,
     RestartReport,
 )
-from planner.ui import charts, downloads, errors, tables, verdict
+from planner.ui import charts, downloads, errors, filtered, opening, tables, verdict
 from planner.ui.restarts_inputs import cause_words
 from planner.words import short_name
 
@@ -54,7 +55,7 @@ def headline(report: RestartReport) -> None:
     """The answer in a sentence, then four figures, then what could not be looked at."""
     live = [loop for loop in report.loops if loop.is_live]
     box, title = (st.error, "✗ Something keeps restarting") if live else (st.success, "✓ Nothing restarts")
-    box(words.literal(report.sentence), title=title)
+    box(words.literal(report.sentence), title=words.literal(filtered.only(title)))
     noise = {line.template for loop in report.loops for line in loop.noise}
     with st.container(horizontal=True):
         st.metric("In trouble", words.count(len(live), "workload"), border=True)
@@ -71,18 +72,22 @@ def loops(report: RestartReport, snapshot: Snapshot) -> None:
     rows = [
         {
             "Workload": short_name(loop.workload),
-            "Container": loop.container,
-            "State": _ACTIVITY[loop.activity][0],
             "Cause": cause_words(loop),
-            "Confidence": loop.diagnosis.confidence.value,
+            "State": _ACTIVITY[loop.activity][0],
             "Restarts": loop.restarts,
-            "Pods": f"{len(loop.pods)} of {loop.pods_in_all}",
-            "Since": words.moment(loop.since) if loop.since is not None else "unknown",
             "Last": _ago(loop, snapshot),
+            "Pods": f"{len(loop.pods)} of {loop.pods_in_all}",
+            "Container": loop.container,
+            "Confidence": loop.diagnosis.confidence.value,
+            "Since": words.moment(loop.since) if loop.since is not None else "unknown",
         }
         for loop in report.loops
     ]
-    tables.show(rows, alt=str(report.sentence), empty="No container restarted or failed to start.")
+    tables.show(
+        rows, alt=str(report.sentence), empty="No container restarted or failed to start.",
+        opens=[opening.rollout(loop.workload) if kind_in(loop.workload).rolls_out else None for loop in report.loops],
+        key="loops",
+    )  # fmt: skip
 
 
 def _ago(loop: Loop, snapshot: Snapshot) -> str:
@@ -128,7 +133,7 @@ def cure(loop: Loop, found: Cure | None) -> None:
     st.caption(words.literal(f"Why: {suggestion.rule}. Source: {suggestion.source}."))
     st.markdown(words.literal(found.room_sentence))
     if found.rollout is not None:
-        verdict.show(found.rollout.verdict, found.rollout.reason, str(found.rollout.sentence))
+        verdict.show(found.rollout.verdict, found.rollout.headline, found.rollout.sentence)
     if found.note:
         st.info(words.literal(found.note))
     if found.command:

@@ -14,7 +14,7 @@ from planner.quantity import format_amount
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
 from planner.questions.scaled import At, autoscaler_of
 from planner.settings import setting_of
-from planner.ui import capacity_inputs, link
+from planner.ui import capacity_inputs, filtered, link
 from planner.ui.asked import Asked
 from planner.vocabulary import CPU, MEMORY
 
@@ -26,8 +26,9 @@ _BY_WORKLOAD, _BY_MANIFEST = "workload", "manifest"
 def pick(snapshot: Snapshot) -> tuple[str, tuple[str, ...]]:
     """The workload looked at, and those rolled out in the same moment. Those with most GPUs at stake stand first: which
     can't be rolled out is the Overview's question, and nobody waits for it here."""
-    keys = [workload.key for workload in by_stake(snapshot)]
-    if not keys:
+    every = [workload.key for workload in by_stake(snapshot)]
+    keys = filtered.offered(snapshot, every, key="workload")
+    if not every:
         raise ChangeError(
             f"this cluster has no {ROLLING_TEXT}",
             where=snapshot.source,

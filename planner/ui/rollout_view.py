@@ -99,7 +99,7 @@ def asked_for(differs: str) -> None:
 @errors.part
 def answer(result: RolloutResult) -> None:
     """The verdict first, then the key figures, then Kubernetes' own words."""
-    verdict.show(result.verdict, result.reason, str(result.sentence))
+    verdict.show(result.verdict, result.headline, result.sentence)
     _figures(result)
     if result.growth and result.verdict is Verdict.NEEDS_GROWTH and len(result.workloads) > 1:  # else it is said above
         st.caption(f":material/trending_up: {words.literal(result.growth)}")
@@ -232,7 +232,7 @@ def choose_workload(result: RolloutResult) -> WorkloadRollout:
         with st.container(horizontal=True, vertical_alignment="center"):
             verdict.badge(one.verdict, one.reason)
             st.markdown(words.literal(one.workload))
-        st.caption(words.literal(verdict.why(one.verdict, str(one.sentence))))
+        st.caption(words.literal(words.sentence(one.headline)))
     key = link.segments("Timeline of", [one.workload for one in result.workloads], key="shown")
     return next(one for one in result.workloads if one.workload == key)
 

@@ -16,10 +16,9 @@ from planner.questions import spot_inputs
 from planner.questions.savings import SavingsSettings
 from planner.questions.spot_inputs import Derived
 from planner.settings import Setting
-from planner.sources import bounded, prices
-from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Life, Work
-from planner.spot.interruption import parse_lives
-from planner.ui import cache, link
+from planner.sources import prices
+from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Work
+from planner.ui import cache, filtered, link
 from planner.ui.asked import Asked
 
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
@@ -56,7 +55,7 @@ def pick(snapshot: Snapshot) -> str:
             where=snapshot.source,
             mend="See Inventory for its kinds",
         )
-    return link.select("Workload", keys, key="workload")
+    return link.select("Workload", filtered.offered(snapshot, keys, key="workload"), key="workload")
 
 
 def settings(known: Derived) -> SavingsSettings:
@@ -114,16 +113,3 @@ def _step(setting: Setting) -> float:
     if "per VM-hour" in setting.unit:
         return 0.001
     return 0.01 if setting.unit in ("USD/h", "share") else 1.0
-
-
-def lives() -> tuple[Life, ...]:
-    """Observed lifetimes: too long for a link, so they stay in this session."""
-    upload = st.file_uploader(
-        "Observed lifetimes, CSV", type="csv", key="lives", max_upload_size=5,
-        help='Columns "hours" and "ended" (yes or no: still running). They replace the interruption rate. '
-        "Not part of the link.",
-    )  # fmt: skip
-    if upload is None:
-        return ()
-    text = bounded.text_of(upload.getvalue(), upload.name, mend="Save it as CSV in UTF-8")
-    return parse_lives(text, where=upload.name)

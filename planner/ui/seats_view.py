@@ -11,6 +11,7 @@ from planner import words
 from planner.figures import node_seats, pool_seats
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
+from planner.questions.filters import Kept
 from planner.questions.seats import NodeSeats
 from planner.ui import charts, errors, link, tables
 
@@ -38,7 +39,7 @@ def chosen(nodes: Sequence[NodeSeats]) -> list[NodeSeats]:
     """The nodes with GPUs of the pool and the zone picked in the URL."""
     seated = [node for node in nodes if node.seats]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        pool = link.select("Node pool", [_ALL, *sorted({_pool(node) for node in seated})], key="pool", width=320)
+        pool = link.select("Node pool", [_ALL, *sorted({_pool(node) for node in seated})], key="seats_pool", width=320)
         zone = link.select("Zone", [_ALL, *sorted({_zone(node) for node in seated})], key="zone", width=320)
         only_free = link.toggle("Only nodes with a free GPU", key="only_free")
     return [
@@ -65,11 +66,11 @@ def seats(nodes: Sequence[NodeSeats]) -> None:
 
 
 def _open(place: list[str]) -> None:
-    st.session_state["pool"], st.session_state["zone"] = place[0], place[1]
+    st.session_state["seats_pool"], st.session_state["zone"] = place[0], place[1]
 
 
 @errors.part
-def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
+def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot, kept: Kept) -> None:
     """For each workload that asks for GPUs: on how many nodes one more of its pods fits now, and where."""
     fits = defaultdict(list)
     for node in nodes:
@@ -87,7 +88,7 @@ def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
             (
                 (requested_gpus(workload.template.spec), workload.key)
                 for workload in snapshot.workloads
-                if not workload.is_finished
+                if not workload.is_finished and kept.workload(workload.key)
             ),
             key=lambda line: (bool(fits[line[1]]), -line[0], line[1]),
         )

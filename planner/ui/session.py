@@ -23,7 +23,7 @@ from planner.kubernetes.records import Presence, Snapshot
 from planner.questions.identity import identity
 from planner.sources import accelerators, demo
 from planner.sources import cluster as cluster_source
-from planner.ui import link
+from planner.ui import link, live_view
 
 CHOICE: Final = "cluster"  # the widget's key and the link's parameter
 DIGEST: Final = "digest"
@@ -55,8 +55,14 @@ def _embedded(name: str) -> Snapshot:
 def given() -> tuple[Snapshot, ...]:
     """The user's own snapshots, the newest last; the one that the dashboard was started with before them."""
     started = _start()
-    first = () if started in ("", *_EMBEDDED) else (_started_with(started),)
-    return (*first, *st.session_state.get(_GIVEN, ()))
+    own = [*([started] if started.startswith(cluster_source.CONTEXT_PREFIX) else []), *map(_spec, live_view.watched())]
+    live = [live_view.pinned(one.removeprefix(cluster_source.CONTEXT_PREFIX)) for one in dict.fromkeys(own)]
+    first = [] if started in ("", *own, *_EMBEDDED) else [_started_with(started)]
+    return (*first, *live, *st.session_state.get(_GIVEN, ()))
+
+
+def _spec(context: str) -> str:
+    return f"{cluster_source.CONTEXT_PREFIX}{context}"
 
 
 def _start() -> str:
@@ -103,6 +109,7 @@ def _own_accelerators() -> bool:
 def choose() -> None:
     """The choice between the embedded clusters and the user's own, as the link names it."""
     _own_accelerators()
+    live_view.begin()
     _follow_link()
     names = _names()
     if _NEXT in st.session_state:
@@ -168,9 +175,11 @@ def _chosen() -> None:
 
 def _write_link() -> None:
     snapshot = cluster()
+    is_live = live_view.is_live(snapshot)  # then the link is to the cluster, as it is when it is opened
     now = Wanted(
-        name=str(st.session_state[CHOICE]), digest=snapshot.digest[:_DIGITS], taken=words.moment(snapshot.taken_at)
-    )
+        name=str(st.session_state[CHOICE]), digest="" if is_live else snapshot.digest[:_DIGITS],
+        taken="" if is_live else words.moment(snapshot.taken_at),
+    )  # fmt: skip
     there = Wanted(
         name=st.query_params.get(CHOICE, ""),
         digest=st.query_params.get(DIGEST, ""),
@@ -179,6 +188,8 @@ def _write_link() -> None:
     st.session_state[_WRITTEN] = now
     if now != there:
         st.query_params.update({CHOICE: now.name, DIGEST: now.digest, TAKEN: now.taken})
+        if is_live:
+            del st.query_params[DIGEST], st.query_params[TAKEN]
 
 
 def cluster() -> Snapshot:
@@ -202,7 +213,21 @@ def forget(files: Iterable[UploadedFile]) -> None:
             run.uploaded_file_mgr.remove_file(run.session_id, file.file_id)
 
 
-def adopt(snapshot: Snapshot) -> None:
+def watch(context: str) -> Snapshot:
+    """Look at a live cluster from the next run on, as it changes.
+
+    Raises
+    ------
+    HeadroomError
+        When it can't be read, or has no node.
+    """
+    found = live_view.watch(context)
+    _check_nodes(found)
+    st.session_state[_NEXT] = found.digest
+    return found
+
+
+def adopt(snapshot: Snapshot) -> Snapshot:
     """Look at `snapshot` from the next run on, in this session only, beside those given before.
 
     Raises
@@ -210,6 +235,14 @@ def adopt(snapshot: Snapshot) -> None:
     InputError
         Where it has no node: nothing could be answered for it.
     """
+    _check_nodes(snapshot)
+    others = [one for one in st.session_state.get(_GIVEN, ()) if one.digest != snapshot.digest]
+    st.session_state[_GIVEN] = (*others, snapshot)[-_MOST_GIVEN:]
+    st.session_state[_NEXT] = snapshot.digest
+    return snapshot
+
+
+def _check_nodes(snapshot: Snapshot) -> None:
     if not snapshot.nodes:
         is_refused = snapshot.presence.get(NODE.name) is Presence.REFUSED
         raise InputError(
@@ -217,6 +250,3 @@ def adopt(snapshot: Snapshot) -> None:
             mend="Ask for the right to list nodes" if is_refused
             else "Give the files of one cluster together, nodes among them: kubectl get nodes,pods,… -A -o json",
         )  # fmt: skip
-    others = [one for one in st.session_state.get(_GIVEN, ()) if one.digest != snapshot.digest]
-    st.session_state[_GIVEN] = (*others, snapshot)[-_MOST_GIVEN:]
-    st.session_state[_NEXT] = snapshot.digest

@@ -5,12 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from planner import words
-from planner.ui import findings, review, session
+from planner.ui import filtered, findings, review, session, sign_in
 
 
 def show() -> None:
     """The choice of cluster, its size and its age, under the navigation."""
     with st.sidebar, st.container(gap="xsmall"):
+        sign_in.sidebar()
         session.choose()
         if session.wanted() is not None:
             return
@@ -24,5 +25,6 @@ def show() -> None:
         else:
             for finding in findings.age(snapshot):
                 st.badge(f"{findings.GLYPH[finding.severity]} {words.literal(finding.what)}", color="orange")
+        filtered.control(snapshot)
         review.button(snapshot)
         st.page_link("inventory.py", label="Look at another cluster", icon=":material/upload_file:")

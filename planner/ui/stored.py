@@ -13,6 +13,7 @@ from typing import Final
 import streamlit as st
 
 from planner import words
+from planner.inventory.node_lives import Watch
 from planner.kubernetes.records import Snapshot
 from planner.sources.store import Kept, Store, days_before
 from planner.store import names
@@ -53,6 +54,16 @@ def _history(url: str, clusters: tuple[str, ...], days: float | None) -> History
 @st.cache_resource(ttl="1h", max_entries=8, show_spinner="Reading a snapshot …")
 def _snapshot(url: str, one: Kept) -> Snapshot:
     return Store(url).snapshot(one)
+
+
+@st.cache_resource(ttl="5m", max_entries=4, show_spinner="Reading the store …")
+def _node_watch(url: str, until: float) -> Watch:
+    return Store(url).node_watch(until=until)
+
+
+def node_watch(until: float) -> Watch:
+    """When the spot nodes of all its clusters came and went, by `until`."""
+    return _node_watch(os.environ[VARIABLE], until)
 
 
 def clusters() -> tuple[str, ...]:

@@ -7,11 +7,10 @@ from typing import Final, Literal
 import streamlit as st
 
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.wording import GLYPH, REASON, WORD, words
+from planner.rollout.wording import GLYPH, REASON, WORD, details, words
 from planner.words import Text, literal
-from planner.words import sentence as as_sentence
 
-__all__ = ["COLOUR", "GLYPH", "REASON", "WORD", "badge", "show", "why", "words"]
+__all__ = ["COLOUR", "GLYPH", "REASON", "WORD", "badge", "details", "show", "title", "words"]
 _Colour = Literal["green", "red", "orange", "gray"]
 COLOUR: Final[dict[Verdict, _Colour]] = {
     Verdict.COMPLETES: "green",
@@ -26,20 +25,22 @@ _ICON = {
 }
 
 
-def why(verdict: Verdict, sentence: str) -> str:
-    """The sentence without the verdict it may begin with, for where a title or a badge has said that."""
-    head, colon, rest = sentence.partition(": ")
-    return as_sentence(rest if colon and head == verdict.value.replace("_", " ") else sentence)
+def title(verdict: Verdict, headline: str | Text) -> str:
+    """``✗ Stuck: the new pod needs 4 A100s, and the pods that it replaces hold all 8``."""
+    return f"{GLYPH[verdict]} {WORD[verdict]}" + (f": {headline}" if headline else "")
 
 
-def show(verdict: Verdict, reason: Reason, sentence: str) -> None:
-    """The verdict's box: a box's colour, its icon and its title say the same."""
-    title, said = words(verdict, reason), why(verdict, sentence)
+def show(verdict: Verdict, headline: str | Text, sentence: str | Text) -> None:
+    """The verdict's box: colour, icon and title say the same; the title in a dozen words, the details under it."""
+    said = details(verdict, sentence)
+    head = title(
+        verdict, headline if verdict in (Verdict.STUCK, Verdict.NEEDS_GROWTH) else ""
+    )  # else the sentence is as short
     if verdict is Verdict.UNKNOWN:
-        unknown(title, said)
+        unknown(head, said)
     else:
         box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error, Verdict.NEEDS_GROWTH: st.warning}[verdict]
-        box(literal(said), title=title, icon=_ICON[verdict])
+        box(literal(said), title=literal(head), icon=_ICON[verdict])
 
 
 def unknown(title: str, sentence: str | Text) -> None:

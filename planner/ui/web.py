@@ -28,6 +28,10 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 VARIABLE: Final = "HEADROOM_HOSTS"
 """Names this server is reached by, joined by commas: ``headroom.example, *.apps.example``; ``*`` for any."""
 
+MACHINES: Final = frozenset(["/v1/rollouts", "/metrics", "/healthz", "/readyz"])
+"""Paths beside the pages that machines ask for, by the name of a Service or by whatever they know this server by: none of them
+acts for who looks at a page, and what they say is no page."""
+
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _REFUSED: Final = (
     "Headroom doesn't answer to this name: a page of another site may be behind it. If the name is right, start Headroom "
@@ -73,6 +77,11 @@ def headers() -> tuple[tuple[bytes, bytes], ...]:
     return tuple((name.encode(), value.encode()) for name, value in named.items())
 
 
+def picture(path: Path) -> str:
+    """A picture's bytes in its address: files to be fetched are closed to who isn't signed in."""
+    return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
 def is_own_name(host: str, names: Iterable[str]) -> bool:
     """Whether a Host header names this server: an address, localhost, or one of `names`."""
     name = host.strip().lower()
@@ -108,7 +117,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
-        if not is_own_name(host, own_names()):
+        if scope.get("path") not in MACHINES and not is_own_name(host, own_names()):
             await self._refuse(scope, receive, send)
             return
 

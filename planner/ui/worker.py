@@ -9,16 +9,22 @@ import importlib
 import io
 import pickle
 import sys
+import time
 import traceback
 from collections import OrderedDict
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from planner.errors import HeadroomError
+from planner.inventory import succession
 from planner.questions import INDEX, question_called
+from planner.questions.progress import told_to
 from planner.rollout.budget import UnwantedError, allowed
 
 MOST_HELD_BYTES: Final = 512 * 2**20  # of packed snapshots; unpacked and compiled they are some five times that
+
+
+_TELL_SECONDS: Final = 0.2
 
 
 class Held:
@@ -30,7 +36,18 @@ class Held:
 
     def put(self, name: str, packed: bytes) -> list[str]:
         """Keep what is `packed`; the names of what was forgotten for it."""
-        self._values[name] = pickle.loads(packed), len(packed)  # noqa: S301 - of our own parent
+        return self._put(name, pickle.loads(packed), len(packed))  # noqa: S301 - of our own parent
+
+    def follow(self, name: str, before: str, steps: tuple[bytes, ...]) -> list[str]:
+        """Keep the snapshot that `steps` lead to from the one called `before`; the names of what was forgotten for it.
+
+        It shares nearly all with that one, but its tables are made anew: an eighth of the room, so that few are kept.
+        """
+        size = max(self._values[before][1], self._most_bytes // 8)
+        return self._put(name, succession.walked(self.get(before), steps), size)
+
+    def _put(self, name: str, value: Any, size: int) -> list[str]:
+        self._values[name] = value, size
         forgotten = []
         while len(self._values) > 1 and sum(size for _, size in self._values.values()) > self._most_bytes:
             forgotten.append(self._values.popitem(last=False)[0])
@@ -78,13 +95,26 @@ def error_of(error: BaseException) -> tuple[str, ...]:
     return "other", type(error).__name__, "".join(traceback.format_exception(error))
 
 
+class _Teller:
+    """Tells the other end what is being done, a few times a second at most."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self._next = connection, 0.0
+
+    def __call__(self, doing: str, share: float) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _TELL_SECONDS
+            self._connection.send_bytes(pickle.dumps(("doing", doing, share)))
+
+
 def _answer(connection: Connection, held: Held, name: str, packed: bytes) -> bytes:
     def is_wanted() -> bool:
         return not connection.poll(0)  # while it works it is sent nothing but "no longer"
 
     try:
         asked, more = _Reader(packed, held).load()
-        with allowed(is_wanted):
+        with allowed(is_wanted), told_to(_Teller(connection)):
             found: tuple[Any, ...] = ("answer", function_called(name)(*asked, **more))
         return pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
     except UnwantedError:
@@ -96,9 +126,9 @@ def _answer(connection: Connection, held: Held, name: str, packed: bytes) -> byt
 def serve(connection: Connection) -> None:
     """Answer until the other end is gone.
 
-    Taken: ("key", bytes), ("hold", name, packed), ("ask", function, packed), ("unwanted",). Given, for each "ask": packed
-    ("answer", value), ("ours", kind, what, where, mend), ("other", kind, traceback) or ("unwanted",); for each "hold" the
-    names that were forgotten.
+    Taken: ("key", bytes), ("hold", name, packed), ("follow", name, before, steps), ("ask", function, packed), ("unwanted",).
+    Given, for each "ask": packed ("answer", value), ("ours", kind, what, where, mend), ("other", kind, traceback) or
+    ("unwanted",), after any number of ("doing", what, share); for each "hold" and "follow" the names that were forgotten.
     """
     held = Held()
     while True:
@@ -114,6 +144,8 @@ def serve(connection: Connection) -> None:
             accelerators.use()
         elif what == "hold":
             connection.send_bytes(pickle.dumps(held.put(*rest)))
+        elif what == "follow":
+            connection.send_bytes(pickle.dumps(held.follow(*rest)))
         elif what == "ask":
             connection.send_bytes(_answer(connection, held, *rest))
 

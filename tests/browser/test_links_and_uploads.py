@@ -50,7 +50,7 @@ def test_a_card_opens_with_the_state_of_its_own_workload_and_nothing_else(visit:
     visitor.main().get_by_test_id("stPageLink").filter(has_text="dev/inference-api").first.click()
     expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Rollout")
     visitor.settle()
-    expect(visitor.main().get_by_text("✗ Stuck: quota").first).to_be_visible()
+    expect(visitor.main().get_by_text("✗ Stuck: the quota of namespace dev").first).to_be_visible()
     assert set(asked(visitor)) == {"workload", "cluster", "digest", "taken"}
     expect(visitor.page.get_by_label("Replicas", exact=True).first).to_have_value("")
     expect(visitor.page.get_by_label("maxSurge", exact=True).first).to_have_value("")

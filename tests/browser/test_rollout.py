@@ -13,7 +13,7 @@ from tests.browser.dashboard import Visitor
 
 WORKER = "Deployment/prod/ml-worker"
 KEPT = f"workload={WORKER}&max_surge=1&max_unavailable=0"  # old pods are kept until a new one is Ready
-HELD = "✗ Stuck: hold and wait"
+HELD = "✗ Stuck: the new pod needs 1 T4, and the pods that it replaces hold all 6"
 
 
 def asked(visitor: Visitor) -> dict[str, list[str]]:

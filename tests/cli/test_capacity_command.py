@@ -99,7 +99,9 @@ def test_a_rollout_that_needs_growth_exits_3(capsys: pytest.CaptureFixture[str])
     assert run(capsys, *worker)[0] == 2
     status, out, _ = run(capsys, *worker, "--node-pools", POOLS, "--limits", "gpu-t4=8")
     assert status == 3
-    assert out.startswith("completes if pool gpu-t4 grows by 1 node (6 → 7, max 8)")
+    assert out.startswith(
+        "Needs growth: it finishes in about 27 min once pool gpu-t4 has 1 more node\nCompletes if pool gpu-t4 grows by 1 node (6 → 7, max 8)"
+    )
     status, out, _ = run(capsys, *worker, "--node-pools", POOLS)
     assert status == 2
     assert "but has a fixed size (gcloud node-pools list)" in out

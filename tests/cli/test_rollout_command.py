@@ -40,7 +40,8 @@ def cluster(tmp_path: Path) -> str:
 def test_stuck_exits_2_with_cycle_message_and_ways_out(capsys: pytest.CaptureFixture[str], cluster: str) -> None:
     status, out, err = run(capsys, cluster, "-w", "deployment/ml/worker")
     assert status == 2
-    assert out.startswith("stuck: the new pod needs 1 nvidia.com/gpu on a node of pool gpu; all 1 nvidia.com/gpu there")
+    assert out.startswith("Stuck: the new pod needs 1 T4, and the pods that it replaces hold the only one\n")
+    assert "The new pod needs 1 nvidia.com/gpu on a node of pool gpu; all 1 nvidia.com/gpu there" in out
     assert "kube-scheduler: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu." in out
     assert "way out: maxSurge 0, maxUnavailable 1" in out
     assert err == ""
@@ -63,7 +64,7 @@ def test_a_patch_from_a_file(capsys: pytest.CaptureFixture[str], cluster: str, t
     patch.write_text("spec: {template: {spec: {nodeSelector: {disk: ssd}}}}", encoding="utf-8")
     status, out, _ = run(capsys, cluster, "-w", "deployment/ml/worker", "--patch", str(patch))
     assert status == 2
-    assert "no node matches the new pod (1 that its node selector or affinity rules out)" in out
+    assert "No node matches the new pod (1 that its node selector or affinity rules out)" in out
 
 
 def test_a_patch_written_on_the_command_line(capsys: pytest.CaptureFixture[str], cluster: str) -> None:
@@ -168,7 +169,7 @@ def test_the_same_formats_everywhere(capsys: pytest.CaptureFixture[str], cluster
         document = yaml.safe_load(out)
         assert document == json.loads(run(capsys, cluster, "-w", "deployment/ml/worker", "-o", "json")[1])
     starts = {"json": "{", "yaml": "format: headroom.rollout/v1", "csv": "workload,verdict", "markdown": "stuck\\: "}
-    assert out.startswith(starts.get(output, "stuck: "))
+    assert out.startswith(starts.get(output, "Stuck: "))
 
 
 # ── bad input ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,9 +9,9 @@ from tests.figures.answers import node
 
 def test_bars_show_held_free_and_waited_for_in_words_too() -> None:
     drawn = gpu_bars.figure(answers.GPUS).to_dict()
-    assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "waited for"]
+    assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "wanted"]
     assert list(drawn["data"][0]["x"]) == [7, 7, 8]
-    assert list(drawn["data"][2]["text"]) == ["1 waited for", "", "4 waited for"]
+    assert list(drawn["data"][2]["text"]) == ["1 wanted", "", "4 wanted"]
     assert drawn["layout"]["xaxis"]["title"]["text"] == "GPUs"
     assert "nvidia-l4: 7 of 8 held, 1 free" in gpu_bars.alt(answers.GPUS)
     assert gpu_bars.alt(()) == "No GPUs in this cluster."

@@ -106,6 +106,21 @@ def test_without_a_namespace_it_is_the_default_one_and_a_namesake_is_told() -> N
     assert "prod" in finding.what
 
 
+def test_objects_that_name_no_namespace_go_to_the_one_given() -> None:
+    items = [
+        plain(),
+        named("ResourceQuota", spec={"hard": {"pods": "9"}}),
+        named("PriorityClass", "high", api_version="scheduling.k8s.io/v1", value=1),
+    ]
+    for item in items:
+        item["metadata"].pop("namespace", None)
+    manifest = read_manifest(yaml.safe_dump_all(items), SNAPSHOT, namespace="prod")
+    [one] = manifest.workloads
+    assert (one.after.key, one.is_changed) == ("Deployment/prod/app", False)
+    assert {quota.namespace for quota in manifest.snapshot.resource_quotas} == {"prod"}
+    assert [one.name for one in manifest.snapshot.priority_classes] == ["high"]
+
+
 def test_a_job_that_is_there_already_is_not_run_again() -> None:
     [one] = read(workload("Job", "train", template=template("train", container(env=[{"name": "A"}])))).workloads
     assert not one.has_new_template

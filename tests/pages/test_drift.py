@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from planner.kubernetes.records import Snapshot
 from planner.sources import demo
+from planner.ui import uploads
 from tests.drift.test_drift import dev_and_prod
 from tests.restarts.cases import Cluster
 
@@ -19,7 +20,7 @@ def page(given: Snapshot | None = None, others: tuple[Snapshot, ...] = (), **que
     if given is not None:
         app.session_state["_clusters"] = (given,)
     if others:
-        app.session_state["_other_clusters"] = others
+        app.session_state["_other_clusters-kept"] = uploads.Kept(names=("west.json",), of=None, value=others)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()

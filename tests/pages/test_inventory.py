@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from planner.errors import SourceError
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.sources import cluster, kubernetes_api
+from planner.sources import kubeconfig, live
 from tests.pages.clusters import full, node, worker
 from tests.pages.visiting import said, visit
 
@@ -60,16 +60,26 @@ def test_a_damaged_part_is_used_but_not_silently() -> None:
 @pytest.fixture
 def one_context(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     st.cache_data.clear()  # the list of contexts is kept for a minute
-    monkeypatch.setattr(kubernetes_api, "contexts", lambda: ("prod-cluster",))
+    monkeypatch.setattr(kubeconfig, "contexts", lambda: ("prod-cluster",))
     yield monkeypatch
     st.cache_data.clear()
 
 
-def test_a_context_that_does_not_answer_keeps_what_was_there(one_context: pytest.MonkeyPatch) -> None:
-    def refuse(spec: str) -> Snapshot:
-        raise SourceError("the API server doesn't answer", where=spec, mend="Check the VPN")
+class Still:
+    """A reader of a cluster in which nothing happens."""
 
-    one_context.setattr(cluster, "read_cluster", refuse)
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    def first(self, _seconds: float) -> Snapshot:
+        return self.snapshot
+
+
+def test_a_context_that_does_not_answer_keeps_what_was_there(one_context: pytest.MonkeyPatch) -> None:
+    def refuse(context: str) -> Still:
+        raise SourceError("the API server doesn't answer", where=f"context:{context}", mend="Check the VPN")
+
+    one_context.setattr(live, "reader", refuse)
     app = visit("inventory")
     next(button for button in app.button if button.label == "Read it").click().run()
     assert "the API server doesn't answer" in said(app)
@@ -78,7 +88,7 @@ def test_a_context_that_does_not_answer_keeps_what_was_there(one_context: pytest
 
 
 def test_a_context_is_read_and_looked_at(one_context: pytest.MonkeyPatch) -> None:
-    one_context.setattr(cluster, "read_cluster", lambda spec: full())
+    one_context.setattr(live, "reader", lambda _: Still(full()))
     app = visit("inventory")
     next(button for button in app.button if button.label == "Read it").click().run()
     assert app.selectbox(key="cluster").value == "small.json"

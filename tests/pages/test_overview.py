@@ -5,7 +5,9 @@ from tests.pages.visiting import said, visit
 def test_the_demo_tells_its_story_at_once() -> None:
     app = visit("overview")
     assert "could not be rolled out now" in app.error[0].proto.title
-    assert "nvidia.com/gpu" in app.error[0].value
+    assert "hold and wait 1" in app.error[0].value
+    assert "The new pod needs 4 A100s, and the pods that it replaces hold all 8." in said(app)
+    assert said(app).count("hold all 8") == 1  # said once
     assert {one.label for one in app.metric} >= {"Could be rolled out", "GPUs free", "Pods waiting"}
     assert "taken 2026-" in said(app)
 

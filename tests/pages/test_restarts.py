@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from planner.kubernetes.records import PodSpec, Snapshot
 from planner.questions.identity import identity
 from planner.sources.pod_logs import read_text
+from planner.ui import uploads
 from tests.builders.records import amounts
 from tests.restarts.cases import RUNNING, Cluster, container, crashed, single
 from tests.sources.prometheus_server import running
@@ -82,7 +83,7 @@ def test_uploaded_logs_change_the_answer() -> None:
     assert "No container restarts" in app.success[0].value
     text = "\n".join(f"WORKER TIMEOUT (pid:{n})" for n in range(3))
     log = read_text(text, namespace="dev", pod="api-0", container="api")
-    app.session_state["_uploaded_logs"] = (identity(snapshot), (log,))
+    app.session_state["_uploaded_logs-kept"] = uploads.Kept(names=("a.log",), of=identity(snapshot), value=(log,))
     app.run()
     assert "hidden: the pod shows nothing" in shown(app)
 

@@ -7,7 +7,8 @@ from collections import Counter
 from tests.properties.random_rollouts import verdicts_differ
 from tests.reference.ruled_clusters import RULES, ruled_case
 
-SEEDS = range(400)
+ONCE_WRONG = (10251,)  # a DaemonSet's undo that adds a volume: no undo
+SEEDS = (*range(400), *ONCE_WRONG)
 
 
 def test_the_verdicts_agree() -> None:

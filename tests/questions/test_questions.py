@@ -14,6 +14,7 @@ import pytest
 
 from planner.capacity.changes import parse_changes
 from planner.exit_status import ExitStatus, gravest
+from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
 from planner.questions import INDEX, question_called
 from planner.questions.capacity import CapacitySettings
@@ -31,7 +32,8 @@ from planner.rollout.answers import Verdict
 from planner.settings import settings_of
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.spot.assumptions import SpotSettings
+from planner.spot.assumptions import Life, SpotSettings
+from planner.spot.own_history import from_files
 from tests.architecture.schemas import closed, document_schema
 from tests.architecture.tree import ROOT
 from tests.history.histories import history
@@ -55,14 +57,20 @@ ASKED: Mapping[str, Any] = {
 def answered(name: str) -> tuple[Any, Snapshot, Any, Any]:
     question, snapshot = question_called(name), demo.read()
     settings = ASKED.get(name) or question.settings()
-    return (
-        question,
-        snapshot,
-        settings,
-        question.answer(
-            snapshot, settings, Given(book=embedded_book(), history=history([50.0 + day for day in range(30)]))
-        ),
-    )
+    past = history([50.0 + day for day in range(30)])
+    given = Given(book=embedded_book(), history=past, gpu_uses=(an_idle_gpu(snapshot),), own_history=OWN)
+    return question, snapshot, settings, question.answer(snapshot, settings, given)
+
+
+OWN = from_files(tuple(Life(hours=float(hours)) for hours in range(1, 15)), (Life(hours=1.0),), "lives.csv")
+
+
+def an_idle_gpu(snapshot: Snapshot) -> GpuUse:
+    pod = next(one for one in snapshot.pods if one.name.startswith("ml-worker-") and one.node_name)
+    return GpuUse(
+        namespace=pod.namespace, pod=pod.name, gpu="GPU-1", node=pod.node_name, model="Tesla T4", samples=100,
+        first_at=snapshot.taken_at - 86_400, last_at=snapshot.taken_at, busy_at=None, peak_percent=0.0, mean_percent=0.0,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", INDEX)

@@ -53,10 +53,10 @@ def openmetrics() -> str:
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[str]:
-    """Backfill, start on a free port, wait until ready; yields the address, ends the process it started."""
+def running(folder: Path, *options: str, data: str = "") -> Iterator[str]:
+    """Backfill (`data`: OpenMetrics), start on a free port, wait until ready; yields the address, ends the process."""
     prometheus, promtool = programs()
-    (folder / "data.om").write_text(openmetrics())
+    (folder / "data.om").write_text(data or openmetrics())
     backfill = [
         promtool,
         "tsdb",

@@ -18,6 +18,7 @@ from planner.errors import HeadroomError, InputError, SourceError
 from planner.inventory import account
 from planner.kubernetes.records import Severity
 from planner.sources import bounded, cluster, kubectl, node_pools, prices
+from planner.sources.connection import Connection
 from planner.sources.kubernetes_api import MOST_EMPTY_PAGES, Api
 from planner.sources.prometheus import Bounds, Prometheus
 from tests.sources.api_server import Answer, Asked, api_server, as_recorded
@@ -121,7 +122,7 @@ def endless(asked: Asked) -> Answer:
 
 def test_continue_tokens_without_an_end() -> None:
     with api_server(endless) as (configuration, asked), pytest.raises(SourceError, match="no end"):
-        Api(configuration, name="live").snapshot()
+        Api(Connection(configuration, name="live")).snapshot()
     assert sum(one.path == PODS for one in asked) <= MOST_EMPTY_PAGES + 2
 
 
@@ -130,12 +131,12 @@ def test_a_body_beyond_the_limit() -> None:
         return Answer(body="x" * 3_000_000) if asked.path == PODS else as_recorded(asked)
 
     with api_server(play) as (configuration, _), pytest.raises(SourceError, match="more than 2 MiB"):
-        Api(configuration, name="live", limit_bytes=2 * 2**20).snapshot()
+        Api(Connection(configuration, name="live"), limit_bytes=2 * 2**20).snapshot()
 
 
 def test_the_limit_is_that_of_all_lists_together() -> None:
     with api_server(as_recorded) as (configuration, _), pytest.raises(SourceError, match="more than 64 KiB"):
-        Api(configuration, name="live", limit_bytes=2**16).snapshot()
+        Api(Connection(configuration, name="live"), limit_bytes=2**16).snapshot()
 
 
 @contextmanager
@@ -184,7 +185,7 @@ def test_a_server_that_drips(drip: str) -> None:
         configuration = client.Configuration()
         configuration.host = address
         with pytest.raises(SourceError, match="took longer than"):
-            Api(configuration, name="live", seconds_in_all=0.3).snapshot()
+            Api(Connection(configuration, name="live"), seconds_in_all=0.3).snapshot()
         server = Prometheus(url=address, bounds=Bounds(seconds_in_all=0.3))
         with pytest.raises(SourceError, match="took longer than"):
             server.query_range("up", start=0, end=60, step_seconds=60)
@@ -193,7 +194,7 @@ def test_a_server_that_drips(drip: str) -> None:
 def test_an_unchecked_certificate_is_said_once() -> None:
     with api_server(as_recorded) as (configuration, _), warnings.catch_warnings(record=True) as caught:
         configuration.verify_ssl = False
-        snapshot = Api(configuration, name="live").snapshot()
+        snapshot = Api(Connection(configuration, name="live")).snapshot()
     assert caught == []
     (said,) = (one for one in snapshot.problems if one.code == account.UNCHECKED)
     assert said.severity is Severity.WARNING

@@ -12,7 +12,8 @@ from kubernetes.config import kube_config
 
 from planner.errors import SourceError
 from planner.kubernetes.records import Presence, Severity
-from planner.sources import cluster, kubectl, kubernetes_api
+from planner.sources import cluster, kubeconfig, kubectl, kubernetes_api
+from planner.sources.connection import Connection
 from planner.sources.kubernetes_api import ATTEMPTS, Api
 from tests.sources.api_server import Answer, Asked, Play, api_server, as_recorded, recorded, recordings
 
@@ -36,7 +37,7 @@ def _instead(path: str, answer: Play) -> Play:
 
 
 def _api(configuration: client.Configuration, waits: _Waits | None = None) -> Api:
-    return Api(configuration, name="edu", sleep=waits if waits is not None else _Waits())
+    return Api(Connection(configuration, name="edu"), sleep=waits if waits is not None else _Waits())
 
 
 def test_reads_every_list_page_by_page() -> None:
@@ -292,7 +293,7 @@ def test_a_context_of_the_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with api_server(as_recorded) as (configuration, asked):
         _kubeconfig(file, configuration.host)
         before = file.read_bytes()
-        assert kubernetes_api.contexts() == ("edu", "other")
+        assert kubeconfig.contexts() == ("edu", "other")
         snapshot = cluster.read_cluster("context:edu")
     assert len(snapshot.pods) == 133
     assert {one.authorization for one in asked} == {"Bearer made-up-token"}
@@ -310,7 +311,7 @@ def test_a_context_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_no_kubeconfig_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "none"))
-    assert kubernetes_api.contexts() == ()
+    assert kubeconfig.contexts() == ()
     with pytest.raises(SourceError, match="Contexts of the kubeconfig: none"):
         kubernetes_api.read("edu")
 
@@ -320,6 +321,6 @@ def test_a_damaged_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, t
     file = tmp_path / "config"
     file.write_text(text)
     monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(file))
-    assert kubernetes_api.contexts() == ()
+    assert kubeconfig.contexts() == ()
     with pytest.raises(SourceError):
         kubernetes_api.read("edu")

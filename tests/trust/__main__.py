@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -103,7 +104,9 @@ if __name__ == "__main__":
     if told.only in (None, "probes"):
         rows.append(probes())
     if told.only in (None, "people"):
-        rows += people(told.minutes)
+        for row in people(told.minutes):
+            rows.append(row)
+            print(row, file=sys.stderr, flush=True)  # minutes lie between them
     if told.only in (None, "inputs"):
         rows.append(inputs(told.inputs))
     print(as_text(rows))

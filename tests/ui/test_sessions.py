@@ -14,7 +14,7 @@ from planner.kubernetes.records import Finding, FrozenMap, PodLog, Presence, Rea
 from planner.questions.identity import identity
 from planner.questions.question import Given
 from planner.sources import demo
-from planner.ui import cache, session
+from planner.ui import cache, session, uploads
 from tests.pages.visiting import said, visit
 
 _CHANGES: dict[str, Any] = {
@@ -70,10 +70,10 @@ def test_logs_uploaded_for_a_cluster_are_not_another_ones() -> None:
     base = demo.read()
     other = with_log_line(base, "Traceback: RuntimeError cormorant exploded")
     app = visit("restarts", base)
-    app.session_state["_uploaded_logs"] = (identity(other), other.logs)
+    app.session_state["_uploaded_logs-kept"] = uploads.Kept(names=("a",), of=identity(other), value=other.logs)
     app.run()
     assert "cormorant" not in said(app)
-    app.session_state["_uploaded_logs"] = (identity(base), other.logs)
+    app.session_state["_uploaded_logs-kept"] = uploads.Kept(names=("a",), of=identity(base), value=other.logs)
     app.run()
     assert "cormorant" in said(app)
 

@@ -3,8 +3,8 @@ from planner.ui import verdict
 
 
 def test_why_says_the_verdict_only_once() -> None:
-    assert verdict.why(Verdict.STUCK, "stuck: the pod needs a GPU") == "The pod needs a GPU."
-    assert verdict.why(Verdict.STUCK, "2 of 3 finish; a: is stuck.") == "2 of 3 finish; a: is stuck."
+    assert verdict.details(Verdict.STUCK, "stuck: the pod needs a GPU") == "The pod needs a GPU."
+    assert verdict.details(Verdict.STUCK, "2 of 3 finish; a: is stuck.") == "2 of 3 finish; a: is stuck."
 
 
 def test_every_verdict_and_reason_has_words() -> None:

@@ -6,7 +6,9 @@ kubernetes `pkg/controller/history/controller_history.go` `FindEqualRevisions`.
 
 from __future__ import annotations
 
-from planner.kubernetes.records import Pod, PodSpec, Template, Workload
+from collections.abc import Set
+
+from planner.kubernetes.records import Pod, PodSpec, Template, Volume, Workload
 from planner.rollout.ownership import pods_by_owner
 from planner.rollout.simulation import Simulation
 from planner.vocabulary import (
@@ -32,7 +34,8 @@ def used_again(simulation: Simulation, before: Workload, after: Workload) -> str
     today = simulation.admission.prepare(before.namespace, before.template.spec)
     if _shown(after.template, spec) == _shown(before.template, today):
         return ""
-    return next((_hash(pod) for pod in _pods(simulation, after) if _looks_like(pod, after.template, spec)), "")
+    claims = {one.name for one in after.claim_templates}
+    return next((_hash(pod) for pod in _pods(simulation, after) if _looks_like(pod, after.template, spec, claims)), "")
 
 
 def newest(simulation: Simulation, workload: Workload) -> str:
@@ -55,13 +58,20 @@ def _generation(pod: Pod) -> int:
 
 
 def _shown(template: Template, spec: PodSpec) -> tuple[object, ...]:
-    return dict(template.labels), *_compared(spec), frozenset(spec.tolerations)
+    return dict(template.labels), *_compared(spec), _volumes(spec), frozenset(spec.tolerations)
 
 
-def _looks_like(pod: Pod, template: Template, spec: PodSpec) -> bool:
+def _looks_like(pod: Pod, template: Template, spec: PodSpec, claims: Set[str]) -> bool:
+    """`claims`: the names of volumes that a StatefulSet puts in place of the template's."""
+    if _volumes(pod.spec, claims) != _volumes(spec, claims):
+        return False
     labels = {key: value for key, value in pod.labels.items() if key in template.labels or key not in _ADDED}
     tolerated = set(pod.spec.tolerations).issuperset(spec.tolerations)
     return labels == template.labels and _compared(pod.spec) == _compared(spec) and tolerated
+
+
+def _volumes(spec: PodSpec, besides: Set[str] = frozenset()) -> frozenset[Volume]:
+    return frozenset(one for one in spec.volumes if one.name not in besides)
 
 
 def _compared(spec: PodSpec) -> tuple[object, ...]:

@@ -1,0 +1,144 @@
+"""When nodes that can be taken away came and went, as far as somebody looked: from snapshots, a store, or Prometheus.
+
+Events of nodes say the moment (`REASONS`): node-controller's RegisteredNode and RemovingNode, cloud-node-lifecycle's
+DeletingNode (kubernetes `pkg/controller/nodelifecycle`, `cloud-provider/controllers/nodelifecycle`); why, where it was on
+purpose: cluster-autoscaler's ScaleDown and its taint, Karpenter's disruption (karpenter `pkg/controllers/disruption`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from planner.kubernetes.kinds import NODE
+from planner.kubernetes.nodes import is_spot, machine_type, node_pool
+from planner.kubernetes.records import Node, Snapshot
+
+
+class Told(StrEnum):
+    """What an event says of a node."""
+
+    REGISTERED = "registered"
+    GONE = "gone"
+    TAKEN_DOWN = "taken down"  # on purpose: by an autoscaler that had no use for it
+
+
+REASONS: Final = {
+    "RegisteredNode": Told.REGISTERED,
+    "RemovingNode": Told.GONE,
+    "DeletingNode": Told.GONE,
+    "ScaleDown": Told.TAKEN_DOWN,
+    "DisruptionTerminating": Told.TAKEN_DOWN,
+}
+GOING_TAINTS: Final = frozenset({"ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"})
+"""On a node that an autoscaler takes down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSeen:
+    """A spot or preemptible node over all looks; times are seconds since the epoch. `is_going`: marked at the last."""
+
+    cluster: str
+    node: str
+    node_pool: str
+    machine_type: str
+    created_at: float
+    first_at: float
+    last_at: float
+    is_going: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeEvent:
+    cluster: str
+    node: str
+    told: Told
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """What was seen. `looks`: cluster → the moments at which all its nodes were looked at, rising."""
+
+    source: str
+    looks: tuple[tuple[str, tuple[float, ...]], ...]
+    nodes: tuple[NodeSeen, ...]
+    events: tuple[NodeEvent, ...] = ()
+
+
+def node_events(snapshot: Snapshot) -> Iterator[tuple[str, Told, float]]:
+    """(node, what, when) of the snapshot's events about nodes; one that was counted several times has its ends."""
+    for event in snapshot.events:
+        told = REASONS.get(event.reason) if event.object_kind == NODE.name else None
+        if told is not None:
+            for at in {event.first_seen_at, event.last_seen_at} - {None}:
+                yield event.object_name, told, float(at or 0.0)
+
+
+def is_going(node: Node) -> bool:
+    """Whether an autoscaler is taking the node down."""
+    return any(taint.key in GOING_TAINTS for taint in node.taints)
+
+
+def watch_snapshots(snapshots: Sequence[tuple[str, Snapshot]]) -> Watch:
+    """What snapshots (with their cluster's name) saw; events of all of them count once."""
+    seen: dict[tuple[str, str, float], NodeSeen] = {}
+    looks: dict[str, set[float]] = {}
+    events: set[tuple[str, str, Told, float]] = set()
+    for cluster, snapshot in sorted(snapshots, key=lambda one: one[1].taken_at):
+        looks.setdefault(cluster, set()).add(snapshot.taken_at)
+        events |= {(cluster, *one) for one in node_events(snapshot)}
+        for node in snapshot.nodes:
+            if node.created_at is None or not is_spot(node):
+                continue
+            key = (cluster, node.name, node.created_at)
+            first = seen[key].first_at if key in seen else snapshot.taken_at
+            seen[key] = NodeSeen(
+                cluster=cluster, node=node.name, node_pool=node_pool(node), machine_type=machine_type(node),
+                created_at=node.created_at, first_at=first, last_at=snapshot.taken_at, is_going=is_going(node),
+            )  # fmt: skip
+    return Watch(
+        source=f"{len(snapshots)} snapshots" if len(snapshots) > 1 else "events of the snapshot",
+        looks=tuple((cluster, tuple(sorted(moments))) for cluster, moments in sorted(looks.items())),
+        nodes=tuple(seen.values()),
+        events=tuple(NodeEvent(cluster=c, node=n, told=told, at=at) for c, n, told, at in sorted(events)),
+    )
+
+
+def together(watches: Iterable[Watch]) -> Watch:
+    """Several watches as one; clusters of one name are one cluster."""
+    every = list(watches)
+    looks: dict[str, set[float]] = {}
+    for one in every:
+        for cluster, moments in one.looks:
+            looks.setdefault(cluster, set()).update(moments)
+    seen: dict[tuple[str, str, float], NodeSeen] = {}
+    for node in (node for one in every for node in one.nodes):
+        key = (node.cluster, node.node, round(node.created_at))
+        known = seen.get(key, node)
+        last = max(node, known, key=lambda one: one.last_at)
+        seen[key] = replace(last, first_at=min(node.first_at, known.first_at))
+    return Watch(
+        source=", ".join(dict.fromkeys(one.source for one in every)),
+        looks=tuple((cluster, tuple(sorted(moments))) for cluster, moments in sorted(looks.items())),
+        nodes=tuple(seen.values()),
+        events=tuple(dict.fromkeys(event for one in every for event in one.events)),
+    )
+
+
+def until(watch: Watch, moment: float) -> Watch:
+    """What had been seen by `moment`."""
+    looks = tuple((cluster, tuple(at for at in moments if at <= moment)) for cluster, moments in watch.looks)
+    last = {cluster: moments[-1] for cluster, moments in looks if moments}
+    return Watch(
+        source=watch.source,
+        looks=tuple((cluster, moments) for cluster, moments in looks if moments),
+        nodes=tuple(
+            replace(one, last_at=min(one.last_at, last[one.cluster]), is_going=one.is_going and one.last_at <= moment)
+            for one in watch.nodes
+            if one.cluster in last and one.first_at <= last[one.cluster]
+        ),
+        events=tuple(event for event in watch.events if event.at <= moment),
+    )

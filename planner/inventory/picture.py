@@ -1,0 +1,168 @@
+"""What is known of a live cluster: its lists, and what watches told since, folded object by object.
+
+Nothing is asked for here and nothing waits: lists and events come in, snapshots go out. Folding an event reads that one object;
+a snapshot is put together of records that were read before, and equals that of a listing at the same moment, digest included.
+
+Source: Kubernetes API concepts, "Efficient detection of changes" (events, bookmarks, resourceVersion), v1.36; the order of a
+list is etcd's, of ``namespace/name``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from planner import collector
+from planner.inventory import wire
+from planner.inventory.inference import with_inferred
+from planner.inventory.parse import DAMAGE, Item, Reader, damage_in_words, object_name, read_object
+from planner.inventory.records.shared import Shared
+from planner.kubernetes.records import Finding, FrozenMap, Presence, Severity, Snapshot
+
+ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
+_FORGET_AFTER: Final = (
+    20_000  # objects read one by one: what is shared between them is begun anew, or it would only grow
+)
+
+
+class _Seen(NamedTuple):
+    """An object as it was last told; where it can't be read a problem, whose text is the digest."""
+
+    record: Any
+    digest: bytes
+    problem: Finding | None = None
+
+
+class _Named(msgspec.Struct):
+    name: str | None = None
+    namespace: str | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Named | None = None
+
+
+class Picture:
+    """The objects of one cluster by kind and name."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, dict[str, _Seen]] = {kind: {} for kind in wire.READ}
+        self._presence: dict[str, Presence] = dict.fromkeys(wire.KINDS, Presence.ABSENT)
+        self._versions: dict[str, str] = {}
+        self._shared = Shared()
+        self._folded = 0
+        self.changes = 0  # that made a difference, since the beginning
+
+    def __len__(self) -> int:
+        return sum(map(len, self._objects.values()))
+
+    # ── what is told ─────────────────────────────────────────────────────────────────────────────────────────────────
+    @collector.resting()
+    def take(self, kind: str, items: Iterable[Item], version: str = "") -> None:
+        """A whole list: what isn't in it is gone."""
+        before, now = self._objects[kind], {}
+        for item in items:
+            key, seen = self._read(kind, item)
+            known = before.get(key)
+            now[key] = known if known is not None and known.digest == seen.digest else seen
+        differs = len(now) != len(before) or any(before.get(key) is not seen for key, seen in now.items())
+        self.changes += differs or self._presence[kind] is not Presence.PRESENT
+        self._objects[kind], self._presence[kind] = now, Presence.PRESENT
+        self._versions[kind] = version
+
+    def lack(self, kind: str, presence: Presence) -> None:
+        """A list that isn't served (`Presence.ABSENT`) or was refused (`Presence.REFUSED`)."""
+        if self._presence[kind] is not presence:
+            self.changes += 1
+        self._objects[kind], self._presence[kind] = {}, presence
+        self._versions.pop(kind, None)
+
+    def fold(self, kind: str, event: str, item: Item) -> bool:
+        """One event of a watch; whether anything that is kept differs now."""
+        objects = self._objects[kind]
+        if event == DELETED:
+            differs = objects.pop(_key_of(kind, item), None) is not None
+        elif event in (ADDED, MODIFIED):
+            self._folded += 1
+            if self._folded > max(_FORGET_AFTER, len(self)):
+                self._shared, self._folded = Shared(), 0
+            key, seen = self._read(kind, item)
+            known = objects.get(key)
+            differs = known is None or known.digest != seen.digest
+            if differs:
+                objects[key] = seen
+        else:
+            differs = False
+        self.changes += differs
+        return differs
+
+    def reached(self, kind: str, version: str) -> None:
+        """The resourceVersion that a kind's objects are of now: of an event, or of a bookmark."""
+        self._versions[kind] = version
+
+    def _read(self, kind: str, item: Item) -> tuple[str, _Seen]:
+        try:
+            read = read_object(self._shared, item, kind)
+        except DAMAGE as error:
+            key = _key_of(kind, item)
+            what = f"an object of the API server was left out: {damage_in_words(error)}"
+            mend = "Correct the field; where the API server gives it so, tell us"
+            name = object_name(kind, *key.rpartition("/")[::2])
+            problem = Finding(severity=Severity.ERROR, code="object-unreadable", object=name, what=what, mend=mend)
+            return key, _Seen(None, what.encode(), problem)
+        return _joined(kind, read.metadata.namespace, read.metadata.name), _Seen(read.record, read.digest)
+
+    # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────
+    @collector.resting()
+    def snapshot(self, *, source: str, taken_at: float, problems: Iterable[Finding] = ()) -> Snapshot:
+        """Everything that is known, as a listing at this moment would have it."""
+        for kind, objects in self._objects.items():
+            self._objects[kind] = dict(sorted(objects.items(), key=_first)) if not _is_sorted(objects) else objects
+        reader = Reader.of(
+            found={
+                kind: [s.record for s in objects.values() if s.problem is None]
+                for kind, objects in self._objects.items()
+            },
+            digests={s.digest for objects in self._objects.values() for s in objects.values() if s.problem is None},
+            presence=self._presence,
+            unreadable=list(self._problems()),
+            resource_versions=self._versions,
+        )
+        return with_inferred(reader.snapshot(source=source, taken_at=taken_at, problems=tuple(problems)))
+
+    def _problems(self) -> Iterator[Finding]:
+        return (s.problem for objects in self._objects.values() for s in objects.values() if s.problem is not None)
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Kind → the resourceVersion that its objects are of."""
+        return FrozenMap(self._versions)
+
+
+def _first(item: tuple[str, _Seen]) -> str:
+    return item[0]
+
+
+def _is_sorted(objects: dict[str, _Seen]) -> bool:
+    before = ""
+    for key in objects:
+        if key < before:
+            return False
+        before = key
+    return True
+
+
+def _key_of(kind: str, item: Item) -> str:
+    """``namespace/name`` of an object of which nothing else may be readable."""
+    try:
+        loose = msgspec.convert(item, _Object) if isinstance(item, dict) else msgspec.json.decode(item, type=_Object)
+    except DAMAGE:
+        return ""
+    named = loose.metadata or _Named()
+    return _joined(kind, named.namespace, named.name)
+
+
+def _joined(kind: str, namespace: str | None, name: str | None) -> str:
+    return f"{namespace or 'default'}/{name or ''}" if wire.READ[kind].is_namespaced else name or ""

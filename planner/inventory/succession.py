@@ -1,0 +1,140 @@
+"""One snapshot after another of the same cluster: what differs, so that who has the one before needn't be sent the whole.
+
+The records of two such snapshots are the same objects but for a few; what differs is the few, and where they go. A snapshot
+carries its last steps with it (`steps`), under the names that it and those before it go by.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from hashlib import blake2b
+from typing import Any, Final
+
+from planner.kubernetes.records import Snapshot
+
+MOST_STEPS: Final = 64  # that are kept: who has none of the last so many is sent the whole
+_SKIPPED: Final = frozenset({"derived"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """`tuples`: field → what it is made of, either ``(first, last)`` of the field before or ``(None, records)``; `others`:
+    fields that aren't tuples, where they differ."""
+
+    tuples: Mapping[str, tuple[Any, ...]]
+    others: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """From the snapshot called `before` to the one called `name`: a pickled `Difference`. A first one has no before."""
+
+    name: str
+    before: str = ""
+    packed: bytes = b""
+
+
+def difference(before: Snapshot, after: Snapshot) -> Difference:
+    """What turns `before` into `after`."""
+    tuples: dict[str, tuple[Any, ...]] = {}
+    others: dict[str, Any] = {}
+    for field in fields(Snapshot):
+        if field.name in _SKIPPED:
+            continue
+        old, new = getattr(before, field.name), getattr(after, field.name)
+        if old is new:
+            continue
+        if isinstance(old, tuple) and isinstance(new, tuple):
+            pieces = _pieces(old, new)
+            if pieces != ((0, len(old)),):
+                tuples[field.name] = pieces
+        elif old != new:
+            others[field.name] = new
+    return Difference(tuples=tuples, others=others)
+
+
+def _pieces(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
+    place = {id(record): i for i, record in enumerate(old)}
+    pieces: list[Any] = []
+    first = last = -1  # of a run of records that stand together in `old` too
+    fresh: list[Any] = []
+    for record in new:
+        i = place.get(id(record), -1)
+        if i == last and i > 0:
+            last += 1
+            continue
+        if last > 0:
+            pieces.append((first, last))
+            first = last = -1
+        if i < 0:
+            fresh.append(record)
+            continue
+        if fresh:
+            pieces.append((None, tuple(fresh)))
+            fresh = []
+        first, last = i, i + 1
+    if last > 0:
+        pieces.append((first, last))
+    if fresh:
+        pieces.append((None, tuple(fresh)))
+    return tuple(pieces)
+
+
+def followed(before: Snapshot, change: Difference) -> Snapshot:
+    """`before` with what differs."""
+    made: dict[str, Any] = dict(change.others)
+    for name, pieces in change.tuples.items():
+        old = getattr(before, name)
+        made[name] = tuple(r for first, rest in pieces for r in (rest if first is None else old[first:rest]))
+    return replace(before, **made)
+
+
+# ── names and steps ──────────────────────────────────────────────────────────────────────────────────────────────────
+def begin(snapshot: Snapshot, name: str) -> None:
+    """Give the first of a line its name, which no other has."""
+    steps: tuple[Step, ...] = (Step(name=name),)
+    snapshot.derived.know(_steps, steps)
+
+
+def succeed(before: Snapshot, after: Snapshot) -> None:
+    """Give `after` its name, and the step from `before`, which has one."""
+    packed = pickle.dumps(difference(before, after), pickle.HIGHEST_PROTOCOL)
+    known = name_of(before)
+    name = blake2b(known.encode() + packed, digest_size=16).hexdigest()
+    step = Step(name=name, before=known, packed=packed)
+    after.derived.know(_steps, (*_of(before)[1 - MOST_STEPS :], step))
+
+
+def name_of(snapshot: Snapshot) -> str:
+    """What a snapshot of a line is called; "" for any other."""
+    steps = _of(snapshot)
+    return steps[-1].name if steps else ""
+
+
+def path(snapshot: Snapshot, is_held: Callable[[str], bool]) -> tuple[str, tuple[bytes, ...]] | None:
+    """The name of a snapshot before this one that is held, and the packed differences from it; None where none is."""
+    packed: list[bytes] = []
+    for step in reversed(_of(snapshot)):
+        if not step.before:
+            return None
+        packed.append(step.packed)
+        if is_held(step.before):
+            return step.before, tuple(reversed(packed))
+    return None
+
+
+def walked(before: Snapshot, packed: tuple[bytes, ...]) -> Snapshot:
+    """The snapshot that steps from `before` lead to."""
+    for one in packed:
+        before = followed(before, pickle.loads(one))  # noqa: S301 - of our own processes only
+    return before
+
+
+def _steps(_snapshot: Snapshot) -> tuple[Step, ...]:
+    return ()
+
+
+def _of(snapshot: Snapshot) -> tuple[Step, ...]:
+    return snapshot.derived.once(_steps, snapshot)

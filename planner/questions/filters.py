@@ -1,0 +1,229 @@
+"""What a filter lets through: one rule for every page, command and table.
+
+A filter changes nothing that is worked out: placements, prices and verdicts are the whole cluster's. It says which
+workloads, pods, nodes and findings are listed, and whoever lists fewer says so (`Kept.said`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Final
+
+from planner.errors import InputError
+from planner.kubernetes.kinds import NODE, POD, WORKLOADS
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import EMPTY, Labels, LabelSelector, Requirement, Snapshot
+from planner.kubernetes.selectors import labels_match
+from planner.rollout.answers import Verdict
+from planner.rollout.wording import WORD
+from planner.settings import setting
+from planner.words import NO_WORDS, Text, count, listing, plural
+
+_WORKLOADS: Final = frozenset(kind.name for kind in WORKLOADS)
+NO_POOL: Final = "no pool"
+"""How a node that says no pool is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which part is listed; all that is asked for has to hold. Empty: everything."""
+
+    search: str = setting("", form="TEXT", help="Only what has this in its name; case doesn't count.")
+    namespaces: tuple[str, ...] = setting((), name="namespace", short="-n", form="NAME", help="Only this namespace.")
+    labels: str = setting(
+        "", name="label", label="Labels", short="-l", form="SELECTOR",
+        help="Only workloads with these labels, of their own or of their pods, as kubectl -l takes them: app=api,tier!=test.",
+    )  # fmt: skip
+    verdicts: tuple[Verdict, ...] = setting(
+        (), name="verdict", help="Only workloads whose own rollout, were their template changed now, goes so."
+    )
+    pools: tuple[str, ...] = setting(
+        (), name="pool", form="NAME", help=f'Only this node pool, and what has pods on it; "{NO_POOL}" is one too.'
+    )
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(getattr(self, one.name) for one in fields(self))
+
+
+EVERYTHING: Final = Filter()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a filter lets through of a snapshot. `said`: ``in namespace prod``, or empty where nothing is filtered."""
+
+    said: Text = NO_WORDS
+    workloads: frozenset[str] = frozenset()  # keys
+    pods: frozenset[str] = frozenset()  # namespace/name
+    nodes: frozenset[str] = frozenset()  # names
+    namespaces: frozenset[str] = frozenset()  # those with something of it
+    pools: frozenset[str] = frozenset()  # those with a node of it
+
+    @property
+    def is_all(self) -> bool:
+        return not self.said
+
+    def workload(self, key: str) -> bool:
+        return self.is_all or key in self.workloads
+
+    def pod(self, namespace: str, name: str) -> bool:
+        return self.is_all or f"{namespace}/{name}" in self.pods
+
+    def node(self, name: str) -> bool:
+        return self.is_all or name in self.nodes
+
+    def namespace(self, name: str) -> bool:
+        return self.is_all or name in self.namespaces
+
+    def pool(self, name: str) -> bool:
+        return self.is_all or name in self.pools
+
+    def about(self, key: str) -> bool:
+        """Whether a finding's object passes; one about all that was read ("") always does."""
+        kind, _, rest = key.partition("/")
+        if self.is_all or not key or key in self.workloads:
+            return True
+        if kind == NODE.name:
+            return rest in self.nodes
+        if kind == POD.name:
+            return rest in self.pods
+        return kind not in _WORKLOADS and rest.partition("/")[0] in self.namespaces
+
+    def headline(self, shown: int, total: int, noun: str) -> Text:
+        """``5 workloads in namespace prod; 15 hidden``."""
+        return Text(f"{count(shown, noun)} {self.said}; {total - shown:,} hidden")
+
+    def beside(self, whole: str | Text, shown: int, total: int, noun: str) -> Text:
+        """What is listed, then `whole`, the whole cluster's sentence, named as that."""
+        return Text(f"{self.headline(shown, total, noun)}. Whole cluster: {whole}")
+
+
+ALL: Final = Kept()
+
+
+def keep(snapshot: Snapshot, wanted: Filter, verdicts: Mapping[str, Verdict] = EMPTY) -> Kept:
+    """What `wanted` lets through. A workload is in a pool where it has pods on its nodes; a node is listed for the pods on it.
+
+    Parameters
+    ----------
+    verdicts : of each workload's own rollout (`overview`); only needed where the filter asks for one
+
+    Raises
+    ------
+    InputError
+        For a selector that can't be read, and for a namespace or a pool that isn't in the snapshot.
+    """
+    if wanted.is_empty:
+        return ALL
+    selector = read_selector(wanted.labels)
+    pool_of = {node.name: node_pool(node) or NO_POOL for node in snapshot.nodes}
+    _check("namespace", wanted.namespaces, namespaces_of(snapshot))
+    _check("pool", wanted.pools, pool_of.values())
+    keys = workload_keys(snapshot)
+    own: dict[str, Labels | dict[str, str]] = {w.key: {**w.template.labels, **w.labels} for w in snapshot.workloads}
+    sought = wanted.search.casefold()
+
+    def passes(key: str, namespace: str, labels: Mapping[str, str], *names: str) -> bool:
+        return (
+            (not wanted.namespaces or namespace in wanted.namespaces)
+            and (not sought or any(sought in name.casefold() for name in (key, *names)))
+            and (not wanted.labels or labels_match(selector, labels))
+            and (not wanted.verdicts or verdicts.get(key) in wanted.verdicts)
+        )
+
+    pods, nodes, workloads = set(), set(), set()
+    for pod in snapshot.pods:
+        key = keys[pod.uid]
+        if wanted.pools and pool_of.get(pod.node_name) not in wanted.pools:
+            continue
+        if passes(key, pod.namespace, {**pod.labels, **own.get(key, EMPTY)}, pod.name):
+            pods.add(f"{pod.namespace}/{pod.name}")
+            nodes.add(pod.node_name)
+            workloads.add(key)
+    if not wanted.pools:
+        workloads |= {w.key for w in snapshot.workloads if passes(w.key, w.namespace, own[w.key])}
+    if not (wanted.namespaces or wanted.labels or wanted.verdicts):  # what is left asks for nodes as well
+        nodes |= {
+            name
+            for name, pool in pool_of.items()
+            if (not wanted.pools or pool in wanted.pools) and (not sought or sought in name.casefold())
+        }
+    return Kept(
+        said=said(wanted),
+        workloads=frozenset(workloads),
+        pods=frozenset(pods),
+        nodes=frozenset(nodes & pool_of.keys()),
+        namespaces=frozenset(name.partition("/")[0] for name in pods) | {key.split("/")[1] for key in workloads},
+        pools=frozenset(pool_of[name] for name in nodes if name in pool_of),
+    )
+
+
+def namespaces_of(snapshot: Snapshot) -> frozenset[str]:
+    """Every namespace that something is in."""
+    of = {one.namespace for one in snapshot.workloads} | {one.namespace for one in snapshot.pods}
+    return frozenset(of | {one.name for one in snapshot.namespaces})
+
+
+def said(wanted: Filter) -> Text:
+    """``in namespace prod, with app=api, with verdict stuck, on pool gpu-t4``."""
+    parts = []
+    if wanted.namespaces:
+        parts.append(f"in {plural(len(wanted.namespaces), 'namespace')} {listing(wanted.namespaces, most=None)}")
+    if wanted.labels:
+        parts.append(f"with {wanted.labels}")
+    if wanted.verdicts:
+        parts.append(f"with verdict {' or '.join(WORD[one].lower() for one in wanted.verdicts)}")
+    if wanted.pools:
+        parts.append(f"on {plural(len(wanted.pools), 'pool')} {listing(wanted.pools, most=None)}")
+    if wanted.search:
+        parts.append(f"with “{wanted.search}” in the name")
+    return Text(", ".join(parts))
+
+
+_SET: Final = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
+_EQUAL: Final = re.compile(r"([^\s=!,()]+)\s*(==|!=|=)\s*([^\s=!,()]*)")
+_THERE: Final = re.compile(r"(!?)\s*([^\s=!,()]+)")
+
+
+def read_selector(text: str) -> LabelSelector:
+    """A label selector as kubectl's ``-l`` takes it: ``app=api,tier!=test,env in (a,b),!old``.
+
+    Source: apimachinery `pkg/labels/selector.go`, the grammar above ``Parse``.
+
+    Raises
+    ------
+    InputError
+        Where it isn't one.
+    """
+    requirements = []
+    for part in re.split(r",(?![^()]*\))", text) if text.strip() else ():
+        one = part.strip()
+        if found := _SET.fullmatch(one):
+            values = tuple(value.strip() for value in found[3].split(","))
+            requirements.append(
+                Requirement(key=found[1], operator="In" if found[2] == "in" else "NotIn", values=values)
+            )
+        elif found := _EQUAL.fullmatch(one):
+            operator = "NotIn" if found[2] == "!=" else "In"
+            requirements.append(Requirement(key=found[1], operator=operator, values=(found[3],)))
+        elif found := _THERE.fullmatch(one):
+            requirements.append(Requirement(key=found[2], operator="DoesNotExist" if found[1] else "Exists"))
+        else:
+            mend = "Write it as for kubectl -l: app=api,tier!=test,env in (a,b),!old"
+            raise InputError(f'"{one[:60]}" is no label selector', where="label", mend=mend)
+    return LabelSelector(match_expressions=tuple(requirements))
+
+
+def _check(what: str, asked: Iterable[str], there: Iterable[str]) -> None:
+    known = sorted(set(there))
+    for one in asked:
+        if one not in known:
+            raise InputError(
+                f'there is no {what} "{one[:60]}" in the snapshot',
+                where=what,
+                mend=f"Choose of {listing(known, most=8)}",
+            )

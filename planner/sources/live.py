@@ -1,0 +1,472 @@
+"""A cluster that is watched: one reader a cluster and process, for everybody who asks.
+
+Each kind has a thread: it lists, then watches from there. A watch that the server closes or the network cuts goes on from
+where it was; one that is too far behind (410) lists anew. What is told is folded into one `Picture`, of which a snapshot is
+made every few seconds, where something changed. What was known stays when the server is gone, with its age.
+
+What it costs the API server: a watch a kind, opened anew every five to ten minutes, a look every ten seconds whether the server
+is there, a list a minute of what can't be watched (PodMetrics): about a dozen requests a minute; never more than
+`MOST_PER_MINUTE`.
+
+Source of the ways of a client: kubernetes `staging/src/k8s.io/client-go/tools/cache/reflector.go` (timeouts of watches, what is
+listed anew).
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+import urllib3
+from kubernetes import client
+
+from planner.errors import HeadroomError, SourceError
+from planner.inventory import succession
+from planner.inventory.parse import Part
+from planner.inventory.picture import Picture
+from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
+from planner.sources import kubernetes_api, watches
+from planner.sources.connection import Connection, Pace
+from planner.words import duration
+
+MOST_PER_MINUTE: Final = 600  # requests of one reader, whatever happens: the lists of 250,000 objects
+LISTS_AT_ONCE: Final = 4
+MOST_REFUSALS: Final = 3  # of a watch, one after the other, before its kind is listed anew
+_PULSE: Final = "/api/v1/namespaces"
+_OF_NETWORK = (urllib3.exceptions.HTTPError, client.ApiException, OSError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """How often, in seconds."""
+
+    snapshot: float = 2.0  # between two snapshots, where something changed
+    unchanged: float = 60.0  # between two, where nothing did: what "now" is moves on
+    pulse: float = 10.0  # between two looks whether the server is there
+    watch: tuple[int, int] = (300, 600)  # of a watch, then it is opened anew: spread, so that they don't come together
+    silence: float = 90.0  # of a watch, then it is given up: bookmarks come every minute
+    poll: float = 60.0  # between two lists of what can't be watched
+    absent: float = 300.0  # between two looks for what isn't installed or was refused
+    first_wait: float = 0.5  # after a failure, doubled after each
+    longest_wait: float = 30.0
+    idle: float = 900.0  # nobody asked for so long: the reader ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """How a reader is.
+
+    Attributes
+    ----------
+    age_seconds : how long ago the cluster was surely as `snapshot` has it, or nothing was made of it yet
+    failing : why it isn't refreshed, in words; "" where it is
+    requests : to the API server, in the last minute
+    """
+
+    age_seconds: float
+    failing: str
+    requests: int
+    most_requests: int
+    watched: int
+    polled: tuple[str, ...]
+    changes: int
+
+
+class Reader:
+    """Keeps the picture of one cluster.
+
+    Parameters
+    ----------
+    context : str
+        Of the kubeconfig, or ``in-cluster``.
+    connect : callable
+        Opens the connection, raising `SourceError`.
+    """
+
+    def __init__(
+        self,
+        context: str,
+        *,
+        timing: Timing = Timing(),
+        connect: Callable[[str, Pace], Connection] = kubernetes_api.connected,
+    ) -> None:
+        self.context, self._timing = context, timing
+        self.pace = Pace(MOST_PER_MINUTE)
+        self._connection = connect(context, self.pace)
+        self._picture = Picture()
+        self._lock = threading.Lock()  # of the picture
+        self._kinds = {kind: _Kind() for kind in kubernetes_api.PATHS}
+        self._lists = threading.Semaphore(LISTS_AT_ONCE)
+        self._ended = threading.Event()
+        self._news = threading.Condition()
+        self._streams: set[urllib3.BaseHTTPResponse] = set()
+        self._pulse_at = time.time()
+        self._pulse_failing = ""
+        self._error: HeadroomError | None = None
+        self._snapshot: Snapshot | None = None
+        self._made_of: tuple[object, ...] = ()
+        self._made_at = 0.0
+        self._asked_at = time.monotonic()
+        self._threads = [
+            threading.Thread(target=self._keep, args=(kind,), name=f"{context} {kind}", daemon=True)
+            for kind in self._kinds
+        ]
+        self._threads += [
+            threading.Thread(target=run, name=f"{context} {run.__name__}", daemon=True)
+            for run in (self._beat, self._make)
+        ]
+
+    # ── for those who ask ────────────────────────────────────────────────────────────────────────────────────────────
+    def start(self) -> None:
+        """Begin to list and watch."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End the watches."""
+        self._ended.set()
+        for stream in tuple(self._streams):
+            _shut(stream)
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether it was stopped, by itself too, where nobody asked for long."""
+        return self._ended.is_set()
+
+    def wait(self, seconds: float = kubernetes_api.READING_SECONDS) -> Snapshot:
+        """The latest snapshot; the first is waited for.
+
+        Raises
+        ------
+        SourceError
+            When there is none and the lists can't be read, or not in that time.
+        """
+        found = self.first(seconds)
+        if found is None:
+            what, mend = f"it wasn't read within {duration(seconds)}", self._connection.mend
+            raise SourceError(what, where=self.context, mend=mend)
+        return found
+
+    def first(self, seconds: float) -> Snapshot | None:
+        """As `wait`; None where it isn't there in that time."""
+        self._asked_at = time.monotonic()
+        with self._news:
+            self._news.wait_for(lambda: self._snapshot is not None or self._error is not None, seconds)
+        if self._snapshot is None and self._error is not None:
+            raise self._error
+        return self._snapshot
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The latest snapshot, None before the first."""
+        self._asked_at = time.monotonic()
+        return self._snapshot
+
+    @property
+    def condition(self) -> Condition:
+        """How it is now."""
+        now, snapshot = time.time(), self._snapshot
+        known = self._known_at(now)
+        if snapshot is not None and self._made_of != self._now_of():
+            known = min(known, self._made_at)  # changes are known that no snapshot has yet
+        return Condition(
+            age_seconds=max(0.0, now - known) if snapshot is not None else 0.0,
+            failing=self._failing(),
+            requests=self.pace.last_minute,
+            most_requests=self.pace.most_per_minute,
+            watched=len(self._streams),
+            polled=tuple(kind for kind, one in self._kinds.items() if one.not_watched),
+            changes=self._picture.changes,
+        )
+
+    def age_seconds(self, snapshot: Snapshot) -> float:
+        """How long ago the cluster was as `snapshot`, which may be an earlier one, has it."""
+        return max(0.0, time.time() + (self._connection.clock_off or 0.0) - snapshot.taken_at)
+
+    # ── a thread a kind ──────────────────────────────────────────────────────────────────────────────────────────────
+    def _keep(self, kind: str) -> None:
+        one, wait = self._kinds[kind], _Wait(self._timing)
+        while not self._ended.is_set():
+            try:
+                if time.time() - one.listed_at > self._timing.longest_wait:
+                    wait.begin_anew()
+                listed = self._list(kind)
+                one.is_listed, one.failing, one.listed_at = True, "", time.time()
+                self._error = None
+                if listed is None:
+                    self._ended.wait(self._timing.absent)
+                elif one.not_watched:
+                    self._ended.wait(self._timing.poll)
+                else:
+                    self._watch(kind, *listed)
+            except watches.GoneError:
+                self._ended.wait(wait.next())  # lists again and again would be no better
+            except HeadroomError as error:
+                self._fail(kind, error)
+                self._ended.wait(wait.next())
+
+    def _list(self, kind: str) -> tuple[str, str] | None:
+        """List a kind; its path and resourceVersion, None where it isn't there or was refused."""
+        with self._lists:
+            api = kubernetes_api.Api(self._connection, sleep=self._pause)
+            parts = api.list_pages(kind, kubernetes_api.PATHS[kind])
+        refused = any(part.refused for part in parts)
+        with self._lock:
+            if not parts or refused:
+                self._picture.lack(kind, Presence.REFUSED if refused else Presence.ABSENT)
+                return None
+            version = api.versions.get(kind, "")
+            self._picture.take(kind, (item for part in parts for item in part.items), version)
+        return _path(parts), version
+
+    def _pause(self, seconds: float) -> None:
+        self._ended.wait(seconds)
+
+    def _watch(self, kind: str, path: str, version: str) -> None:
+        """Watch a kind until it has to be listed anew, which `GoneError` says."""
+        one, wait, refusals = self._kinds[kind], _Wait(self._timing), 0
+        while not self._ended.is_set():
+            began = time.monotonic()
+            try:
+                with self._stream(path, version) as events:
+                    one.failing, refusals = "", 0
+                    for event in events:
+                        version = self._fold(kind, event) or version
+                        wait.begin_anew()
+                if (
+                    time.monotonic() - began < 1.0
+                ):  # a server that closes at once is asked no oftener than one that fails
+                    self._ended.wait(wait.next())
+            except watches.NotWatchedError as error:
+                one.not_watched = str(error)
+                return
+            except SourceError as error:
+                self._fail(kind, error)
+                self._ended.wait(wait.next())
+                refusals += 1
+                if refusals >= MOST_REFUSALS:
+                    raise watches.GoneError from None  # it isn't only busy
+            except _OF_NETWORK as error:
+                if self._ended.is_set():
+                    return
+                self._fail(
+                    kind, SourceError(self._connection.problem(error), where=self.context, mend=self._connection.mend)
+                )
+                self._ended.wait(wait.next())
+            if one.is_outdated:
+                one.is_outdated = False
+                raise watches.GoneError
+
+    def _fold(self, kind: str, event: watches.Event) -> str:
+        version = watches.version_of(event)
+        with self._lock:
+            if event.type != watches.BOOKMARK:
+                self._picture.fold(kind, event.type, event.object)
+            if version:
+                self._picture.reached(kind, version)
+        return version
+
+    @contextmanager
+    def _stream(self, path: str, version: str) -> Iterator[Iterator[watches.Event]]:
+        seconds = random.randint(*self._timing.watch)
+        response, events = watches.opened(
+            self._connection, path, version, seconds=seconds, silence_seconds=self._timing.silence
+        )
+        self._streams.add(response)
+        try:
+            yield events
+        finally:
+            self._streams.discard(response)
+            response.close()
+
+    # ── whether the server is there ──────────────────────────────────────────────────────────────────────────────────
+    def _beat(self) -> None:
+        while not self._ended.wait(self._timing.pulse):
+            try:
+                self._look()
+                self._pulse_at, self._pulse_failing = time.time(), ""
+            except SourceError as error:
+                self._pulse_failing = error.what
+            except _OF_NETWORK as error:
+                self._pulse_failing = self._connection.problem(error)
+
+    def _look(self) -> None:
+        """Ask for one namespace: whether the server answers, and whether it went back in time (a restored backup)."""
+        with self._connection.get(_PULSE, [("limit", 1)], read_seconds=self._timing.pulse) as response:
+            body = response.read(2**20, decode_content=True)
+        if response.status == 401:
+            raise SourceError(
+                "the credentials aren't accepted any more", where=self.context, mend=self._connection.mend
+            )
+        if response.status >= 500:
+            raise SourceError(f"the server says {response.status}", where=self.context, mend=self._connection.mend)
+        now, known = _number(watches.version_in(body)), _number(self._picture.versions.get("Namespace", ""))
+        if response.status == 200 and now is not None and known is not None and now < known:
+            for one in self._kinds.values():
+                one.is_outdated = True
+            for stream in tuple(self._streams):
+                _shut(stream)
+
+    # ── snapshots ────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _make(self) -> None:
+        pause = self._timing.snapshot
+        while not self._ended.wait(pause if self._snapshot is not None else min(pause, 0.05)):
+            began = time.thread_time()
+            if all(
+                one.is_listed or (one.failing and kind in kubernetes_api.OPTIONAL) for kind, one in self._kinds.items()
+            ):
+                self._make_one()
+            pause = max(self._timing.snapshot, 4.0 * (time.thread_time() - began))  # a fifth of a core at most
+            if time.monotonic() - self._asked_at > self._timing.idle:
+                self.stop()
+
+    def _make_one(self) -> None:
+        before, now = self._snapshot, time.time()
+        known_at, off = self._known_at(now), self._connection.clock_off or 0.0
+        made_of = self._now_of()
+        if before is not None and made_of == self._made_of:
+            if known_at - self._made_at < self._timing.unchanged:
+                return
+            after = replace(before, taken_at=known_at + off)
+        else:
+            with self._lock:
+                made_of = self._now_of()
+                after = self._picture.snapshot(source=self.context, taken_at=known_at + off, problems=self._problems())
+        if before is None:
+            succession.begin(after, secrets.token_hex(16))
+        else:
+            succession.succeed(before, after)
+        self._made_of, self._made_at = made_of, known_at
+        with self._news:
+            self._snapshot = after
+            self._news.notify_all()
+
+    def _now_of(self) -> tuple[object, ...]:
+        """What a snapshot would be made of now."""
+        return self._picture.changes, tuple(problem.what for problem in self._problems())
+
+    def _problems(self) -> tuple[Finding, ...]:
+        found = []
+        if not self._connection.is_checked:
+            found.append(kubernetes_api.UNCHECKED)
+        if (off := self._connection.clock_off) is not None:
+            found.append(kubernetes_api.clock_finding(round(off)))
+        for kind, one in self._kinds.items():
+            if one.not_watched and kind not in kubernetes_api.UNWATCHED:
+                what = f"{kind} can't be watched ({one.not_watched}): listed anew every {duration(self._timing.poll)}"
+                mend = "Ask for the right to watch it too: deploy/clusterrole.yaml has all that is used"
+                found.append(
+                    Finding(severity=Severity.WARNING, code="kind-not-watched", object="", what=what, mend=mend)
+                )
+            if one.failing and not one.is_listed:
+                what = f"{kind}: {one.failing}; the snapshot goes without them"
+                found.append(Finding(severity=Severity.WARNING, code="kind-unread", object="", what=what))
+        return tuple(found)
+
+    # ── how it is ────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _fail(self, kind: str, error: HeadroomError) -> None:
+        one = self._kinds[kind]
+        if not one.failing:
+            one.failing_since = time.time()
+        one.failing = error.what
+        if not one.is_listed and kind not in kubernetes_api.OPTIONAL:
+            with self._news:
+                self._error = error
+                self._news.notify_all()
+
+    def _known_at(self, now: float) -> float:
+        """Until when what is known is surely all there was, of this machine's clock."""
+        needed = (one for kind, one in self._kinds.items() if kind not in kubernetes_api.OPTIONAL and one.failing)
+        polled = (
+            one.listed_at
+            for kind, one in self._kinds.items()
+            if one.not_watched and kind not in kubernetes_api.OPTIONAL
+        )
+        pulse = [self._pulse_at] if self._pulse_failing else []
+        return min([now, *pulse, *(one.failing_since for one in needed), *polled])
+
+    def _failing(self) -> str:
+        kinds = {
+            kind: one.failing
+            for kind, one in self._kinds.items()
+            if one.failing and kind not in kubernetes_api.OPTIONAL
+        }
+        if self._pulse_failing:
+            return self._pulse_failing
+        return "; ".join(f"{kind}: {why}" for kind, why in list(kinds.items())[:3])
+
+
+class _Kind:
+    """How one kind is read."""
+
+    def __init__(self) -> None:
+        self.is_listed = False
+        self.is_outdated = False  # has to be listed anew
+        self.listed_at = 0.0
+        self.not_watched = ""  # why
+        self.failing = ""  # why it isn't read now
+        self.failing_since = 0.0
+
+
+class _Wait:
+    """Twice as long after each failure, up to a bound, and never all at once."""
+
+    def __init__(self, timing: Timing) -> None:
+        self._timing = timing
+        self._next = timing.first_wait
+
+    def begin_anew(self) -> None:
+        self._next = self._timing.first_wait
+
+    def next(self) -> float:
+        wait = self._next
+        self._next = min(2 * wait, self._timing.longest_wait)
+        return wait * random.uniform(0.5, 1.0)
+
+
+def _path(parts: list[Part]) -> str:
+    return parts[0].where
+
+
+def _number(version: str) -> int | None:
+    return int(version) if version.isascii() and version.isdecimal() else None
+
+
+def _shut(stream: urllib3.BaseHTTPResponse) -> None:
+    """End a stream that another thread reads: closing it would wait for that thread."""
+    with suppress(Exception):
+        stream.connection.sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
+
+
+# ── one of each ──────────────────────────────────────────────────────────────────────────────────────────────────────
+_readers: dict[str, Reader] = {}
+_one_at_a_time: Final = threading.Lock()
+
+
+def reader(context: str) -> Reader:
+    """The process's reader of a context, started by who asks first.
+
+    Raises
+    ------
+    SourceError
+        When the context can't be used.
+    """
+    with _one_at_a_time:
+        found = _readers.get(context)
+        if found is None or found.is_ended:
+            found = _readers[context] = Reader(context)
+            found.start()
+        return found
+
+
+def running(context: str) -> Reader | None:
+    """The reader of a context where it runs."""
+    found = _readers.get(context)
+    return None if found is None or found.is_ended else found

@@ -1,0 +1,477 @@
+"""Lives and gaps of one's own spot nodes: fitted with censoring, beside the defaults, and back-tested.
+
+What was seen of nodes (`planner.inventory.node_lives`) becomes lives and gaps as `planner.spot.interruption` takes them. A
+node that an autoscaler took down, or that is still there, didn't end by being lost; one that was met when it was old counts
+from then on. Where no event tells the moment of a loss it lies in the middle between two looks. A loss opens a gap, which
+the pool's next new node closes; where the pool was taken down meanwhile, or it is still open, it was at least so long.
+
+The back-test fits the first half of the time and lets the estimate's own months (`planner.spot.months`) say, for windows of
+the second half, how many losses and hours without a node to expect of so many places.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import exp, inf
+from typing import Final
+
+import numpy as np
+
+from planner.inventory.node_lives import NodeSeen, Told, Watch, until
+from planner.spot.assumptions import ASSUMED_GAP_HOURS, Assumptions, Fallback, Life, Work
+from planner.spot.interruption import life_table, mean_life_hours
+from planner.spot.months import simulate
+from planner.words import Text, count, duration, moment
+
+FEWEST_LOSSES: Final = 5
+"""Lives of one machine type are used for it where so many were lost; else those of all are."""
+_GAP_KNOWN_WITHIN: Final = 900.0  # seconds between two looks, above which a gap can't be told from them
+_WINDOWS: Final = 10
+_SHORTEST_WINDOW: Final = 3_600.0
+_RUNS: Final = 1_000
+_MOST_NODES: Final = 200  # places of a pool that are back-tested one by one
+_HOUR: Final = 3_600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spell:
+    """A node from its creation to its end; seconds since the epoch. `within`: how surely the end's moment is known."""
+
+    cluster: str
+    node_pool: str
+    machine_type: str
+    created_at: float | None  # None: nobody saw it
+    watched_at: float
+    ended_at: float
+    was_lost: bool
+    is_over: bool  # lost or taken down
+    within: float = 0.0
+
+    @property
+    def life(self) -> Life | None:
+        if self.created_at is None or self.ended_at <= max(self.created_at, self.watched_at):
+            return None
+        since = max(0.0, self.watched_at - self.created_at) / _HOUR
+        return Life(hours=(self.ended_at - self.created_at) / _HOUR, ended=self.was_lost, since=since)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """From a loss until the pool's next new node; None: still open, or the pool was taken down, at `ended_at`."""
+
+    cluster: str
+    node_pool: str
+    lost_at: float
+    ended_at: float
+    is_over: bool
+    within: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitLine:
+    """One figure, as it is assumed and as it was seen; `low` to `high`: 90 % of the rate's confidence. None: not known."""
+
+    name: str
+    unit: str
+    assumed: float | None
+    seen: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackTest:
+    """Fitted on the first half: in how many windows (or lives) of the second the P5 to P95 band held."""
+
+    windows: int
+    losses_held: int
+    hours_held: int | None  # hours without a node; None: gaps aren't known
+    sentence: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnHistory:
+    """What was seen, and what it comes to. `lives` and `gaps` are what the estimate draws from; () where too few."""
+
+    source: str
+    sentence: Text
+    nodes: int
+    node_hours: float  # watched
+    lost: int
+    taken_down: int
+    still_there: int
+    since: str  # date and time, "" where nobody says
+    until: str
+    lines: tuple[FitLine, ...]
+    back_test: BackTest
+    lives: tuple[Life, ...]
+    gaps: tuple[Life, ...]
+    machine_types: tuple[str, ...] = ()  # of each life; () where nobody says
+
+    def lives_for(self, machine_types: Iterable[str]) -> tuple[Life, ...]:
+        """The lives of these machine types where enough of them were lost, else all."""
+        wanted = set(machine_types)
+        pairs = zip(self.lives, self.machine_types or ("",) * len(self.lives), strict=True)
+        some = tuple(life for life, machine in pairs if machine in wanted)
+        return some if sum(life.ended for life in some) >= FEWEST_LOSSES else self.lives
+
+
+# ── from what was seen ───────────────────────────────────────────────────────────────────────────────────────────────
+def own_history(watch: Watch) -> OwnHistory:
+    """Lives and gaps of the nodes that were watched."""
+    spells = tuple(spells_of(watch))
+    gaps = tuple(gaps_of_spells(watch, spells))
+    lives = [(life, spell.machine_type) for spell in spells if (life := spell.life) is not None]
+    moments = [at for _, looks in watch.looks for at in looks] + [event.at for event in watch.events]
+    return _made(
+        source=watch.source,
+        lives=lives,
+        gaps=measured(gaps),
+        back_test=back_test(watch),
+        nodes=len(spells),
+        lost=sum(spell.was_lost for spell in spells),
+        taken_down=sum(spell.is_over and not spell.was_lost for spell in spells),
+        since=_when(min(moments, default=None)),
+        until=_when(max(moments, default=None)),
+    )
+
+
+def spells_of(watch: Watch) -> Iterator[Spell]:
+    """Every node with its beginning and end, as far as looks and events tell."""
+    looks = dict(watch.looks)
+    events: dict[tuple[str, str], dict[Told, list[float]]] = defaultdict(lambda: defaultdict(list))
+    begun = {cluster: moments[0] for cluster, moments in looks.items()}
+    for event in watch.events:
+        events[event.cluster, event.node][event.told].append(event.at)
+        begun[event.cluster] = min(event.at, begun.get(event.cluster, inf))
+    by_name: dict[tuple[str, str], list[NodeSeen]] = defaultdict(list)
+    for node in watch.nodes:
+        by_name[node.cluster, node.node].append(node)
+    for name, same in by_name.items():
+        same.sort(key=lambda one: one.created_at)
+        told = events.get(name, {})
+        for node, after in zip(same, [*same[1:], None], strict=True):
+            first_look = looks[node.cluster][0]
+            watched = max(node.created_at, begun[node.cluster]) if node.first_at <= first_look else node.first_at
+            yield _spell(node, watched, _missing_at(node, after, looks[node.cluster]), told)
+    yield from _only_told(watch, by_name, events)
+
+
+def _missing_at(node: NodeSeen, after: NodeSeen | None, looks: Sequence[float]) -> float | None:
+    """The first moment at which the node was certainly gone."""
+    place = bisect_right(looks, node.last_at)
+    missing = looks[place] if place < len(looks) else None
+    reborn = after.created_at if after is not None and after.created_at > node.last_at else None
+    return min((at for at in (missing, reborn) if at is not None), default=None)
+
+
+def _spell(node: NodeSeen, watched: float, missing: float | None, told: dict[Told, list[float]]) -> Spell:
+    gone = [at for at in told.get(Told.GONE, ()) if node.last_at < at <= (missing or inf)]
+    on_purpose = node.is_going or any(
+        node.created_at < at and node.last_at - _HOUR <= at <= (missing or inf) for at in told.get(Told.TAKEN_DOWN, ())
+    )
+    if gone:
+        ended, within = min(gone), 0.0
+    elif missing is not None:
+        ended, within = (node.last_at + missing) / 2, missing - node.last_at
+    else:
+        ended, within = node.last_at, 0.0
+    is_over = bool(gone) or missing is not None
+    return Spell(
+        cluster=node.cluster,
+        node_pool=node.node_pool,
+        machine_type=node.machine_type,
+        created_at=node.created_at,
+        watched_at=watched,
+        ended_at=ended,
+        was_lost=is_over and not on_purpose,
+        is_over=is_over,
+        within=within,
+    )
+
+
+def _only_told(
+    watch: Watch,
+    by_name: dict[tuple[str, str], list[NodeSeen]],
+    events: dict[tuple[str, str], dict[Told, list[float]]],
+) -> Iterator[Spell]:
+    """Nodes that only events know: gone before anybody looked. Their pool is that of nodes of the same instance group,
+    whose names are alike up to the last hyphen; of others nothing is known, not even whether they were spot nodes."""
+    kin = {(node.cluster, node.node.rpartition("-")[0]): node for node in watch.nodes}
+    for (cluster, name), told in events.items():
+        like = kin.get((cluster, name.rpartition("-")[0]))
+        seen = by_name.get((cluster, name), [])
+        if like is None or not name.rpartition("-")[0]:
+            continue
+        registered = sorted(told.get(Told.REGISTERED, ()))
+        for ended in sorted(set(told.get(Told.GONE, ()))):
+            if any(one.created_at <= ended and ended > one.last_at for one in seen) or any(
+                one.first_at <= ended <= one.last_at for one in seen
+            ):
+                continue  # the end of one that was seen
+            place = bisect_left(registered, ended)
+            created = registered[place - 1] if place else None
+            yield Spell(
+                cluster=cluster,
+                node_pool=like.node_pool,
+                machine_type=like.machine_type,
+                created_at=created,
+                watched_at=created if created is not None else ended,
+                ended_at=ended,
+                was_lost=not any(ended - _HOUR <= at <= ended for at in told.get(Told.TAKEN_DOWN, ())),
+                is_over=True,
+            )
+
+
+def gaps_of_spells(watch: Watch, spells: Sequence[Spell]) -> Iterator[Gap]:
+    """Each loss with the pool's next new node, the oldest loss first."""
+    last = {cluster: moments[-1] for cluster, moments in watch.looks}
+    pools: dict[tuple[str, str], list[tuple[float, int, Spell]]] = defaultdict(list)
+    for one in spells:
+        pool = pools[one.cluster, one.node_pool]
+        if one.created_at is not None:
+            pool.append((one.created_at, 1, one))
+        if one.is_over:  # as early as it may have been: the node that came for it may have come before the middle
+            pool.append((one.ended_at - one.within / 2, 0, one))
+    for (cluster, name), turns in pools.items():
+        open_: deque[Spell] = deque()
+        for at, is_new, one in sorted(turns, key=lambda turn: turn[:2]):
+            if not is_new and one.was_lost:
+                open_.append(one)
+            elif not is_new:  # nobody wants what is taken down
+                yield from (_gap(cluster, name, lost, at, is_over=False) for lost in open_)
+                open_.clear()
+            elif open_:
+                yield _gap(cluster, name, open_.popleft(), at, is_over=True)
+        yield from (_gap(cluster, name, lost, last.get(cluster, lost.ended_at), is_over=False) for lost in open_)
+
+
+def _gap(cluster: str, node_pool: str, lost: Spell, at: float, *, is_over: bool) -> Gap:
+    lost_at = lost.ended_at if at > lost.ended_at else (lost.ended_at - lost.within / 2 + at) / 2
+    return Gap(cluster=cluster, node_pool=node_pool, lost_at=lost_at, ended_at=at, is_over=is_over, within=lost.within)
+
+
+def measured(gaps: Sequence[Gap]) -> tuple[Life, ...]:
+    """The gaps as lives; () where most losses' moments aren't known well enough to tell, or none was closed."""
+    known = [gap for gap in gaps if gap.within <= _GAP_KNOWN_WITHIN and gap.ended_at > gap.lost_at]
+    if 2 * len(known) < len(gaps) or not any(gap.is_over for gap in known):
+        return ()
+    return tuple(Life(hours=(gap.ended_at - gap.lost_at) / _HOUR, ended=gap.is_over) for gap in known)
+
+
+# ── from files ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def from_files(lives: tuple[Life, ...], gaps: tuple[Life, ...], source: str) -> OwnHistory:
+    """Lives and gaps that were given without dates; their order is taken to be that of time."""
+    return _made(
+        source=source,
+        lives=[(life, "") for life in lives],
+        gaps=gaps,
+        back_test=_back_test_of_lives(lives),
+        nodes=len(lives),
+        lost=sum(life.ended for life in lives),
+        taken_down=0,
+        since="",
+        until="",
+    )
+
+
+def _back_test_of_lives(lives: tuple[Life, ...]) -> BackTest:
+    """How many lives of the second half lie between the 5th and the 95th percentile of the first."""
+    first, second = lives[: len(lives) // 2], [life for life in lives[len(lives) // 2 :] if life.ended]
+    if sum(life.ended for life in first) < FEWEST_LOSSES or not second:
+        return _not_tested(f"fewer than {FEWEST_LOSSES} lives of the first half ended")
+    low, high = np.percentile(life_table(first), (5, 95))
+    held = sum(bool(low <= life.hours <= high) for life in second)
+    return BackTest(
+        windows=len(second),
+        losses_held=held,
+        hours_held=None,
+        sentence=Text(
+            f"Back-test: fitted on the first half of the rows, 90% of lives would be {duration(low * _HOUR)} to "
+            f"{duration(high * _HOUR)}; {held} of {len(second)} later ones were."
+        ),
+    )
+
+
+# ── what it comes to ─────────────────────────────────────────────────────────────────────────────────────────────────
+def _made(
+    *,
+    source: str,
+    lives: Sequence[tuple[Life, str]],
+    gaps: tuple[Life, ...],
+    back_test: BackTest,
+    nodes: int,
+    lost: int,
+    taken_down: int,
+    since: str,
+    until: str,
+) -> OwnHistory:
+    only = tuple(life for life, _ in lives)
+    hours = sum(life.hours - life.since for life in only)
+    ended = sum(life.ended for life in only)
+    usable = only if ended else ()
+    closed = gaps if any(gap.ended for gap in gaps) else ()
+    lines = tuple(_lines(usable, hours, ended, closed))
+    what = f"{count(ended, 'loss', 'losses')} in {hours:,.0f} watched node-hours of {count(nodes, 'spot node')}"
+    if not only:
+        what = "no spot node was watched for any time"
+    used = "the estimate draws from these lives" if usable else "too little to fit: the default rate stays"
+    used += "" if not usable else " and gaps" if closed else "; gaps aren't known from it, the default stays"
+    return OwnHistory(
+        source=source,
+        sentence=Text(f"{source}: {what}; {used}."),
+        nodes=nodes,
+        node_hours=round(hours, 2),
+        lost=lost,
+        taken_down=taken_down,
+        still_there=max(0, nodes - lost - taken_down),
+        since=since,
+        until=until,
+        lines=lines,
+        back_test=back_test,
+        lives=usable,
+        gaps=closed,
+        machine_types=tuple(machine for _, machine in lives) if usable else (),
+    )
+
+
+def _lines(lives: tuple[Life, ...], hours: float, lost: int, gaps: tuple[Life, ...]) -> Iterator[FitLine]:
+    plain = Assumptions(nodes=1, on_demand_usd_per_hour=1.0, spot_usd_per_hour=0.5)
+    mean = mean_life_hours(plain)
+    low, high = rate_band(lost, hours)
+    yield FitLine(
+        name="losses per VM-hour", unit="per VM-hour", assumed=1 / mean, seen=lost / hours if hours else None,
+        low=low, high=high,
+    )  # fmt: skip
+    table = life_table(lives) if lives else None
+    yield FitLine(name="mean life", unit="h", assumed=mean, seen=None if table is None else float(table.mean()))
+    yield FitLine(
+        name="median life", unit="h", assumed=mean * float(np.log(2)),
+        seen=None if table is None else float(np.median(table)),
+    )  # fmt: skip
+    between = life_table(gaps) if gaps else None
+    gap = None if between is None else float(between.mean())
+    yield FitLine(name="mean gap after a loss", unit="h", assumed=ASSUMED_GAP_HOURS, seen=gap)
+    up = None if table is None or gap is None else float(table.mean()) / (float(table.mean()) + gap)
+    yield FitLine(name="share of time up", unit="share", assumed=mean / (mean + ASSUMED_GAP_HOURS), seen=up)
+
+
+def rate_band(losses: int, hours: float) -> tuple[float | None, float | None]:
+    """90 % confidence of a rate, losses per hour, exact for a Poisson count (Garwood, Biometrika 28, 1936)."""
+    if hours <= 0:
+        return None, None
+
+    def mean_with(chance: float, most: int) -> float:
+        """The mean of which so many or fewer have this chance."""
+        low, high = 0.0, 10.0 * (most + 5)
+        for _ in range(80):
+            middle = (low + high) / 2
+            term = total = exp(-middle)
+            for n in range(1, most + 1):
+                term *= middle / n
+                total += term
+            low, high = (middle, high) if total > chance else (low, middle)
+        return (low + high) / 2
+
+    if losses > 300:  # the normal curve is as good, and exp doesn't vanish
+        spread = 1.645 * losses**0.5
+        return (losses - spread) / hours, (losses + spread) / hours
+    return (mean_with(0.95, losses - 1) if losses else 0.0) / hours, mean_with(0.05, losses) / hours
+
+
+# ── back-test ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def back_test(watch: Watch) -> BackTest:
+    """Windows of the second half, pool by pool, against what the first half makes expect."""
+    moments = [at for _, looks in watch.looks for at in looks] + [event.at for event in watch.events]
+    if not moments or max(moments) - min(moments) < 4 * _SHORTEST_WINDOW:
+        return _not_tested("it was watched for less than 4 hours")
+    begin, end = min(moments), max(moments)
+    middle = (begin + end) / 2
+    first = until(watch, middle)
+    known = tuple(spells_of(first))
+    lives = tuple(life for spell in known if (life := spell.life) is not None)
+    lost = sum(life.ended for life in lives)
+    if not lost:
+        return _not_tested("no spot node was lost in the first half of the time")
+    gaps = measured(tuple(gaps_of_spells(first, known)))
+    spells = tuple(spells_of(watch))
+    all_gaps = tuple(gaps_of_spells(watch, spells))
+    windows = max(1, min(_WINDOWS, int((end - middle) // _SHORTEST_WINDOW)))
+    width = (end - middle) / windows
+    expect = _Expected(lives, gaps, width / _HOUR)
+    tried = held = hours_held = 0
+    for pool in sorted({(one.cluster, one.node_pool) for one in spells}):
+        own = [one for one in spells if (one.cluster, one.node_pool) == pool]
+        missing = [gap for gap in all_gaps if (gap.cluster, gap.node_pool) == pool]
+        for number in range(windows):
+            start = middle + number * width
+            stop = start + width
+            up = sum(one.created_at is not None and one.created_at <= start < one.ended_at for one in own)
+            places = up + sum(gap.lost_at <= start < gap.ended_at for gap in missing)
+            if not 0 < places <= _MOST_NODES:
+                continue
+            losses = sum(one.was_lost and start <= one.ended_at < stop for one in own)
+            hours = sum(max(0.0, min(gap.ended_at, stop) - max(gap.lost_at, start)) for gap in missing) / _HOUR
+            (low, high), (few, many) = expect.of(places)
+            tried += 1
+            held += low <= losses <= high
+            hours_held += few <= hours <= many
+    if not tried:
+        return _not_tested("no spot node was there in the second half of the time")
+    also = f", hours without a node in {hours_held}" if gaps else ""
+    long = duration(width)
+    return BackTest(
+        windows=tried,
+        losses_held=held,
+        hours_held=hours_held if gaps else None,
+        sentence=Text(
+            f"Back-test: fitted on the first half ({count(lost, 'loss', 'losses')}), the band of 9 in 10 held the losses in "
+            f"{held} of {tried} windows of {long} of the second{also}. Losses drift: expect it to hold less often than 90%."
+        ),
+    )
+
+
+def _not_tested(why: str) -> BackTest:
+    return BackTest(windows=0, losses_held=0, hours_held=None, sentence=Text(f"Not back-tested: {why}."))
+
+
+class _Expected:
+    """P5 and P95 of losses and hours without a node in a window, by places; worked out once for each number of them."""
+
+    def __init__(self, lives: tuple[Life, ...], gaps: tuple[Life, ...], hours: float) -> None:
+        self._lives, self._gaps, self._hours = lives, gaps, hours
+        self._known: dict[int, tuple[tuple[float, float], tuple[float, float]]] = {}
+
+    def of(self, places: int) -> tuple[tuple[float, float], tuple[float, float]]:
+        if places not in self._known:
+            months = simulate(
+                Assumptions(
+                    nodes=places,
+                    on_demand_usd_per_hour=1.0,
+                    spot_usd_per_hour=0.5,
+                    lives=self._lives,
+                    gaps=self._gaps,
+                    hours_per_month=self._hours,
+                    zone_losses_per_month=0.0,
+                    node_start_seconds=0.0,
+                    pod_start_seconds=0.0,
+                    request_seconds=0.0,
+                    work=Work.SERVING,
+                    fallback=Fallback.ON_DEMAND,
+                    runs=_RUNS,
+                )
+            )
+            losses = months.interruptions.sum(axis=1) * months.group
+            without = months.on_demand_hours.sum(axis=1) * months.group
+            bands = [
+                (float(low), float(high)) for low, high in (np.percentile(one, (5, 95)) for one in (losses, without))
+            ]
+            self._known[places] = bands[0], bands[1]
+        return self._known[places]
+
+
+def _when(at: float | None) -> str:
+    return "" if at is None else moment(at)

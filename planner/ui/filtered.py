@@ -1,0 +1,126 @@
+"""The filter on the pages: one control, kept by the link, and a line that says what it hides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import streamlit as st
+
+from planner import words
+from planner.errors import HeadroomError
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.records import EMPTY, Snapshot
+from planner.questions.filters import ALL, NO_POOL, Filter, Kept, keep, namespaces_of, read_selector, said
+from planner.questions.identity import identity
+from planner.questions.overview import QUESTION, OverviewSettings, verdicts_of
+from planner.rollout.wording import WORD
+from planner.settings import setting_of
+from planner.ui import cache, errors, link
+
+WITHOUT: Final = frozenset({"what_if", "compare", "clusters", "history"})
+"""Pages about the whole cluster, or about several: nothing of them is filtered."""
+
+_KEPT, _WANTED = "_kept", "_filter"
+_VERDICTS: Final = {word.lower(): verdict for verdict, word in WORD.items()}
+
+
+def control(snapshot: Snapshot) -> None:
+    """Search and filters, under the choice of cluster; what they say is a part of the link on every page."""
+    link.keep(link.EVERYWHERE)
+    with st.expander("Search and filter", icon=":material/filter_alt:", expanded=_is_asked()):
+        search = link.text("Search", str, key="search", placeholder="part of a name", max_chars=200)
+        spaces = link.choices("Namespace", sorted(namespaces_of(snapshot)), key="namespace", placeholder="all")
+        label = link.text(
+            "Labels", str, key="labels", placeholder="app=api,tier!=test", help=_help("label"), max_chars=500
+        )
+        verdicts = link.choices("Verdict", list(_VERDICTS), key="verdict", placeholder="all", help=_help("verdict"))
+        pools = link.choices("Node pool", _pools(snapshot), key="pool", placeholder="all")
+        try:
+            read_selector(label or "")
+        except HeadroomError as error:
+            errors.show(error)
+            label = None
+    st.session_state[_WANTED] = Filter(
+        search=search or "",
+        namespaces=spaces,
+        labels=label or "",
+        verdicts=tuple(_VERDICTS[word] for word in verdicts),
+        pools=pools,
+    )
+
+
+def _help(name: str) -> str:
+    return str(setting_of(Filter, name).help)
+
+
+def _is_asked() -> bool:
+    return any(name in st.query_params or st.session_state.get(name) for name in link.EVERYWHERE)
+
+
+def _pools(snapshot: Snapshot) -> list[str]:
+    return sorted({node_pool(node) or NO_POOL for node in snapshot.nodes})
+
+
+def wanted() -> Filter:
+    """The filter as it stands."""
+    found = st.session_state.get(_WANTED)
+    return found if isinstance(found, Filter) else Filter()
+
+
+def kept(snapshot: Snapshot) -> Kept:
+    """What it lets through of `snapshot`; verdicts are worked out only where it asks for one."""
+    asked = wanted()
+    if asked.is_empty:
+        return ALL
+    key = identity(snapshot), asked
+    known = st.session_state.get(_KEPT)
+    if known is None or known[0] != key:
+        played = verdicts_of(cache.ask(QUESTION, snapshot, OverviewSettings())) if asked.verdicts else EMPTY
+        known = st.session_state[_KEPT] = key, keep(snapshot, asked, played)
+    found: Kept = known[1]
+    return found
+
+
+def line(snapshot: Snapshot, page: str) -> None:
+    """At the top of a page: what is listed and how much isn't, and the way to all of it."""
+    asked = wanted()
+    if asked.is_empty:
+        return
+    if page in WITHOUT:
+        st.caption(":material/filter_alt_off: The filter is not used on this page: it is about the whole cluster.")
+        return
+    found = kept(snapshot)
+    rolling = [workload.key for workload in snapshot.workloads if workload.traits.rolls_out]
+    listed = sum(map(found.workload, rolling))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f":material/filter_alt: **Filtered:** {words.literal(found.headline(listed, len(rolling), 'workload'))}"
+        )
+        st.button("Show all", icon=":material/filter_alt_off:", type="tertiary", key="show_all", on_click=show_all)
+
+
+def only(title: str) -> str:
+    """A headline that says when it is about the listed part only."""
+    asked = wanted()
+    return title if asked.is_empty else f"{title} (only {said(asked)})"
+
+
+def show_all() -> None:
+    """Take the filter away; for callbacks."""
+    for name in ("search", "labels"):
+        st.session_state[name] = ""
+    for name in ("namespace", "verdict", "pool"):
+        st.session_state[name] = []
+
+
+def offered(snapshot: Snapshot, keys: Sequence[str], *, key: str) -> list[str]:
+    """Those of `keys`, workloads, to choose from in the widget called `key`: those that pass, and the one that a link or the
+    session names, since it was asked for by name. All of them where none passes, which is said."""
+    found = kept(snapshot)
+    named = {text.lower() for text in (*st.query_params.get_all(key), str(st.session_state.get(key, "")))}
+    passing = [one for one in keys if found.workload(one)]
+    if not passing and keys:
+        st.caption(f"△ No workload {words.literal(found.said)}: all of them are offered.")
+        return list(keys)
+    return [one for one in keys if found.workload(one) or one.lower() in named]

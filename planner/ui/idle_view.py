@@ -1,0 +1,70 @@
+"""GPUs that are held and not used, on the Costs page: read from a Prometheus, shown by pod."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from planner import words
+from planner.inventory.gpu_use import GpuUse
+from planner.kubernetes.records import Snapshot
+from planner.questions.idle import QUESTION, IdleAnswer, IdleSettings, pod_rows
+from planner.questions.question import Given
+from planner.sources.prometheus_gpus import gpu_use
+from planner.ui import cache, downloads, errors, tables
+from planner.ui.asked import Asked
+from planner.ui.prometheus_form import Form
+from planner.words import usd
+
+_FORM: Form[tuple[GpuUse, ...]] = Form(
+    key="_gpu_use",
+    ask=lambda server, snapshot, days: gpu_use(
+        server, end=snapshot.taken_at, days=days, busy_percent=IdleSettings().busy_percent
+    ),
+    said=lambda uses: words.count(len({one.gpu for one in uses}), "GPU"),
+    read="✓ How busy GPUs were is known",
+    back="Forget it",
+)
+
+
+@errors.part
+def show(snapshot: Snapshot) -> None:
+    """GPUs that pods hold and don't use."""
+    st.header("Held and not used")
+    uses = _FORM.kept(snapshot)
+    if uses is not None:
+        asked = Asked(IdleSettings)
+        asked.show("idle_minutes")
+        settings = asked.settings()
+        found = cache.ask(QUESTION, snapshot, settings, Given(book=cache.price_book(), gpu_uses=uses))
+        _answer(found)
+        downloads.answer(QUESTION, snapshot, settings, found)
+    with st.expander("How busy GPUs were, from Prometheus", icon=":material/monitoring:", expanded=uses is None):
+        _FORM.show(
+            snapshot,
+            "A request says that a GPU is held, not that it works. A Prometheus that scrapes NVIDIA's DCGM exporter or AMD's "
+            "device-metrics-exporter knows.",
+        )
+
+
+def _answer(found: IdleAnswer) -> None:
+    with st.grid(min_column_width=150):
+        st.metric("Held and not used", f"{found.idle:,} of {found.held:,}", border=True)
+        st.metric("Their cost a month", "no price" if found.idle_usd is None else usd(found.idle_usd), border=True)
+        st.metric("Nobody asked for", f"{found.free:,}", border=True)
+        st.metric("Their cost a month ", "no price" if found.free_usd is None else usd(found.free_usd), border=True)
+    st.markdown(words.literal(words.sentence(found.sentence)))
+    called = {
+        "pod": "pod", "gpus_idle": "idle", "gpus_held": "held", "idle_since": "idle since", "usd_per_month": "$/month",
+        "memory_gib": "GiB", "peak_percent": "peak %", "model": "GPU",
+    }  # fmt: skip
+    tables.show(
+        [{shown: row[name] for name, shown in called.items()} for row in pod_rows(found)],
+        alt=f"Pods with GPUs that they hold and don't use. {words.sentence(found.sentence)}",
+        columns={"$/month": st.column_config.NumberColumn(format="dollar")},
+        empty="Every GPU that was measured was busy lately.",
+        placeholder="not known",
+    )
+    st.caption(
+        f"Busy: a reading above {IdleSettings().busy_percent:g}% of utilisation. The GPUs' own part of their nodes' price, after "
+        "sustained use. GPUs without readings are not measured, and not idle."
+    )

@@ -1,0 +1,150 @@
+"""A live cluster on the pages: which snapshot of it a run answers for, how old that is, and when the page answers anew.
+
+A run answers for one snapshot from its first line to its last (`pinned`). Beside it a fragment of its own looks every other
+second whether there is a newer one; where there is, the page runs again, its inputs as they are. A page that takes long is run
+again the seldomer, and says how old its own answer is.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import streamlit as st
+
+from planner import words
+from planner.errors import HeadroomError
+from planner.kubernetes.records import Snapshot
+from planner.sources import live
+from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
+from planner.ui import cache
+
+LOOK_SECONDS: Final = 2.0
+SHARE_OF_TIME: Final = 0.25  # of a session's time that goes into answering anew by itself
+_GLANCE_SECONDS: Final = 0.25
+_PINNED: Final = "_live_pinned"  # context → the snapshot of this run
+_WATCHED: Final = "_live_watched"  # contexts that this session looks at
+_BEGAN, _TOOK, _ENDED = "_live_began", "_live_took", "_live_ended"
+
+
+def start() -> Callable[[], bool]:
+    """Begin to watch the cluster that the dashboard is started with, where it is a live one; says whether it was read."""
+    spec = os.environ.get(CLUSTER_VARIABLE, "")
+    if not spec.startswith(CONTEXT_PREFIX):
+        return lambda: True
+    context = spec.removeprefix(CONTEXT_PREFIX)
+    threading.Thread(target=_try_to_read, args=(context,), daemon=True).start()
+    return lambda: (reader := live.running(context)) is not None and reader.snapshot is not None
+
+
+def _try_to_read(context: str) -> None:
+    with suppress(HeadroomError):  # said by the first page
+        live.reader(context)
+
+
+def begin() -> None:
+    """At the beginning of a run: the newest snapshot is what it answers for."""
+    st.session_state[_PINNED] = {}
+    st.session_state[_BEGAN] = time.monotonic()
+    st.session_state[_ENDED] = 0.0
+
+
+def end() -> None:
+    """At the end of a run."""
+    now = time.monotonic()
+    st.session_state[_TOOK] = now - st.session_state.get(_BEGAN, now)
+    st.session_state[_ENDED] = now
+
+
+def watch(context: str) -> Snapshot:
+    """Look at this cluster from now on.
+
+    Raises
+    ------
+    SourceError
+        When it can't be read.
+    """
+    found = pinned(context)
+    st.session_state[_WATCHED] = tuple(dict.fromkeys((*watched(), context)))
+    return found
+
+
+def watched() -> tuple[str, ...]:
+    """The contexts that this session looks at, beside that which the dashboard was started with."""
+    found: tuple[str, ...] = st.session_state.get(_WATCHED, ())
+    return found
+
+
+def pinned(context: str) -> Snapshot:
+    """The snapshot that this run answers for.
+
+    Raises
+    ------
+    SourceError
+        When there is none yet, and the cluster can't be read.
+    """
+    kept: dict[str, Snapshot] = st.session_state.setdefault(_PINNED, {})
+    if context not in kept:
+        with st.spinner(f"Listing {words.literal(context)} …"):
+            reader = live.reader(context)
+            while (found := reader.first(_GLANCE_SECONDS)) is None:
+                cache.is_wanted()  # a page that is left doesn't wait any more
+        kept[context] = found
+    return kept[context]
+
+
+def is_live(snapshot: Snapshot) -> bool:
+    """Whether a run's snapshot is one that a reader keeps."""
+    return any(one is snapshot for one in st.session_state.get(_PINNED, {}).values())
+
+
+def show(snapshot: Snapshot) -> None:
+    """The age of a live cluster's snapshot; nothing for any other."""
+    for context, one in st.session_state.get(_PINNED, {}).items():
+        if one is snapshot:
+            age(context)
+
+
+@st.fragment(run_every=LOOK_SECONDS)
+def age(context: str) -> None:
+    """How old the answers are, why they aren't refreshed, and a run of the page where there is something newer."""
+    reader = live.running(context)
+    held: Snapshot | None = st.session_state.get(_PINNED, {}).get(context)
+    if reader is None or held is None:
+        return
+    newest, condition = reader.snapshot, reader.condition
+    is_behind = newest is not None and not _is_same(held, newest)
+    if is_behind and _is_due():
+        st.rerun(scope="app")
+    seconds = reader.age_seconds(held) if is_behind else condition.age_seconds
+    asked = f"{condition.requests:,} requests to the API server in the last minute, {condition.most_requests:,} at most"
+    st.caption(
+        f":material/sensors: Live: as it was {_ago(seconds)}",
+        help=f"{words.count(condition.watched, 'kind')} watched; {asked}. A page that takes longer answers for then.",
+    )
+    if condition.failing and condition.age_seconds > 2 * LOOK_SECONDS:
+        why = words.literal(condition.failing)
+        st.warning(
+            f"Not refreshed for {words.duration(round(condition.age_seconds))}: {why}. What was known is shown.",
+            title="△ Old",
+        )
+
+
+def _is_same(one: Snapshot, other: Snapshot) -> bool:
+    """Whether nothing differs but the time."""
+    return (one.digest, one.presence, one.problems) == (other.digest, other.presence, other.problems)
+
+
+def _is_due() -> bool:
+    """Whether the page may run again by itself: long ones are left alone for longer."""
+    ended = float(st.session_state.get(_ENDED) or st.session_state.get(_BEGAN, 0.0))
+    took = float(st.session_state.get(_TOOK, 0.0))
+    return time.monotonic() - ended >= max(LOOK_SECONDS, took / SHARE_OF_TIME)
+
+
+def _ago(seconds: float) -> str:
+    return "now" if seconds < 1.5 else f"{words.duration(round(seconds))} ago"

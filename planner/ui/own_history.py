@@ -1,0 +1,79 @@
+"""Lives and gaps of one's own spot nodes: where they are read from, and what they come to beside the defaults."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from planner import words
+from planner.inventory.node_lives import Watch, node_events, together, watch_snapshots
+from planner.kubernetes.records import Snapshot
+from planner.questions.identity import key_of
+from planner.questions.question import Given
+from planner.questions.savings import SavingsAnswer, own_rows
+from planner.sources import bounded
+from planner.sources.prometheus_nodes import nodes_before
+from planner.spot.assumptions import Life
+from planner.spot.interruption import parse_lives
+from planner.spot.own_history import OwnHistory, from_files, own_history
+from planner.ui import cache, errors, link, stored, tables, uploads
+from planner.ui.prometheus_form import Form
+
+_FORM: Form[Watch] = Form(
+    key="_own_nodes",
+    ask=lambda server, snapshot, days: nodes_before(server, snapshot.taken_at, days),
+    said=lambda watch: words.count(len(watch.nodes), "spot node"),
+    read="✓ Your own nodes count",
+    back="Forget them",
+    days=30,
+)
+
+
+def given(snapshot: Snapshot) -> Given:
+    """Prices, and the lives and gaps that were uploaded, that the store tells, or that a Prometheus told."""
+    with st.expander("Your own spot nodes", icon=":material/history:"):
+        st.caption("How long your own nodes lived is worth more than any default.")
+        watches = [watch] if (watch := _FORM.kept(snapshot)) is not None else []
+        if stored.clusters() and link.toggle(
+            "Nodes of the store", key="own_store", help="Of all its snapshots so far."
+        ):
+            watches.append(stored.node_watch(snapshot.taken_at))
+        if any(node_events(snapshot)) and link.toggle("Events of this snapshot", key="own_events"):
+            watches.append(watch_snapshots([(snapshot.source, snapshot)]))
+        lives, gaps = _upload("_lives", "Observed lifetimes"), _upload("_gaps", "Observed gaps")
+        _FORM.show(snapshot, "Or from a Prometheus that scrapes kube-state-metrics with labels of nodes:")
+    own = _worked_out(key_of(watches), together(watches)) if watches else None
+    if own is None and lives:
+        own = from_files(lives, gaps, "the uploaded file")
+    return Given(book=cache.price_book(), lives=lives, gaps=gaps, own_history=own)
+
+
+@st.cache_resource(ttl="1h", max_entries=16, show_spinner="Fitting your own nodes' lives …")
+def _worked_out(key: str, _watch: Watch) -> OwnHistory:  # noqa: ARG001 - what it is kept by
+    return cache.work(own_history, _watch)
+
+
+def _upload(key: str, label: str) -> tuple[Life, ...]:
+    """Too long for a link, so it stays in this session."""
+    nothing: tuple[Life, ...] = ()
+    return uploads.ask(
+        f"{label}, CSV", key=key, types=["csv"], several=False, most_mib=5, nothing=nothing,
+        help='Columns "hours" and "ended" (yes or no: still so). Not part of the link.',
+        read=lambda files: parse_lives(
+            bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]
+        ),
+    )  # fmt: skip
+
+
+@errors.part
+def show(found: SavingsAnswer) -> None:
+    """Own nodes' lives and gaps, beside what is assumed of others."""
+    own: OwnHistory | None = found.own_history
+    if own is None:
+        return
+    st.header("Your own spot nodes")
+    st.markdown(words.literal(own.sentence))
+    tables.small(own_rows(found))
+    st.caption(
+        f"{words.literal(own.back_test.sentence)} From, to: 90% confidence. Lives that aren't over count as that long at "
+        "least; what an autoscaler took down wasn't lost."
+    )

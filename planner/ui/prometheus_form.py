@@ -1,0 +1,85 @@
+"""A form that reads something from a Prometheus server, for this session and this snapshot.
+
+The address is never part of a link, and nothing is asked before somebody presses the button: a link must not make this
+server call another one. The token stays in this session and is not kept after the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+import streamlit as st
+
+from planner import words
+from planner.errors import HeadroomError
+from planner.kubernetes.records import Snapshot
+from planner.questions.identity import identity
+from planner.sources.prometheus import Prometheus
+from planner.ui import errors
+
+T = TypeVar("T")
+DAYS = (1, 3, 7, 14, 30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read(Generic[T]):
+    identity: str  # of the snapshot it belongs to
+    found: T
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form(Generic[T]):
+    """What is read: `ask` takes the server and the days before the snapshot, `said` counts what it found."""
+
+    key: str
+    ask: Callable[[Prometheus, Snapshot, int], T]
+    said: Callable[[T], str]
+    read: str  # over what was read
+    back: str  # on the button that forgets it
+    days: int = 7
+
+    def kept(self, snapshot: Snapshot) -> T | None:
+        """What was read for this snapshot in this session; None: nothing."""
+        kept = self._kept(snapshot)
+        return None if kept is None else kept.found
+
+    def _kept(self, snapshot: Snapshot) -> _Read[T] | None:
+        kept = st.session_state.get(f"{self.key}_read")
+        return cast("_Read[T]", kept) if isinstance(kept, _Read) and kept.identity == identity(snapshot) else None
+
+    def show(self, snapshot: Snapshot, before: str, days: Sequence[int] = DAYS) -> None:
+        """Address, token, days and the button; `before` is said while nothing was read."""
+        kept = self._kept(snapshot)
+        if kept is not None:
+            st.success(words.literal(kept.sentence), title=self.read)
+            st.button(
+                self.back, key=f"{self.key}_back", on_click=lambda: st.session_state.pop(f"{self.key}_read", None)
+            )
+        else:
+            st.caption(before)
+        with st.form(f"{self.key}_form", border=False):
+            url = st.text_input("Address", key=f"{self.key}_url", placeholder="http://prometheus.example:9090")
+            token = st.text_input("Bearer token (optional)", key=f"{self.key}_token", type="password")
+            span = st.selectbox(
+                "Days before the snapshot", days, index=list(days).index(self.days), key=f"{self.key}_days"
+            )
+            pressed = st.form_submit_button("Read", icon=":material/download:")
+        if pressed:
+            self._read(snapshot, url, token, span)
+
+    def _read(self, snapshot: Snapshot, url: str, token: str, days: int) -> None:
+        try:
+            with st.spinner("Asking Prometheus …"):
+                server = Prometheus(url=url, token=token)
+                found = self.ask(server, snapshot, days)
+        except HeadroomError as error:
+            errors.show(error)
+            return
+        said = f"{self.said(found)} over {words.count(days, 'day')} from {server.address}"
+        warned = f" The server warns: {server.warnings[0]}" if server.warnings else ""
+        kept = _Read(identity=identity(snapshot), found=found, sentence=f"{said}.{warned}")
+        st.session_state[f"{self.key}_read"] = kept
+        st.rerun()

@@ -1,0 +1,83 @@
+"""Files given beside the cluster: read at once, their bytes let go of, and what was read kept in this session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from planner import words
+from planner.errors import HeadroomError
+from planner.ui import errors, session
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What was read (`value`) from files called `names`, and what it is for (a cluster's identity; None: for any)."""
+
+    names: tuple[str, ...]
+    of: object
+    value: Any
+
+
+def kept(key: str, nothing: T, *, of: object = None) -> T:
+    """What was read from the files given at `key` for `of`; `nothing` where none were."""
+    found = st.session_state.get(f"{key}-kept")
+    return found.value if isinstance(found, Kept) and found.of == of else nothing
+
+
+def keep(key: str, value: object, *, names: Sequence[str], of: object = None) -> None:
+    """What was read elsewhere, kept as if it had been given as files called `names`."""
+    st.session_state[f"{key}-kept"] = Kept(names=tuple(names), of=of, value=value)
+
+
+def ask(
+    label: str,
+    *,
+    key: str,
+    read: Callable[[Sequence[tuple[str, bytes]]], T],
+    nothing: T,
+    of: object = None,
+    types: Sequence[str] | None = None,
+    several: bool = True,
+    most_mib: int | None = None,
+    help: str | None = None,  # noqa: A002 - Streamlit's name
+) -> T:
+    """An uploader that is emptied as soon as its files, (name, bytes) each, are read; what they say stays until removed.
+
+    A file that can't be read changes nothing: the error is shown, and what was given before still holds.
+    """
+    place, batch, refused = f"{key}-kept", f"{key}-batch", f"{key}-refused"
+    number = st.session_state.get(batch, 0)
+    given: Any = st.file_uploader(  # a list, or a file or None
+        label, key=f"{key}-{number}", type=types, accept_multiple_files=several, max_upload_size=most_mib,
+        help=help,
+    )  # fmt: skip
+    files = given if isinstance(given, list) else [given] if given else []
+    if files:
+        st.session_state[batch] = number + 1
+        st.session_state.pop(refused, None)
+        contents = [(file.name, file.getvalue()) for file in files]
+        session.forget(files)
+        try:
+            with st.spinner("Reading …"):
+                keep(key, read(contents), names=[name for name, _ in contents], of=of)
+        except HeadroomError as error:
+            st.session_state[refused] = error
+        st.rerun()
+    if refused in st.session_state:
+        errors.show(st.session_state[refused])
+    found = st.session_state.get(place)
+    if isinstance(found, Kept) and found.of == of:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"✓ read: {words.literal(', '.join(found.names))}")
+            st.button("Remove", key=f"{key}-remove", on_click=_forget, args=(place,), type="tertiary")
+    return kept(key, nothing, of=of)
+
+
+def _forget(place: str) -> None:
+    st.session_state.pop(place, None)

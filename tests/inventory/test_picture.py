@@ -1,0 +1,190 @@
+"""Folding what watches tell gives what listing at the end gives, whatever comes in whatever order; steps lead from one snapshot
+to the next."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.inventory import succession
+from planner.inventory.parse import Part, build_snapshot
+from planner.inventory.picture import ADDED, DELETED, MODIFIED, Picture
+from planner.kubernetes.records import Presence, Snapshot
+from planner.questions.identity import identity
+from tests.builders.objects import deployment, node, pod_spec
+
+Item = dict[str, Any]
+NAMESPACES = ("a", "a-b", "a.c", "b")  # which "/" sorts between
+
+
+def raw(item: Item) -> bytes:
+    return json.dumps(item).encode()
+
+
+def key_of(item: Item) -> str:
+    metadata = item["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}" if "namespace" in metadata else str(metadata["name"])
+
+
+class Told:
+    """What an API server would hold, and what its watches would say."""
+
+    def __init__(self, items: list[Item]) -> None:
+        self.objects: dict[str, dict[str, Item]] = {}
+        for item in items:
+            self.objects.setdefault(item["kind"], {})[key_of(item)] = item
+
+    def change(self, draw: random.Random) -> tuple[str, str, Item]:
+        kind = draw.choice(sorted(self.objects))
+        there = self.objects[kind]
+        what = draw.choice((ADDED, MODIFIED, MODIFIED, DELETED)) if there else ADDED
+        if what == ADDED:
+            item = (
+                pod(draw)
+                if kind == "Pod"
+                else node(f"n{draw.randrange(6)}", pool=draw.choice("pq"), gpus=draw.randrange(3))
+            )
+            kind = item["kind"]
+            what = MODIFIED if key_of(item) in self.objects.get(kind, {}) else ADDED
+        else:
+            item = copy.deepcopy(there[draw.choice(sorted(there))])
+            if what == MODIFIED:
+                item["metadata"]["labels"] = {"l": str(draw.randrange(3))}
+                if draw.random() < 0.2:  # damaged, mended by a later change
+                    item["metadata"]["labels"] = ["no map"]
+        if what == DELETED:
+            del there[key_of(item)]
+        else:
+            self.objects.setdefault(kind, {})[key_of(item)] = item
+        return kind, what, item
+
+    def listed(self, kind: str) -> list[bytes]:
+        return [raw(item) for _, item in sorted(self.objects.get(kind, {}).items())]
+
+
+def pod(draw: random.Random) -> Item:
+    return {
+        "kind": "Pod", "apiVersion": "v1",
+        "metadata": {"name": f"p{draw.randrange(8)}", "namespace": draw.choice(NAMESPACES), "uid": f"u{draw.randrange(10**9)}"},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": f"{draw.randrange(1, 9)}00m"}}}]},
+        "status": {"phase": draw.choice(("Pending", "Running"))},
+    }  # fmt: skip
+
+
+def begun() -> Told:
+    spec = pod_spec(gpus=1, cpu="3", memory="6Gi")
+    return Told([node("n0", pool="gpu", gpus=1), *deployment("serve", ["n0"], spec)])
+
+
+def taken(told: Told) -> Picture:
+    picture = Picture()
+    for kind in told.objects:
+        picture.take(kind, told.listed(kind))
+    return picture
+
+
+def snapshot(picture: Picture) -> Snapshot:
+    return picture.snapshot(source="live", taken_at=1.0)
+
+
+def contents(one: Snapshot) -> dict[str, Any]:
+    """Everything a question may look at."""
+    return {name: getattr(one, name) for name in one.__dataclass_fields__ if name not in ("derived", "reading")}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 60))
+def test_folding_is_listing_at_the_end(seed: int, changes: int) -> None:
+    draw, told = random.Random(seed), begun()
+    picture = taken(told)
+    for _ in range(changes):
+        kind, event, item = told.change(draw)
+        picture.fold(kind, event, raw(item))
+        if draw.random() < 0.1:
+            snapshot(picture)  # those made meanwhile change nothing
+        if draw.random() < 0.05:
+            picture.take(kind, told.listed(kind))  # 410: listed anew in the middle
+    assert contents(snapshot(picture)) == contents(snapshot(taken(told)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32))
+def test_it_is_what_reading_the_lists_gives(seed: int) -> None:
+    draw, told = random.Random(seed), begun()
+    for _ in range(20):
+        told.change(draw)
+    parts = [Part(where=kind, items=told.listed(kind), kind=kind, listed=(kind,)) for kind in told.objects]
+    read, ours = build_snapshot(parts, source="live", taken_at=1.0), snapshot(taken(told))
+    assert ours.digest == read.digest
+    assert set(ours.pods) == set(read.pods)
+    assert (ours.nodes, ours.workloads, ours.presence) == (read.nodes, read.workloads, read.presence)
+    assert ours.reading.unreadable == read.reading.unreadable
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 30))
+def test_steps_lead_to_the_same_snapshot(seed: int, changes: int) -> None:
+    draw, told = random.Random(seed), begun()
+    picture = taken(told)
+    line = [snapshot(picture)]
+    succession.begin(line[0], "first")
+    for _ in range(changes):
+        kind, event, item = told.change(draw)
+        picture.fold(kind, event, raw(item))
+        after = snapshot(picture)
+        succession.succeed(line[-1], after)
+        line.append(after)
+    names = [succession.name_of(one) for one in line]
+    assert len(set(names)) == len(names)
+    assert [identity(one) for one in line] == names
+    held = draw.randrange(len(line) - 1)
+    found = succession.path(line[-1], lambda name: name == names[held])
+    assert found is not None
+    assert found[0] == names[held]
+    assert contents(succession.walked(line[held], found[1])) == contents(line[-1])
+
+
+def test_nothing_that_was_held_is_no_way() -> None:
+    one = snapshot(taken(begun()))
+    succession.begin(one, "one")
+    assert succession.path(one, lambda _: False) is None
+    assert succession.path(snapshot(taken(begun())), lambda _: True) is None, "not of a line"
+
+
+def test_what_changes_nothing_is_no_change() -> None:
+    told = begun()
+    picture = taken(told)
+    changes = picture.changes
+    item = copy.deepcopy(told.objects["Node"]["n0"])
+    item["metadata"]["resourceVersion"] = "999"
+    item["metadata"]["managedFields"] = [{"manager": "kubelet"}]
+    assert not picture.fold("Node", MODIFIED, raw(item))
+    picture.take("Node", told.listed("Node"))
+    assert not picture.fold("Node", DELETED, raw(node("never-there", pool="p", gpus=0)))
+    assert not picture.fold("Node", "BOOKMARK", b"{}")
+    assert picture.changes == changes
+
+
+@pytest.mark.parametrize("presence", [Presence.REFUSED, Presence.ABSENT])
+def test_a_list_that_is_refused_later_is_not_empty(presence: Presence) -> None:
+    picture = taken(begun())
+    picture.lack("Pod", presence)
+    found = snapshot(picture)
+    assert (found.pods, found.presence["Pod"]) == ((), presence)
+
+
+def test_what_is_shared_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.inventory.picture._FORGET_AFTER", 5)
+    told, draw = begun(), random.Random(3)
+    picture = taken(told)
+    for _ in range(100):
+        kind, event, item = told.change(draw)
+        picture.fold(kind, event, raw(item))
+    assert contents(snapshot(picture)) == contents(snapshot(taken(told)))
+    assert len(picture._shared._texts) < 100

@@ -1,0 +1,72 @@
+"""Pages that ask a Prometheus about money: GPUs held and not used, lives of one's own spot nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from planner.sources import demo
+from planner.sources.store import Store
+from planner.store.rows import rows_of
+from tests.pages.visiting import said, visit
+from tests.sources.nodes_and_gpus import metrics
+from tests.sources.prometheus_server import running
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running(tmp_path_factory.mktemp("prometheus"), data=metrics()) as url:
+        yield url
+
+
+def read(app: AppTest, key: str, url: str) -> str:
+    app.text_input(key=f"{key}_url").set_value(url)
+    app.selectbox(key=f"{key}_days").set_value(1)
+    next(one for one in app.button if one.label == "Read").click().run()
+    assert not app.exception
+    return said(app)
+
+
+def test_gpus_that_are_held_and_not_used(address: str) -> None:
+    app = visit("costs")
+    assert "A request says that a GPU is held, not that it works" in said(app)
+    words = read(app, "_gpu_use", address)
+    assert "4 GPUs over 1 day from http" in words
+    assert "2 of 26 held GPUs are held and not used by 2 pods, $378 a month" in words
+    figures = {one.label.strip(): one.value for one in app.metric}
+    assert figures["Held and not used"] == "2 of 26"
+    app.number_input(key="idle_minutes").set_value(10 * 60.0).run()
+    assert "1 of 26 held GPUs is held and not used" in said(app)
+
+
+def test_a_prometheus_without_exporters_is_a_sentence(tmp_path: Path) -> None:
+    with running(tmp_path) as url:
+        words = read(visit("costs"), "_gpu_use", url)
+    assert "none of DCGM_FI_PROF_GR_ENGINE_ACTIVE" in words
+    assert "Who it is for" in {one.value for one in visit("costs").header}
+
+
+def test_own_nodes_count_in_the_estimate(address: str) -> None:
+    query = {"workload": "Deployment/prod/ml-worker", "runs": "300"}
+    app = visit("spot_savings", None, **query)
+    before = next(one.value for one in app.metric if one.label == "Interruptions")
+    words = read(app, "_own_nodes", address)
+    assert "2 losses in 71 watched node-hours of 5 spot nodes" in words
+    assert "Back-test: fitted on the first half" in words
+    assert next(one.value for one in app.metric if one.label == "Interruptions") != before
+
+
+def test_the_stores_nodes_count_where_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = demo.read()
+    store = Store(str(tmp_path))
+    for hours in range(5, 0, -1):
+        one = replace(snapshot, taken_at=snapshot.taken_at - 3_600 * hours)
+        store.write("edu", one, rows_of(one, (), written_by="test"))
+    monkeypatch.setenv("HEADROOM_STORE", str(tmp_path))
+    words = said(visit("fleet_savings", None, own_store="true"))
+    assert f"store {tmp_path}: 0 losses in" in words
+    assert "the default rate stays" in words

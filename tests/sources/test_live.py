@@ -1,0 +1,436 @@
+"""A reader against a cluster that lives: what changes is followed, what breaks is mended, what was known stays.
+
+With HEADROOM_TEST_CONTEXT the tests marked so are asked of that cluster too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client
+
+from planner.errors import SourceError
+from planner.inventory import succession
+from planner.inventory.picture import Picture
+from planner.kubernetes.records import Presence, Snapshot
+from planner.sources import kubernetes_api, live, watches
+from planner.sources.connection import Connection, Pace
+from planner.sources.live import Reader, Timing
+from tests.architecture.tree import ROOT
+from tests.bench.webhook import certificate
+from tests.builders.objects import deployment, node, pod_spec
+from tests.sources.api_server import Answer, Asked, Play, Tls, api_server
+from tests.sources.living import Item, LivingCluster, path_of, status
+
+QUICK = Timing(
+    snapshot=0.02, unchanged=0.2, pulse=0.05, watch=(1, 2), silence=2.0, poll=0.05, absent=0.2, first_wait=0.01, longest_wait=0.05,
+)  # fmt: skip
+REAL = os.environ.get("HEADROOM_TEST_CONTEXT", "")
+PODS, NODES = path_of("Pod"), path_of("Node")
+WATCHED = json.loads(gzip.decompress((Path(__file__).parent / "data" / "watch.json.gz").read_bytes()))
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait until it holds; machines may be slow, so that nothing is said of how long that takes."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to hold"
+        time.sleep(0.01)
+
+
+def pod(name: str, cpu: str = "100m", on: str = "n0") -> Item:
+    return {
+        "kind": "Pod", "apiVersion": "v1", "metadata": {"name": name, "namespace": "prod", "uid": f"uid-{name}"},
+        "spec": {"nodeName": on, "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]},
+        "status": {"phase": "Running"},
+    }  # fmt: skip
+
+
+@pytest.fixture
+def cluster() -> LivingCluster:
+    living = LivingCluster(bookmark_seconds=0.05)
+    spec = pod_spec(gpus=1, cpu="3", memory="6Gi")
+    living.put_many([node("n0", pool="gpu", gpus=1), *deployment("serve", ["n0"], spec)])
+    living.put_many([pod(f"p{number}") for number in range(7)])
+    return living
+
+
+@contextmanager
+def reading(
+    play: Play, *, timing: Timing = QUICK, log_in: Callable[[], client.Configuration] | None = None, **server: Any
+) -> Iterator[tuple[Reader, list[Asked]]]:
+    with api_server(play, **server) as (configuration, asked):
+
+        def connect(name: str, pace: Pace) -> Connection:
+            return Connection(configuration, name=name, pace=pace, log_in=log_in)
+
+        reader = Reader("test", timing=timing, connect=connect)
+        reader.start()
+        try:
+            yield reader, asked
+        finally:
+            reader.stop()
+
+
+def names(snapshot: Snapshot | None) -> set[str]:
+    return {one.name for one in snapshot.pods} if snapshot is not None else set()
+
+
+def listed(reader: Reader) -> Snapshot:
+    return kubernetes_api.Api(reader._connection).snapshot()
+
+
+def lists(asked: list[Asked], path: str) -> int:
+    return sum(one.path == path and "watch" not in one.query and "continue" not in one.query for one in asked)
+
+
+# ── what changes ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_what_changes_is_followed_without_listing_anew(cluster: LivingCluster) -> None:
+    with reading(cluster.play) as (reader, asked):
+        first = reader.wait(60)
+        assert names(first) >= {f"p{number}" for number in range(7)}
+        cluster.put(pod("new"))
+        cluster.delete(pod("p3"))
+        cluster.put(pod("p1", cpu="700m"))
+        eventually(lambda: {"new"} <= names(reader.snapshot) and "p3" not in names(reader.snapshot))
+        eventually(lambda: reader.snapshot is not None and reader.snapshot.digest == listed(reader).digest)
+        once = lists(asked, PODS)
+        found = reader.snapshot
+        assert found is not None
+        assert found.source == "test"
+        assert succession.path(found, lambda name: name == succession.name_of(first)) is not None
+    assert once == 1 + _compared(asked), "watched, not listed again"
+
+
+def _compared(asked: list[Asked]) -> int:
+    """How often the test itself listed: it asks for nodes as often as for pods."""
+    return lists(asked, NODES) - 1
+
+
+def test_a_quiet_cluster_keeps_its_name_and_gets_a_new_time(cluster: LivingCluster) -> None:
+    with reading(cluster.play) as (reader, _):
+        first = reader.wait(60)
+        eventually(lambda: reader.snapshot is not None and reader.snapshot.taken_at > first.taken_at)
+        found = reader.snapshot
+        assert found is not None
+        assert found.digest == first.digest
+        assert found.pods is first.pods, "nothing was made anew"
+        assert reader.condition.failing == ""
+
+
+def test_every_kind_but_metrics_is_watched_with_bookmarks(cluster: LivingCluster) -> None:
+    with reading(cluster.play) as (reader, asked):
+        reader.wait(60)
+        eventually(lambda: reader.condition.watched == len(kubernetes_api.PATHS) - 1)
+        opened = [one for one in asked if "watch" in one.query]
+    assert {one.query["allowWatchBookmarks"] for one in opened} == {"true"}
+    assert all(one.query["resourceVersion"].isdecimal() for one in opened)
+    assert all(1 <= int(one.query["timeoutSeconds"]) <= 2 for one in opened)
+
+
+# ── what breaks ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_watch_that_is_cut_goes_on_from_where_it_was(cluster: LivingCluster) -> None:
+    with reading(cluster.play) as (reader, asked):
+        reader.wait(60)
+        eventually(lambda: cluster.watching[PODS] == 1)
+        for number in range(5):
+            cluster.put(pod(f"cut-{number}"))
+            cluster.cut()
+        eventually(lambda: {f"cut-{number}" for number in range(5)} <= names(reader.snapshot))
+        assert lists(asked, PODS) == 1
+
+
+def test_too_old_a_version_is_listed_anew(cluster: LivingCluster) -> None:
+    with reading(cluster.play) as (reader, asked):
+        reader.wait(60)
+        eventually(lambda: cluster.watching[PODS] == 1)
+        cluster.put(pod("seen"))
+        eventually(lambda: "seen" in names(reader.snapshot))
+        with cluster._news:  # what happens while nobody looks, and is forgotten
+            cluster._objects[PODS].pop("prod/p1")
+        cluster.compact()
+        eventually(lambda: "p1" not in names(reader.snapshot))
+        assert lists(asked, PODS) >= 2
+
+
+def test_a_restored_backup_is_noticed(cluster: LivingCluster) -> None:
+    with reading(cluster.play) as (reader, asked):
+        reader.wait(60)
+        eventually(lambda: reader._picture.versions.get("Namespace", "") != "")
+        with cluster._news:
+            cluster._objects[PODS].pop("prod/p2")
+        cluster.go_back()
+        eventually(lambda: "p2" not in names(reader.snapshot))
+        eventually(lambda: lists(asked, NODES) >= 2)
+
+
+def test_gone_for_an_hour_the_last_good_snapshot_stays(cluster: LivingCluster) -> None:
+    is_gone = threading.Event()
+
+    def play(asked: Asked) -> Answer:
+        return status(503, "the server is gone") if is_gone.is_set() else cluster.play(asked)
+
+    with reading(play) as (reader, asked):
+        before = reader.wait(60)
+        is_gone.set()
+        cluster.cut()
+        eventually(lambda: reader.condition.failing != "")
+        age = reader.condition.age_seconds
+        count = len(asked)
+        eventually(lambda: reader.condition.age_seconds > age + 0.3)
+        assert names(reader.wait()) == names(before), "what was known is still there"
+        assert len(asked) - count <= reader.pace.most_per_minute
+        cluster.put(pod("since"))
+        is_gone.clear()
+        eventually(lambda: "since" in names(reader.snapshot))
+        eventually(lambda: reader.condition.failing == "")
+
+
+def test_not_there_at_the_start_is_an_error_and_then_it_comes(cluster: LivingCluster) -> None:
+    is_gone = threading.Event()
+    is_gone.set()
+
+    def play(asked: Asked) -> Answer:
+        return Answer(body="<html>") if is_gone.is_set() else cluster.play(asked)
+
+    with reading(play) as (reader, _):
+        with pytest.raises(SourceError, match="isn't a list in JSON"):
+            reader.wait(60)
+        is_gone.clear()
+        eventually(lambda: names(reader.snapshot) != set())
+
+
+@pytest.mark.parametrize("kinds", [("Pod",), ("Node", "Pod", "Deployment")])
+def test_what_may_be_listed_and_not_watched_is_listed_every_so_often(
+    cluster: LivingCluster, kinds: tuple[str, ...]
+) -> None:
+    paths = {path_of(kind) for kind in kinds}
+
+    def play(asked: Asked) -> Answer:
+        if asked.path in paths and "watch" in asked.query:
+            return status(403, "pods is forbidden: cannot watch resource", reason="Forbidden")
+        return cluster.play(asked)
+
+    with reading(play) as (reader, _):
+        reader.wait(60)
+        cluster.put(pod("polled"))
+        eventually(lambda: "polled" in names(reader.snapshot))
+        eventually(lambda: set(kinds) <= set(reader.condition.polled))
+        eventually(lambda: sum(one.code == "kind-not-watched" for one in reader.wait().problems) == len(kinds))
+
+
+def test_a_list_that_is_refused_is_refused_not_empty(cluster: LivingCluster) -> None:
+    def play(asked: Asked) -> Answer:
+        return status(403, "forbidden") if asked.path == PODS else cluster.play(asked)
+
+    with reading(play) as (reader, _):
+        assert reader.wait(60).presence["Pod"] is Presence.REFUSED
+
+
+def test_an_optional_kind_that_fails_does_not_hold_the_rest_up(cluster: LivingCluster) -> None:
+    def play(asked: Asked) -> Answer:
+        return Answer(body="no list") if asked.path == path_of("Event") else cluster.play(asked)
+
+    with reading(play) as (reader, _):
+        snapshot = reader.wait(60)
+        assert names(snapshot)
+        eventually(lambda: any(one.code == "kind-unread" for one in reader.wait().problems))
+        assert reader.condition.failing == ""
+
+
+def test_a_token_that_expires_is_taken_anew(cluster: LivingCluster) -> None:
+    good = ["first"]
+
+    def play(asked: Asked) -> Answer:
+        if asked.authorization != f"Bearer {good[0]}":
+            return status(401, "Unauthorized")
+        return cluster.play(asked)
+
+    with api_server(play) as (configuration, _):
+        logins: list[str] = []
+
+        def log_in() -> client.Configuration:
+            logins.append(good[0])
+            new = client.Configuration()
+            new.host, new.api_key = configuration.host, {"BearerToken": f"Bearer {good[0]}"}
+            return new
+
+        reader = Reader(
+            "test", timing=QUICK, connect=lambda name, pace: Connection(log_in(), name=name, pace=pace, log_in=log_in)
+        )
+        reader.start()
+        try:
+            reader.wait(60)
+            good[0] = "second"
+            cluster.cut()
+            cluster.put(pod("after"))
+            eventually(lambda: "after" in names(reader.snapshot))
+            assert logins == ["first", "second"], "asked for once, by whichever watch was first"
+        finally:
+            reader.stop()
+
+
+def test_over_tls_with_a_clock_that_is_ahead(cluster: LivingCluster, tmp_path: Path) -> None:
+    tls = Tls(*certificate(tmp_path))
+    with reading(cluster.play, tls=tls, clock_ahead_seconds=3600) as (reader, _):
+        snapshot = reader.wait(60)
+        assert snapshot.taken_at > time.time() + 3000, "ages are counted by the clock that wrote the objects' times"
+        (said,) = (one for one in snapshot.problems if one.code == "clocks-differ")
+        assert "1 h" in said.what
+        assert reader.condition.age_seconds < 3000
+
+
+def test_whatever_comes_it_is_what_a_listing_says(cluster: LivingCluster) -> None:
+    draw = random.Random(5)
+    with reading(cluster.play) as (reader, _):
+        reader.wait(60)
+        for _ in range(300):
+            name = f"p{draw.randrange(20)}"
+            if draw.random() < 0.3:
+                cluster.delete(pod(name))
+            else:
+                cluster.put(pod(name, cpu=f"{draw.randrange(1, 9)}00m"))
+            if draw.random() < 0.03:
+                draw.choice((cluster.cut, cluster.compact))()
+        eventually(lambda: reader.wait().digest == listed(reader).digest)
+        assert reader.condition.requests <= reader.pace.most_per_minute
+
+
+def test_it_asks_for_what_the_cluster_role_grants_and_no_more(cluster: LivingCluster) -> None:
+    with reading(cluster.play) as (reader, asked):
+        reader.wait(60)
+        eventually(lambda: reader.condition.watched == len(kubernetes_api.PATHS) - 1)
+        done = {_right(one) for one in asked}
+    role = yaml.safe_load((ROOT / "deploy/clusterrole.yaml").read_text())
+    granted = {
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    assert done == granted - {("", "pods/log", "get")}
+
+
+def _right(asked: Asked) -> tuple[str, str, str]:
+    parts = asked.path.strip("/").split("/")
+    return ("" if parts[0] == "api" else parts[1]), parts[-1], "watch" if "watch" in asked.query else "list"
+
+
+# ── bounds ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_no_more_requests_a_minute_than_stated() -> None:
+    pace, slept = Pace(3), []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        pace._times.popleft()  # a minute later
+
+    for _ in range(3):
+        pace.wait(sleep)
+    assert (slept, pace.last_minute) == ([], 3)
+    pace.wait(sleep)
+    assert len(slept) == 1
+    assert 59 < slept[0] <= 60
+
+
+def test_at_rest_it_asks_a_dozen_times_a_minute() -> None:
+    """The statement of the documents, from the numbers that are used."""
+    usual = Timing()
+    watches_a_minute = (len(kubernetes_api.PATHS) - 1) * 60 / (sum(usual.watch) / 2)
+    assert 10 < watches_a_minute + 60 / usual.pulse + 60 / usual.poll < 14
+
+
+def test_nobody_asks_and_it_ends(cluster: LivingCluster) -> None:
+    with reading(cluster.play, timing=Timing(snapshot=0.02, idle=0.0, first_wait=0.01)) as (reader, _):
+        eventually(lambda: reader.is_ended)
+
+
+def test_one_reader_for_all_who_ask(cluster: LivingCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    with api_server(cluster.play) as (configuration, asked):
+        monkeypatch.setattr(kubernetes_api, "log_in", lambda _: configuration)
+        found: list[Reader] = []
+        threads = [threading.Thread(target=lambda: found.append(live.reader("shared"))) for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        try:
+            assert len({id(one) for one in found}) == 1
+            found[0].wait(60)
+            assert lists(asked, PODS) == 1
+            assert live.running("shared") is found[0]
+        finally:
+            found[0].stop()
+        assert live.running("shared") is None
+
+
+# ── recordings ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def recorded(name: str) -> Play:
+    one = WATCHED[name]
+    if one["status"] != 200:
+        return lambda _: Answer(status=one["status"], body=one["lines"][0])
+    return lambda _: Answer(stream=iter([json.dumps(line).encode() + b"\n" for line in one["lines"]]))
+
+
+def opened(name: str) -> tuple[list[watches.Event], Connection]:
+    with api_server(recorded(name)) as (configuration, _):
+        connection = Connection(configuration, name="test")
+        _, events = watches.opened(connection, "/watched", "169", seconds=6, silence_seconds=5)
+        return list(events), connection
+
+
+def test_a_recorded_watch_folds_into_its_last_state() -> None:
+    events, _ = opened("deployments from a resourceVersion, closed by timeoutSeconds")
+    assert {one.type for one in events} == {"MODIFIED", watches.BOOKMARK}
+    assert watches.version_of(events[-1]) == "185"
+    streamed, _ = opened("streaming list")
+    folded, taken = Picture(), Picture()
+    for event in events:
+        folded.fold("Deployment", event.type, event.object)
+    taken.take("Deployment", [one.object for one in streamed if one.type == "ADDED"])
+    ours, theirs = (one.snapshot(source="x", taken_at=1.0).workloads for one in (folded, taken))
+    assert ours == theirs
+
+
+def test_recorded_pods_that_came_and_went() -> None:
+    events, _ = opened("too old a resourceVersion")
+    picture = Picture()
+    for event in events:
+        picture.fold("Pod", event.type, event.object)
+    there = {json.loads(bytes(one.object))["metadata"]["name"] for one in events if one.type != "DELETED"}
+    gone = {json.loads(bytes(one.object))["metadata"]["name"] for one in events if one.type == "DELETED"}
+    assert gone
+    assert {one.name for one in picture.snapshot(source="x", taken_at=1.0).pods} == there - gone
+
+
+def test_a_version_of_the_future_says_nothing() -> None:
+    assert opened("a resourceVersion of the future")[0] == []
+
+
+def test_a_status_in_place_of_a_stream_is_told() -> None:
+    with pytest.raises(SourceError, match="resourceVersion: Invalid value"):
+        opened("bad resourceVersion")
+
+
+# ── a real cluster ───────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.skipif(not REAL, reason="HEADROOM_TEST_CONTEXT names no context")
+def test_a_real_cluster_is_watched_as_it_is_listed() -> None:
+    reader = live.reader(REAL)
+    try:
+        assert reader.wait(300).nodes
+        eventually(lambda: reader.wait().digest == kubernetes_api.read(REAL).digest, 300)
+        assert reader.condition.failing == ""
+        assert reader.condition.watched >= 20
+    finally:
+        reader.stop()

@@ -1,0 +1,108 @@
+"""Answers for all sessions: kept for a while, worked out once at a time, and not kept where nobody waited."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import pytest
+
+from planner.kubernetes.records import Snapshot
+from planner.questions.overview import QUESTION
+from planner.questions.progress import tell, told_to
+from planner.questions.question import NOTHING as NO_INPUTS
+from planner.questions.question import Given
+from planner.rollout.budget import UnwantedError
+from planner.sources import demo
+from planner.ui import answers, cache
+from planner.ui.answers import NOTHING, Answers
+from planner.ui.pool import Pool
+
+
+def test_the_least_used_is_forgotten_first() -> None:
+    kept = Answers(most=2, seconds=60)
+    kept.worked_out("a", lambda: "A", lambda: True)
+    kept.worked_out("b", lambda: "B", lambda: True)
+    assert kept.get("a") == "A"
+    kept.worked_out("c", lambda: "C", lambda: True)
+    assert (kept.get("a"), kept.get("b"), kept.get("c")) == ("A", NOTHING, "C")
+
+
+def test_an_answer_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(answers, "time", type("Clock", (), {"monotonic": staticmethod(lambda: now[0])}))
+    kept = Answers(most=2, seconds=60)
+    kept.worked_out("a", lambda: 1, lambda: True)
+    now[0] = 159.0
+    assert kept.get("a") == 1
+    now[0] = 161.0
+    assert kept.get("a") is NOTHING
+    assert kept.worked_out("a", lambda: 2, lambda: True) == 2
+
+
+def test_two_who_ask_at_once_have_it_worked_out_once() -> None:
+    kept, begun, go, times = Answers(most=2, seconds=60), threading.Event(), threading.Event(), []
+
+    def work() -> int:
+        times.append(1)
+        begun.set()
+        go.wait(10)
+        return 7
+
+    found: list[int] = []
+    ask = lambda: found.append(kept.worked_out("a", work, lambda: True))  # noqa: E731
+    both = [threading.Thread(target=ask) for _ in range(2)]
+    for one in both:
+        one.start()
+    begun.wait(10)
+    go.set()
+    for one in both:
+        one.join(10)
+    assert (found, times) == ([7, 7], [1])
+
+
+def test_what_failed_is_not_kept_and_the_next_works_it_out() -> None:
+    kept = Answers(most=2, seconds=60)
+    with pytest.raises(ZeroDivisionError):
+        kept.worked_out("a", lambda: 1 // 0, lambda: True)
+    assert kept.get("a") is NOTHING
+    assert kept.worked_out("a", lambda: 1, lambda: True) == 1
+
+
+@dataclass(frozen=True)
+class Counted:
+    up_to: int = 3
+
+
+def counts(_: Snapshot, asked: Counted, __: Given) -> int:
+    for number in range(asked.up_to):
+        tell(f"counting {number}", number / asked.up_to)
+        time.sleep(0.25)  # told a few times a second at most
+    return asked.up_to
+
+
+def test_what_another_process_does_is_told_here() -> None:
+    processes, heard = Pool(1), []
+    with told_to(lambda doing, share: heard.append((doing, share))):
+        assert processes.run(counts, demo.read(), Counted(), NO_INPUTS) == 3
+    processes.close()
+    assert heard == [("counting 0", 0.0), ("counting 1", 1 / 3), ("counting 2", 2 / 3)]
+
+
+def test_work_with_progress_is_stopped_as_any_other() -> None:
+    processes = Pool(1)
+    looks = iter([True, False])
+    with pytest.raises(UnwantedError):
+        processes.run(counts, demo.read(), Counted(up_to=12), NO_INPUTS, is_wanted=lambda: next(looks, False))
+    assert processes.run(counts, demo.read(), Counted(up_to=0), NO_INPUTS) == 0, "and the next task gets its own answer"
+    processes.close()
+
+
+def test_an_answer_that_is_kept_is_known_to_every_session() -> None:
+    question: Any = replace(cast("Any", QUESTION), answer=counts)
+    snapshot = demo.read()
+    assert cache.known(question, snapshot, Counted(up_to=1), NO_INPUTS) is None
+    assert cache.answer(counts, snapshot, Counted(up_to=1), NO_INPUTS) == 1
+    assert cache.known(question, snapshot, Counted(up_to=1), NO_INPUTS) == 1
