@@ -335,6 +335,8 @@ class Scheduler:
         Source: `DryRunPreemption`, and `pickOneNodeForPreemption`: fewest budgets broken, lowest top priority, lowest sum,
         fewest, started latest.
         """
+        if not len(nodes):
+            return nodes
         is_candidate, ranks = self._known_ranks(pod, nodes)
         known = np.cumsum(is_candidate)
         number, is_harmless = 0, False

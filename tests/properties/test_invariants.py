@@ -177,9 +177,9 @@ def _in_pools(seed: int) -> Snapshot:
     nodes = {pool: [f"{pool}-{i}" for i in range(luck.randint(2, 3))] for pool in pools}
     items = [node(name, pool=pool, cpu=str(luck.randint(3, 9))) for pool in pools for name in nodes[pool]]
 
-    def spec(pool: str, cpu: str, **more: object) -> Item:
+    def spec(pool: str, cpu: str) -> Item:
         where = {"nodeSelector": {POOL: pool}} if luck.random() < 0.85 else {}
-        return pod_spec(cpu=cpu, priority=luck.choice((0, 0, 0, 5, -5)), **where, **more)
+        return {**pod_spec(cpu=cpu, priority=luck.choice((0, 0, 0, 5, -5))), **where}
 
     for pool in pools:
         items += deployment(
