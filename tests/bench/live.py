@@ -63,7 +63,7 @@ def live_cluster(config: str, nodes: int, per_second: int) -> None:
     from tests.sources.living import LivingCluster
 
     cluster = LivingCluster(bookmark_seconds=5)
-    pods = []
+    pods: list[dict[str, Any]] = []
     text = b"".join(clusters.kubectl_json(clusters.lay_out(nodes)))
     for one in msgspec.json.decode(text, type=wire.List).items or ():
         item = json.loads(bytes(one))
