@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -78,7 +77,7 @@ def command(
     """
     one_reader_of_stdin(cluster, *names)
     policy = _policy(policy_file)
-    given_manifests = manifests.read(names, recursive=recursive, stdin=sys.stdin)
+    given_manifests = manifests.read(names, recursive=recursive)
     snapshot = read_cluster(cluster)
     settings = options.read(GateSettings, asked, manifest=given_manifests.text)
     settings = replace(settings, policy=policy)
