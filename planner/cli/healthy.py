@@ -19,10 +19,12 @@ def is_alive() -> bool:
     """Whether one of the ports that Headroom listens on by itself says that all is well."""
     itself = ssl._create_unverified_context()  # noqa: S323 - this very container, for no more than "ok"
     for port, is_tls in PORTS:
-        made = http.client.HTTPSConnection if is_tls else http.client.HTTPConnection
-        more = {"context": itself} if is_tls else {}
+        connection = (
+            http.client.HTTPSConnection("127.0.0.1", port, timeout=5, context=itself)
+            if is_tls
+            else http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        )
         try:
-            connection = made("127.0.0.1", port, timeout=5, **more)
             connection.request("GET", ALIVE)
             if connection.getresponse().status == 200:
                 return True
