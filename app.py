@@ -32,7 +32,7 @@ def dashboard(routes: Sequence[BaseRoute] = (), lifespan: Callable[[Any], Any] |
         routes=routes or health.routes(live_view.start()),
         lifespan=lifespan,
         middleware=[
-            Middleware(Guard),
+            Middleware(Guard, names=[people.host] if people else []),
             Middleware(Gate, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
         ],
     )
