@@ -21,8 +21,12 @@ pool.start()
 
 
 app = st.App(
-    Path(__file__).parent / "pages" / "_router.py",
+    PAGES / "_router.py",
+    secrets={"auth": people.auth} if people else None,
     routes=beside.routes or health.routes(live_view.start()),
     lifespan=beside.lifespan,
-    middleware=[Middleware(Guard)],
+    middleware=[
+        Middleware(Guard, names=[people.host] if people else []),
+        Middleware(Gate, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
+    ],
 )
