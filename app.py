@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 
 from planner.serve import beside, health
 from planner.ui import live_view, pool, sign_in
+from planner.ui.gate import Gate
 from planner.ui.web import Guard
 
 PAGES = Path(__file__).parent / "pages"
