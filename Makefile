@@ -28,7 +28,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 app: setup ## the dashboard on http://localhost:8501, with the embedded demo cluster
-	@$(BIN)/streamlit run app.py --server.address $(HOST) --server.port $(PORT) --server.headless true --browser.gatherUsageStats false
+	@$(BIN)/headroom app --host $(HOST) --port $(PORT) --no-browser
 
 test: setup ## every test, the browser ones included
 	@$(BIN)/python -m tests.browser.prepare

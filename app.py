@@ -14,19 +14,27 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute
 
 from planner.serve import health
-from planner.ui import live_view, pool
+from planner.ui import live_view, pool, sign_in
+from planner.ui.gate import Gate
 from planner.ui.web import Guard
 
+PAGES = Path(__file__).parent / "pages"
+
+people = sign_in.configured()
 pool.start()
 
 
 def dashboard(routes: Sequence[BaseRoute] = (), lifespan: Callable[[Any], Any] | None = None) -> st.App:
     """The pages; `routes` stand beside them (``headroom serve --dashboard``), else whether it lives and is ready."""
     return st.App(
-        Path(__file__).parent / "pages" / "_router.py",
+        PAGES / "_router.py",
+        secrets={"auth": people.auth} if people else None,
         routes=routes or health.routes(live_view.start()),
         lifespan=lifespan,
-        middleware=[Middleware(Guard)],
+        middleware=[
+            Middleware(Guard),
+            Middleware(Gate, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
+        ],
     )
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from planner.ui import errors, filtered, findings, inventory_view, link, live_view, session, sidebar
+from planner.ui import errors, filtered, findings, inventory_view, link, live_view, session, sidebar, sign_in, web
 
 # section → (file in this folder, title, icon, what it answers); the first page is the home page
 PAGES = {
@@ -28,17 +28,12 @@ PAGES = {
     ),
     "Cost": (
         ("costs.py", "Costs", "payments", "What the cluster costs, whom, and what of it is idle"),
-        (
-            "fleet_savings.py",
-            "Fleet savings",
-            "account_tree",
-            "What spot would save in the whole cluster, and in which order",
-        ),
+        ("fleet_savings.py", "Fleet savings", "account_tree", "What spot would save in the whole cluster, in order"),
         ("spot_savings.py", "Spot savings", "savings", "Is it fit for spot? What would it really save?"),
     ),
 }
 
-st.set_page_config(page_title="Headroom", page_icon=str(Path(__file__).with_name("icon.png")), layout="wide")
+st.set_page_config(page_title="Headroom", page_icon=web.picture(Path(__file__).with_name("icon.png")), layout="wide")
 page = st.navigation(
     {
         section: [
@@ -46,14 +41,16 @@ page = st.navigation(
             for file, title, icon, help_text in pages
         ]
         for section, pages in PAGES.items()
-        if pages
     },
     expanded=True,
+    position="sidebar" if sign_in.is_let_in() else "hidden",
 )
+sign_in.ask()
 link.arrive(page.url_path)
 with errors.shown():
     sidebar.show()
     if session.wanted() is None:
+        live_view.show(session.cluster())
         findings.not_seen(session.cluster())
         filtered.line(session.cluster(), page.url_path)
         page.run()

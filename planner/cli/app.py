@@ -10,7 +10,9 @@ import click
 
 import planner
 from planner.cli import waiting
+from planner.cli.given import FILE
 from planner.errors import InputError
+from planner.sources import access
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX, EMBEDDED
 
 
@@ -26,14 +28,23 @@ def folder() -> Path:
 @click.option("--host", default="localhost", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65_535), default=8501, show_default=True, help="The port to listen on.")
 @click.option("--browser/--no-browser", default=True, show_default=True, help="Open a browser.")
-def command(cluster: str, host: str, port: int, *, browser: bool) -> int:
+@click.option(
+    "--sign-in", type=FILE, metavar="FILE", help="TOML that says how people sign in and who is let in (docs/deploy.md)."
+)
+def command(cluster: str, host: str, port: int, *, browser: bool, sign_in: Path | None) -> int:
     """The dashboard on that cluster, else on the demo.
 
     Everybody who opens it sees that cluster. A live one (context:NAME) is watched; any other is read once, when the first page
-    is opened: start anew to read it anew.
+    is opened: start anew to read it anew. Without sign-in it listens on localhost only.
     """
+    if sign_in is not None:
+        os.environ[access.VARIABLE] = str(sign_in.resolve())
     environment = {**os.environ, CLUSTER_VARIABLE: absolute(cluster)}
-    os.chdir(folder())  # Streamlit reads .streamlit/config.toml there
+    os.chdir(folder())  # Streamlit reads .streamlit/ there
+    if access.configured() is None:
+        if not access.is_local(host):
+            raise InputError(access.LOCAL_ONLY, where=f"--host {host}", mend=access.HOW_TO)
+        click.echo("No sign-in is configured: Headroom listens on localhost only.", err=True)
     options = {
         "server.address": host, "server.port": port, "server.headless": str(not browser).lower(),
         "browser.gatherUsageStats": "false",

@@ -5,17 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from planner import words
-from planner.ui import filtered, findings, live_view, review, session
+from planner.ui import filtered, findings, review, session, sign_in
 
 
 def show() -> None:
     """The choice of cluster, its size and its age, under the navigation."""
     with st.sidebar, st.container(gap="xsmall"):
+        sign_in.sidebar()
         session.choose()
         if session.wanted() is not None:
             return
         snapshot = session.cluster()
-        live_view.show(snapshot)
         st.caption(
             f"{words.count(len(snapshot.nodes), 'node')}, {words.count(len(snapshot.pods), 'pod')}  \n"
             f"taken {words.moment(snapshot.taken_at)}"

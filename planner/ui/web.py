@@ -77,6 +77,11 @@ def headers() -> tuple[tuple[bytes, bytes], ...]:
     return tuple((name.encode(), value.encode()) for name, value in named.items())
 
 
+def picture(path: Path) -> str:
+    """A picture's bytes in its address: files to be fetched are closed to who isn't signed in."""
+    return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
 def is_own_name(host: str, names: Iterable[str]) -> bool:
     """Whether a Host header names this server: an address, localhost, or one of `names`."""
     name = host.strip().lower()

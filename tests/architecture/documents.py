@@ -31,6 +31,7 @@ from tests.spot import worked_example
 
 COMMAND_LINE = Path("docs/command-line.md")
 ROLLOUT = Path("docs/rollout.md")
+CLUSTER_ROLE = "deploy/clusterrole.yaml"
 STORE = Path("docs/store.md")
 HEAD = """\
 # The command line
@@ -87,12 +88,23 @@ def with_reading(text: str) -> str:
     for kind in wire.READ.values():
         groups.setdefault(kind.group, []).append(kind.resource)
     rules = "".join(
-        f"  - apiGroups: [{group or EMPTY_GROUP}]\n    resources: [{', '.join(resources)}]\n    verbs: [list]\n"
+        f"  - apiGroups: [{group or EMPTY_GROUP}]\n    resources: [{', '.join(resources)}]\n    verbs: [{_verbs(group)}]\n"
         for group, resources in groups.items()
     )
     return re.sub(
         r"(?<=^rules:\n).*?(?=^  - apiGroups: [^\n]*--live-logs)", rules, text, flags=re.DOTALL | re.MULTILINE
     )
+
+
+def _verbs(group: str) -> str:
+    return "list" if group == wire.METRICS else "list, watch"  # metrics-server serves lists only
+
+
+def cluster_role(readme: str) -> str:
+    """deploy/clusterrole.yaml: the README's."""
+    block = re.search(r"```yaml\n(apiVersion: rbac.*?)```", readme, re.DOTALL)
+    assert block is not None
+    return block.group(1)
 
 
 def with_fields(text: str) -> str:
@@ -175,6 +187,7 @@ if __name__ == "__main__":
     spot.write_text(with_worked_example(spot.read_text(encoding="utf-8")), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_reading(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    (ROOT / CLUSTER_ROLE).write_text(cluster_role(readme.read_text(encoding="utf-8")), encoding="utf-8")
     for document in documents_with_examples():
         before = (ROOT / document).read_text(encoding="utf-8")
         (ROOT / document).write_text(with_outputs(before), encoding="utf-8")

@@ -42,7 +42,7 @@ def pages() -> list[tuple[str, str]]:
 
 
 @contextmanager
-def serving(log: Path) -> Iterator[str]:
+def serving(log: Path, **environment: str) -> Iterator[str]:
     """The real app, started as a user would, on a free port; its URL. What it logs goes to `log`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -62,6 +62,7 @@ def serving(log: Path) -> Iterator[str]:
         server = subprocess.Popen(
             [*command, "--server.address", "localhost", "--server.fileWatcherType", "none"],
             cwd=ROOT,
+            env={**os.environ, **environment},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

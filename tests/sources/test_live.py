@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from kubernetes import client
 
 from planner.errors import SourceError
@@ -26,6 +27,7 @@ from planner.kubernetes.records import Presence, Snapshot
 from planner.sources import kubernetes_api, live, watches
 from planner.sources.connection import Connection, Pace
 from planner.sources.live import Reader, Timing
+from tests.architecture.tree import ROOT
 from tests.bench.webhook import certificate
 from tests.builders.objects import deployment, node, pod_spec
 from tests.sources.api_server import Answer, Asked, Play, Tls, api_server
@@ -303,6 +305,27 @@ def test_whatever_comes_it_is_what_a_listing_says(cluster: LivingCluster) -> Non
                 draw.choice((cluster.cut, cluster.compact))()
         eventually(lambda: reader.wait().digest == listed(reader).digest)
         assert reader.condition.requests <= reader.pace.most_per_minute
+
+
+def test_it_asks_for_what_the_cluster_role_grants_and_no_more(cluster: LivingCluster) -> None:
+    with reading(cluster.play) as (reader, asked):
+        reader.wait(60)
+        eventually(lambda: reader.condition.watched == len(kubernetes_api.PATHS) - 1)
+        done = {_right(one) for one in asked}
+    role = yaml.safe_load((ROOT / "deploy/clusterrole.yaml").read_text())
+    granted = {
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    assert done == granted - {("", "pods/log", "get")}
+
+
+def _right(asked: Asked) -> tuple[str, str, str]:
+    parts = asked.path.strip("/").split("/")
+    return ("" if parts[0] == "api" else parts[1]), parts[-1], "watch" if "watch" in asked.query else "list"
 
 
 # ── bounds ───────────────────────────────────────────────────────────────────────────────────────────────────────────

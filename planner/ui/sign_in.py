@@ -1,0 +1,98 @@
+"""Who looks at the dashboard, and the page for those who have to sign in first.
+
+`person` is asked by the router before anything else, on every run: where people sign in and nobody is there, no page runs,
+so that nothing of a cluster is read, worked out or sent.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+import streamlit as st
+
+from planner import words
+from planner.sources import access
+from planner.sources.access import Person, Refused, SignIn
+
+_AFTER_SECONDS = 0.5  # after the end, and before the websocket is closed
+_LONGEST_SECONDS = 86_400.0  # a browser's timers hold 24 days
+
+
+@cache
+def configured() -> SignIn | None:
+    """How people sign in; read once, when the server starts."""
+    return access.configured()
+
+
+def person() -> Person | None:
+    """Who is signed in and let in; None: nobody. Only where `configured`."""
+    found = _judged()
+    return found if isinstance(found, Person) else None
+
+
+def is_let_in() -> bool:
+    """Whether pages may be shown to whoever asks."""
+    return configured() is None or person() is not None
+
+
+def _judged() -> Person | Refused | None:
+    sign_in = configured()
+    claims = st.user.to_dict()
+    if sign_in is None or claims.get("is_logged_in") is not True:
+        return None
+    return access.judged(claims, sign_in.access, time.time())
+
+
+def ask() -> None:
+    """Where whoever asks isn't let in: the page that says so, and nothing after it."""
+    if not is_let_in():
+        _show()
+        st.stop()
+
+
+def _show() -> None:
+    """The page of whoever isn't let in: a way to the provider, or why this account isn't enough."""
+    found, sign_in = _judged(), configured()
+    assert sign_in is not None
+    _, middle, _ = st.columns([1, 2, 1])
+    with middle:
+        st.title("Headroom")
+        st.caption("Will this Kubernetes rollout finish? Clusters are shown to people who are signed in.")
+        if isinstance(found, Refused) and not found.is_over:
+            what = f"You are signed in as {words.literal(found.name)}, and {words.literal(found.why)}."
+            st.error(f"{what}\n\nAsk whoever runs this Headroom, or use another account.", title="✗ Not let in")
+            if st.button("Sign out", icon=":material/logout:", key="sign-out"):
+                st.logout()
+            return
+        if found is not None:
+            st.info(
+                "Sign in again to go on; what you are allowed to see is checked anew then.", title="Your time is up"
+            )
+        for provider in sign_in.providers or ("",):
+            label = f"Sign in with {words.literal(provider)}" if provider else "Sign in"
+            if st.button(label, icon=":material/login:", key=f"sign-in-{provider}"):
+                st.login(provider or None)
+
+
+def sidebar() -> None:
+    """Who is signed in and until when, and the way out."""
+    found = person() if configured() is not None else None
+    if found is None:
+        return
+    st.caption(f"Signed in as {words.literal(found.name)} until {words.moment(found.until)}")
+    if st.button("Sign out", icon=":material/logout:", key="sign-out"):
+        st.logout()
+    _end_in_time(found.until)
+
+
+def _end_in_time(until: float) -> None:
+    """Run the page again when its reader's time is up, so that it isn't left standing; `Gate` ends the rest."""
+    left = min(max(1.0, until - time.time() + _AFTER_SECONDS), _LONGEST_SECONDS)
+
+    @st.fragment(run_every=left)
+    def look() -> None:
+        if person() is None:
+            st.rerun()
+
+    look()
