@@ -26,7 +26,7 @@ pool.start()
 
 def dashboard(routes: Sequence[BaseRoute] = (), lifespan: Callable[[Any], Any] | None = None) -> st.App:
     """The pages; `routes` stand beside them (``headroom serve --dashboard``), else whether it lives and is ready."""
-    return st.App(
+    app = st.App(  # by this name and in this form, or ``streamlit run`` doesn't find it: it reads the source, not the module
         PAGES / "_router.py",
         secrets={"auth": people.auth} if people else None,
         routes=routes or health.routes(live_view.start()),
@@ -36,6 +36,7 @@ def dashboard(routes: Sequence[BaseRoute] = (), lifespan: Callable[[Any], Any] |
             Middleware(Gate, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
         ],
     )
+    return app
 
 
 app = dashboard()

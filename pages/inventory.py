@@ -18,6 +18,6 @@ with what:
 st.header("Findings")
 found = findings.of(snapshot)
 st.caption(found.sentence)
-findings.show(found.findings, at_most=40)
+findings.show(found.findings, at_most=12, more=", in the table")
 with st.expander("As a table", icon=":material/table:"):
     findings.table(found.findings)

@@ -1,5 +1,6 @@
 import streamlit as st
 
+from planner.questions.findings import untold
 from planner.questions.overview import QUESTION, OverviewSettings, narrowed
 from planner.ui import cache, filtered, findings, overview_view, plan_view, session
 
@@ -23,11 +24,12 @@ with gpus:
     st.header("GPUs by model")
     overview_view.gpus(overview)
     st.header("Findings")
-    findings.show(found.findings, at_most=5)
+    told = {line.workload for line in overview_view.trouble(overview)}
+    findings.show(untold(found.findings, told), at_most=5, more=", on Inventory")
     st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
 
 st.page_link("costs.py", label="What it costs, and whom", icon=":material/payments:")
 st.header("Every workload")
-overview_view.table(overview)
+overview_view.table(snapshot, overview)
 with plan:  # last, since it takes longest
     plan_view.line(snapshot)

@@ -49,7 +49,7 @@ def pools(answer: CapacityAnswer) -> None:
     )  # fmt: skip
     if (hidden := len(answer.pools) - capacity_pools.MOST_POOLS) > 0:
         st.caption(f"The {capacity_pools.MOST_POOLS} largest are drawn; {hidden:,} more are in the table.")
-    rows = []
+    rows, facts = [], []
     for line in answer.pools:
         pool = line.pool
         total, held = line.allocatable.get(resource, 0), line.requested.get(resource, 0)
@@ -62,16 +62,20 @@ def pools(answer: CapacityAnswer) -> None:
                 "GPUs free": total - held if total else None,
                 "CPU held": _share(line.requested.get(CPU, 0), line.allocatable.get(CPU, 0)),
                 "memory held": _share(line.requested.get(MEMORY, 0), line.allocatable.get(MEMORY, 0)),
-                "model": pool.accelerator or None,
+                "may grow by": "unknown" if line.room is None else str(line.room),
+            }
+        )
+        facts.append(
+            {
+                "pool": pool.name,
+                "model": pool.accelerator or "none",
                 "machine": ", ".join(pool.machine_types) or "unknown",
                 "bought": ", ".join(pool.provisioning) or "unknown",
                 "limits": pool.limit_text,
-                "may grow by": "unknown" if line.room is None else str(line.room),
                 "zones": ", ".join(f"{zone or 'no zone'} ({number})" for zone, number in pool.zones),
                 "taints": ", ".join(f"{taint.key}:{taint.effect}" for taint in pool.taints) or "none",
                 "upgrade": _upgrade(line.pool.upgrade),
                 "reservation": pool.reservation or "none known",
-                "kind": pool.kind,
             }
         )
     bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d %%")
@@ -79,6 +83,9 @@ def pools(answer: CapacityAnswer) -> None:
         rows, alt=f"{words.count(len(rows), 'node pool')} with what is held and free",
         columns={"GPUs held": bar, "CPU held": bar, "memory held": bar}, empty="No nodes in this snapshot.",
     )  # fmt: skip
+    with link.expander("Machines, limits, zones, taints", key="pool_facts", icon=":material/dns:") as is_open:
+        if is_open:
+            tables.show(facts, alt="Each node pool's machines, limits, zones, taints and upgrades", empty="No nodes.")
 
 
 def _share(part: int, whole: int) -> int | None:
@@ -114,14 +121,15 @@ def what_fits(answer: CapacityAnswer) -> None:
     st.caption(
         f"Standard shapes: 1, 2, 4 and 8 GPUs with {words.literal(answer.standard_basis)}; each shape by itself."
     )
+    has_quota = any(one.quota_limit is not None for one in (*answer.standard, *answer.workloads))
     rows = [
         {
             "shape": names,
             "more fit": f"{one.count:,}{'+' if one.is_at_least else ''}" + (" ✗" if not one.count else ""),
-            "asks for": ", ".join(f"{words.roughly(n, name)} {name}" for name, n in one.requests.items()) or "nothing",
             "what stops the next": "; ".join(map(str, one.obstacles[:3])),
-            "quota lets in": one.quota_limit,
             "where": ", ".join(f"{pool or 'no pool'} {zone} ({n:,})" for pool, zone, n in one.by_place[:4]),
+            "asks for": ", ".join(f"{words.roughly(n, name)} {name}" for name, n in one.requests.items()) or "nothing",
+            **({"quota lets in": one.quota_limit} if has_quota else {}),
         }
         for names, one in _alike((*answer.standard, *answer.workloads))
     ]
@@ -156,12 +164,10 @@ def stranded(found: Fragments) -> None:
     rows = [
         {
             "node": one.node,
+            "of no use": f"{one.stranded} of {one.free} free",
+            "why": one.sentence,
             "pool": one.node_pool,
             "model": one.model,
-            "GPUs free": one.free,
-            "of no use": one.stranded,
-            "reason": str(one.reason),
-            "why": one.sentence,
         }
         for one in size.nodes
     ]

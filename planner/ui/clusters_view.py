@@ -50,8 +50,8 @@ def _title(found: FleetAnswer, stuck: int) -> str:
 
 
 _MODEL = {
-    "model": "Model", "clusters": "Clusters", "allocatable": "There are", "held": "Held", "free": "Free",
-    "waited_for": "Waited for", "most_free_in": "Most free in",
+    "model": "Model", "clusters": "Clusters", "allocatable": "In all", "held": "Held", "free": "Free",
+    "waited_for": "Wanted", "most_free_in": "Most free in",
 }  # fmt: skip
 _CLUSTER = {
     "cluster": "Cluster", "nodes": "Nodes", "waiting": "Pods waiting", "workloads": "Workloads", "stuck": "Stuck",

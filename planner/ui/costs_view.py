@@ -25,7 +25,7 @@ from planner.questions.focus import UNKNOWN, VERSION
 from planner.ui import charts, downloads, errors, link, price_age, tables
 from planner.words import usd
 
-_MONEY = ("$/month", "idle $/month", "of that GPUs", "CPU", "memory")
+_MONEY = ("$/month", "idle $/month", "of that GPUs")
 _BARS = 12  # pools drawn; the table has all
 _LABELS = 20  # of pods, the commonest, offered to share the bill out by
 _CALLED = {
@@ -135,14 +135,13 @@ def _pools(cost: ClusterCost) -> None:
 
 def _row(pool: PoolCost) -> dict[str, object]:
     is_priced = pool.usd_per_month is not None
-    amounts = (pool.usd_per_month, pool.idle.total, pool.idle.gpu, pool.idle.cpu, pool.idle.memory)
+    amounts = (pool.usd_per_month, pool.idle.total, pool.idle.gpu)
     return {
         "node pool": pool.node_pool or "no pool",
+        **{name: amount if is_priced else None for name, amount in zip(_MONEY, amounts, strict=True)},
+        "nodes": f"{pool.node_count}{f', {pool.unpriced_count} without a price' if pool.unpriced_count else ''}",
         "bought": pool.provisioning.value,
         "machine types": ", ".join(filter(None, pool.machine_types)) or "unknown",
-        "nodes": pool.node_count,
-        "without a price": pool.unpriced_count,
-        **{name: amount if is_priced else None for name, amount in zip(_MONEY, amounts, strict=True)},
     }
 
 

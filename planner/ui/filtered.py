@@ -32,7 +32,7 @@ def control(snapshot: Snapshot) -> None:
         search = link.text("Search", str, key="search", placeholder="part of a name", max_chars=200)
         spaces = link.choices("Namespace", sorted(namespaces_of(snapshot)), key="namespace", placeholder="all")
         label = link.text(
-            "Labels", str, key="label", placeholder="app=api,tier!=test", help=_help("label"), max_chars=500
+            "Labels", str, key="labels", placeholder="app=api,tier!=test", help=_help("label"), max_chars=500
         )
         verdicts = link.choices("Verdict", list(_VERDICTS), key="verdict", placeholder="all", help=_help("verdict"))
         pools = link.choices("Node pool", _pools(snapshot), key="pool", placeholder="all")
@@ -108,7 +108,7 @@ def only(title: str) -> str:
 
 def show_all() -> None:
     """Take the filter away; for callbacks."""
-    for name in ("search", "label"):
+    for name in ("search", "labels"):
         st.session_state[name] = ""
     for name in ("namespace", "verdict", "pool"):
         st.session_state[name] = []

@@ -12,7 +12,7 @@ from planner.inventory import account, checks
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, narrowed, summary
 from planner.questions.question import Given
-from planner.ui import cache, filtered, session, tables
+from planner.ui import cache, filtered, opening, session, tables
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
 _SECONDS_KEPT = 600  # an answer counts the snapshot's age in such steps, so that it can be kept
@@ -42,14 +42,22 @@ def of(snapshot: Snapshot) -> FindingsAnswer:
     return narrowed(cache.ask(QUESTION, snapshot, FindingsSettings(), Given(now=_now())), filtered.kept(snapshot))
 
 
-def show(findings: Sequence[Finding], *, at_most: int | None = None) -> None:
-    """The findings as lines: glyph, object, what, and how to mend it."""
+def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str = "") -> None:
+    """The findings as lines: glyph, object with the way to its page, what, and how to mend it. `more`: where the rest is."""
     for finding in findings[:at_most]:
-        about = f"**{words.literal(finding.object)}**: " if finding.object else ""
         mend = f"  \n:gray[{words.literal(finding.mend)}]" if finding.mend else ""
-        st.markdown(f"{GLYPH[finding.severity]} {about}{words.literal(finding.what)}{mend}")
+        glyph, target = GLYPH[finding.severity], opening.of(finding)
+        if target is None:
+            about = f"**{words.literal(finding.object)}**: " if finding.object else ""
+            st.markdown(f"{glyph} {about}{words.literal(finding.what)}{mend}")
+            continue
+        with st.container(gap=None):
+            st.page_link(
+                target.page, label=f"{glyph} **{words.literal(finding.object)}**", query_params=dict(target.query)
+            )  # fmt: skip
+            st.markdown(f"{words.literal(words.sentence(finding.what))}{mend}")
     if at_most is not None and len(findings) > at_most:
-        st.caption(f"and {len(findings) - at_most:,} more")
+        st.caption(f"and {len(findings) - at_most:,} more{more}")
 
 
 def table(findings: Sequence[Finding]) -> None:
@@ -63,4 +71,6 @@ def table(findings: Sequence[Finding]) -> None:
         }
         for finding in findings
     ]
-    tables.show(rows, alt=f"Findings: {summary(findings)}", empty="Nothing found: the checks have no complaint.")
+    tables.show(
+        rows, alt=f"Findings: {summary(findings)}", empty="Nothing found: the checks have no complaint.",        opens=[opening.of(finding) for finding in findings], key="findings_table",
+    )  # fmt: skip

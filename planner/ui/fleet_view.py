@@ -53,13 +53,12 @@ def moves(found: SavingsAnswer, kept: Kept) -> None:
             "move": row["move"],
             "workload": row["workload"],
             "saved $": row["saved_usd"],
-            "alone $": row["alone_usd"],
-            "alone, repacked $": row["alone_repacked_usd"],
+            "fit": row["fit"],
+            "at risk": row["pod_hours_at_risk"],
             "nodes freed": row["nodes_freed"],
             "spot nodes": row["spot_nodes"],
-            "pod-hours at risk": row["pod_hours_at_risk"],
-            "pool": row["node_pool"],
-            "fit": row["fit"],
+            "alone $": row["alone_usd"],
+            "repacked $": row["alone_repacked_usd"],
         }
         for row in move_rows(found)
         if kept.workload(str(row["workload"]))
@@ -68,7 +67,7 @@ def moves(found: SavingsAnswer, kept: Kept) -> None:
     tables.show(
         rows,
         alt="Workloads that move to spot, in order, with what each saves a month",
-        columns=dict.fromkeys(("saved $", "alone $", "alone, repacked $"), money),
+        columns=dict.fromkeys(("saved $", "alone $", "repacked $"), money),
         empty="No workload may move, or none runs on demand.",
     )
     st.caption(

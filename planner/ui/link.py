@@ -22,7 +22,7 @@ _REFUSED = "_refused_"
 _ENDLESS = "_endless_"  # a number without an end was asked for: this session's widget isn't bound to the link
 _LINKED = "_linked"  # the parameters that widgets of this session have had
 _PAGE = "_page"
-EVERYWHERE: Final = frozenset({"search", "namespace", "label", "verdict", "pool"})
+EVERYWHERE: Final = frozenset({"search", "namespace", "labels", "verdict", "pool"})
 """Parameters of no page and no workload: the filter's (`planner.ui.filtered`)."""
 
 
@@ -72,11 +72,17 @@ def _say_refused(key: str, refused: Sequence[str], why: str, value: object) -> N
 
 
 def _write_as_offered(key: str, options: Sequence[str]) -> None:
-    """``deployment/prod/api``, as the command line takes it, is the choice ``Deployment/prod/api``."""
+    """``deployment/prod/api``, as the command line takes it, is the choice ``Deployment/prod/api``; ``dev/api``, of a workload,
+    is the first of its choices, ``dev/api: image``."""
     asked = _asked(key)
     if len(asked) == 1 and asked[0] not in options:
-        alike = [option for option in options if option.lower() == asked[0].lower()]
-        if len(alike) == 1:
+        wanted = asked[0].lower()
+        alike = [
+            option
+            for option in options
+            if option.lower() == wanted or option.lower().startswith((f"{wanted}: ", f"{wanted} "))
+        ]
+        if alike:
             st.session_state[key] = alike[0]
 
 

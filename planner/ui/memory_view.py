@@ -149,6 +149,7 @@ def node_sentence(node: NodeReport) -> str:
 @errors.part
 def order(node: NodeReport) -> None:
     """The order of eviction as a table."""
+    st.caption("In GiB.")
     rows = [
         {
             "Evicted": f"{pod.eviction_rank}."
@@ -157,12 +158,12 @@ def order(node: NodeReport) -> None:
             if pod.is_critical
             else "?",
             "Pod": pod.key,
+            "Used": _gib(pod.working_set_bytes),
+            "Over request": _gib(pod.over_request_bytes),
+            "Request": pod.request_bytes / _GIB,
+            "Limit": _gib(pod.limit_bytes),
             "Class": str(pod.qos),
             "Priority": pod.priority,
-            "Request, GiB": pod.request_bytes / _GIB,
-            "Limit, GiB": _gib(pod.limit_bytes),
-            "Used, GiB": _gib(pod.working_set_bytes),
-            "Over request, GiB": _gib(pod.over_request_bytes),
         }
         for pod in node.pods
     ]
@@ -170,7 +171,7 @@ def order(node: NodeReport) -> None:
         rows,
         alt=f"Pods on {node.name} in the order of eviction",
         empty="No pods on this node.",
-        columns=dict.fromkeys(("Request, GiB", "Limit, GiB", "Used, GiB", "Over request, GiB"), _GIB_COLUMN),
+        columns=dict.fromkeys(("Request", "Limit", "Used", "Over request"), _GIB_COLUMN),
     )
 
 

@@ -8,10 +8,18 @@ import streamlit as st
 
 from planner import words
 from planner.figures import gpu_bars
+from planner.kubernetes.records import Snapshot
 from planner.questions.filters import Kept
-from planner.questions.overview import ClusterOverview, WorkloadOverview, by_trouble, supplies_of
+from planner.questions.overview import (
+    QUESTION,
+    ClusterOverview,
+    OverviewSettings,
+    WorkloadOverview,
+    by_trouble,
+    supplies_of,
+)
 from planner.rollout.answers import Verdict
-from planner.ui import charts, errors, session, tables, verdict
+from planner.ui import charts, downloads, errors, filtered, opening, session, tables, verdict
 
 _RESOURCES = 4  # accelerators with a figure of their own; the chart has all
 _SHOWN = 6  # workloads in trouble that are told one by one; the table has all
@@ -106,36 +114,38 @@ def troubled_lines(overview: ClusterOverview) -> None:
 def gpus(overview: ClusterOverview) -> None:
     """GPUs by model: held, free, waited for."""
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
+    is_one = len({line.resource for line in overview.gpus}) < 2
+    is_over = any(line.overcommitted for line in overview.gpus)
     rows = [
         {
-            "model": line.model or "unknown",
-            "resource": line.resource,
+            "model": f"{line.model or 'unknown'}{'' if is_one else f', {line.resource}'}",
             "nodes": line.node_count,
-            "in all": line.allocatable,
-            "held": line.requested,
-            "free": line.free,
-            "overcommitted by": line.overcommitted or None,
-            "wanted": line.pending,
+            "free": f"{line.free:,} of {line.allocatable:,}",
+            "wanted": f"{line.pending:,}",
+            **({"overcommitted by": line.overcommitted or None} if is_over else {}),
         }
         for line in overview.gpus
     ]
-    tables.show(rows, alt=gpu_bars.alt(overview.gpus), empty="No node of this cluster has GPUs.")
+    tables.small(rows, empty="No node of this cluster has GPUs.")
 
 
 @errors.part
-def table(overview: ClusterOverview) -> None:
+def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
     """Every workload's own rollout, as a table."""
     rows = [
         {
             "workload": line.workload,
             "its rollout now": verdict.words(line.verdict, line.reason),
-            "replicas": line.replicas,
-            "ready": line.ready,
-            "GPUs": line.gpus,
-            "GPU model": line.gpu_model,
-            "node pools": ", ".join(line.node_pools),
             "why": str(words.sentence(line.headline)),
+            "Ready": f"{line.ready} of {line.replicas}",
+            "GPUs": line.gpus,
         }
         for line in by_trouble(overview.workloads)
     ]
-    tables.show(rows, alt=f"Every workload's own rollout. {overview.sentence}", empty="No workload in this snapshot.")
+    tables.show(
+        rows, alt=f"Every workload's own rollout. {overview.sentence}", empty="No workload to list.",
+        opens=[opening.rollout(line.workload) for line in by_trouble(overview.workloads)], key="workloads",
+    )  # fmt: skip
+    if rows:
+        st.caption("Select a row to open its rollout. Node pools and GPU models are in the download.")
+    downloads.answer(QUESTION, snapshot, OverviewSettings(filter=filtered.wanted()), overview)

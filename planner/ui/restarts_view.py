@@ -9,6 +9,7 @@ import streamlit as st
 
 from planner import words
 from planner.figures import restarts_memory
+from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
 from planner.questions.restarts import QUESTION, Cure, RestartPlan, RestartsSettings
 from planner.restarts.model import (
@@ -20,7 +21,7 @@ from planner.restarts.model import (
     Loop,
     RestartReport,
 )
-from planner.ui import charts, downloads, errors, filtered, tables, verdict
+from planner.ui import charts, downloads, errors, filtered, opening, tables, verdict
 from planner.ui.restarts_inputs import cause_words
 from planner.words import short_name
 
@@ -71,18 +72,22 @@ def loops(report: RestartReport, snapshot: Snapshot) -> None:
     rows = [
         {
             "Workload": short_name(loop.workload),
-            "Container": loop.container,
-            "State": _ACTIVITY[loop.activity][0],
             "Cause": cause_words(loop),
-            "Confidence": loop.diagnosis.confidence.value,
+            "State": _ACTIVITY[loop.activity][0],
             "Restarts": loop.restarts,
-            "Pods": f"{len(loop.pods)} of {loop.pods_in_all}",
-            "Since": words.moment(loop.since) if loop.since is not None else "unknown",
             "Last": _ago(loop, snapshot),
+            "Pods": f"{len(loop.pods)} of {loop.pods_in_all}",
+            "Container": loop.container,
+            "Confidence": loop.diagnosis.confidence.value,
+            "Since": words.moment(loop.since) if loop.since is not None else "unknown",
         }
         for loop in report.loops
     ]
-    tables.show(rows, alt=str(report.sentence), empty="No container restarted or failed to start.")
+    tables.show(
+        rows, alt=str(report.sentence), empty="No container restarted or failed to start.",
+        opens=[opening.rollout(loop.workload) if kind_in(loop.workload).rolls_out else None for loop in report.loops],
+        key="loops",
+    )  # fmt: skip
 
 
 def _ago(loop: Loop, snapshot: Snapshot) -> str:

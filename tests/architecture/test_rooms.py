@@ -6,8 +6,9 @@ import ast
 from pathlib import Path
 
 import pytest
+from streamlit.web.server.app_discovery import discover_asgi_app
 
-from tests.architecture.tree import core_files, imports_of, parsed, python_files
+from tests.architecture.tree import ROOT, core_files, imports_of, parsed, python_files
 
 CORE_FILES = list(core_files())
 
@@ -94,3 +95,10 @@ def test_records_are_frozen(path: Path) -> None:
         if "dataclass" in ast.unparse(decorator) and "frozen=True" not in ast.unparse(decorator)
     ]
     assert not loose
+
+
+def test_streamlit_run_finds_the_app_and_not_the_folder_of_pages() -> None:
+    """It looks for the assignment in the source; without it ``pages/`` is run as an old-style multipage app."""
+    found = discover_asgi_app(ROOT / "app.py")
+    assert found.is_asgi_app
+    assert found.app_name == "app"

@@ -54,6 +54,6 @@ def test_rollout_offers_what_passes_and_what_a_link_names() -> None:
 
 
 def test_a_selector_that_cannot_be_read_is_a_sentence_and_filters_nothing() -> None:
-    words = said(visit("overview", label="app==="))
+    words = said(visit("overview", labels="app==="))
     assert "is no label selector" in words
     assert "5 of 20 workloads" in words

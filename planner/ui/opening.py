@@ -1,0 +1,50 @@
+"""Where an object opens: its page, with its state in the link and nothing else's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import streamlit as st
+
+from planner.kubernetes.kinds import NODE, kind_in
+from planner.kubernetes.records import Finding
+from planner.words import short_name
+
+_CODES: Final = ("restarts-", "environments-", "memory-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A page and the parameters of its link."""
+
+    page: str
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+def rollout(workload: str) -> Target:
+    """A workload's own page."""
+    return Target(page="rollout.py", query={"workload": workload})
+
+
+def of(finding: Finding) -> Target | None:
+    """Where a finding is told in full; None for one about what was read, and for kinds without a page."""
+    key = finding.object
+    about = next((code for code in _CODES if finding.code.startswith(code)), "")
+    if about == "restarts-":
+        return Target(page="restarts.py", query={"loop": short_name(key)})
+    if about == "environments-":
+        return Target(page="drift.py", query={"service": key.rsplit("/", 1)[-1]})
+    if key.startswith(f"{NODE.name}/"):
+        return Target(page="memory.py", query={"node": key.partition("/")[2]})
+    if about == "memory-" and key:
+        return Target(page="memory.py", query={"workload": key})
+    return rollout(key) if kind_in(key).rolls_out else None
+
+
+def selected(event: Any, targets: Sequence[Target | None]) -> None:
+    """Open what was selected in a table."""
+    rows = event.selection.rows if event is not None else []
+    if rows and (target := targets[rows[0]]) is not None:
+        st.switch_page(target.page, query_params=dict(target.query))
