@@ -29,11 +29,12 @@ from planner.errors import InputError, NotKnownError, SourceError
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
 from planner.kubernetes.records import Snapshot
+from planner.sources import store_trends
 from planner.store import history, kept, manifest, names
 from planner.store.manifest import Entry, Reading
 from planner.store.names import Partition, Place
 from planner.store.rows import Rows
-from planner.store.schema import FORMAT, NAMED, PARTITIONED_BY, Kind, Table
+from planner.store.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, Kind, Table
 
 T = TypeVar("T")
 
@@ -42,7 +43,6 @@ GRACE_SECONDS: Final = 3_600.0
 ORPHAN_SECONDS: Final = 86_400.0
 """How long a writer may take from its first file to the manifest; what nobody named by then is nobody's."""
 _FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
-_OF_FACTS: Final = ["cluster", "taken_at", "metric", "labels", "value", "text"]
 _NODES_SEEN: Final = """
 SELECT cluster, node, any_value(node_pool) AS node_pool, any_value(machine_type) AS machine_type,
     epoch(created_at) AS created_at, epoch(min(taken_at)) AS first_at, epoch(max(taken_at)) AS last_at,
@@ -55,6 +55,7 @@ SELECT DISTINCT cluster, node, told, epoch("at") AS "at" FROM node_events ORDER 
 """
 _AT_ONCE: Final = 16  # requests in flight, where files are many and small
 _ZSTD_LEVEL: Final = 6
+_COMPRESSION: Final = {TRENDS: "snappy"}  # small files by the hundred: zstd would cost more to begin than to read
 _TYPES: Final = {
     Kind.TEXT: pa.string(),
     Kind.INTEGER: pa.int64(),
@@ -148,11 +149,16 @@ class Store:
         snapshots: dict[str, str],
     ) -> Entry:
         began, unique = time.monotonic(), _unique()
+        if set(tables) & set(store_trends.FROM):  # always of what is written beside it: no part can lack
+            tables = {**tables, TRENDS: store_trends.trends(tables, _schema(NAMED[TRENDS], with_partition=False))}
         files = {name: f"tables/{name}/{partition.path}/{unique}.parquet" for name in tables}
         with self._told("written"):
             for path, data in also.items():
                 self._put(path, data)
-            self._each(lambda name: self._put(files[name], _parquet(tables[name])), list(tables))
+            self._each(
+                lambda name: self._put(files[name], _parquet(tables[name], _COMPRESSION.get(name, "zstd"))),
+                list(tables),
+            )
             if time.monotonic() - began > ORPHAN_SECONDS / 2:
                 raise SourceError("writing took too long: what was written first may be gone", where=self.url)
             entry = Entry(name=unique, written_at=time.time(), parts=parts, files=files, snapshots=snapshots)
@@ -272,13 +278,8 @@ class Store:
             moments = {
                 (one.partition.cluster, names.moment_of(name)) for one in readings for name in one.entry.snapshots
             }
-            wanted = ds.field("metric").isin(list(history.METRICS))
-            facts = [one.to_table(columns=_OF_FACTS, filter=wanted) for one in self.datasets("facts", readings)]
             with duckdb.connect(":memory:") as connection:
-                connection.register("facts", pa.concat_tables(facts))
-                connection.register(
-                    "pools", pa.concat_tables(one.to_table() for one in self.datasets("pools", readings))
-                )
+                connection.register(TRENDS, self._trends(readings))
                 return history.read(self.url, moments, lambda sql: _rows(connection.sql(sql)))
 
         found = self._again_if_gone(read)
@@ -286,6 +287,21 @@ class Store:
             mend = "headroom snapshot writes one; headroom store list says what there is"
             raise NotKnownError("there is no snapshot of these clusters and days", where=self.url, mend=mend)
         return found
+
+    def _trends(self, readings: Sequence[Reading]) -> pa.Table:
+        """The rows of the table ``trends``; made here of what releases wrote that didn't know it."""
+        every = _schema(NAMED[TRENDS], with_partition=True)
+        schema = pa.schema([field for field in every if field.name not in ("part", "snapshot", "day")])
+        old = [one for one in readings if TRENDS not in one.entry.files]
+        known = [one.to_table(columns=schema.names) for one in self.datasets(TRENDS, readings)]
+        if not old:
+            return pa.concat_tables(known)
+        wanted = ds.field("metric").isin(list(history.METRICS))
+        columns = [*store_trends.FACT_COLUMNS, *(one.name for one in PARTITIONED_BY)]
+        facts = [one.to_table(columns=columns, filter=wanted) for one in self.datasets("facts", old)]
+        pools = [one.to_table() for one in self.datasets("pools", old)]
+        made = store_trends.trends({"facts": pa.concat_tables(facts), "pools": pa.concat_tables(pools)}, schema)
+        return pa.concat_tables([*known, made])
 
     def node_watch(self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None) -> Watch:
         """When spot and preemptible nodes came and went, as far as snapshots and their events tell.
@@ -381,6 +397,8 @@ class Store:
         for name, table in NAMED.items():
             if any(name in one.entry.files for one in found):
                 schema = _schema(table, with_partition=False)
+                if name == TRENDS:
+                    continue  # made anew of what is joined
                 some = [one.to_table(columns=schema.names) for one in self.datasets(name, found)]
                 tables[name] = pa.concat_tables(some).sort_by([("taken_at", "ascending"), ("part", "ascending")])
         parts = tuple(sorted({part for one in found for part in one.entry.parts}))
@@ -609,12 +627,14 @@ def _rows(found: Any) -> list[dict[str, Any]]:
         return []
     table = found.to_arrow_table()
     maps = [field.name for field in table.schema if pa.types.is_map(field.type)]
+    decimals = [field.name for field in table.schema if pa.types.is_decimal(field.type)]
     rows: list[dict[str, Any]] = table.to_pylist()
-    for row in rows:
-        for name, cell in row.items():
-            if name in maps and cell is not None:
-                row[name] = dict(cell)
-            elif isinstance(cell, Decimal):  # DuckDB adds whole numbers as 128 bits
+    for row in rows if maps or decimals else ():
+        for name in maps:
+            row[name] = None if row[name] is None else dict(row[name])
+        for name in decimals:  # DuckDB adds whole numbers as 128 bits
+            cell: Decimal | None = row[name]
+            if cell is not None:
                 row[name] = int(cell) if cell == cell.to_integral_value() else float(cell)
     return rows
 
@@ -636,9 +656,9 @@ def _arrow(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _parquet(table: pa.Table) -> bytes:
+def _parquet(table: pa.Table, compression: str = "zstd") -> bytes:
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
+    pq.write_table(table, sink, compression=compression)
     return bytes(sink.getvalue())
 
 

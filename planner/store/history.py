@@ -69,26 +69,23 @@ Query = Callable[[str], Iterable[Mapping[str, Any]]]
 
 METRICS: Final = ("gpus_pending", "cost", "cost_with_sustained_use", "cost_idle", "workloads", "workload_verdict")
 """Of the facts only these are read."""
+POOL: Final = "pool"
+"""The metric of rows that are a pool's."""
 _LEVELS: Final = """
 SELECT cluster, epoch(taken_at) AS taken_at, node_pool, region, provisioning, gpu_model, resource, nodes, allocatable,
     requested, free
-FROM pools WHERE resource NOT IN ('cpu', 'memory') ORDER BY ALL
+FROM trends WHERE metric = 'pool' ORDER BY ALL
 """
 _NUMBERS: Final = """
-SELECT cluster, epoch(taken_at) AS taken_at, metric,
-    coalesce(labels['verdict'], labels['model'], labels['paid_for'], '') AS about, coalesce(labels['resource'], '') AS resource,
-    value
-FROM facts
-WHERE metric <> 'workload_verdict'
-ORDER BY cluster, taken_at, metric, about, resource
+SELECT cluster, epoch(taken_at) AS taken_at, metric, about, resource, value
+FROM trends WHERE metric NOT IN ('pool', 'workload_verdict') ORDER BY cluster, taken_at, metric, about, resource
 """
 _STREAKS: Final = """
 WITH said AS (
-    SELECT cluster, labels['workload'] AS workload, text, taken_at,
-        max(taken_at) OVER (PARTITION BY cluster) AS newest
-    FROM facts WHERE metric = 'workload_verdict'
+    SELECT cluster, about AS workload, text, taken_at FROM trends WHERE metric = 'workload_verdict'
 ),
-now AS (SELECT cluster, workload, text FROM said WHERE taken_at = newest),
+newest AS (SELECT cluster, max(taken_at) AS taken_at FROM said GROUP BY cluster),
+now AS (SELECT cluster, workload, text FROM said JOIN newest USING (cluster, taken_at)),
 other AS (
     SELECT cluster, workload, max(said.taken_at) AS before
     FROM said JOIN now USING (cluster, workload) WHERE said.text <> now.text GROUP BY ALL
@@ -101,7 +98,7 @@ GROUP BY ALL ORDER BY ALL
 
 
 def read(url: str, moments: Iterable[tuple[str, float]], query: Query) -> History:
-    """What `query` (rows of a SQL text over ``pools`` and those of ``facts`` that are of `METRICS`) finds at `url`."""
+    """What `query` (rows of a SQL text over the table ``trends``) finds at `url`."""
     return History(
         url=url,
         moments=tuple(sorted(set(moments), key=lambda moment: (moment[1], moment[0]))),

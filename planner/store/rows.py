@@ -15,7 +15,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, PodSpec, Presence, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus, sum_requests
 from planner.store.names import moment_of, snapshot_id
-from planner.store.schema import NAMED
+from planner.store.schema import NAMED, TRENDS
 from planner.vocabulary import CPU, MEMORY
 
 Value = float | int | str | bool | Mapping[str, object] | None
@@ -53,7 +53,7 @@ class Answered:
 
 def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str, prices: str = "") -> Rows:
     """Every table's rows of one snapshot; its `part` is the snapshot's id."""
-    rows: Rows = {name: [] for name in NAMED if name != "sweep"}
+    rows: Rows = {name: [] for name in NAMED if name not in ("sweep", TRENDS)}
     rows["snapshots"].append(
         {
             "source": snapshot.source,

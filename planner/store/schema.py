@@ -195,6 +195,26 @@ TABLES: Final = (
         ),
     ),
     Table(
+        name="trends",
+        what="what trends are made of, in plain columns: a row a GPU resource of a pool, a number, or a workload's verdict; made "
+        "of pools and facts whenever they are written",
+        columns=_columns(
+            ("metric", Kind.TEXT, "pool, or a fact's"),
+            ("about", Kind.TEXT, "the workload, model, verdict, or what is paid for; empty for all"),
+            ("resource", Kind.TEXT, "a GPU resource; empty else"),
+            ("node_pool", Kind.TEXT, "these are empty but for pools"),
+            ("region", Kind.TEXT, ""),
+            ("provisioning", Kind.TEXT, ""),
+            ("gpu_model", Kind.TEXT, ""),
+            ("nodes", Kind.INTEGER, "these are null but for pools"),
+            ("allocatable", Kind.INTEGER, ""),
+            ("requested", Kind.INTEGER, ""),
+            ("free", Kind.INTEGER, ""),
+            ("value", Kind.NUMBER, "a fact's number"),
+            ("text", Kind.TEXT, "a fact's word: the verdict"),
+        ),
+    ),
+    Table(
         name="sweep",
         what="one row a fact of a workload in a sweep: its verdict, strategies, plan and savings",
         columns=_columns(
@@ -209,4 +229,5 @@ TABLES: Final = (
         ),
     ),
 )
+TRENDS: Final = "trends"  # nobody writes it: it follows from two others
 NAMED: Final = {table.name: table for table in TABLES}

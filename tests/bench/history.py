@@ -67,25 +67,25 @@ def measure(_: int) -> Iterator[Figure]:
             history = store.history()
             trends.answer(snapshot, TrendsSettings(), Given(history=history))
 
-        yield Figure(figure="trends of the fleet, all of it", cluster=fleet, seconds=_clock(ask), at_most_seconds=1.0)
+        yield Figure(figure="trends of the fleet, all of it", cluster=fleet, seconds=_best(ask), at_most_seconds=1.0)
         one = "trends of one cluster"
         yield Figure(
             figure=one,
             cluster=f"1 x {DAYS} days",
-            seconds=_clock(lambda: store.history(("cluster-3",))),
+            seconds=_best(lambda: store.history(("cluster-3",))),
             at_most_seconds=1.0,
         )
         total = "SELECT cluster, day, sum(requested_gpus) FROM nodes GROUP BY ALL"
         yield Figure(
             figure="SQL: GPUs held by cluster and day",
             cluster=fleet,
-            seconds=_clock(lambda: store.query(total)),
+            seconds=_best(lambda: store.query(total)),
             at_most_seconds=1.0,
         )
         yield Figure(
             figure="SQL: what differs between two days",
             cluster=fleet,
-            seconds=_clock(lambda: store.query(DIFFERS)),
+            seconds=_best(lambda: store.query(DIFFERS)),
             at_most_seconds=1.0,
         )
     yield from _sweeps()
@@ -115,6 +115,11 @@ def _write(store: Store, cluster: str, snapshot: Snapshot, rows: Rows, day: int,
         if row["resource"] == "nvidia.com/gpu":
             row["requested"] = int(str(row["allocatable"])) * (50 + day) // 100
     assert store.write(cluster, one, rows)
+
+
+def _best(call: Callable[[], object]) -> float:
+    """Of three times: what the program takes, not what else the machine did."""
+    return min(_clock(call) for _ in range(3))
 
 
 def _clock(call: Callable[[], object]) -> float:

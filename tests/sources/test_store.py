@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.errors import HeadroomError, InputError, NotKnownError, SourceError
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.records import Event, FrozenMap, Snapshot
 from planner.questions.question import fact
 from planner.sources import demo
 from planner.sources.cluster import read_cluster
@@ -275,7 +277,11 @@ def test_a_snapshot_without_name_or_time_is_refused(tmp_path: Path, nameless: st
 
 def test_other_engines_read_the_files_as_the_schema_says(tmp_path: Path) -> None:
     """Plain Parquet with Hive's partitions: no column of the partition in the file, maps and times as their own types."""
-    write(Store(str(tmp_path)), GKE, later(0))
+    gone = Event(
+        namespace="default", object_kind="Node", object_name="n", object_uid="", kind="Normal", reason="RemovingNode",
+        message="", last_seen_at=1.0,
+    )  # fmt: skip
+    write(Store(str(tmp_path)), GKE, replace(later(0), events=(gone,)))
     for name, table in NAMED.items():
         if name == "sweep":
             continue
@@ -288,6 +294,34 @@ def test_other_engines_read_the_files_as_the_schema_says(tmp_path: Path) -> None
         assert set(found["cluster"].to_pylist()) == {GKE}
     labels = pq.read_schema(next((tmp_path / "tables" / "facts").rglob("*.parquet"))).field("labels").type
     assert labels == pa.map_(pa.string(), pa.string())
+
+
+def without_trends(folder: Path) -> None:
+    """The store as releases wrote it that didn't know the table ``trends``."""
+    for path in (folder / "manifest").rglob("*.json"):
+        entry = json.loads(path.read_bytes())
+        entry["files"].pop("trends", None)
+        path.write_text(json.dumps(entry))
+    shutil.rmtree(folder / "tables" / "trends")
+
+
+def test_a_store_of_an_earlier_release_has_the_same_history(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    for hours in (0, 1):
+        write(store, "prod", later(3_600 * hours))
+    known = store.history()
+    assert len(known.levels) > 0
+    assert {one.verdict for one in known.streaks} == {"stuck"}
+    assert [(one.metric, one.about) for one in known.numbers[:2]] == [("cost", ""), ("workloads", "stuck")]
+    without_trends(tmp_path)
+    assert store.history() == known
+    write(store, "prod", later(7_200))  # old and new side by side, then joined
+    both = store.history()
+    assert len(both.moments) == 3
+    assert store.compact(grace_seconds=0).joined == 3
+    assert store.history() == both
+    without_trends(tmp_path)
+    assert store.history() == both
 
 
 def test_columns_that_a_later_release_added_are_null_in_older_files(tmp_path: Path) -> None:
