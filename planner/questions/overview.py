@@ -253,10 +253,15 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: _Answer) -> Wor
         ready=sum(p.is_ready and p.deleted_at is None for p in pods),
         gpus=gpus * replicas,
         gpu_model=", ".join(sorted({gpu_model(cluster.nodes[n]) for n in nodes} - {""})) if gpus else "",
-        node_pools=tuple(sorted({node_pool(cluster.nodes[n]) for n in nodes} - {""})),
+        node_pools=tuple(sorted({cluster.remember(_pools)[n] for n in nodes} - {""})),
         lowest_ready=answer.lowest_ready,
         headline=answer.headline,
     )
+
+
+def _pools(cluster: Cluster) -> list[str]:
+    """Each node's pool."""
+    return [node_pool(node) for node in cluster.nodes]
 
 
 def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
