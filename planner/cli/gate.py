@@ -20,6 +20,7 @@ from planner.questions.question import FACTS, Given, document
 from planner.sources import bounded, manifests
 
 POLICY: Final = "headroom.toml"
+_LARGEST_POLICY: Final = 2**20  # bytes
 FORMATS: Final = (*output.FORMATS, "junit", "sarif", "github")
 
 
@@ -110,4 +111,4 @@ def _policy(name: str | None) -> GatePolicy:
     path = Path(name or POLICY)
     if name is None and not path.exists():
         return GatePolicy()
-    return read_policy(bounded.read_text(path, mend="Give TOML in UTF-8"), str(path))
+    return read_policy(bounded.read_text(path, limit=_LARGEST_POLICY, mend="Give TOML in UTF-8"), str(path))

@@ -401,3 +401,14 @@ def test_standard_input_that_is_no_text(
         status, _, err = gate(capsys, "cluster.json", "-f", "-")
     assert status == 1
     assert "isn't UTF-8" in err or "not UTF-8" in err
+
+
+@pytest.mark.parametrize("key", [f"a{'.a' * 100_000} = 1", f"[a{'.a' * 100_000}]"])
+def test_a_policy_whose_key_never_ends(key: str) -> None:
+    with pytest.raises(InputError, match="dots"):
+        read_policy(key, "headroom.toml")
+
+
+def test_a_policy_with_a_number_nobody_can_write_out() -> None:
+    with pytest.raises(InputError, match="isn't TOML"):
+        read_policy(f"[gate]\nmost_extra_gpus = {'9' * 10_000}", "headroom.toml")
