@@ -154,10 +154,12 @@ class StatefulSetController:
         if self.max_unavailable is not None:
             allowed = max(1, scaled_value(self.max_unavailable, self.replicas, round_up=False))
             room = allowed - sum(_is_unavailable(p) for p in targets)
+            if room <= 0:
+                return False
             old = [p for p in targets if p.ordinal >= lowest and self._is_old(p) and not p.is_terminating]
-            for pod in old[: max(0, room)]:
+            for pod in old[:room]:
                 simulation.delete(pod)
-            return bool(old[: max(0, room)])
+            return bool(old)
         for pod in targets:
             if pod.ordinal < lowest:
                 break
