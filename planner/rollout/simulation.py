@@ -8,6 +8,7 @@ and scheduler work until they have nothing left to do. Start-up and termination 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from random import Random
@@ -47,12 +48,8 @@ from planner.vocabulary import POD_DELETION_COST, is_extended_resource
 _ROUND_MS = 6.0  # one request
 QUIET_MS = 900.0  # nothing done for so long: a quiet moment
 STUCK_MS = 5_400.0  # nothing to wait for, and nothing done for so much longer: stuck
-_POD_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS, _SYNC_UNITS = (
-    30,
-    60,
-    40,
-    10,
-)  # of work (`planner.rollout.budget`), as measured
+_POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS, _SYNC_UNITS = 30, 150, 60, 40, 10
+"""Of work (`planner.rollout.budget`), as measured; a StatefulSet's pods have a shape each."""
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
 
 
@@ -153,6 +150,7 @@ class Simulation:
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound
         self.news: list[LivePod] = []  # pods in the order in which something happened to them
+        self.told: Counter[str] = Counter()  # owner's key → how often something happened to its pods
         self._tallies: dict[str, Tally] = {}  # by owner's key
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
         self._taken_up: set[str] = set()  # uids of owners all of whose pods are in motion
@@ -256,6 +254,7 @@ class Simulation:
     def tell(self, pod: LivePod) -> None:
         """Something happened to a pod."""
         self.news.append(pod)
+        self.told[pod.owner] += 1
         tally = self._tallies.get(pod.owner)
         if tally is not None:
             tally.take(pod)
@@ -455,6 +454,7 @@ class Simulation:
         key = (id(labels), id(spec), id(selector))
         known = self._shapes.get(key)
         if known is None:
+            self._spend(_SHAPE_UNITS)
             prepared = self.admission.prepare(namespace, spec)
             shape = compile_shape(self.cluster, namespace, labels, prepared, default_selector=selector)
             known = self._shapes[key] = (shape, labels, spec, selector)  # the objects are kept, so their ids are
@@ -618,6 +618,10 @@ class Simulation:
             if controller is not None:
                 self.controllers.setdefault(controller.key, controller)
         return did_something
+
+    def foresee_pods(self, count: int) -> None:
+        """So many pods will be made, unless one of them is refused: too many to play through aren't begun."""
+        self.budget.foresee(count * _POD_UNITS)
 
     def _spend(self, units: int) -> None:
         self.work += units

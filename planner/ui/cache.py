@@ -7,11 +7,12 @@ share an entry, and copies records to look into them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions.identity import key_of
@@ -19,10 +20,12 @@ from planner.questions.progress import Listener, told_to
 from planner.questions.question import NOTHING, Given, Question
 from planner.rollout.budget import allowed
 from planner.sources import prices
-from planner.ui import pool
+from planner.ui import patience, pool
 from planner.ui.answers import NOTHING as NOTHING_KEPT
 from planner.ui.answers import Answers
+from planner.words import literal
 
+_SAID: Final = "_price_problem_said"  # in this run
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 S = TypeVar("S")
@@ -42,8 +45,8 @@ def answer(
     key = _key(question, snapshot, asked, more)
     found = _answers.get(key)
     if found is NOTHING_KEPT:
-        with st.spinner("Working it out …"):
-            found = _worked_out(key, question, snapshot, asked, more)
+        with patience.shown(key, patience.doing(question), is_wanted) as still:
+            found = _worked_out(key, question, snapshot, asked, more, still)
     return cast("Answer", found)
 
 
@@ -70,7 +73,7 @@ def ask_aloud(question: Question[S, A], snapshot: Snapshot, settings: S, given: 
     _refuse(question, snapshot, given)
     asked = settings, given
     with told_to(listener):
-        found = _worked_out(_key(question.answer, snapshot, asked, {}), question.answer, snapshot, asked, {})
+        found = _worked_out(_key(question.answer, snapshot, asked, {}), question.answer, snapshot, asked, {}, is_wanted)
     return cast("A", found)
 
 
@@ -96,16 +99,21 @@ def _key(question: Callable[..., Any], snapshot: Snapshot, asked: tuple[Any, ...
 
 
 def _worked_out(
-    key: str, question: Callable[..., Any], snapshot: Snapshot, asked: tuple[Any, ...], more: dict[str, Any]
+    key: str,
+    question: Callable[..., Any],
+    snapshot: Snapshot,
+    asked: tuple[Any, ...],
+    more: dict[str, Any],
+    still: Callable[[], bool],
 ) -> Any:
     def work() -> Any:
         processes = pool.current()
         if processes is not None:
-            return processes.run(question, snapshot, *asked, is_wanted=is_wanted, **more)
-        with allowed(is_wanted):
+            return processes.run(question, snapshot, *asked, is_wanted=still, **more)
+        with allowed(still):
             return question(snapshot, *asked, **more)
 
-    return _answers.worked_out(key, work, is_wanted)
+    return _answers.worked_out(key, work, still)
 
 
 def is_wanted() -> bool:
@@ -121,7 +129,27 @@ def is_wanted() -> bool:
     return True
 
 
-@st.cache_resource(ttl="6h", show_spinner="Reading prices …")
+def begin() -> None:
+    """At the beginning of a run: what is said once a run may be said again."""
+    st.session_state.pop(_SAID, None)
+
+
 def price_book() -> PriceBook:
-    """The embedded prices under the last refresh: files are read here, not on every run of a page."""
-    return prices.load_book()
+    """The embedded prices under the last refresh; where that can't be read the embedded ones alone, which is said."""
+    book, problem = _price_book()
+    if problem is not None and not st.session_state.get(_SAID):
+        st.session_state[_SAID] = True
+        st.warning(
+            f"{literal(problem.where)} {literal(problem.what)}. {literal(problem.mend)} Until then the prices of "
+            f"{book.as_of} are used, which came with Headroom.", title="△ The refreshed prices can't be read",
+        )  # fmt: skip
+    return book
+
+
+@st.cache_resource(ttl="6h", show_spinner="Reading prices …")
+def _price_book() -> tuple[PriceBook, HeadroomError | None]:
+    """Files are read here, not on every run of a page."""
+    try:
+        return prices.load_book(), None
+    except HeadroomError as error:
+        return prices.embedded_book(), error

@@ -17,7 +17,7 @@ from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.strategy_costs import StrategyCosts
 from planner.rollout.answers import GridCell, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
-from planner.rollout.choice import RECREATE, Choice, Option, Pair, Weights
+from planner.rollout.choice import RECREATE, Choice, Option, Pair, Weights, strategy_name
 from planner.settings import setting_of
 from planner.ui import cache, charts, errors, link, rollout_inputs, spares, tables, verdict
 from planner.words import usd
@@ -67,10 +67,7 @@ def show(
 def _grid(snapshot: Snapshot, settings: RolloutSettings, key: str) -> StrategyGrid:
     """With today's strategy as the current one, whichever is looked at: so one grid serves for all of them."""
     settings = strategies.without_strategy(settings)
-    with st.spinner("Every strategy is played …", show_time=True):
-        return cache.answer(
-            rollout_question.strategy_grid, snapshot, rollout_question.scenario_of(snapshot, settings), key
-        )  # fmt: skip
+    return cache.answer(rollout_question.strategy_grid, snapshot, rollout_question.scenario_of(snapshot, settings), key)
 
 
 def costs_of(
@@ -101,7 +98,7 @@ def _weights() -> Weights:
 def _chosen(grid: StrategyGrid, found: Choice, rollout: WorkloadRollout, result: RolloutResult) -> None:
     """The strategy that the page answers for now: verdict, figures and patch stay beside the grid."""
     pairs: dict[str, Pair] = {_name(cell): (cell.max_surge, cell.max_unavailable) for cell in _cells(grid)}
-    pairs["Recreate"] = RECREATE
+    pairs[strategy_name(RECREATE)] = RECREATE
     is_recreate = rollout.strategy_kind != ROLLING_UPDATE
     now = RECREATE if is_recreate else (rollout.max_surge, rollout.max_unavailable)
     names = list(pairs)
