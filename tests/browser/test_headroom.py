@@ -21,7 +21,7 @@ def test_a_click_on_a_pool_of_the_large_cluster_opens_its_seats(visit: Callable[
     visitor.answered()
     asked = parse_qs(urlparse(visitor.page.url).query)
     assert asked["cluster"] == ["openb"]
-    assert asked["pool"][0].startswith("pool-")
+    assert asked["seats_pool"][0].startswith("pool-")
     expect(visitor.main().get_by_text("Click a bar to open it")).to_have_count(0)
 
 

@@ -31,7 +31,9 @@ def test_what_is_stuck_and_why_takes_no_click(visit: Callable[..., Visitor]) -> 
     visitor = visit()
     visitor.open()
     expect(visitor.main().get_by_text("5 of 20 workloads could not be rolled out now").first).to_be_visible()
-    expect(visitor.main().get_by_text("The new pod needs 40 cpu").first).to_be_visible()
+    expect(
+        visitor.main().get_by_text("The new pod needs 4 A100s, and the pods that it replaces hold all 8").first
+    ).to_be_visible()
 
 
 def test_the_best_strategy_and_its_patch_take_four_clicks(visit: Callable[..., Visitor]) -> None:
