@@ -6,20 +6,22 @@ share an entry, and copies records to look into them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from pathlib import Path
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from planner.kubernetes.records import Snapshot
-from planner.pricing.model import PriceBook
+from planner.pricing.model import OwnedCommitment, PriceBook
 from planner.questions.identity import key_of
 from planner.questions.progress import Listener, told_to
 from planner.questions.question import NOTHING, Given, Question
 from planner.rollout.budget import allowed
 from planner.sources import prices
-from planner.ui import pool
+from planner.ui import pool, uploads
 from planner.ui.answers import NOTHING as NOTHING_KEPT
 from planner.ui.answers import Answers
 
@@ -121,7 +123,18 @@ def is_wanted() -> bool:
     return True
 
 
-@st.cache_resource(ttl="6h", show_spinner="Reading prices …")
+COMMITMENTS: Final = "_commitments"  # what was given on the Costs page counts on every page of the session
+
+
 def price_book() -> PriceBook:
-    """The embedded prices under the last refresh: files are read here, not on every run of a page."""
-    return prices.load_book()
+    """The embedded prices under the last refresh, with the account's commitments: those given in this session, else those
+    that the dashboard was started with (``HEADROOM_COMMITMENTS``)."""
+    owned: tuple[OwnedCommitment, ...] = uploads.kept(COMMITMENTS, ())
+    return listed_prices().with_commitments(owned) if owned else listed_prices()
+
+
+@st.cache_resource(ttl="6h", show_spinner="Reading prices …")
+def listed_prices() -> PriceBook:
+    """Files are read here, not on every run of a page."""
+    file = os.environ.get("HEADROOM_COMMITMENTS")
+    return prices.load_book().with_commitments(prices.load_commitments(Path(file)) if file else ())
