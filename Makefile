@@ -9,7 +9,7 @@ DIR ?=
 COUNT ?= 5000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup app test check format conformance reference bench trust sbom audit docs screenshots lock clean
+.PHONY: help setup app test check format conformance reference bench trust sbom audit docs screenshots image lock clean
 
 help: ## print these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -33,6 +33,7 @@ app: setup ## the dashboard on http://localhost:8501, with the embedded demo clu
 test: setup ## every test, the browser ones included
 	@$(BIN)/python -m tests.browser.prepare
 	@$(BIN)/python -m tests.sources.s3_server
+	@$(BIN)/python -m tests.deploy.helm
 	@$(BIN)/pytest
 
 check: setup ## style, types, import rules
@@ -82,10 +83,17 @@ screenshots: setup ## docs/screenshots, taken by the browser tests
 docs: setup ## what documents quote: --help, and the output of examples
 	@$(BIN)/python -m tests.architecture.documents
 
+image: ## the container image, with docker, podman or buildah: headroom:0.1.0 (deploy/)
+	@command -v docker >/dev/null && exec docker build -t headroom:0.1.0 . || exec buildah build -t headroom:0.1.0 .
+
 lock: setup ## work requirements.lock out anew from pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --quiet -o requirements.lock
+	@$(BIN)/uv pip compile pyproject.toml --extra gke -c requirements.lock --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --quiet -o deploy/requirements.lock
+	@echo hatchling | $(BIN)/uv pip compile - -c requirements.lock --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --quiet -o deploy/build.lock
 
 clean: ## remove the environment and every cache
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

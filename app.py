@@ -5,15 +5,12 @@ beside its main script for an old-style multipage app and, when the first reques
 page alone, without the router.
 """
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute
 
-from planner.serve import health
+from planner.serve import beside, health
 from planner.ui import live_view, pool, sign_in
 from planner.ui.gate import Gate
 from planner.ui.web import Guard
@@ -24,19 +21,13 @@ people = sign_in.configured()
 pool.start()
 
 
-def dashboard(routes: Sequence[BaseRoute] = (), lifespan: Callable[[Any], Any] | None = None) -> st.App:
-    """The pages; `routes` stand beside them (``headroom serve --dashboard``), else whether it lives and is ready."""
-    app = st.App(  # by this name and in this form, or ``streamlit run`` doesn't find it: it reads the source, not the module
-        PAGES / "_router.py",
-        secrets={"auth": people.auth} if people else None,
-        routes=routes or health.routes(live_view.start()),
-        lifespan=lifespan,
-        middleware=[
-            Middleware(Guard),
-            Middleware(Gate, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
-        ],
-    )
-    return app
-
-
-app = dashboard()
+app = st.App(
+    PAGES / "_router.py",
+    secrets={"auth": people.auth} if people else None,
+    routes=beside.routes or health.routes(live_view.start()),
+    lifespan=beside.lifespan,
+    middleware=[
+        Middleware(Guard, names=[people.host] if people else []),
+        Middleware(Gate, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
+    ],
+)

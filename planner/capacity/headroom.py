@@ -315,7 +315,9 @@ def _scheduler(state: State, seed: int) -> Scheduler:
             kept.append(Simulation(state.cluster))
         return kept[0]
 
-    return Scheduler(state, seed, lambda node: world().pods_on(node), lambda namespace: world().budgets(namespace))
+    return Scheduler(
+        state, seed, lambda node, priority: world().pods_below(node, priority), lambda space: world().budgets(space)
+    )
 
 
 def _pod(shape: Shape, number: int) -> LivePod:

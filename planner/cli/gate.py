@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +20,7 @@ from planner.questions.question import FACTS, Given, document
 from planner.sources import bounded, manifests
 
 POLICY: Final = "headroom.toml"
+_LARGEST_POLICY: Final = 2**20  # bytes
 FORMATS: Final = (*output.FORMATS, "junit", "sarif", "github")
 
 
@@ -78,7 +78,7 @@ def command(
     """
     one_reader_of_stdin(cluster, *names)
     policy = _policy(policy_file)
-    given_manifests = manifests.read(names, recursive=recursive, stdin=sys.stdin)
+    given_manifests = manifests.read(names, recursive=recursive)
     snapshot = read_cluster(cluster)
     settings = options.read(GateSettings, asked, manifest=given_manifests.text)
     settings = replace(settings, policy=policy)
@@ -111,4 +111,4 @@ def _policy(name: str | None) -> GatePolicy:
     path = Path(name or POLICY)
     if name is None and not path.exists():
         return GatePolicy()
-    return read_policy(bounded.read_text(path, mend="Give TOML in UTF-8"), str(path))
+    return read_policy(bounded.read_text(path, limit=_LARGEST_POLICY, mend="Give TOML in UTF-8"), str(path))

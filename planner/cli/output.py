@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -111,7 +113,9 @@ def as_yaml(content: Mapping[str, Any]) -> str:
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """A file, whole or not at all: what stood there stays until all of the new one is written.
+    """A file, whole or not at all: what stood there stays until all of the new one is written, with its permissions.
+
+    A device or a pipe is written into, a link followed; neither is put away for a file.
 
     Raises
     ------
@@ -119,14 +123,34 @@ def write_file(path: Path, content: str | bytes) -> None:
         When it can't be written.
     """
     data = content.encode() if isinstance(content, str) else content
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_bytes(data)
-        beside.replace(path)
-    except OSError as error:
-        raise InputError(f"can't be written: {error.strerror}", where=str(path), mend="Check the folder") from None
-    finally:
-        beside.unlink(missing_ok=True)
+        there = _stat(path)
+        if there is not None and stat.S_ISDIR(there.st_mode):
+            raise IsADirectoryError(errno.EISDIR, "is a folder")
+        if there is not None and not stat.S_ISREG(there.st_mode):
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as stream:  # a pipe nobody reads refuses
+                os.set_blocking(stream.fileno(), True)
+                stream.write(data)
+            return
+        target = path.resolve()
+        beside = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            beside.write_bytes(data)
+            if there is not None:
+                beside.chmod(stat.S_IMODE(there.st_mode))
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a NUL
+        said = (error.strerror if isinstance(error, OSError) else "") or "no such path"
+        raise InputError(f"can't be written: {said}", where=str(path), mend="Check the folder") from None
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
 
 
 def write_rows(output: str, rows: Rows, *, headline: str = "") -> None:

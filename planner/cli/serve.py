@@ -133,6 +133,9 @@ def _watched(context: str) -> Snapshot:
 
 def _with_dashboard(cluster: str, routes: Sequence[Any], lifespan: Callable[[Any], Any]) -> Any:
     """The dashboard, looking at `cluster`, with the paths beside its pages."""
+    from planner.serve import beside
+
+    beside.routes, beside.lifespan = routes, lifespan
     os.environ[CLUSTER_VARIABLE] = cluster
     place = folder()
     os.chdir(place)  # Streamlit reads .streamlit/config.toml there
@@ -141,4 +144,4 @@ def _with_dashboard(cluster: str, routes: Sequence[Any], lifespan: Callable[[Any
     assert found.loader is not None
     module = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
-    return module.dashboard(routes, lifespan)
+    return module.app

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -46,7 +45,7 @@ def command(
     one_reader_of_stdin(*clusters, *files)
     snapshots = read_clusters(clusters)
     settings = options.read(
-        WhereSettings, asked, manifest=manifests.read(files, recursive=False, stdin=sys.stdin).text if files else None
+        WhereSettings, asked, manifest=manifests.read(files, recursive=False).text if files else None
     )
     given = Given(
         limits=pool_limits(snapshots[0], pool_files, gke),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from planner.errors import ChangeError
 from planner.kubernetes.kinds import ROLLING_UPDATE
-from planner.kubernetes.records import Container, Strategy, Workload
+from planner.kubernetes.records import Container, PodDisruptionBudget, Strategy, Workload
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import share_parts
 from planner.quantity import format_amount
@@ -32,6 +32,22 @@ def check_workload(before: Workload | None, after: Workload) -> None:
         raise ChangeError(what, where=after.key, mend="Raise it, or wait for fewer seconds")
     if not 0 <= after.replicas <= _MOST_REPLICAS:
         raise ChangeError(f"replicas is {after.replicas}", where=after.key, mend="Give 0 or more")
+
+
+def check_budget(budget: PodDisruptionBudget) -> None:
+    """Raise a `ChangeError` when the API server would refuse it.
+
+    Source: kubernetes 1.36 `pkg/apis/policy/validation` `ValidatePodDisruptionBudgetSpec`.
+    """
+    where = f"PodDisruptionBudget/{budget.namespace}/{budget.name}"
+    values = {"minAvailable": budget.min_available, "maxUnavailable": budget.max_unavailable}
+    if None not in values.values():
+        raise ChangeError("minAvailable and maxUnavailable are both set", where=where, mend="Give one of them")
+    for name, value in values.items():
+        if value is not None:
+            number, is_percent = share_parts(value, name=name, where=where)
+            if is_percent and number > 100:
+                raise ChangeError(f"{name} is {value}", where=where, mend="Give 100% or less")
 
 
 def _check_unchanged(before: Workload, after: Workload) -> None:

@@ -36,6 +36,7 @@ _LIST_FIELDS = frozenset({"apiVersion", "kind", "metadata", "items"})
 _ITEMS = re.compile(rb'"items"\s*:\s*\[')
 _KIND = re.compile(rb'"kind"\s*:\s*"(\w*)List"')
 _YAML_START = re.compile(rb"^---(?=\s|\Z).*$", re.MULTILINE)
+_DOCUMENT_START = re.compile(r"^---(?=\s|\Z).*$", re.MULTILINE)
 _AGAIN = "Write it again with kubectl get -o json, and check that the disk wasn't full and the copy is complete"
 _HOW = "Give what kubectl get … -A -o json (or yaml) writes"
 
@@ -103,7 +104,7 @@ def _document_parts(view: memoryview, start: int, where: str, problems: list[Fin
 
 
 def objects_of(text: str, where: str, repeated: list[str] | None = None) -> list[dict[str, Any]]:
-    """The objects in a manifest: every document, Lists taken apart. Nothing damaged is let through.
+    """The objects in a manifest: every document, Lists taken apart, those in Lists too. Nothing damaged is let through.
 
     Keys of YAML that are given twice are added to `repeated`.
 
@@ -113,21 +114,39 @@ def objects_of(text: str, where: str, repeated: list[str] | None = None) -> list
         When the text isn't JSON or YAML, is cut off, or holds something that isn't an object.
     """
     objects: list[dict[str, Any]] = []
-    for document in values_of(text, where, repeated):
-        items: Any = [document]
-        if isinstance(document, dict) and str(document.get("kind", "")).endswith("List"):
-            items = document.get("items") or []
-        elif isinstance(document, list):
-            items = document
-        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+    left = values_of(text, where, repeated)[::-1]
+    while left:
+        one = left.pop()
+        items = one.get("items", one) if isinstance(one, dict) and str(one.get("kind", "")).endswith("List") else one
+        if items is None or isinstance(items, list):
+            left += (items or ())[::-1]
+        elif isinstance(items, dict) and items is one:
+            objects.append(one)
+        else:
             raise InputError("a document isn't a Kubernetes object", where=where, mend="Give kind, metadata and spec")
-        objects.extend(items)
     return objects
 
 
 def values_of(text: str, where: str, repeated: list[str] | None = None) -> list[Any]:
-    """The documents of a JSON or YAML text as plain values, empty ones left out; strict as `objects_of`."""
-    if text.lstrip()[:1] in ("{", "["):
+    """The documents of a JSON or YAML text as plain values, empty ones left out; strict as `objects_of`. Documents of
+    either kind may follow one another, as files do that are read as one."""
+    documents = _DOCUMENT_START.split(text)
+    if len({_is_json(one) for one in documents if one.strip()}) < 2:
+        return _values(text, where, repeated)
+    found: list[Any] = []
+    line = 0
+    for one in documents:
+        found += _values(one if _is_json(one) else "\n" * line + one, where, repeated)  # errors name lines of the whole
+        line += one.count("\n")
+    return found
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip()[:1] in ("{", "[")
+
+
+def _values(text: str, where: str, repeated: list[str] | None) -> list[Any]:
+    if _is_json(text):
         data = memoryview(text.encode())
         try:
             return [msgspec.json.decode(data[start:end]) for start, end in _json_spans(data)]

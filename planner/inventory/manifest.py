@@ -23,7 +23,7 @@ from planner.inventory.change import (
     read_changed,
     read_workload_document,
 )
-from planner.inventory.change_rules import check_workload
+from planner.inventory.change_rules import check_budget, check_workload
 from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
@@ -175,6 +175,9 @@ def _kind(one: Object, number: int) -> str:
         kind, api_version = kind_of(one, Part())
     except InputError as error:
         raise ChangeError(error.what, where=f"{MANIFEST}, document {number}", mend="Give kind and apiVersion") from None
+    if api_version.startswith("kustomize.config.k8s.io/"):
+        mend = "Give what it builds: kubectl kustomize FOLDER"
+        raise ChangeError("is for kustomize, and applies nothing", where=f"{MANIFEST}, document {number}", mend=mend)
     return kind if is_known(kind, api_version) or kind not in (*_WORKLOADS, *_BESIDE) else f"{kind} ({api_version})"
 
 
@@ -310,6 +313,8 @@ def _with_objects(snapshot: Snapshot, objects: Iterable[Object], text: str) -> S
             name = (one.get("metadata") or {}).get("name", "")
             raise ChangeError(damage_in_words(error), where=f"{MANIFEST}, {one['kind']} {name}".rstrip()) from None
     changes: dict[str, Any] = {}
+    for budget in reader.found.get("PodDisruptionBudget", ()):
+        check_budget(budget)
     for kind, records in reader.found.items():
         field = wire.READ[kind].field
         known = {_name(one): one for one in getattr(snapshot, field)}

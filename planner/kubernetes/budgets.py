@@ -93,11 +93,17 @@ def status(budget: PodDisruptionBudget, pods: Sequence[Covered], known: Scales) 
     A number of ``minAvailable`` is compared with the pods there; a share, and ``maxUnavailable``, with the scales of the
     pods' controllers. What can't be read, and a controller without a scale, allows nothing.
     """
-    healthy = sum(pod.is_healthy for pod in pods)
+    controllers = dict.fromkeys(pod.controller for pod in pods if pod.controller)
+    return _status_of(budget, sum(pod.is_healthy for pod in pods), len(pods), controllers, known)
+
+
+def _status_of(
+    budget: PodDisruptionBudget, healthy: int, number: int, controllers: Iterable[str], known: Scales
+) -> BudgetStatus:
+    """The status of `number` pods of these controllers, `healthy` of them Ready."""
     low, high = budget.min_available, budget.max_unavailable
     if high is None and not isinstance(low, str):
-        return _status(healthy, low or 0, len(pods) if low is not None else 0)
-    controllers = dict.fromkeys(pod.controller for pod in pods if pod.controller)
+        return _status(healthy, low or 0, number if low is not None else 0)
     unscaled = next((one for one in controllers if one not in known), "")
     if unscaled:
         return BudgetStatus(healthy=healthy, desired=0, expected=0, allowed=0, unscaled=unscaled)
@@ -136,9 +142,11 @@ def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scale
         if workload.key in known and covers(budget, workload.namespace, workload.template.labels):
             wanted[workload.key] = workload.replicas
     others = [pod for pod in pods if pod.controller not in known]
-    return status(
-        budget, [*others, *(Covered(key, True) for key, count in wanted.items() for _ in range(count))], known
+    number = len(others) + sum(wanted.values())
+    controllers = dict.fromkeys(
+        [*(pod.controller for pod in others if pod.controller), *(key for key, count in wanted.items() if count)]
     )
+    return _status_of(budget, number, number, controllers, known)
 
 
 def protection(snapshot: Snapshot, workload: Workload, known: Scales | None = None) -> Protection:
@@ -186,6 +194,12 @@ def limit_text(budget: PodDisruptionBudget) -> str:
 def why_never(budget: PodDisruptionBudget, best: BudgetStatus) -> str:
     """Why `best`, with every pod Ready, still allows nobody to go."""
     limit = limit_text(budget)
+    try:
+        scaled_value(
+            budget.min_available if budget.max_unavailable is None else budget.max_unavailable, 1, round_up=True
+        )
+    except ChangeError:
+        return f"{limit} is neither a number nor a percentage"
     if best.unscaled:
         return f"{limit} counts by the scale of the pods' controllers, and a {kind_in(best.unscaled).name} has none"
     if best.expected <= 0:

@@ -30,6 +30,8 @@ from planner.rollout.answers import Verdict
 FAILING: Final = (Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN)
 """Verdicts that fail where no policy says otherwise: the statuses of ``headroom rollout``."""
 
+_MOST_DOTS: Final = 100  # in a line: a key of so many parts costs tomllib their square
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateException:
@@ -67,9 +69,11 @@ def read_policy(text: str, where: str) -> GatePolicy:
         For anything that isn't TOML, and for a key or value that a policy doesn't have: a limit that is spelt wrongly must
         not pass for none.
     """
+    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
+        raise InputError(f"a line has more than {_MOST_DOTS} dots", where=where, mend="See docs/gate.md")
     try:
         document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also an integer of more digits than Python reads
         raise InputError(f"isn't TOML: {error}", where=where, mend="See https://toml.io, or docs/gate.md") from None
     table = document.get("gate", {})
     return _Table(table, f"{where}, [gate]", tuple(GatePolicy.__slots__)).policy()

@@ -23,7 +23,7 @@ from planner.rollout.answers import Reason, Verdict
 from planner.rollout.budget import allowed
 from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
-from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.run import Revision, Run, simulate_alone
 from planner.rollout.surroundings import surroundings
 from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import Explanation, explain
@@ -205,7 +205,7 @@ def glance(cluster: Cluster, revision: Revision) -> Glance:
     if course is not None and course.completes:
         ticks, lowest = course.ticks, course.lowest_ready
     else:
-        run = simulate(cluster, [revision])
+        run = simulate_alone(cluster, revision)
         why = None if run.done[workload.key] else explain(run, revision)
         verdict, new = run.verdict(workload.key), run.new_shapes.get(workload.key)
         lowest = min(m.ready for m in run.moments[workload.key][1:])

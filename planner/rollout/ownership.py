@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.owners import owners_of, topmost
 from planner.kubernetes.records import Pod, ReplicaSet, Workload
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, PodGroup
 
 
 def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
@@ -27,11 +29,25 @@ def pods_by_node(cluster: Cluster) -> dict[int, list[int]]:
 
 
 def _pods_by_node(cluster: Cluster) -> dict[int, list[int]]:
+    return _by_node(cluster.groups)
+
+
+def _by_node(groups: Iterable[PodGroup]) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
-    for members in cluster.groups:
+    for members in groups:
         for node, pod in zip(members.nodes.tolist(), members.pods, strict=True):
             found.setdefault(node, []).append(pod)
     return found
+
+
+def pods_below(cluster: Cluster, priority: int) -> dict[int, list[int]]:
+    """The same of those of a lower priority only."""
+    return cluster.remember(_pods_below, priority)
+
+
+def _pods_below(cluster: Cluster, priority: int) -> dict[int, list[int]]:
+    groups = (group for group in cluster.groups if cluster.priority_of(group.spec) < priority)
+    return _by_node(groups)
 
 
 def is_starting(pod: Pod) -> bool:

@@ -225,6 +225,8 @@ class SchedulingQueue:
     ----------
     in_motion, live : dict[int, LivePod], Callable[[int], LivePod]
         The snapshot's pods in motion by index; and one brought to life.
+    left_out : bool[line] or None
+        The snapshot's lines that are never tried (`planner.rollout.bystanders`).
     is_thorough : bool
         Every pod is a line of its own, tried whenever it is woken: for tests.
     """
@@ -236,6 +238,7 @@ class SchedulingQueue:
         in_motion: dict[int, LivePod],
         live: Callable[[int], LivePod],
         *,
+        left_out: BoolArray | None = None,
         is_thorough: bool = False,
     ) -> None:
         self.cluster, self.state, self.scheduler = state.cluster, state, scheduler
@@ -255,6 +258,7 @@ class SchedulingQueue:
         self._particular: list[Line] = []
         self._hopeful: dict[Line, None] = {}  # plain lines that may come to something
         self._hope = self._resting.hope.copy()
+        self._may_hope = np.ones(len(self._hope), dtype=np.bool_) if left_out is None else ~left_out
         self._going: dict[
             int, BoolArray
         ] = {}  # node → which lines of the snapshot it gives hope to, where it has changed
@@ -283,13 +287,13 @@ class SchedulingQueue:
         self._trying: Key = _LAST
         self.arrivals: list[LivePod] = []  # that came during the run
         if not is_thorough:
-            for one in self._resting.lines:
+            for one, may_hope in zip(self._resting.lines, self._may_hope.tolist(), strict=True):
                 lane = self._room if Fails.RESOURCES in one.refused_by else Lane()
                 line = Line(self, one.shape, one.refused_by, lane, is_plain=True, members=one.indices)
                 self._base.append(line)
                 if lane is self._room:
                     self._lines[alike(self.cluster, one.shape)] = line
-                    if one.hope:
+                    if one.hope and may_hope:
                         self._hopeful[line] = None
 
     # ── coming ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -499,7 +503,7 @@ class SchedulingQueue:
         self._going[node] = now
         self._hope += now
         self._hope -= was
-        for number in np.flatnonzero(now).tolist():
+        for number in np.flatnonzero(now & self._may_hope).tolist():
             if self._base[number].lane is self._room and self._base[number] not in self._hopeful:
                 self._raise(self._base[number])
         for number in np.flatnonzero(was & (self._hope == 0)).tolist():

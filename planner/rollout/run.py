@@ -11,11 +11,12 @@ from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import Verdict
 from planner.rollout.budget import TooLargeError
+from planner.rollout.bystanders import bystanders, stayed_apart
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.pod_counts import Moment, PodCounts
 from planner.rollout.simulation import STUCK_MS, RolloutController, Simulation
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 
@@ -92,6 +93,7 @@ def simulate(
     *,
     seed: int = 0,
     never_ready: Callable[[LivePod], bool] | None = None,
+    left_out: BoolArray | None = None,
     is_thorough: bool = False,
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
@@ -102,11 +104,13 @@ def simulate(
         The same seed gives the same run.
     never_ready : Callable or None
         Which pods made during the run never become Ready; by default those of revisions that say so.
+    left_out : bool[line] or None
+        Lines of waiting pods that are left where they wait (`planner.rollout.bystanders`).
     is_thorough : bool
         No short way is taken: for tests, which hold both against each other.
     """
     failing = {r.after.key for r in revisions if r.never_ready}
-    simulation = Simulation(cluster, seed=seed, never_ready=never_ready, is_thorough=is_thorough)
+    simulation = Simulation(cluster, seed=seed, never_ready=never_ready, left_out=left_out, is_thorough=is_thorough)
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     controllers = {r.after.key: _started(simulation, r) for r in revisions}
     workload_of = _Workloads(controllers)
@@ -172,6 +176,16 @@ def simulate(
         touched=tuple(simulation.touched),
         simulation=simulation,
     )
+
+
+def simulate_alone(cluster: Cluster, revision: Revision) -> Run:
+    """The same of one change, without the waiting pods that it doesn't meet; what they come to isn't played."""
+    left_out = bystanders(cluster, revision.after)
+    if left_out is not None:
+        run = simulate(cluster, [revision], left_out=left_out.lines)
+        if stayed_apart(run.simulation, left_out):
+            return run
+    return simulate(cluster, [revision])
 
 
 def _wait_as_changed(simulation: Simulation, revision: Revision, controller: RolloutController) -> None:

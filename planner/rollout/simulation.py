@@ -28,11 +28,11 @@ from planner.kubernetes.records import (
 )
 from planner.rollout.admission import Admission, Refusal, claim_usage, usage, volume_claim_usage
 from planner.rollout.budget import current
-from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
+from planner.rollout.ownership import is_starting, pods_below, pods_by_node, pods_by_owner
 from planner.rollout.queue import SchedulingQueue, Waiter, resting
 from planner.rollout.queueing_hints import Event
 from planner.rollout.tally import Tally
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.devices import device_table
 from planner.scheduling.filters import Fails
 from planner.scheduling.pod import DEFAULT_SCHEDULER, GATED, NOWHERE, LivePod
@@ -111,6 +111,8 @@ class Simulation:
         Breaks the scheduler's ties, and the order among equals in what controllers delete.
     never_ready : Callable[[LivePod], bool]
         Pods made during the run for which it holds are bound and never become Ready.
+    left_out : bool[line] or None
+        Lines of waiting pods that are left where they wait (`planner.rollout.bystanders`).
     is_thorough : bool
         Every waiting pod is tried for itself, by all filters: for tests, which hold the short ways against it.
     """
@@ -121,6 +123,7 @@ class Simulation:
         *,
         seed: int = 0,
         never_ready: Callable[[LivePod], bool] | None = None,
+        left_out: BoolArray | None = None,
         is_thorough: bool = False,
     ) -> None:
         self.cluster = cluster
@@ -129,7 +132,7 @@ class Simulation:
         self.snapshot: Snapshot = cluster.snapshot
         self.state = State(cluster)
         self.random = Random(seed)
-        self.scheduler = Scheduler(self.state, seed + 1, self.pods_on, self.budgets, is_thorough=is_thorough)
+        self.scheduler = Scheduler(self.state, seed + 1, self.pods_below, self.budgets, is_thorough=is_thorough)
         self.admission: Admission = self.snapshot.derived.once(Admission, self.snapshot).fork()
         self.never_ready = never_ready or (lambda _: False)
         self.now = self.snapshot.taken_at
@@ -157,7 +160,9 @@ class Simulation:
         self._on_node: dict[int, dict[int, LivePod]] = {}
         self._made = 0
         self._is_idle = False  # in the last round nobody did anything, and nobody can know of anything new
-        self._waiting = SchedulingQueue(self.state, self.scheduler, self._live, self.live, is_thorough=is_thorough)
+        self._waiting = SchedulingQueue(
+            self.state, self.scheduler, self._live, self.live, left_out=left_out, is_thorough=is_thorough
+        )
         self.replacement: Callable[[LivePod], Controller | None] = lambda _: None
         self._take_up_unfinished()
 
@@ -261,6 +266,14 @@ class Simulation:
             if index not in self._live:
                 self.live(index)
         return sorted((p for p in self._on_node.get(node, {}).values() if not p.is_gone), key=lambda p: p.number)
+
+    def pods_below(self, node: int, priority: int) -> list[LivePod]:
+        """Those of them with a lower priority."""
+        for index in pods_below(self.cluster, priority).get(node, ()):
+            if index not in self._live:
+                self.live(index)
+        here = self._on_node.get(node, {}).values()
+        return sorted((p for p in here if p.priority < priority and not p.is_gone), key=lambda p: p.number)
 
     def budgets(self, namespace: str) -> list[Budget]:
         """A namespace's disruption budgets as the disruption controller would have them now."""

@@ -8,6 +8,7 @@ other.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -90,7 +91,7 @@ def _look(cluster: Cluster) -> _Seen:
         place = cluster.node_index.get(pod.node_name, _NOWHERE)
         pods.setdefault(pod.namespace, []).append(_told(pod, nodes[place] if place != _NOWHERE else _NOWHERE))
     for namespace, told in pods.items():
-        spaces.setdefault(namespace, []).append(tuple(sorted(told, key=repr)))
+        spaces.setdefault(namespace, []).append(frozenset(Counter(told).items()))
     for one in snapshot.namespaces:
         spaces.setdefault(one.name, []).append(
             frozenset(item for item in one.labels.items() if item[0] != "kubernetes.io/metadata.name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from planner.scheduling.pod import LivePod
 
@@ -32,9 +33,14 @@ class Tally:
 
     def count(self, having: int = 0, *, lacking: int = 0) -> int:
         """How many are in all of the states `having`, and in none of `lacking`."""
-        return sum(n for state, n in enumerate(self._counts) if n and state & having == having and not state & lacking)
+        return sum(map(self._counts.__getitem__, _meant(having, lacking)))
 
     @property
     def states(self) -> tuple[int, ...]:
         """How many are in each state."""
         return tuple(self._counts)
+
+
+@cache
+def _meant(having: int, lacking: int) -> tuple[int, ...]:
+    return tuple(state for state in range(_STATES) if state & having == having and not state & lacking)

@@ -7,7 +7,7 @@ Source: kubernetes `pkg/scheduler/schedule_one.go`, `framework/preemption/preemp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -94,8 +94,9 @@ class Scheduler:
 
     Parameters
     ----------
-    pods_on : Callable[[int], Iterable[LivePod]]
-        The pods bound to a node, terminating ones included; asked only when preemption is tried.
+    pods_below : Callable[[int, int], list[LivePod]]
+        The pods bound to a node whose priority is lower than so much, terminating ones included, as they came; asked only
+        when preemption is tried.
     budgets : Callable[[str], list[Budget]]
         A namespace's disruption budgets, which are the snapshot's, as they stand; asked only for pods that preemption
         might remove.
@@ -108,14 +109,14 @@ class Scheduler:
         self,
         state: State,
         seed: int,
-        pods_on: Callable[[int], Iterable[LivePod]],
+        pods_below: Callable[[int, int], list[LivePod]],
         budgets: Callable[[str], list[Budget]],
         *,
         is_thorough: bool = False,
     ) -> None:
         self.state = state
         self.random = Random(seed)
-        self.pods_on = pods_on
+        self.pods_below = pods_below
         self.budgets = budgets
         self.nominations: list[LivePod] = []  # waiting pods with a nominated node
         self.is_thorough = is_thorough
@@ -256,7 +257,7 @@ class Scheduler:
             now = position == self.state.position and rivals == self.rivals()
             if not now:
                 self._past = self.state.at(position, self._past)
-            then = self if now else Scheduler(self._past or self.state, 0, self.pods_on, self.budgets)
+            then = self if now else Scheduler(self._past or self.state, 0, self.pods_below, self.budgets)
             if not now:
                 then.nominations = [replace(rival, nominated=node) for rival, node in rivals]
             return then._explained(pod).message
@@ -301,7 +302,7 @@ class Scheduler:
         return frozenset(np.unique(self._refused(pod).codes).tolist())
 
     def _waits_for_victims(self, pod: LivePod) -> bool:
-        return any(p.preempted and p.priority < pod.priority for p in self.pods_on(pod.nominated))
+        return any(p.preempted for p in self.pods_below(pod.nominated, pod.priority))
 
     # ── preemption ──────────────────────────────────────────────────────────────────────────────────────────────────
     def _preempt(self, pod: LivePod, message: str, resolvable: BoolArray) -> Attempt:
@@ -334,6 +335,8 @@ class Scheduler:
         Source: `DryRunPreemption`, and `pickOneNodeForPreemption`: fewest budgets broken, lowest top priority, lowest sum,
         fewest, started latest.
         """
+        if not len(nodes):
+            return nodes
         is_candidate, ranks = self._known_ranks(pod, nodes)
         known = np.cumsum(is_candidate)
         number, is_harmless = 0, False
@@ -399,7 +402,7 @@ class Scheduler:
         self, pod: LivePod, node: int, budgets: Callable[[str], list[Budget]]
     ) -> tuple[list[LivePod], int, Counter[str]]:
         """`SelectVictimsOnNode`: remove all of lower priority, then take back the most important that still fit."""
-        lower = [p for p in self.pods_on(node) if p.priority < pod.priority]
+        lower = self.pods_below(node, pod.priority)
         if not lower:
             return [], 0, Counter({NO_VICTIMS: 1})
         if not self.is_thorough and self.is_alone(pod.shape):

@@ -55,6 +55,11 @@ class SignIn:
     providers: tuple[str, ...] = ()
 
     @property
+    def host(self) -> str:
+        """The name that people use."""
+        return urlsplit(str(self.auth["redirect_uri"])).hostname or ""
+
+    @property
     def is_https(self) -> bool:
         return str(self.auth["redirect_uri"]).startswith("https://")
 

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 import yaml
 
 from planner.errors import InputError
+from planner.inventory.yaml_text import DEEPEST
 from planner.sources import bounded
 
 EXTENSIONS: Final = (".json", ".yaml", ".yml")
@@ -40,7 +41,7 @@ class Manifests:
     places: Mapping[str, Place]
 
 
-def read(names: Sequence[str], *, recursive: bool = False, stdin: TextIO) -> Manifests:
+def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
     """The manifests that `names` stand for: files, folders, ``-``.
 
     Raises
@@ -53,15 +54,22 @@ def read(names: Sequence[str], *, recursive: bool = False, stdin: TextIO) -> Man
     for name in names:
         files = [name] if name == STDIN or not bounded.is_folder(name) else _in_folder(Path(name), recursive)
         for file in files:
-            text = _text(file, stdin)
+            text = bounded.read_text(file, mend="Give JSON or YAML in UTF-8")
             texts.append(text)
+            if sum(map(len, texts)) > bounded.LARGEST_TEXT_BYTES:
+                most = bounded.in_units(bounded.LARGEST_TEXT_BYTES)
+                raise InputError(f"together they are larger than {most}", where=str(name), mend="Give fewer files")
             for key, place in _located(text, "stdin" if file == STDIN else file):
                 places.setdefault(key, place)
     return Manifests(text="\n---\n".join(texts), places=places)
 
 
 def _in_folder(folder: Path, recursive: bool) -> list[str]:
-    found = sorted(folder.rglob("*") if recursive else folder.iterdir())
+    try:
+        found = sorted(folder.rglob("*") if recursive else folder.iterdir())
+    except OSError as error:
+        problem = f"can't be read: {(error.strerror or type(error).__name__).lower()}"
+        raise InputError(problem, where=str(folder), mend="Check its permissions") from None
     for path in found:
         if path.name in KUSTOMIZATIONS:
             mend = f"Give what it builds: kubectl kustomize {path.parent} | headroom gate CLUSTER -f -"
@@ -73,13 +81,6 @@ def _in_folder(folder: Path, recursive: bool) -> list[str]:
     return files
 
 
-def _text(name: str, stdin: TextIO) -> str:
-    if name == STDIN:
-        text = stdin.read(bounded.LARGEST_TEXT_BYTES + 1)
-        return bounded.text_of(text.encode(), "standard input")
-    return bounded.read_text(name, mend="Give JSON or YAML in UTF-8")
-
-
 def _located(text: str, file: str) -> Iterator[tuple[str, Place]]:
     """Objects of `text` and their lines, as far as it can be read: what is wrong with it is told by who reads it."""
     if len(text) > _MOST_LOCATED:
@@ -88,6 +89,8 @@ def _located(text: str, file: str) -> Iterator[tuple[str, Place]]:
     lines = text.splitlines()
     end = 0
     try:
+        if _is_too_deep(text, loader):
+            return
         for document in yaml.compose_all(text, Loader=loader):
             chart = _CHART.search("\n".join(lines[end : document.start_mark.line + 1]))
             end = document.end_mark.line
@@ -99,9 +102,26 @@ def _located(text: str, file: str) -> Iterator[tuple[str, Place]]:
         return
 
 
+def _is_too_deep(text: str, loader: Any) -> bool:
+    """Whether it is nested so deep that it is refused, without going there: composing it would end the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                return True
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return False
+
+
 def _objects(document: Any) -> Iterator[Any]:
     items = _field(document, "items")
-    yield from items.value if isinstance(items, yaml.SequenceNode) else [document]
+    if isinstance(items, yaml.SequenceNode):
+        for one in items.value:
+            yield from _objects(one)
+    else:
+        yield document
 
 
 def _key(one: Any) -> str:

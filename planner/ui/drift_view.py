@@ -61,11 +61,9 @@ def services(report: DriftReport) -> None:
     shown = [
         {key: value for key, value in row.items() if key not in report.environments or key in kept} for row in rows
     ]
-    columns = {"What it says": st.column_config.TextColumn(width="large")}
     tables.show(
         shown,
         alt=str(report.sentence),
-        columns=columns,
         empty="No service runs in two environments: upload another cluster below, or edit the rule.",
     )
 

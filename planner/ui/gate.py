@@ -24,7 +24,7 @@ import time
 from collections.abc import Iterable, Mapping, MutableMapping
 from hashlib import blake2b
 from typing import Any, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 import streamlit as st
 from starlette.requests import cookie_parser
@@ -109,7 +109,8 @@ class Gate:
             return _has_token(scope)
         if path not in _MACHINES or self._sign_in is None:
             return path in _MACHINES
-        return _header(scope, b"host").lower() != urlsplit(str(self._sign_in.auth["redirect_uri"])).netloc.lower()
+        asked = _header(scope, b"host").lower()
+        return asked.rpartition(":")[0] != self._sign_in.host and asked != self._sign_in.host
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send, sign_in: SignIn) -> None:
         cookies, path = _cookies(scope), _path(scope)

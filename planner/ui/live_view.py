@@ -124,7 +124,8 @@ def age(context: str) -> None:
     asked = f"{condition.requests:,} requests to the API server in the last minute, {condition.most_requests:,} at most"
     st.caption(
         f":material/sensors: Live: as it was {_ago(seconds)}",
-        help=f"{words.count(condition.watched, 'kind')} watched; {asked}. A page that takes longer answers for then.",
+        help=f"{words.count(condition.watched, 'kind')} watched; the newest snapshot is {condition.age_seconds:.1f} s old; "
+        f"{asked}. A page that takes long is answered anew the seldomer.",
     )
     if condition.failing and condition.age_seconds > 2 * LOOK_SECONDS:
         why = words.literal(condition.failing)

@@ -15,7 +15,7 @@ from planner.words import Text, literal, printable
 
 _PAGE_PIXELS = 800  # what a window of 1,280 pixels leaves for a table
 _LINE_PIXELS, _LETTER_PIXELS, _EDGE_PIXELS = 20, 7.2, 20
-_MOST_LINES = 3
+_MOST_LINES, _MARK_PIXELS = 3, 40  # the second: the boxes that select a row
 
 
 def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
@@ -64,7 +64,7 @@ def show(
         st.caption(empty)
         return
     cells = [{name: _cell(cell) for name, cell in row.items()} for row in rows]
-    widths, lines = fitted(cells, within)
+    widths, lines = fitted(cells, within - _MARK_PIXELS if opens else within)
     if lines > 1:
         more["row_height"] = 14 + _LINE_PIXELS * lines
     config: dict[str, Any] = {name: {"width": width} for name, width in widths.items()}

@@ -106,10 +106,10 @@ def own_names() -> list[str]:
 
 
 class Guard:
-    """ASGI middleware: refuses other names, and adds the headers."""
+    """ASGI middleware: refuses other names than the server's own and `names`, and adds the headers."""
 
-    def __init__(self, app: Asgi) -> None:
-        self._app = app
+    def __init__(self, app: Asgi, names: Iterable[str] = ()) -> None:
+        self._app, self._names = app, tuple(names)
         self._headers = headers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,7 +117,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
-        if scope.get("path") not in MACHINES and not is_own_name(host, own_names()):
+        if scope.get("path") not in MACHINES and not is_own_name(host, [*own_names(), *self._names]):
             await self._refuse(scope, receive, send)
             return
 

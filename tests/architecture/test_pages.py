@@ -8,6 +8,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from streamlit.web.server.app_discovery import discover_asgi_app
 
 from planner import ui
 from tests.architecture.tree import ROOT, imports_of, parsed, python_files
@@ -66,3 +67,9 @@ def test_the_page_in_the_docstring_is_a_page() -> None:
     page = (ROOT / "pages/memory.py").read_text(encoding="utf-8").splitlines()
     assert example
     assert [line for line in page if line in example] == example
+
+
+def test_streamlit_finds_the_app() -> None:
+    """Else it would run app.py as a script, and pages without the router."""
+    found = discover_asgi_app(ROOT / "app.py")
+    assert (found.is_asgi_app, found.app_name) == (True, "app")

@@ -8,6 +8,7 @@ import pty
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -125,6 +126,27 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="can't be written"):
         write_file(tmp_path / "none" / "a", "three")
     assert [one.name for one in tmp_path.iterdir()] == ["a"]
+
+
+def test_what_is_no_file_is_written_into_and_never_put_away(tmp_path: Path) -> None:
+    pipe, unread, link, secret = (tmp_path / name for name in ("pipe", "unread", "link", "secret"))
+    os.mkfifo(pipe)
+    os.mkfifo(unread)
+    secret.write_text("before")
+    secret.chmod(0o600)
+    link.symlink_to(secret)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_file(pipe, "one")
+    assert os.read(reader, 10) == b"one"
+    os.close(reader)
+    write_file(link, "two")
+    assert (link.is_symlink(), secret.read_text(), stat.S_IMODE(secret.stat().st_mode)) == (True, "two", 0o600)
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    write_file(Path(os.devnull), "nowhere")
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+    for bad in (unread, tmp_path, Path(), tmp_path / "circle", tmp_path / "a\0b", tmp_path / ("a" * 300)):
+        with pytest.raises(InputError, match="can't be written"):
+            write_file(bad, "three")
 
 
 # ── completion ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -380,3 +380,35 @@ def test_the_hooks_call_what_there_is(capsys: pytest.CaptureFixture[str], folder
 def test_objects_of_the_job_are_what_the_api_takes() -> None:
     (job,) = objects_of((EXAMPLES / "argocd-presync.yaml").read_text(), "job")
     assert job["spec"]["template"]["spec"]["restartPolicy"] == "Never"
+
+
+@pytest.mark.parametrize("deep", ["[" * 100_000, '{"a":' * 100_000, "- " * 5_000])
+def test_a_manifest_nested_without_an_end_is_refused(
+    capsys: pytest.CaptureFixture[str], folder: Path, deep: str
+) -> None:
+    (folder / "deep.yaml").write_text(deep)
+    status, out, err = gate(capsys, "cluster.json", "-f", "deep.yaml")
+    assert (status, out) == (1, "")
+    assert "nested" in err
+
+
+def test_standard_input_that_is_no_text(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "binary").write_bytes(b"\xff\xfe\x80")
+    with (folder / "binary").open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        status, _, err = gate(capsys, "cluster.json", "-f", "-")
+    assert status == 1
+    assert "isn't UTF-8" in err or "not UTF-8" in err
+
+
+@pytest.mark.parametrize("key", [f"a{'.a' * 100_000} = 1", f"[a{'.a' * 100_000}]"])
+def test_a_policy_whose_key_never_ends(key: str) -> None:
+    with pytest.raises(InputError, match="dots"):
+        read_policy(key, "headroom.toml")
+
+
+def test_a_policy_with_a_number_nobody_can_write_out() -> None:
+    with pytest.raises(InputError, match="isn't TOML"):
+        read_policy(f"[gate]\nmost_extra_gpus = {'9' * 10_000}", "headroom.toml")

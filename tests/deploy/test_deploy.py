@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import kubernetes_validate  # type: ignore[import-untyped] # it has none
+import pytest
 import yaml
 from click.testing import CliRunner
 
 from planner.cli import headroom
+from planner.errors import InputError
 from planner.questions.metrics import cluster_metrics
 from planner.questions.question import Given
 from planner.serve.server import REVIEWS
-from planner.sources import demo
+from planner.sources import access, demo
 from planner.sources.prices import embedded_book
 from planner.vocabulary import WARNINGS_SWITCH
 from tests.architecture.tree import ROOT
@@ -74,9 +76,86 @@ def test_panels_do_not_cover_each_other() -> None:
     assert len({panel["id"] for panel in panels}) == len(panels)
 
 
+KUBERNETES = ("1.36", "1.37")  # the newest that kubernetes-validate ships is the second
+OF_OTHERS = ("cert-manager.io", "gateway.networking.k8s.io")  # their schemas aren't Kubernetes' own
+
+
+def manifests() -> list[dict[str, Any]]:
+    files = [path.name for path in DEPLOY.glob("*.yaml") if not path.name.startswith("alerts")]
+    return [one for name in files for one in objects(name)]
+
+
 def test_manifests_are_what_the_api_takes() -> None:
-    for one in [*objects("headroom.yaml"), *objects("webhook.yaml"), *objects("snapshot.yaml")]:
-        kubernetes_validate.validate(one, "1.34", strict=True)
+    checked = 0
+    for one in manifests():
+        if not one["apiVersion"].startswith(OF_OTHERS):
+            checked += 1
+            for version in KUBERNETES:
+                kubernetes_validate.validate(one, version, strict=True)
+    assert checked == 13
+
+
+def test_names_are_those_of_what_there_is() -> None:
+    """What one manifest says of another is there: Services, Secrets, ports, accounts, hosts."""
+    every = {(one["kind"], one["metadata"]["name"]): one for one in manifests()}
+    pod = every["Deployment", "headroom"]["spec"]["template"]
+    (container,) = pod["spec"]["containers"]
+    ports = {one["name"] for one in container["ports"]}
+    service = every["Service", "headroom"]["spec"]
+    assert service["selector"].items() <= pod["metadata"]["labels"].items()
+    assert {one["targetPort"] for one in service["ports"]} <= ports
+    assert {container[f"{probe}Probe"]["httpGet"]["port"] for probe in ("startup", "readiness", "liveness")} <= ports
+    secrets = {one["secret"]["secretName"] for one in pod["spec"]["volumes"] if "secret" in one}
+    assert secrets == {every["Certificate", "headroom-tls"]["spec"]["secretName"], "headroom-sign-in"}
+    assert (
+        every["Certificate", "headroom-tls"]["spec"]["issuerRef"]["name"]
+        == every["Issuer", "headroom"]["metadata"]["name"]
+    )
+    assert "headroom.headroom.svc" in every["Certificate", "headroom-tls"]["spec"]["dnsNames"]
+    rule = every["Ingress", "headroom"]["spec"]["rules"][0]
+    to = rule["http"]["paths"][0]["backend"]["service"]
+    assert (to["name"], to["port"]["name"]) == ("headroom", service["ports"][0]["name"])
+    route = every["HTTPRoute", "headroom"]["spec"]
+    assert route["hostnames"] == [rule["host"]]
+    assert route["rules"][0]["backendRefs"] == [{"name": "headroom", "port": service["ports"][0]["port"]}]
+    (target,) = every["BackendTLSPolicy", "headroom"]["spec"]["targetRefs"]
+    assert (target["name"], target["sectionName"]) == ("headroom", service["ports"][0]["name"])
+    policy = every["NetworkPolicy", "headroom-serve"]["spec"]
+    assert policy["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    assert {one["port"] for one in policy["ingress"][0]["ports"]} <= ports
+    binding = every["ClusterRoleBinding", "headroom"]
+    assert ("ClusterRole", binding["roleRef"]["name"]) in every
+    account = binding["subjects"][0]
+    assert ("ServiceAccount", account["name"]) in every
+    assert every["ServiceAccount", "headroom"]["automountServiceAccountToken"] is False
+    for kind, name in (("Deployment", "headroom"), ("CronJob", "headroom-snapshot"), ("CronJob", "headroom-compact")):
+        spec = every[kind, name]["spec"]
+        pods = spec["template"]["spec"] if kind == "Deployment" else spec["jobTemplate"]["spec"]["template"]["spec"]
+        assert pods["serviceAccountName"] == account["name"]
+        assert pods["automountServiceAccountToken"] is (name != "headroom-compact")
+    spaces = {one["metadata"].get("namespace") for one in every.values()} - {None}
+    assert spaces == {every["Namespace", "headroom"]["metadata"]["name"]}
+
+
+def test_the_sign_in_file_is_read_once_it_is_filled_in(tmp_path: Path) -> None:
+    (secret,) = objects("sign-in.yaml")
+    ((name, text),) = secret["stringData"].items()
+    mounted = next(
+        mount["mountPath"]
+        for mount in next(one for one in manifests() if one["kind"] == "Deployment")["spec"]["template"]["spec"][
+            "containers"
+        ][0]["volumeMounts"]
+        if mount["name"] == "sign-in"
+    )
+    assert f"{mounted}/{name}" == "/home/headroom/.streamlit/secrets.toml", "where it is looked for"
+    file = tmp_path / name
+    file.write_text(text)
+    with pytest.raises(InputError, match="lacks cookie_secret, client_secret"):
+        access.read(file)
+    file.write_text(re.sub(r'(cookie_secret|client_secret) = ""', r'\1 = "0123456789abcdef0123456789abcdef"', text))
+    found = access.read(file).access
+    assert found.groups == ("sre", "payments")
+    assert found.namespaces == (("sre", ("*",)), ("payments", ("payments", "payments-*")))
 
 
 def test_the_webhook_warns_only_and_asks_what_is_answered() -> None:
@@ -95,7 +174,7 @@ def test_the_webhook_warns_only_and_asks_what_is_answered() -> None:
 
 def test_the_deployment_calls_what_there_is() -> None:
     deployment = next(one for one in objects("headroom.yaml") if one["kind"] == "Deployment")
-    program, name, cluster, *options = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    program, name, cluster, *options = deployment["spec"]["template"]["spec"]["containers"][0]["command"]
     assert (program, name, cluster) == ("headroom", "serve", "context:in-cluster")
     command = headroom.get_command(None, name)  # type: ignore[arg-type]
     assert command is not None
@@ -105,15 +184,15 @@ def test_the_deployment_calls_what_there_is() -> None:
 
 def test_files_are_in_the_index() -> None:
     index = (DEPLOY / "README.md").read_text()
-    assert all(f"({path.name})" in index for path in Path(DEPLOY).iterdir() if path.name != "README.md")
+    assert all(f"({path.name})" in index for path in DEPLOY.iterdir() if path.name != "README.md")
 
 
 def test_cron_jobs_run_commands_that_there_are() -> None:
     """Their arguments are put to the command line itself, which stops at --help."""
     for one in objects("snapshot.yaml"):
         (container,) = one["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
-        assert container["args"][0] == "headroom"
-        ran = CliRunner().invoke(headroom, [*container["args"][1:], "--help"])
+        assert container["command"][0] == "headroom"
+        ran = CliRunner().invoke(headroom, [*container["command"][1:], "--help"])
         assert ran.exit_code == 0, ran.output
         known = set(re.findall(r"--[a-z-]+", ran.output))
-        assert {text for text in container["args"] if text.startswith("--")} <= known
+        assert {text for text in container["command"] if text.startswith("--")} <= known

@@ -196,3 +196,44 @@ def test_manifests_that_are_refused(text: str, what: str) -> None:
     with pytest.raises(ChangeError, match=what) as refused:
         read_manifest(text, SNAPSHOT)
     assert refused.value.where.startswith(("manifest", "Deployment"))
+
+
+def test_lists_in_lists_are_taken_apart_and_a_kind_that_only_ends_so_is_an_object() -> None:
+    nested = a_list(a_list(plain(), named("Lease")), workload("StatefulSet", "db"))
+    allowed = named("AllowList", "x", api_version="example.com/v1")
+    manifest = read(nested, allowed)
+    assert [one.after.key for one in manifest.workloads] == ["Deployment/prod/app", "StatefulSet/prod/db"]
+    assert manifest.other_kinds == {"Lease": 1, "AllowList": 1}
+
+
+def test_json_and_yaml_may_follow_one_another() -> None:
+    one, other = json.dumps(plain(), indent="\t"), yaml.safe_dump(workload("StatefulSet", "db"))
+    for text in (f"{one}\n---\n{other}", f"# first\n{other}---\n{one}", f"{other}---\n{one}\n---\n{one and ''}"):
+        found = read_manifest(text, SNAPSHOT).workloads
+        assert {one.after.key for one in found} == {"Deployment/prod/app", "StatefulSet/prod/db"}
+    with pytest.raises(ChangeError, match=r"\(line 5\)"):
+        read_manifest('{"a":\n1}\n---\nb: c\nd: ]\ne: f\n', SNAPSHOT)
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"minAvailable": "150%"}, "minAvailable is 150%"),
+        ({"maxUnavailable": "101%"}, "maxUnavailable is 101%"),
+        ({"minAvailable": "-5%"}, 'minAvailable is "-5%"'),
+        ({"maxUnavailable": "9x%"}, 'maxUnavailable is "9x%"'),
+        ({"minAvailable": -1}, 'minAvailable is "-1"'),
+        ({"minAvailable": "1"}, 'minAvailable is "1"'),
+        ({"minAvailable": 1, "maxUnavailable": 1}, "both set"),
+    ],
+)
+def test_a_budget_that_the_api_server_refuses(spec: Object, said: str) -> None:
+    with pytest.raises(ChangeError) as refused:
+        read(named("PodDisruptionBudget", "few", namespace="prod", api_version="policy/v1", spec=spec))
+    assert said in str(refused.value)
+    assert "PodDisruptionBudget/prod/few" in str(refused.value)
+
+
+def test_what_is_for_kustomize_applies_nothing() -> None:
+    with pytest.raises(ChangeError, match="for kustomize"):
+        read(named("Kustomization", "", api_version="kustomize.config.k8s.io/v1beta1", resources=["a.yaml"]))

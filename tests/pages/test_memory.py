@@ -1,24 +1,15 @@
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.kubernetes.records import Snapshot
 from tests.memory.objects import container, node, pod, snapshot
+from tests.pages.visiting import visit
 
-PAGE = Path(__file__).parents[2] / "pages" / "memory.py"
 CELERY = {"workload": "Deployment/dev/celery", "container": "celery"}
 
 
 def page(given: Snapshot | None = None, query: dict[str, str] | None = None) -> AppTest:
-    app = AppTest.from_file(PAGE, default_timeout=120)
-    if given is not None:
-        app.session_state["_clusters"] = (given,)
-    for name, value in (query or {}).items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
+    return visit("memory", given, **(query or {}))
 
 
 def shown(app: AppTest) -> str:
@@ -32,7 +23,7 @@ def test_the_demo_says_who_goes_first() -> None:
     assert app.title[0].value == "Memory"
     assert "No node is past its eviction threshold" in app.success[0].value
     assert {one.label: one.value for one in app.metric}["Unknown use"] == "0 of 131"
-    assert "Deployment/dev/api" in shown(app)
+    assert "2 pods of container api are within 10 % of the limit" in shown(app).replace("\\", "")
     assert "Choose a workload or a setting above" in shown(app)
 
 
@@ -66,19 +57,7 @@ def test_settings_alone_change_values_without_a_rollout() -> None:
     ],
 )
 def test_what_would_be_refused_is_a_sentence(query: dict[str, str], words: str) -> None:
-    app = AppTest.from_string(
-        f"""
-import runpy
-from planner.ui import errors
-with errors.shown():
-    runpy.run_path({str(PAGE)!r})
-""",
-        default_timeout=120,
-    )
-    for name, value in query.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
+    app = page(query=query)
     assert words in app.error[0].value
 
 

@@ -14,15 +14,16 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.questions import overview
+from planner.rollout.bystanders import bystanders
 from planner.rollout.certain import certain_course
-from planner.rollout.run import Revision, simulate
+from planner.rollout.run import Revision, simulate, simulate_alone
 from planner.rollout.simulation import Simulation
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.pod import LivePod
 from planner.sources import kubectl
 from tests.bench import crowd
-from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec
+from tests.builders.objects import POOL, Item, budget, deployment, node, owner, pod, pod_spec
 from tests.properties.random_rollouts import case_of, engine, renamed, with_empty_node
 
 SEEDS = st.integers(min_value=1_000, max_value=1_000_000)
@@ -167,6 +168,49 @@ def _beside_waiting(seed: int) -> Snapshot:
 def test_beside_pods_that_wait_too() -> None:
     counted = [_compared_courses(_beside_waiting(seed)) for seed in range(400)]
     assert sum(counted) > 60
+
+
+def _in_pools(seed: int) -> Snapshot:
+    """Three pools with a Deployment each, that may go elsewhere too and push others out, and pods that wait for some."""
+    luck = random.Random(seed)
+    pools = ("a", "b", "c")
+    nodes = {pool: [f"{pool}-{i}" for i in range(luck.randint(2, 3))] for pool in pools}
+    items = [node(name, pool=pool, cpu=str(luck.randint(3, 9))) for pool in pools for name in nodes[pool]]
+
+    def spec(pool: str, cpu: str) -> Item:
+        where = {"nodeSelector": {POOL: pool}} if luck.random() < 0.85 else {}
+        return {**pod_spec(cpu=cpu, priority=luck.choice((0, 0, 0, 5, -5))), **where}
+
+    for pool in pools:
+        items += deployment(
+            f"web-{pool}", luck.choices(nodes[pool], k=luck.randint(1, 3)), spec(pool, luck.choice(("1", "2")))
+        )
+        for number in range(luck.randint(0, 3)):
+            item = _waiting(f"w-{pool}-{number}", "1", 0, 0)
+            items.append({**item, "spec": spec(pool, luck.choice(("1", "2500m", "4")))})
+        if luck.random() < 0.2:
+            items.append(budget(f"web-{pool}", minAvailable=1))
+    return kubectl.read_items(items)
+
+
+def test_whom_a_rollout_never_meets_changes_nothing_of_it() -> None:
+    left = played = 0
+    for seed in range(200):
+        cluster = Cluster(_in_pools(seed))
+        for workload in cluster.snapshot.workloads:
+            revision = Revision(before=workload, after=workload, has_new_template=True)
+            alone, whole = simulate_alone(cluster, revision), simulate(cluster, [revision])
+            if bystanders(cluster, workload) is None:
+                continue
+            left += len(alone.waiting) > len(whole.waiting)
+            if whole.choices and len({str(simulate(cluster, [revision], seed=n).moments) for n in range(8)}) > 1:
+                continue  # chance decides
+            played += 1
+            assert alone.done == whole.done, seed
+            told = [[replace(m, held={}) for m in run.moments[workload.key]] for run in (alone, whole)]
+            assert told[0][: alone.ticks + 1] == told[1][: alone.ticks + 1], seed
+            assert replace(told[0][-1], tick=0) == replace(told[1][-1], tick=0), seed
+    assert min(left, played) > 20, (left, played)
 
 
 @pytest.mark.parametrize("is_varied", [False, True])

@@ -54,6 +54,9 @@ class Question:
             started_at=known.started_at or 0.0,
         )  # fmt: skip
 
+    def _below(self, node: int, priority: int) -> list[LivePod]:
+        return [pod for pod in self.live[node] if pod.priority < priority]
+
     def fitting(self) -> list[str]:
         return [self.cluster.node_names[n] for n in feasible_nodes(self.state, self.shape).tolist()]
 
@@ -61,7 +64,7 @@ class Question:
         scheduler = Scheduler(
             self.state,
             seed,
-            lambda n: self.live[n],
+            self._below,
             lambda namespace: [b for b in budgets if b.namespace == namespace],
             is_thorough=bool(budgets),  # the snapshot holds none, so what is known of it leaves them out
         )
@@ -84,7 +87,7 @@ class Question:
             shape=self.shape, namespace=self.shape.namespace, name="placed", uid="placed", owner="", number=999,
             created_at=0.0,
         )  # fmt: skip
-        Scheduler(self.state, 0, lambda n: self.live[n], lambda _: []).bind(live, at)
+        Scheduler(self.state, 0, self._below, lambda _: []).bind(live, at)
         live.node = at
         self.live[at].append(live)
 

@@ -9,7 +9,7 @@ def _page() -> None:
 
     evil = "item 1 of [x](http://elsewhere.example) *left* out"
     one = Finding(severity=Severity.ERROR, code="c", object="", what=evil, mend="`write` it again")
-    named = Finding(severity=Severity.ERROR, code="c", object="Node/a*b*", what=evil)
+    named = Finding(severity=Severity.ERROR, code="c", object="Quota/a*b*", what=evil)
     findings.show([one, named])
 
 
@@ -20,4 +20,4 @@ def test_names_out_of_files_never_become_markup_with_or_without_an_object() -> N
     for line in (first, second):
         assert r"\[x\]\(http\://elsewhere.example\) \*left\* out" in line.replace("\u2060", "")
     assert r"\`write\` it again" in first
-    assert r"**Node/a\*b\***:" in second
+    assert r"**Quota/a\*b\***:" in second

@@ -172,7 +172,8 @@ def test_machines_are_answered_and_metrics_ask_for_a_token(
 
 
 def test_the_webhook_is_not_reached_by_the_name_that_people_use() -> None:
-    assert Asked("/v1/rollouts", host="headroom.example").status == 401
+    for host in ("headroom.example", "Headroom.Example:443"):
+        assert Asked("/v1/rollouts", host=host).status == 401
 
 
 def test_metrics_are_not_for_who_sees_some_namespaces_only() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ def test_any_name_when_told_so() -> None:
     assert is_own_name("whatever.example", ["*"])
 
 
-def ask(kind: str, host: str) -> list[Message]:
+def ask(kind: str, host: str, names: Sequence[str] = ()) -> list[Message]:
     sent: list[Message] = []
 
     async def app(_scope: Message, _receive: Any, send: Any) -> None:
@@ -45,7 +45,7 @@ def ask(kind: str, host: str) -> list[Message]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(Guard(app)({"type": kind, "headers": [(b"host", host.encode())]}, receive, send))
+    asyncio.run(Guard(app, names)({"type": kind, "headers": [(b"host", host.encode())]}, receive, send))
     return sent
 
 
@@ -72,3 +72,8 @@ def test_scripts_in_the_page_are_known_by_their_hash() -> None:
     assert policy.count("'sha256-") == len(re.findall("<script>", index))
     assert "unsafe-eval" not in policy
     assert "'unsafe-inline'" not in policy.partition("script-src")[2].partition(";")[0]
+
+
+def test_the_name_that_people_sign_in_by_is_the_servers() -> None:
+    assert ask("http", "headroom.example", names=["headroom.example"])[0]["status"] == 200
+    assert ask("http", "other.example", names=["headroom.example"])[0]["status"] == 421

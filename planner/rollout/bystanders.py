@@ -1,0 +1,114 @@
+"""Waiting pods that a rollout never meets: they may be left where they wait, and only what it meets is played.
+
+They wait for nodes on which nothing of the rollout is or can go, push nobody out, and no disruption budget speaks of them:
+wherever they go, the rollout goes the same. What only the run shows (who was pushed out, where those go who take their
+place, whom their terms speak of) is looked at after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.kubernetes.records import Workload
+from planner.kubernetes.selectors import labels_match
+from planner.rollout.ownership import pods_of
+from planner.rollout.queue import resting
+from planner.rollout.simulation import Simulation
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
+from planner.scheduling.pod import NOWHERE
+from planner.scheduling.shape import Shape, compile_shape
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bystanders:
+    """`lines`: which of the snapshot's lines (`planner.rollout.queue`), bool[line]; `nodes`: where they may go, bool[node]."""
+
+    lines: BoolArray
+    nodes: BoolArray
+
+
+def bystanders(cluster: Cluster, workload: Workload) -> Bystanders | None:
+    """The lines that the workload's rollout doesn't meet, as far as that shows before it; None without any that matter."""
+    rest = resting(cluster)
+    if not rest.hope.any():
+        return None
+    spec = workload.template.spec
+    met, nodes = cluster.remember(_restless_masks).copy(), cluster.remember(_apart_nodes).copy()
+    nodes[compile_shape(cluster, workload.namespace, workload.template.labels, spec).candidates] = True
+    for index in pods_of(cluster, workload):
+        place = cluster.node_index.get(cluster.snapshot.pods[index].node_name, NOWHERE)
+        if place != NOWHERE:
+            nodes[place] = True
+        elif index in rest.line_of:
+            met[rest.mask_of[rest.line_of[index]]] = True
+    known = -1
+    while known < (known := int(met.sum())):  # who may meet one of those is met too
+        nodes |= rest.masks[met].any(axis=0)
+        met |= (rest.masks & nodes).any(axis=1)
+    lines = ~met[rest.mask_of]
+    reach: BoolArray = np.asarray(rest.masks[~met].any(axis=0))
+    return Bystanders(lines, reach) if rest.hope[lines].any() else None
+
+
+def stayed_apart(simulation: Simulation, left_out: Bystanders) -> bool:
+    """Whether the run, in which they were left out, never came near them."""
+    if any(left_out.nodes[pod.node] for pod in simulation.touched if pod.node != NOWHERE):
+        return False
+    shapes = {pod.shape for pod in simulation.arrivals}
+    if any(left_out.nodes[shape.candidates].any() for shape in shapes):
+        return False
+    return not any(_speaks_of(simulation.cluster, shape, left_out.lines) for shape in shapes)
+
+
+def _speaks_of(cluster: Cluster, shape: Shape, lines: BoolArray) -> bool:
+    """Whether `shape` is spread over pods of some of the lines, or drawn to them, or kept away."""
+    kinds = cluster.remember(_kinds_by_namespace)
+    for spread in (*shape.hard_spread, *shape.soft_spread):
+        if any(lines[n] and labels_match(spread.selector, one.labels) for n, one in kinds.get(shape.namespace, ())):
+            return True
+    return any(
+        lines[number] and term.matches(cluster, namespace, one.labels)
+        for term in (*shape.affinity, *shape.anti_affinity, *shape.liked)
+        for namespace, some in kinds.items()
+        for number, one in some
+    )
+
+
+def _restless_masks(cluster: Cluster) -> BoolArray:
+    """Those of lines that do more than take a place: they may push others out, bring terms of their own, or count for a
+    disruption budget. bool[mask]."""
+    rest = resting(cluster)
+    lowest = np.full(cluster.node_count, np.iinfo(np.int64).max)  # priority of those who may come to a node
+    masks = rest.mask_of.tolist()
+    for line, mask in zip(rest.lines, masks, strict=True):
+        lowest[rest.masks[mask]] = np.minimum(lowest[rest.masks[mask]], line.shape.priority)
+    restless = np.zeros(len(rest.masks), dtype=np.bool_)
+    for line, mask in zip(rest.lines, masks, strict=True):
+        priority, where = line.shape.priority, rest.masks[mask]
+        lower = (cluster.requested_below(priority)[PODS_ROW, where] > 0) | (lowest[where] < priority)
+        restless[mask] |= line.shape.may_preempt and bool(lower.any())
+    budgets = {budget.namespace for budget in cluster.snapshot.pod_disruption_budgets}
+    for namespace, some in cluster.remember(_kinds_by_namespace).items():
+        for number, shape in some:
+            restless[masks[number]] |= shape.has_affinity or namespace in budgets
+    return restless
+
+
+def _kinds_by_namespace(cluster: Cluster) -> dict[str, list[tuple[int, Shape]]]:
+    """Namespace → the shapes of its waiting pods that stand in lines, with the number of the line."""
+    found: dict[str, dict[tuple[int, Shape], None]] = {}
+    for number, line in enumerate(resting(cluster).lines):
+        for pod in (cluster.snapshot.pods[index] for index in line.indices):
+            shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
+            found.setdefault(pod.namespace, {})[number, shape] = None
+    return {namespace: list(some) for namespace, some in found.items()}
+
+
+def _apart_nodes(cluster: Cluster) -> BoolArray:
+    """Where waiting pods may go that stand in no line: bool[node]."""
+    nodes = np.zeros(cluster.node_count, dtype=np.bool_)
+    for pod in (cluster.snapshot.pods[index] for index in resting(cluster).others):
+        nodes[compile_shape(cluster, pod.namespace, pod.labels, pod.spec).candidates] = True
+    return nodes

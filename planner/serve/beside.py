@@ -1,0 +1,14 @@
+"""What stands beside the pages, where ``headroom serve --dashboard`` runs them in one process: `app.py` takes it from here.
+
+Streamlit looks for ``app = st.App(…)`` in the text of app.py, so that it can't be a function that is given them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from starlette.routing import BaseRoute
+
+routes: Sequence[BaseRoute] = ()
+lifespan: Callable[[Any], Any] | None = None

@@ -1,0 +1,252 @@
+"""Ten people on the Rollout page of a live cluster of 5,000 nodes in which 50 objects change a second.
+
+Three processes: the cluster (an API server of the tests, with lists in pages and watches), the dashboard as a user starts it,
+and this one, whose websocket clients do what browsers do: they look every other second whether there is something newer, and
+change an input now and then. ``python -m tests.bench.live [SECONDS]``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+import msgspec
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
+
+from planner.inventory import wire
+from planner.words import duration
+from tests.bench import clusters
+from tests.sources import kubeconfigs
+from tests.trust.people import percentile, serving
+
+NODES, SESSIONS, CHANGES_A_SECOND = 5_000, 10, 50
+THINK_SECONDS = 6.0  # between two changes of a person
+_WORKLOADS = (clusters.FIFTY, clusters.HELD, clusters.TEN)
+_AGE = re.compile(r"newest snapshot is ([\d.]+) s old")
+_OWN = re.compile(r"Live: as it was (now|.*) ago|Live: as it was now")
+_UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+@dataclass
+class Seen:
+    """Seconds: from a changed input to the verdict and to the whole page; ages of the newest snapshot and of what is shown."""
+
+    verdicts: list[float] = field(default_factory=list)
+    wholes: list[float] = field(default_factory=list)
+    ages: list[float] = field(default_factory=list)
+    shown: list[float] = field(default_factory=list)
+    reruns: int = 0
+    errors: list[str] = field(default_factory=list)
+
+
+# ── the cluster, in a process of its own ─────────────────────────────────────────────────────────────────────────────
+def live_cluster(config: str, nodes: int, per_second: int) -> None:
+    """Serve, say so, and let the cluster live until this process is ended."""
+    from tests.sources.api_server import api_server
+    from tests.sources.living import LivingCluster
+
+    cluster = LivingCluster(bookmark_seconds=5)
+    pods: list[dict[str, Any]] = []
+    text = b"".join(clusters.kubectl_json(clusters.lay_out(nodes)))
+    for one in msgspec.json.decode(text, type=wire.List).items or ():
+        item = json.loads(bytes(one))
+        cluster.put_many([item])
+        if item["kind"] == "Pod" and len(pods) < 20_000:
+            pods.append(item)
+    draw = random.Random(7)
+    with api_server(cluster.play) as (configuration, asked):
+        kubeconfigs.write(Path(config), configuration.host)
+        print("ready", flush=True)
+        began, done = time.monotonic(), 0
+        while True:
+            while done < (time.monotonic() - began) * per_second:
+                _change(cluster, pods, draw, done)
+                done += 1
+            time.sleep(0.02)
+            asked.clear()
+
+
+def _change(cluster: Any, pods: list[dict[str, Any]], draw: random.Random, number: int) -> None:
+    """A pod restarts, is labelled anew, or is replaced by another one of another name."""
+    place = draw.randrange(len(pods))
+    pod = pods[place]
+    if number % 5:
+        pod["metadata"].setdefault("labels", {})["changed"] = str(number)
+        cluster.put(pod)
+        return
+    cluster.delete(pod)
+    name = f"{pod['metadata']['name'].rsplit('-', 1)[0]}-{number:05x}"
+    pods[place] = {**pod, "metadata": {**pod["metadata"], "name": name, "uid": f"uid-live-{number}"}}
+    cluster.put(pods[place])
+
+
+@contextmanager
+def living(folder: Path, nodes: int, per_second: int) -> Iterator[Path]:
+    """The cluster's process; the kubeconfig that leads to it."""
+    config = folder / "config"
+    command = [sys.executable, "-m", "tests.bench.live", "cluster", str(config), str(nodes), str(per_second)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            yield config
+        finally:
+            process.kill()
+            process.wait()
+
+
+# ── people ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+class Person:
+    """One session: what a browser does."""
+
+    def __init__(self, connection: ClientConnection, seen: Seen, number: int) -> None:
+        self._connection, self._seen = connection, seen
+        self._draw = random.Random(number)
+        self._workload = _WORKLOADS[number % len(_WORKLOADS)]
+        self._finished = asyncio.Event()
+        self._verdict_at = 0.0
+        self._looks: dict[str, asyncio.Task[None]] = {}
+        self._query = ""
+
+    async def live(self, until: float) -> None:
+        listening = asyncio.create_task(self._listen())
+        try:
+            await self._ask(is_first=True)
+            while time.monotonic() < until:
+                await asyncio.sleep(self._draw.uniform(0.5, 1.5) * THINK_SECONDS)
+                await self._ask()
+        finally:
+            for task in (listening, *self._looks.values()):
+                task.cancel()
+
+    async def _ask(self, *, is_first: bool = False) -> None:
+        surge, missing = self._draw.randint(1, 20), self._draw.randint(0, 9)
+        self._query = urlencode({"workload": self._workload, "max_surge": surge, "max_unavailable": missing})
+        self._finished.clear()
+        self._verdict_at, began = 0.0, time.monotonic()
+        await self._send(ClientState(query_string=self._query, page_name="rollout"))
+        await asyncio.wait_for(self._finished.wait(), 600)
+        if not is_first:
+            self._seen.verdicts.append((self._verdict_at or time.monotonic()) - began)
+            self._seen.wholes.append(time.monotonic() - began)
+
+    async def _send(self, state: ClientState) -> None:
+        await self._connection.send(BackMsg(rerun_script=state).SerializeToString())
+
+    async def _listen(self) -> None:
+        async for data in self._connection:
+            message = ForwardMsg()
+            message.ParseFromString(data if isinstance(data, bytes) else data.encode())
+            self._hear(message)
+
+    def _hear(self, message: ForwardMsg) -> None:
+        kind = message.WhichOneof("type")
+        if kind == "auto_rerun":
+            asked = message.auto_rerun
+            if asked.fragment_id not in self._looks:
+                self._looks[asked.fragment_id] = asyncio.create_task(self._look(asked.fragment_id, asked.interval))
+        elif kind == "delta":
+            self._note(message)
+        elif kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+            self._seen.reruns += 1
+            self._finished.set()
+
+    def _note(self, message: ForwardMsg) -> None:
+        element = message.delta.new_element
+        if element.WhichOneof("type") == "exception":
+            self._seen.errors.append(element.exception.message[:200])
+        elif element.WhichOneof("type") == "metric" and element.metric.label == "Lowest Ready" and not self._verdict_at:
+            self._verdict_at = time.monotonic()
+        elif element.WhichOneof("type") == "alert" and "Our mistake" in str(element.alert):
+            self._seen.errors.append(str(element.alert)[:200])
+        elif element.WhichOneof("type") == "markdown":
+            if found := _AGE.search(element.markdown.help):
+                self._seen.ages.append(float(found[1]))
+            if found := _OWN.search(element.markdown.body):
+                self._seen.shown.append(_seconds(found[1] or "now"))
+
+    async def _look(self, fragment: str, interval: float) -> None:
+        while True:
+            await asyncio.sleep(interval)
+            await self._send(
+                ClientState(query_string=self._query, fragment_id=fragment, is_auto_rerun=True, page_name="rollout")
+            )
+
+
+def _seconds(text: str) -> float:
+    words = text.split()
+    return sum(float(number) * _UNITS.get(unit, 0.0) for number, unit in zip(words[::2], words[1::2], strict=False))
+
+
+async def _hold(address: str, seconds: float) -> Seen:
+    seen = Seen()
+
+    async def one(number: int) -> None:
+        try:
+            async with connect(
+                f"ws://{address}/_stcore/stream", subprotocols=[Subprotocol("streamlit")], max_size=None,
+                origin=Origin(f"http://{address}"), open_timeout=60, ping_interval=None,
+            ) as connection:  # fmt: skip
+                await Person(connection, seen, number).live(time.monotonic() + seconds)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
+            seen.errors.append(f"{type(error).__name__}: {error}")
+
+    await asyncio.gather(*(one(number) for number in range(SESSIONS)))
+    return seen
+
+
+def measure(*, nodes: int = NODES, per_second: int = CHANGES_A_SECOND, seconds: float = 60.0) -> Seen:
+    """What ten people see."""
+    with tempfile.TemporaryDirectory(prefix="headroom-bench-") as name:
+        folder = Path(name)
+        with (
+            living(folder, nodes, per_second) as config,
+            serving(folder / "app.log", KUBECONFIG=str(config), HEADROOM_CLUSTER="context:edu") as (address, _),
+        ):
+            _wait(f"http://{address}/readyz")
+            return asyncio.run(_hold(address, seconds))
+
+
+def _wait(url: str) -> None:
+    deadline = time.monotonic() + 600
+    while time.monotonic() < deadline:
+        try:
+            with urlopen(url, timeout=5) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError("the cluster was not read")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["cluster"]:
+        live_cluster(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    else:
+        found = measure(seconds=float(sys.argv[1]) if sys.argv[1:] else 60.0)
+        print(f"{len(found.verdicts)} changes, {found.reruns} runs, errors: {found.errors[:3]}")
+        for what, values in (
+            ("change to verdict", found.verdicts), ("change to whole page", found.wholes),
+            ("age of the newest snapshot", found.ages), ("age of what is shown", found.shown),
+        ):  # fmt: skip
+            print(
+                f"{what:<30} p50 {percentile(values, 0.5):.2f} s, p95 {percentile(values, 0.95):.2f} s, most {max(values, default=0):.2f} s"
+            )
+        print(duration(round(sum(found.wholes))))

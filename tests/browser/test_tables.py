@@ -1,0 +1,52 @@
+"""Tables fit their page: no column is cut at 1280 pixels; on a phone the important ones stand first and are whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser.dashboard import Visitor, pages
+
+_TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stDataFrame"]')].map(table => {
+  const scroller = table.querySelector('.dvn-scroller');
+  return {wide: scroller ? scroller.scrollWidth - scroller.clientWidth : 0,
+          shown: [...table.querySelectorAll('[role="columnheader"]')].map(head => head.innerText)};
+}).filter(table => table.shown.length)"""
+FIRST = {  # on a phone, of the first table of a page
+    "": ["workload", "its rollout now"],
+    "headroom": ["pool", "nodes", "GPUs", "GPUs held"],
+    "memory": ["Evicted", "Pod", "Used"],
+    "restarts": ["Workload", "Cause"],
+    "drift": ["Service"],
+    "costs": ["namespace", "share", "$/month"],
+    "fleet_savings": ["move", "workload", "saved $"],
+}
+
+
+def tables(visitor: Visitor, width: int) -> list[dict[str, object]]:
+    height = visitor.main().evaluate("main => main.scrollHeight")
+    visitor.page.set_viewport_size({"width": width, "height": min(height + 16, 9_000)})  # tables are drawn when seen
+    visitor.page.wait_for_timeout(800)
+    found: list[dict[str, object]] = visitor.page.evaluate(_TABLES)
+    return found
+
+
+@pytest.mark.parametrize("path", [path for path, _ in pages()])
+def test_no_table_is_cut_at_1280(path: str, visit: Callable[..., Visitor]) -> None:
+    visitor = visit(width=1280)
+    visitor.open(path)
+    assert [table for table in tables(visitor, 1280) if table["wide"] != 0] == []
+
+
+@pytest.mark.parametrize(("path", "first"), FIRST.items())
+def test_on_a_phone_the_important_columns_stand_first(
+    path: str, first: list[str], visit: Callable[..., Visitor]
+) -> None:
+    visitor = visit(width=390, height=844)
+    visitor.open(path)
+    visitor.is_within_width()
+    shown = tables(visitor, 390)[0]["shown"]
+    assert isinstance(shown, list)
+    assert shown[: len(first)] == first
+    assert len(shown) >= 2

@@ -1,0 +1,32 @@
+"""Tables have room: what is too wide wraps, and numbers and names stay whole."""
+
+from __future__ import annotations
+
+from planner.tables import Rows
+from planner.ui.tables import fitted
+
+ROWS: Rows = [
+    {"workload": "Deployment/kube-system/nvidia-gpu-device-plugin", "why": "the quota has no room " * 6, "GPUs": 8},
+    {"workload": "Deployment/prod/api", "why": None, "GPUs": 0},
+]
+
+
+def test_what_has_room_is_left_alone() -> None:
+    assert fitted([{"a": "short", "b": 1}], 800) == ({}, 1)
+
+
+def test_the_longest_texts_give_way_first_and_wrap() -> None:
+    widths, lines = fitted(ROWS, 700)
+    assert sum(widths.values()) <= 700
+    assert widths["workload"] > 300  # the name keeps its line
+    assert 1 < lines <= 3
+
+
+def test_no_column_is_narrower_than_its_longest_word() -> None:
+    widths, _ = fitted([{"word": "a" * 30, "text": "b " * 200, "n": 123_456}], 300)
+    assert widths["word"] >= 30 * 7
+    assert widths["n"] >= 6 * 7
+
+
+def test_more_rows_and_empty_cells_change_nothing_of_the_rule() -> None:
+    assert fitted([*ROWS, *ROWS], 700) == fitted(ROWS, 700)
