@@ -13,12 +13,13 @@ from planner.capacity.what_if import apply
 from planner.errors import HeadroomError, InputError
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
-from planner.questions import costs, findings, overview, savings
+from planner.questions import costs, findings, overview, savings, trends
 from planner.questions.overview import WorkloadOverview
 from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import Verdict
 from planner.settings import setting
+from planner.store.history import Streak
 from planner.tables import Row
 from planner.words import Text, count, listing, usd
 
@@ -72,6 +73,7 @@ class DiffAnswer:
     appeared: tuple[Finding, ...]
     gone: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
+    since: tuple[Streak, ...] = ()  # since when workloads that differ are as they are then, where a history tells
 
 
 def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -> DiffAnswer:
@@ -104,7 +106,10 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
         gone=_more(found[0], found[1]),
         notes=tuple(dict.fromkeys(skipped)),
     )
-    return replace(answer, sentence=Text(_sentence(answer)))
+    differing = {one.workload for one in answer.workloads}
+    streaks = given.history.streaks if given.history else ()
+    since = tuple(one for one in streaks if one.workload in differing)
+    return replace(answer, sentence=Text(_sentence(answer)), since=since)
 
 
 def _changed(snapshot: Snapshot, settings: DiffSettings, given: Given, skipped: list[str]) -> tuple[Snapshot, str]:
@@ -259,6 +264,11 @@ def number_rows(found: DiffAnswer) -> list[Row]:
     ]
 
 
+def since_rows(found: DiffAnswer) -> list[Row]:
+    """One row a workload that differs, where a history tells since when."""
+    return [{"workload": one.workload, "verdict": one.verdict, "since": trends.since(one)} for one in found.since]
+
+
 def finding_rows(found: DiffAnswer) -> list[Row]:
     """One row a finding that is new or gone."""
     return [
@@ -274,6 +284,6 @@ QUESTION: Final = Question(
     result=DiffAnswer,
     answer=answer,
     facts=facts,
-    tables={"workloads": workload_rows, "numbers": number_rows, "findings": finding_rows},
+    tables={"workloads": workload_rows, "numbers": number_rows, "findings": finding_rows, "since": since_rows},
     hangs_on=overview.QUESTION.hangs_on,
 )
