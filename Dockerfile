@@ -22,9 +22,9 @@ RUN /opt/build/bin/python -m pip wheel --no-cache-dir --disable-pip-version-chec
 
 FROM ${PYTHON}
 COPY --from=build /opt/headroom /opt/headroom
-RUN mkdir -p /home/headroom/.streamlit
-ENV PATH=/opt/headroom/bin:/usr/local/bin:/usr/bin:/bin HOME=/home/headroom PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
-WORKDIR /home/headroom
+RUN mkdir -p /var/lib/headroom/.streamlit
+ENV PATH=/opt/headroom/bin:/usr/local/bin:/usr/bin:/bin HOME=/var/lib/headroom PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+WORKDIR /var/lib/headroom
 USER 65532:65532
 EXPOSE 8501 9443
 STOPSIGNAL SIGTERM

@@ -30,7 +30,7 @@ from planner.questions.strategy_costs import SpareSettings, StrategyCosts, Strat
 from planner.rollout.answers import RolloutResult, Step, Verdict
 from planner.rollout.choice import Option, Weights
 from planner.rollout.wording import WORD, details
-from planner.sources import bounded
+from planner.sources import bounded, manifests
 from planner.tables import as_text
 from planner.words import duration, moment, usd
 
@@ -41,7 +41,12 @@ from planner.words import duration, moment, usd
 @click.option("--patch", "patch_file", metavar="FILE",
               help='Strategic merge patch, JSON or YAML: a file, "-", or the JSON itself as for kubectl patch -p.')  # fmt: skip
 @click.option(
-    "--filename", "-f", "manifest_files", multiple=True, metavar="FILE", help="Manifest as for kubectl apply -f."
+    "--filename",
+    "-f",
+    "manifest_files",
+    multiple=True,
+    metavar="FILE",
+    help='Manifest as for kubectl apply -f: a file, a folder, or "-"; repeatable.',
 )
 @click.option("--recreate", is_flag=True, help="The same as --strategy Recreate.")
 @pool_options
@@ -94,7 +99,7 @@ def command(
     if not asked["workload"] and not manifest_files:
         return answer_overview(snapshot, "", output_format, fail_on)
     more: dict[str, Any] = {"patch": _patch(patch_file)} if patch_file else {}
-    more |= {"manifest": "\n---\n".join(_read(name) for name in manifest_files)}
+    more |= {"manifest": manifests.read(manifest_files).text} if manifest_files else {}
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
     settings = options.read(RolloutSettings, asked, **more)
     given = Given(
@@ -128,11 +133,9 @@ def command(
 
 def _patch(given: str) -> str:
     """A patch as ``kubectl patch -p`` takes it, or the file it is in."""
-    return given if given.lstrip()[:1] in ("{", "[") else _read(given)
-
-
-def _read(name: str) -> str:
-    return bounded.read_text(name, mend="Give JSON or YAML in UTF-8")
+    if given.lstrip()[:1] in ("{", "["):
+        return given
+    return bounded.read_text(given, mend="Give JSON or YAML in UTF-8")
 
 
 def _print_script(result: RolloutResult, snapshot: Snapshot, way_out: int) -> int:

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.labels import plain
+from planner.figures.ticks import whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,9 @@ def figure(rows: Sequence[str], parts: Sequence[Part], *, axis: str, hover: str,
             )
         )
     drawn.update_yaxes(autorange="reversed", type="category")
-    drawn.update_xaxes(title_text=axis, tickformat=",d")
+    drawn.update_xaxes(
+        title_text=axis, **whole([sum(lengths) for lengths in zip(*(part.lengths for part in parts), strict=True)])
+    )
     drawn.update_layout(
         barmode="stack",
         height=92 + row_px * max(1, len(rows)),

@@ -45,8 +45,6 @@ def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit
         )
     names = [line.pool.name for line in pools]
     drawn = bars.figure(names, drawn_parts, axis=unit, hover=f"%{{x:,.0f}} {unit}", row_px=36)
-    largest = max((sum(parts(line, resource)) for line in pools), default=0) / divisor
-    drawn.update_xaxes(dtick=1 if largest < 10 else None)
     return drawn
 
 

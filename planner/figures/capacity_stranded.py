@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from planner.capacity.fragmentation import SizeFragments, StrandedReason
 from planner.figures import palette
 from planner.figures.drawing import drawn
+from planner.figures.ticks import whole
 
 _COLOUR = {
     StrandedReason.HOLE_TOO_SMALL: (palette.ORANGE, "/"),
@@ -34,7 +35,7 @@ def figure(sizes: Sequence[SizeFragments]) -> go.Figure:
             _add(drawn, names, values, str(reason), colour, pattern)
     drawn.update_yaxes(type="category", autorange="reversed")
     largest = max((size.free for size in sizes), default=0)
-    drawn.update_xaxes(title_text="free GPUs", tickformat=",d", dtick=1 if largest < 10 else None)
+    drawn.update_xaxes(title_text="free GPUs", **whole([largest]))
     drawn.update_layout(
         barmode="stack",
         height=120 + 38 * max(1, len(sizes)),

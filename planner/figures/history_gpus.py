@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from planner.figures import palette
+from planner.figures.ticks import whole
 from planner.questions.trends import DayOfGpus, TrendLine
 
 
@@ -36,7 +37,7 @@ def figure(days: Sequence[DayOfGpus], line: TrendLine | None) -> go.Figure:
         drawn.add_annotation(
             x=line.full_from, y=1, yref="paper", text="full", showarrow=False, xanchor="left", yanchor="top"
         )
-    drawn.update_yaxes(title_text="GPUs", rangemode="tozero", tickformat=",d")
+    drawn.update_yaxes(title_text="GPUs", rangemode="tozero", **whole([one.allocatable for one in days]))
     drawn.update_xaxes(type="date", tickformat="%Y-%m-%d", nticks=6)
     drawn.update_layout(
         height=320,

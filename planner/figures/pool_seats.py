@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain
+from planner.figures.ticks import whole
 from planner.questions.seats import NodeSeats
 
 NO_POOL, NO_ZONE = "no pool", "no zone"
@@ -52,7 +53,7 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
                 )
             )
     drawn.update_yaxes(type="category", autorange="reversed")
-    drawn.update_xaxes(title_text="GPUs", tickformat=",d")
+    drawn.update_xaxes(title_text="GPUs", **whole([sum(line[1:]) for line in lines.values()]))
     drawn.update_layout(
         barmode="stack",
         height=110 + 30 * max(1, len(lines)),

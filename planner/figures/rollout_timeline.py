@@ -8,6 +8,7 @@ from plotly.subplots import make_subplots
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain
+from planner.figures.ticks import whole
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.rollout.answers import PodState, TimelineRow, WorkloadRollout
 from planner.words import duration
@@ -50,7 +51,9 @@ def figure(rollout: WorkloadRollout, capacity: int | None = None, *, is_whole_cl
         if capacity is not None:
             words = f"{capacity}<br>" + ("capacity" if is_whole_cluster else "it can use")
             _add_level(drawn, 2, capacity, words, palette.VERMILION, "solid")
-    drawn.update_yaxes(title_text="pods", rangemode="tozero", row=1, col=1, tickformat="d")
+    drawn.update_yaxes(
+        title_text="pods", rangemode="tozero", row=1, col=1, **whole([rollout.peak_pods, rollout.replicas])
+    )
     drawn.update_xaxes(title_text="seconds since the change (estimate)", row=rows, col=1, zeroline=False)
     if not any(row.seconds for row in rollout.timeline):  # nothing moves: seconds would be made up
         drawn.update_xaxes(tickvals=[0], ticktext=["the change"], title_text="", row=rows, col=1)
@@ -109,7 +112,13 @@ def _add_held(
             row=2,
             col=1,
         )
-    drawn.update_yaxes(title_text=plain(resource), rangemode="tozero", row=2, col=1, tickformat="d")
+    drawn.update_yaxes(
+        title_text=plain(resource),
+        rangemode="tozero",
+        row=2,
+        col=1,
+        **whole([number for _, _, values in lines for number in values]),
+    )
 
 
 def _add_level(drawn: go.Figure, row: int, y: int, words: str, colour: str, dash: str) -> None:

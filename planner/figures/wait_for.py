@@ -25,6 +25,7 @@ def figure(edges: tuple[WaitForEdge, ...]) -> go.Figure:
     All lengths are in pixels around the middle, so that the drawing looks the same at every width.
     """
     names = list(dict.fromkeys(name for edge in edges for name in (edge.source, edge.target)))
+    half = {name: _half(name) for name in names}
     side = max(
         _LETTER * min(_LINE, max((len(name) for name in names), default=0)) + 34,
         1.5 * _LETTER * min(_LABEL_LINE, max((len(edge.label) for edge in edges), default=0)) + 24,
@@ -40,7 +41,7 @@ def figure(edges: tuple[WaitForEdge, ...]) -> go.Figure:
         if end > start:
             _down(drawn, start, end, _wrapped(edge.label, _LABEL_LINE))
         else:
-            _back(drawn, start, end, plain(edge.label), side)
+            _back(drawn, (start, half[edge.source]), (end, half[edge.target]), plain(edge.label), side)
     drawn.update_xaxes(visible=False, range=[-1, 1], fixedrange=True)
     drawn.update_yaxes(visible=False, range=[-(len(names) - 0.5) * _STEP, 0.5 * _STEP], fixedrange=True)
     drawn.update_layout(
@@ -64,14 +65,28 @@ def _down(drawn: go.Figure, start: int, end: int, label: str) -> None:
     )  # fmt: skip
 
 
-def _back(drawn: go.Figure, start: int, end: int, label: str, side: float) -> None:
-    for x0, y0, x1, y1 in ((side - 24, -start, side, -start), (side, -start, side, -end)):
+def _half(name: str) -> float:
+    """Half the width of a name's box, in pixels: an arrow that goes so far touches it."""
+    return _LETTER * max(map(len, wrap(name, _LINE)), default=0) + 4
+
+
+def _back(drawn: go.Figure, source: tuple[int, float], target: tuple[int, float], label: str, side: float) -> None:
+    (start, out), (end, reach) = source, target
+    for x0, y0, x1, y1 in ((out, -start, side, -start), (side, -start, side, -end)):
         drawn.add_shape(
             type="line", xsizemode="pixel", xanchor=0, x0=x0, y0=y0, x1=x1, y1=y1,
             line={"color": palette.VERMILION, "width": 2},
         )  # fmt: skip
     drawn.add_annotation(
-        x=0, y=-end, xshift=side - 24, ax=24, ay=0, text="", arrowhead=2, arrowwidth=2, arrowcolor=palette.VERMILION
+        x=0,
+        y=-end,
+        xshift=reach,
+        ax=side - reach,
+        ay=0,
+        text="",
+        arrowhead=2,
+        arrowwidth=2,
+        arrowcolor=palette.VERMILION,
     )
     drawn.add_annotation(
         x=0, y=-(start + end) / 2, xshift=side + 4, text=f"<i>{label}</i>", showarrow=False, textangle=90,

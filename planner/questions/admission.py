@@ -164,10 +164,15 @@ def _is_off(request: Request, there: Workload | None) -> bool:
 # ── the change ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _scaled(request: Request, there: Workload | None) -> AppliedWorkload | None:
     replicas, old = (_part(one, "spec").get("replicas", 0) for one in (request.object, request.old_object))
-    if there is None or not isinstance(replicas, int) or not isinstance(old, int):
+    if there is None or not (_is_count(replicas) and _is_count(old)):
         return None
     before = replace(there, replicas=old)
     return AppliedWorkload(before=before, after=replace(there, replicas=replicas), has_new_template=False)
+
+
+def _is_count(replicas: object) -> bool:
+    """Whether the API server would take it: what it refuses it refuses after the webhooks."""
+    return type(replicas) is int and 0 <= replicas < 2**31
 
 
 def _applied(kind: str, request: Request, there: Workload | None) -> AppliedWorkload | None:

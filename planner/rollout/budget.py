@@ -34,6 +34,17 @@ class Budget:
     is_wanted: Callable[[], bool] | None = None
     _unseen: int = 0
 
+    def foresee(self, units: int) -> None:
+        """Work that can't but follow: what can't be paid isn't begun.
+
+        Raises
+        ------
+        TooLargeError
+            When the question may cost no more.
+        """
+        if units > self.left:
+            raise TooLargeError(f"the question is {TOO_LARGE}", mend="Ask for fewer replicas, or a smaller cluster")
+
     def spend(self, units: int) -> None:
         """Count work that is about to be done.
 
@@ -44,9 +55,8 @@ class Budget:
         UnwantedError
             When nobody waits for the answer any more.
         """
+        self.foresee(units)
         self.left -= units
-        if self.left < 0:
-            raise TooLargeError(f"the question is {TOO_LARGE}", mend="Ask for fewer replicas, or a smaller cluster")
         self._unseen += units
         if self.is_wanted is not None and self._unseen >= _GLANCE_UNITS:
             self._unseen = 0

@@ -47,12 +47,8 @@ from planner.vocabulary import POD_DELETION_COST, is_extended_resource
 _ROUND_MS = 6.0  # one request
 QUIET_MS = 900.0  # nothing done for so long: a quiet moment
 STUCK_MS = 5_400.0  # nothing to wait for, and nothing done for so much longer: stuck
-_POD_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS, _SYNC_UNITS = (
-    30,
-    60,
-    40,
-    10,
-)  # of work (`planner.rollout.budget`), as measured
+_POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS, _SYNC_UNITS = 30, 150, 60, 40, 10
+"""Of work (`planner.rollout.budget`), as measured; a StatefulSet's pods have a shape each."""
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
 
 
@@ -455,6 +451,7 @@ class Simulation:
         key = (id(labels), id(spec), id(selector))
         known = self._shapes.get(key)
         if known is None:
+            self._spend(_SHAPE_UNITS)
             prepared = self.admission.prepare(namespace, spec)
             shape = compile_shape(self.cluster, namespace, labels, prepared, default_selector=selector)
             known = self._shapes[key] = (shape, labels, spec, selector)  # the objects are kept, so their ids are
@@ -618,6 +615,10 @@ class Simulation:
             if controller is not None:
                 self.controllers.setdefault(controller.key, controller)
         return did_something
+
+    def foresee_pods(self, count: int) -> None:
+        """So many pods will be made, unless one of them is refused: too many to play through aren't begun."""
+        self.budget.foresee(count * _POD_UNITS)
 
     def _spend(self, units: int) -> None:
         self.work += units

@@ -10,6 +10,7 @@ import multiprocessing
 import pickle
 import queue
 import secrets
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -212,4 +213,8 @@ def _answer_questions(pipe: Connection, key: bytes) -> None:
 def _reviewed(snapshot: Snapshot | None, body: bytes, pools: tuple[NodePool, ...], until: float) -> Review:
     if snapshot is None:
         return Review(silence=Silence.NOT_KNOWN)
-    return review(snapshot, read_request(body), pools, lambda: time.monotonic() < until)
+    try:
+        return review(snapshot, read_request(body), pools, lambda: time.monotonic() < until)
+    except Exception as error:  # noqa: BLE001 - a mistake of ours costs one answer, not the process and the snapshot in it
+        sys.stderr.write(f"headroom: a review was not answered, a mistake of ours: {type(error).__name__}: {error}\n")
+        return Review(silence=Silence.NOT_KNOWN)

@@ -61,6 +61,8 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
                 raise InputError(f"together they are larger than {most}", where=str(name), mend="Give fewer files")
             for key, place in _located(text, "stdin" if file == STDIN else file):
                 places.setdefault(key, place)
+    if not any(text.strip() for text in texts):
+        raise InputError("it is empty", where=", ".join(names), mend="Give what kubectl apply -f takes")
     return Manifests(text="\n---\n".join(texts), places=places)
 
 

@@ -173,9 +173,12 @@ def parse_lives(text: str, *, where: str = "lifetimes") -> tuple[Life, ...]:
         For a missing column, a value that isn't a positive number, or no life that ended.
     """
     rows = csv.DictReader(text.lstrip("\ufeff").splitlines())
-    if not rows.fieldnames or "hours" not in rows.fieldnames:
-        raise InputError('there is no column "hours"', where=where, mend='Begin with the line "hours,ended"')
-    lives = tuple(_parse_life(row, f"{where}, line {rows.line_num}") for row in rows)
+    try:
+        if not rows.fieldnames or "hours" not in rows.fieldnames:
+            raise InputError('there is no column "hours"', where=where, mend='Begin with the line "hours,ended"')
+        lives = tuple(_parse_life(row, f"{where}, line {rows.line_num}") for row in rows)
+    except csv.Error as error:
+        raise InputError(f"it isn't CSV: {error}", where=where, mend='Begin with the line "hours,ended"') from None
     if not any(life.ended for life in lives):
         raise InputError("no life in it ended", where=where, mend="Give at least one VM that was lost")
     return lives

@@ -2,8 +2,9 @@
 
 Names are taken apart at ``-``, ``.``, ``/``, ``:`` and ``@``; each part gets another one wherever it stands, so that a pod's
 name still begins with its ReplicaSet's, and selectors select what they did. The new parts are in the order of the old ones,
-since ties between equals are broken by names. Numbers stay, and so do words that Kubernetes, clouds and price lists know
-(zones, machine types, GPU models, resources, ``kube-system``) and those that say which environment something is of.
+since ties between equals are broken by names. Numbers stay, and so do what labels of Kubernetes and clouds say (zones, machine
+types, GPU models), resources, ``kube-system``, and words that say which environment something is of. A pool that is called
+``gpu-a100`` keeps the resource's word and loses the other.
 """
 
 from __future__ import annotations
@@ -132,7 +133,17 @@ _PLAIN_KEYS: Final = frozenset(
     {"app", "name", "env", "environment", "k8s-app", "component", "version", "tier", "team", "agentpool", "pod-template-hash",
      "controller-revision-hash", "job-name", "metadata.name"}
 )  # fmt: skip
-_NAMING: Final = ("hostname", "pool", "nodegroup", "name", "hash", "instance", "part-of", "managed-by")  # keys' ends
+_NAMING: Final = (
+    "hostname",
+    "pool",
+    "nodegroup",
+    "name",
+    "hash",
+    "uid",
+    "instance",
+    "part-of",
+    "managed-by",
+)  # keys' ends
 _ALWAYS: Final = frozenset(
     [
         "kube",
@@ -294,24 +305,20 @@ def _texts(value: Any, field: str = "") -> Iterator[str]:
             yield value
 
 
-def _known(value: Any, field: str = "") -> Iterator[str]:
-    """Parts of words that clouds and Kubernetes know: values of their labels, resources."""
+def _known(value: Any) -> Iterator[str]:
+    """Parts of words that are said everywhere and are nobody's: resources, drivers."""
     if isinstance(value, dict):
-        is_about = value.get("key")
         for key, one in value.items():
-            if field in _LABELS and _has_known_value(key) and isinstance(one, str):
-                yield from _PART.findall(one)
-            elif _is_amounts(field, value):
-                yield from _PART.findall(key)
+            if _is_amounts(key, one):
+                for resource in one:
+                    yield from _PART.findall(resource)
             elif key in _DRIVERS and isinstance(one, str):
                 yield from _PART.findall(one)
-            elif key in ("value", "values") and isinstance(is_about, str) and _has_known_value(is_about):
-                yield from _PART.findall(one if isinstance(one, str) else " ".join(map(str, one or ())))
             else:
-                yield from _known(one, key)
+                yield from _known(one)
     elif isinstance(value, list):
         for one in value:
-            yield from _known(one, _field_of(one, field))
+            yield from _known(one)
 
 
 def _renamed(value: Any, names: _Names, field: str) -> Any:

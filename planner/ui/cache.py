@@ -21,7 +21,7 @@ from planner.questions.progress import Listener, told_to
 from planner.questions.question import NOTHING, Given, Question
 from planner.rollout.budget import allowed
 from planner.sources import prices
-from planner.ui import pool, uploads
+from planner.ui import patience, pool
 from planner.ui.answers import NOTHING as NOTHING_KEPT
 from planner.ui.answers import Answers
 
@@ -44,8 +44,8 @@ def answer(
     key = _key(question, snapshot, asked, more)
     found = _answers.get(key)
     if found is NOTHING_KEPT:
-        with st.spinner("Working it out …"):
-            found = _worked_out(key, question, snapshot, asked, more)
+        with patience.shown(key, patience.doing(question), is_wanted) as still:
+            found = _worked_out(key, question, snapshot, asked, more, still)
     return cast("Answer", found)
 
 
@@ -72,7 +72,7 @@ def ask_aloud(question: Question[S, A], snapshot: Snapshot, settings: S, given: 
     _refuse(question, snapshot, given)
     asked = settings, given
     with told_to(listener):
-        found = _worked_out(_key(question.answer, snapshot, asked, {}), question.answer, snapshot, asked, {})
+        found = _worked_out(_key(question.answer, snapshot, asked, {}), question.answer, snapshot, asked, {}, is_wanted)
     return cast("A", found)
 
 
@@ -98,16 +98,21 @@ def _key(question: Callable[..., Any], snapshot: Snapshot, asked: tuple[Any, ...
 
 
 def _worked_out(
-    key: str, question: Callable[..., Any], snapshot: Snapshot, asked: tuple[Any, ...], more: dict[str, Any]
+    key: str,
+    question: Callable[..., Any],
+    snapshot: Snapshot,
+    asked: tuple[Any, ...],
+    more: dict[str, Any],
+    still: Callable[[], bool],
 ) -> Any:
     def work() -> Any:
         processes = pool.current()
         if processes is not None:
-            return processes.run(question, snapshot, *asked, is_wanted=is_wanted, **more)
-        with allowed(is_wanted):
+            return processes.run(question, snapshot, *asked, is_wanted=still, **more)
+        with allowed(still):
             return question(snapshot, *asked, **more)
 
-    return _answers.worked_out(key, work, is_wanted)
+    return _answers.worked_out(key, work, still)
 
 
 def is_wanted() -> bool:
@@ -129,6 +134,8 @@ COMMITMENTS: Final = "_commitments"  # what was given on the Costs page counts o
 def price_book() -> PriceBook:
     """The embedded prices under the last refresh, with the account's commitments: those given in this session, else those
     that the dashboard was started with (``HEADROOM_COMMITMENTS``)."""
+    from planner.ui import uploads  # it knows sessions, which know this
+
     owned: tuple[OwnedCommitment, ...] = uploads.kept(COMMITMENTS, ())
     return listed_prices().with_commitments(owned) if owned else listed_prices()
 

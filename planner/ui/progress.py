@@ -10,9 +10,7 @@ from planner import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.identity import key_of
 from planner.questions.question import Given, Question
-from planner.ui import cache
-
-_STOPPED = "_stopped"
+from planner.ui import cache, patience
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -30,15 +28,12 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given)
     if found is not None:
         return found
     key = key_of(question.name, snapshot, settings, given)
-    if st.session_state.get(_STOPPED) == key:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown("Stopped before it was worked out.")
-            st.button("Work it out", key=f"again-{question.name}", icon=":material/play_arrow:", on_click=_go_on)
+    if patience.is_stopped(key):
         return None
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, text="Beginning …")
-        st.button("Stop", key=f"stop-{question.name}", icon=":material/stop:", on_click=_stop, args=(key,))
+        patience.stop_button(key)
 
     def listen(doing: str, share: float) -> None:
         bar.progress(share, text=f"{words.literal(doing)} …")
@@ -46,11 +41,3 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given)
     found = cache.ask_aloud(question, snapshot, settings, given, listen)
     place.empty()
     return found
-
-
-def _stop(key: str) -> None:
-    st.session_state[_STOPPED] = key
-
-
-def _go_on() -> None:
-    st.session_state.pop(_STOPPED, None)

@@ -51,7 +51,7 @@ def answered(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> Rol
         box = place.empty()
         with box.container():
             answer(early)
-        with rest, st.spinner("Other placements are tried, and ways out looked for …", show_time=True):
+        with rest.container():
             result = cache.ask(rollout_question.QUESTION, snapshot, settings, given)
     else:
         result, box = cache.ask(rollout_question.QUESTION, snapshot, settings, given), place.empty()

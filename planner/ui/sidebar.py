@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from planner import words
+from planner.rollout import glossary
 from planner.ui import filtered, findings, review, session, sign_in
 
 
@@ -28,3 +29,5 @@ def show() -> None:
         filtered.control(snapshot)
         review.button(snapshot)
         st.page_link("inventory.py", label="Look at another cluster", icon=":material/upload_file:")
+        with st.popover("What the words mean", icon=":material/menu_book:"):
+            st.markdown(glossary.as_markdown())

@@ -67,10 +67,7 @@ def show(
 def _grid(snapshot: Snapshot, settings: RolloutSettings, key: str) -> StrategyGrid:
     """With today's strategy as the current one, whichever is looked at: so one grid serves for all of them."""
     settings = strategies.without_strategy(settings)
-    with st.spinner("Every strategy is played …", show_time=True):
-        return cache.answer(
-            rollout_question.strategy_grid, snapshot, rollout_question.scenario_of(snapshot, settings), key
-        )  # fmt: skip
+    return cache.answer(rollout_question.strategy_grid, snapshot, rollout_question.scenario_of(snapshot, settings), key)
 
 
 def costs_of(

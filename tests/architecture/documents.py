@@ -21,6 +21,7 @@ from planner.exit_status import MEANING, ExitStatus
 from planner.inventory import account, wire
 from planner.inventory.fields import FIELDS, Standing
 from planner.questions import spot_inputs
+from planner.rollout import glossary
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.economics import savings
@@ -30,6 +31,7 @@ from tests.architecture.tree import ROOT, project_files
 from tests.spot import worked_example
 
 COMMAND_LINE = Path("docs/command-line.md")
+GLOSSARY = Path("docs/glossary.md")
 ROLLOUT = Path("docs/rollout.md")
 CLUSTER_ROLE = "deploy/clusterrole.yaml"
 STORE = Path("docs/store.md")
@@ -64,6 +66,12 @@ def documents_with_examples() -> list[Path]:
 def with_outputs(text: str) -> str:
     """`text` with the output of every example as it is now."""
     return _EXAMPLES.sub(lambda block: f"```console\n{_played(block.group(1))}```", text)
+
+
+def glossary_page() -> str:
+    """docs/glossary.md: the terms that the pages explain."""
+    head = "# Glossary\n\nWhat the words of the pages and of the command mean. The pages have it in their sidebar."
+    return f"{head}\n\n{glossary.as_markdown()}\n"
 
 
 def command_line() -> str:
@@ -179,6 +187,7 @@ if __name__ == "__main__":
         (ROOT / path).parent.mkdir(exist_ok=True)
         (ROOT / path).write_text(text, encoding="utf-8")
     (ROOT / COMMAND_LINE).write_text(command_line(), encoding="utf-8")
+    (ROOT / GLOSSARY).write_text(glossary_page(), encoding="utf-8")
     rollout = ROOT / ROLLOUT
     rollout.write_text(with_fields(rollout.read_text(encoding="utf-8")), encoding="utf-8")
     store = ROOT / STORE

@@ -217,3 +217,18 @@ def test_many_warnings_are_counted(capsys: pytest.CaptureFixture[str], tmp_path:
     _, _, err = run(capsys, str(path))
     assert err.count("headroom: warning: ") == 6
     assert "3 more like these" in err
+
+
+def test_manifests_are_read_as_the_gate_reads_them(
+    capsys: pytest.CaptureFixture[str], cluster: str, tmp_path: Path
+) -> None:
+    """A folder, and nothing in a file, which is no change that passes."""
+    (tmp_path / "none.yaml").write_text("\n")
+    status, out, err = run(capsys, cluster, "-f", str(tmp_path / "none.yaml"))
+    assert (status, out) == (1, "")
+    assert "it is empty" in err
+    folder = tmp_path / "below"
+    folder.mkdir()
+    (folder / "map.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    (folder / "map.json").write_text('{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}}')
+    assert "1 ConfigMap, 1 Secret" in "".join(run(capsys, cluster, "-f", str(folder))[1:])

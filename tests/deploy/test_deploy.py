@@ -147,7 +147,7 @@ def test_the_sign_in_file_is_read_once_it_is_filled_in(tmp_path: Path) -> None:
         ][0]["volumeMounts"]
         if mount["name"] == "sign-in"
     )
-    assert f"{mounted}/{name}" == "/home/headroom/.streamlit/secrets.toml", "where it is looked for"
+    assert f"{mounted}/{name}" == "/var/lib/headroom/.streamlit/secrets.toml", "where it is looked for"
     file = tmp_path / name
     file.write_text(text)
     with pytest.raises(InputError, match="lacks cookie_secret, client_secret"):

@@ -181,3 +181,12 @@ def test_an_undo_goes_back_to_the_old_pods() -> None:
 def test_what_is_no_review_is_an_error(body: bytes) -> None:
     with pytest.raises(InputError, match="the request's body"):
         read_request(body)
+
+
+@pytest.mark.parametrize("replicas", [-1, -(2**63), 2**31, 2**70, 1.5, True, "3", None, [], {}])
+def test_a_scale_that_no_api_server_takes_is_silence(replicas: Any) -> None:
+    scale = copy.deepcopy(STEPS["scale"]["request"])
+    for side in ("object", "oldObject"):
+        odd = copy.deepcopy(scale[side])
+        odd["spec"]["replicas"] = replicas
+        assert asked("scale", FULL, **{side: odd}).silence is Silence.NOT_KNOWN

@@ -12,9 +12,9 @@ from planner.questions.overview import overview
 from planner.questions.prepared import Scenario
 from planner.questions.rollout import rollout, strategy_grid
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.budget import TooLargeError, UnwantedError, allowed, current
+from planner.rollout.budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current
 from planner.rollout.controllers.deletion_order import DeletionOrder
-from planner.rollout.run import simulate
+from planner.rollout.run import Revision, simulate
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from tests.builders.objects import deployment, node, pod_spec, snapshot
@@ -101,3 +101,20 @@ def test_nobody_waits_for_the_answer() -> None:
     with allowed(lambda: False), pytest.raises(UnwantedError):
         current().spend(1_000_000)
     assert overview(demo.read(), is_wanted=lambda: True).workloads
+
+
+@pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
+@pytest.mark.parametrize("key", ["Deployment/prod/llm-serve", "StatefulSet/prod/redis"])
+def test_the_most_replicas_there_can_be_end_at_once(key: str, policy: str) -> None:
+    """More pods than can be paid for aren't begun: not known, or stuck in the first, and no work done for the rest."""
+    cluster = demo.read()
+    there = cluster.workload(key)
+    assert there is not None
+    most = replace(there, replicas=2**31 - 1, pod_management_policy=policy)
+    others = tuple(most if one.key == key else one for one in cluster.workloads)
+    with allowed() as budget:
+        run = simulate(
+            Cluster(replace(cluster, workloads=others)), [Revision(before=most, after=most, has_new_template=True)]
+        )
+    assert run.verdict(key) is not Verdict.COMPLETES
+    assert budget.left > 0.99 * QUESTION_UNITS

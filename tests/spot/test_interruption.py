@@ -99,6 +99,7 @@ def test_lifetimes_are_read_from_csv() -> None:
         ("hours\nnan\n", '"nan" is not a number of hours', "lifetimes, line 2"),
         ("hours,ended\n3,maybe\n", '"maybe" is neither yes nor no', "lifetimes, line 2"),
         ("hours,ended\n3,no\n", "no life in it ended", "lifetimes"),
+        ("[" * 200_000, "it isn't CSV", "lifetimes"),
     ],
 )
 def test_damaged_lifetimes_are_refused_with_the_line(text: str, what: str, where: str) -> None:

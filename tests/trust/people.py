@@ -28,7 +28,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("", "rollout", "headroom", "memory", "restarts", "spot_savings", "inventory", "what_if", "drift")
+PAGES = ("", *sorted(page.stem for page in (ROOT / "pages").glob("[a-z]*.py") if page.stem != "overview"))
 LONGEST_SECONDS = 180.0  # a page that takes longer is an error
 
 

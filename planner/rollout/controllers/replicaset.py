@@ -135,6 +135,7 @@ class ReplicaSetController:
         if missing == 0:
             self._failures, self.retry_at = 0, None
         elif not self._is_backing_off(simulation):
+            simulation.foresee_pods(missing)
             self._to_create, self._batch = min(missing, _BURST), _FIRST_BATCH
             if self._create_batch(simulation):
                 return True

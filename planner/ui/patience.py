@@ -1,0 +1,111 @@
+"""While a question is worked out: after a second a line says what is being done and for how long, with a way to stop it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Final
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from planner import words
+
+FIRST_SECONDS: Final = 1.0
+_STOPPED: Final = "_stopped"
+_DOING: Final = {  # by the module of the question
+    "overview": "Every workload's rollout is played",
+    "rollout": "The rollout is played, other placements are tried, ways out looked for",
+    "peak": "Every rollout is played at its autoscaler's highest replicas",
+    "capacity": "What still fits is counted",
+    "what_if": "The cluster is changed, and everything is answered for it again",
+    "savings": "Months on spot are played",
+    "strategy_costs": "Strategies are priced",
+    "memory": "Who goes first is worked out for every node",
+    "restarts": "What restarts is explained, and cures are put to the engine",
+    "drift": "Environments are compared",
+    "diff": "Both clusters are answered for and compared",
+    "fleet": "Each cluster is answered for",
+    "where": "It is placed in each cluster",
+    "costs": "Nodes are priced, and the bill is shared out",
+    "trends": "The store's snapshots are read day by day",
+    "commitments": "Levels of commitments are tried on the use that was",
+}
+_numbers = count()  # of stop buttons: each has a name of its own
+
+
+def doing(question: Callable[..., object]) -> str:
+    """What is done meanwhile, in words."""
+    return _DOING.get(question.__module__.rpartition(".")[2], "It is worked out")
+
+
+def is_stopped(key: str) -> bool:
+    """Whether the question was stopped here; then that is said, with a way to work it out after all."""
+    if st.session_state.get(_STOPPED) != key:
+        return False
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Stopped before it was worked out.")
+        st.button("Work it out", key=f"again-{key}", icon=":material/play_arrow:", on_click=_go_on)
+    return True
+
+
+def stop_button(key: str) -> None:
+    """*Stop*: the run that works it out ends, and the next one doesn't begin it again."""
+    st.button("Stop", key=f"stop-{next(_numbers)}", icon=":material/stop:", on_click=_stop, args=(key,))
+
+
+@contextmanager
+def shown(key: str, what: str, is_wanted: Callable[[], bool]) -> Iterator[Callable[[], bool]]:
+    """Gives `is_wanted` that, asked again and again while the work goes on, draws the line from the first second on; the page
+    ends here where the question was stopped before."""
+    if is_stopped(key):
+        st.stop()
+    line = _Line(key, what)
+
+    def asked() -> bool:
+        line.draw()
+        return is_wanted()
+
+    try:
+        yield asked
+    finally:
+        line.end()
+
+
+class _Line:
+    """The line: drawn by the run that waits, where the page has got to."""
+
+    def __init__(self, key: str, what: str) -> None:
+        self._key, self._what, self._began = key, what, time.monotonic()
+        self._place: DeltaGenerator | None = None
+        self._text: DeltaGenerator | None = None
+        self._said = ""
+
+    def draw(self) -> None:
+        seconds = time.monotonic() - self._began
+        if seconds < FIRST_SECONDS or get_script_run_ctx(suppress_warning=True) is None:
+            return
+        if self._place is None:
+            self._place = st.empty()
+            with self._place.container(horizontal=True, vertical_alignment="center"):
+                self._text = st.empty()
+                stop_button(self._key)
+        said = f":material/hourglass_top: {words.literal(self._what)} … {words.duration(int(seconds))}"
+        if said != self._said and self._text is not None:
+            self._text.markdown(said)
+            self._said = said
+
+    def end(self) -> None:
+        if self._place is not None:
+            self._place.empty()
+
+
+def _stop(key: str) -> None:
+    st.session_state[_STOPPED] = key
+
+
+def _go_on() -> None:
+    st.session_state.pop(_STOPPED, None)

@@ -1,0 +1,30 @@
+"""Whatever takes longer than a second says what is being done, and can be stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.dashboard import Visitor, serving
+
+LONG_MS = 90_000
+
+
+def test_a_question_is_stopped_and_worked_out_after_all(visit: Callable[..., Visitor], tmp_path: Path) -> None:
+    with serving(tmp_path / "server.log") as url:  # nothing is kept yet
+        visitor = visit(url=url)
+        visitor.page.goto(f"{url}/?cluster=openb")
+        main = visitor.main()
+        expect(main.get_by_text("Every workload's rollout is played …")).to_be_visible(timeout=LONG_MS)
+        main.get_by_role("button", name="Stop").click()
+        expect(main.get_by_text("Stopped before it was worked out.")).to_be_visible(timeout=LONG_MS)
+        visitor.settle()
+        expect(main.get_by_test_id("stMetric")).to_have_count(0)
+        main.get_by_role("button", name="Work it out").click()
+        expect(main.get_by_text("7 of 330 workloads could not be rolled out now")).to_be_visible(timeout=LONG_MS)
+        expect(main.get_by_text("Every workload's rollout is played")).to_have_count(0)
+        visitor.settle()
+        visitor.is_healthy()
+        visitor.page.goto("about:blank")  # before the server goes
