@@ -90,9 +90,9 @@ class ClusterOverview:
 def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) -> ClusterOverview:
     """Every workload's own rollout, were its template changed now; GPUs by model."""
     cluster = compiled(snapshot)
-    answers = _Answers(cluster, is_wanted)
+    answers = Answers(cluster, is_wanted)
     lines = tuple(
-        _overview_line(cluster, workload, answers.of(workload))
+        _overview_line(cluster, workload, answers.of(restarted(workload)))
         for workload in snapshot.workloads
         if workload.traits.rolls_out
     )
@@ -149,7 +149,7 @@ def _without_workloads(snapshot: Snapshot) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
+class Answer:
     """How a workload's own rollout would go."""
 
     verdict: Verdict
@@ -160,35 +160,37 @@ class _Answer:
     headline: Text = NO_WORDS
 
 
-class _Answers:
-    """Each workload's own rollout; those that are alike have one answer."""
+class Answers:
+    """Workloads' own rollouts, each by itself; those that are alike have one answer."""
 
-    def __init__(self, cluster: Cluster, is_wanted: Callable[[], bool] | None) -> None:
+    def __init__(self, cluster: Cluster, is_wanted: Callable[[], bool] | None = None) -> None:
         self._cluster, self._is_wanted = cluster, is_wanted
-        self._known: dict[Hashable, _Answer] = {}
+        self._known: dict[Hashable, Answer] = {}
 
-    def of(self, workload: Workload) -> _Answer:
-        key = surroundings(self._cluster, workload)
+    def of(self, revision: Revision) -> Answer:
+        workload, before = revision.after, revision.before
+        alike = surroundings(self._cluster, workload)
+        key = None if alike is None else (alike, before.strategy if before else None, revision.has_new_template)
         known = self._known.get(key) if key is not None else None
         if known is not None:
             return known
         with allowed(self._is_wanted):  # each is a question of its own
-            answer = own_rollout(self._cluster, workload)
+            answer = glance(self._cluster, revision).answer
         if key is not None and workload.namespace not in answer.sentence:  # it may speak of the others' too
             self._known[key] = answer
         return answer
 
 
-def own_rollout(cluster: Cluster, workload: Workload) -> _Answer:
-    """A workload's rollout, were its template changed now."""
-    return glance(cluster, Revision(before=workload, after=workload, has_new_template=True)).answer
+def restarted(workload: Workload) -> Revision:
+    """Its template changed, and nothing else."""
+    return Revision(before=workload, after=workload, has_new_template=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Glance:
     """How a rollout goes, in one placement and without ways out; `run` and `why` where it was simulated and is stuck."""
 
-    answer: _Answer
+    answer: Answer
     run: Run | None = None
     why: Explanation | None = None
 
@@ -216,18 +218,18 @@ def glance(cluster: Cluster, revision: Revision) -> Glance:
         reason = why.reason if why else Reason.UNKNOWN
         said = str(Text(f"not known: {unknown.what}"))
         return Glance(
-            answer=_Answer(
+            answer=Answer(
                 verdict=Verdict.UNKNOWN, reason=reason, sentence=said, replicas=replicas, headline=Text(unknown.what)
             )
         )
     if why is not None:
-        stuck = _Answer(
+        stuck = Answer(
             verdict=verdict, reason=why.reason, sentence=str(why.sentence), lowest_ready=lowest, replicas=replicas,
             headline=why.headline,
         )  # fmt: skip
         return Glance(answer=stuck, run=run, why=why)
     sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
-    done = _Answer(
+    done = Answer(
         verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence), lowest_ready=lowest, replicas=replicas,
         headline=Text(stay_ready(lowest, replicas)),
     )  # fmt: skip
@@ -239,7 +241,7 @@ def _nodes(cluster: Cluster, workload: Workload) -> set[int]:
     return {cluster.node_index[p.node_name] for p in pods if p.node_name in cluster.node_index}
 
 
-def _overview_line(cluster: Cluster, workload: Workload, answer: _Answer) -> WorkloadOverview:
+def _overview_line(cluster: Cluster, workload: Workload, answer: Answer) -> WorkloadOverview:
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     nodes = _nodes(cluster, workload)
     gpus = requested_gpus(workload.template.spec)
@@ -253,10 +255,15 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: _Answer) -> Wor
         ready=sum(p.is_ready and p.deleted_at is None for p in pods),
         gpus=gpus * replicas,
         gpu_model=", ".join(sorted({gpu_model(cluster.nodes[n]) for n in nodes} - {""})) if gpus else "",
-        node_pools=tuple(sorted({node_pool(cluster.nodes[n]) for n in nodes} - {""})),
+        node_pools=tuple(sorted({cluster.remember(_pools)[n] for n in nodes} - {""})),
         lowest_ready=answer.lowest_ready,
         headline=answer.headline,
     )
+
+
+def _pools(cluster: Cluster) -> list[str]:
+    """Each node's pool."""
+    return [node_pool(node) for node in cluster.nodes]
 
 
 def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:

@@ -31,7 +31,7 @@ from planner.quantity import format_amount
 from planner.questions import overview as overview_question
 from planner.questions.costs import USD_A_MONTH
 from planner.questions.filters import Filter, Kept
-from planner.questions.overview import glance
+from planner.questions.overview import Answers, glance
 from planner.questions.prepared import compiled
 from planner.questions.progress import tell
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
@@ -163,6 +163,7 @@ class _World:
         templates: tuple[Node, ...],
     ) -> None:  # fmt: skip
         self._base, self.strategies, self.quotas, self.templates = cluster, strategies, quotas, templates
+        self._answers: Answers | None = None  # of many workloads: those that are alike have one
 
     @cached_property
     def cluster(self) -> Cluster:
@@ -202,15 +203,20 @@ class _World:
         other = _World(self._base, **(now | changed))
         if changed.keys() == {"strategies"} and "cluster" in self.__dict__:
             other.__dict__["cluster"] = self.cluster  # strategies are the revisions' matter
+            other._answers = self._answers
         return other
 
+    def states(self, keys: Iterable[str]) -> dict[str, _State]:
+        """Of many workloads."""
+        self._answers = self._answers or Answers(self.cluster)
+        return {key: self.state(key) for key in keys}
+
     def state(self, key: str) -> _State:
+        revision = self.revision(key)
         try:
-            found = glance(self.cluster, self.revision(key)).answer
+            found = self._answers.of(revision) if self._answers else glance(self.cluster, revision).answer
         except HeadroomError as error:
-            return _State(
-                Verdict.UNKNOWN, Reason.UNKNOWN, f"not known: {error.what}", 0, self.revision(key).after.replicas
-            )
+            return _State(Verdict.UNKNOWN, Reason.UNKNOWN, f"not known: {error.what}", 0, revision.after.replicas)
         return _State(found.verdict, found.reason, str(found.sentence), found.lowest_ready, found.replicas)
 
 
@@ -306,10 +312,8 @@ class _Planner:
             return dict(before)
         world = self._world_with((*base, *taken))
         kinds = {one.kind for one, _ in taken}
-        return {
-            key: world.state(key) if MeasureKind.NODES in kinds or self._is_touched(key, taken) else state
-            for key, state in before.items()
-        }
+        played = [key for key in before if MeasureKind.NODES in kinds or self._is_touched(key, taken)]
+        return before | world.states(played)
 
     @staticmethod
     def _is_touched(key: str, taken: Sequence[tuple[Measure, Effect]]) -> bool:
@@ -332,7 +336,7 @@ class _Planner:
         """Take a measure; `keys` are the workloads whose rollout it may mend."""
         before = {key for key in self.states if self._is_ready(key)}
         self.world = effect(self.world)
-        self.states.update({key: self.world.state(key) for key in keys})
+        self.states.update(self.world.states(keys))
         makes = tuple(key for key in self.states if self._is_ready(key) and key not in before)
         self.taken.append((replace(measure, makes=makes), effect))
 

@@ -11,12 +11,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
+from planner.kubernetes import kinds
 from planner.rollout.answers import GridCell, Verdict
 from planner.settings import setting
 from planner.words import Text, count, duration, listing, usd
 
 RECREATE: Final = (-1, -1)
 """Stands for Recreate, which has no cell."""
+
+
+def strategy_name(pair: Pair) -> str:
+    """``maxSurge 1, maxUnavailable 0``, or ``Recreate``."""
+    return kinds.RECREATE if pair == RECREATE else f"maxSurge {pair[0]}, maxUnavailable {pair[1]}"
+
+
 Pair = tuple[int, int]
 
 
@@ -58,7 +66,7 @@ class Option:
 
     @property
     def name(self) -> str:
-        return "Recreate" if self.is_recreate else f"maxSurge {self.max_surge}, maxUnavailable {self.max_unavailable}"
+        return strategy_name(self.pair)
 
     @property
     def pair(self) -> Pair:

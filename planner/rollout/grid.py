@@ -11,6 +11,7 @@ from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.requests import requested_gpus
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
+from planner.rollout.budget import TOO_LARGE
 from planner.rollout.certain import Course, certain_course
 from planner.rollout.choice import choose
 from planner.rollout.run import Revision, Run, simulate
@@ -136,6 +137,8 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
 def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell, replicas: int) -> str:
     valid = [c for row in cells for c in row if c.is_valid]
     good = [c for c in valid if c.verdict is Verdict.COMPLETES]
+    if not good and any(c.verdict is Verdict.UNKNOWN for c in valid):
+        return f"Not known: {TOO_LARGE}."
     if not good:
         if recreate.verdict is Verdict.COMPLETES:
             return f"None of {len(valid)} rolling strategies completes; Recreate does."

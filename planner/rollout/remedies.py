@@ -20,6 +20,7 @@ from planner.kubernetes.shares import rolling_limits
 from planner.quantity import format_amount
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
+from planner.rollout.choice import strategy_name
 from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at
@@ -174,7 +175,7 @@ def _other_strategy(case: _Case) -> Iterator[Remedy]:
         strategy = Strategy(kind=ROLLING_UPDATE, max_surge=candidate[0], max_unavailable=candidate[1])
         run = case.attempt(replace(workload, strategy=strategy))
         if run.done[workload.key]:
-            title = f"maxSurge {candidate[0]}, maxUnavailable {candidate[1]}"
+            title = strategy_name(candidate)
             yield case.remedy(
                 RemedyKind.SWITCH_STRATEGY, title, _availability(case, run), run,
                 patch={"spec": {workload.traits.strategy_field: {"type": ROLLING_UPDATE, "rollingUpdate": {"maxSurge": candidate[0], "maxUnavailable": candidate[1]}}}},
@@ -187,7 +188,7 @@ def _daemon_strategy(case: _Case) -> Iterator[Remedy]:
     run = case.attempt(replace(workload, strategy=Strategy(kind=ROLLING_UPDATE, max_surge=0, max_unavailable=1)))
     if run.done[workload.key]:
         yield case.remedy(
-            RemedyKind.SWITCH_STRATEGY, "maxSurge 0, maxUnavailable 1", _availability(case, run), run,
+            RemedyKind.SWITCH_STRATEGY, strategy_name((0, 1)), _availability(case, run), run,
             patch={"spec": {workload.traits.strategy_field: {"type": ROLLING_UPDATE, "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}},
         )  # fmt: skip
 
@@ -199,7 +200,7 @@ def _recreate(case: _Case) -> Iterator[Remedy]:
     run = case.attempt(replace(workload, strategy=Strategy(kind=RECREATE)))
     if run.done[workload.key]:
         yield case.remedy(
-            RemedyKind.RECREATE, "Recreate", _availability(case, run), run,
+            RemedyKind.RECREATE, RECREATE, _availability(case, run), run,
             patch={"spec": {workload.traits.strategy_field: {"type": RECREATE, "rollingUpdate": None}}},
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ and scheduler work until they have nothing left to do. Start-up and termination 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from random import Random
@@ -149,6 +150,7 @@ class Simulation:
         self.choices = 0  # times a controller picked among equals
         self.touched: list[LivePod] = []  # pods deleted or bound
         self.news: list[LivePod] = []  # pods in the order in which something happened to them
+        self.told: Counter[str] = Counter()  # owner's key → how often something happened to its pods
         self._tallies: dict[str, Tally] = {}  # by owner's key
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
         self._taken_up: set[str] = set()  # uids of owners all of whose pods are in motion
@@ -252,6 +254,7 @@ class Simulation:
     def tell(self, pod: LivePod) -> None:
         """Something happened to a pod."""
         self.news.append(pod)
+        self.told[pod.owner] += 1
         tally = self._tallies.get(pod.owner)
         if tally is not None:
             tally.take(pod)

@@ -60,6 +60,8 @@ class Domains:
         if not self.values:
             return np.zeros(len(self.codes), dtype=np.int64)
         present = self.codes >= 0
+        if len(self.values) == np.count_nonzero(present):  # as many as nodes: each tells one apart
+            return np.where(present, counts, 0)
         total = np.bincount(self.codes[present], weights=counts[present], minlength=len(self.values)).astype(np.int64)
         return np.where(present, total[self.codes], 0)
 

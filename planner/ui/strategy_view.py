@@ -17,7 +17,7 @@ from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.strategy_costs import StrategyCosts
 from planner.rollout.answers import GridCell, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
-from planner.rollout.choice import RECREATE, Choice, Option, Pair, Weights
+from planner.rollout.choice import RECREATE, Choice, Option, Pair, Weights, strategy_name
 from planner.settings import setting_of
 from planner.ui import cache, charts, errors, link, rollout_inputs, spares, tables, verdict
 from planner.words import usd
@@ -98,7 +98,7 @@ def _weights() -> Weights:
 def _chosen(grid: StrategyGrid, found: Choice, rollout: WorkloadRollout, result: RolloutResult) -> None:
     """The strategy that the page answers for now: verdict, figures and patch stay beside the grid."""
     pairs: dict[str, Pair] = {_name(cell): (cell.max_surge, cell.max_unavailable) for cell in _cells(grid)}
-    pairs["Recreate"] = RECREATE
+    pairs[strategy_name(RECREATE)] = RECREATE
     is_recreate = rollout.strategy_kind != ROLLING_UPDATE
     now = RECREATE if is_recreate else (rollout.max_surge, rollout.max_unavailable)
     names = list(pairs)

@@ -25,6 +25,7 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity as capacity_question
 from planner.questions import overview as overview_question
+from planner.questions import plan as plan_question
 from planner.questions import prepared as prepared_question
 from planner.questions import rollout as rollout_question
 from planner.questions import seats as seats_question
@@ -215,6 +216,12 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
         best(lambda _: overview_question.overview(snapshot), runs=2),
         lambda: best(lambda _: overview_question.overview(calm), runs=1),
         5.0,
+    )
+    yield figure(
+        "readiness plan",
+        once(lambda: plan_question.answer(snapshot, plan_question.PlanSettings())),
+        lambda: once(lambda: plan_question.answer(calm, plan_question.PlanSettings())),
+        10.0,
     )
     yield figure(
         "seats", best(lambda _: seats_question.seats(snapshot), runs=2),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -44,6 +45,14 @@ def test_an_answer_that_could_not_be_played_says_so(monkeypatch: pytest.MonkeyPa
     assert result.remedies == ()
     grid = strategy_grid(demo.read(), _asked(max_surge=1), KEY)
     assert Verdict.STUCK not in {cell.verdict for row in grid.cells for cell in row}
+
+
+def test_the_grid_of_as_many_replicas_as_can_be_written_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.questions.rollout.allowed", lambda is_wanted: allowed(is_wanted, units=30_000))
+    asked = WorkloadChange(workload="Deployment/prod/web", patch=json.dumps({"spec": {"replicas": 2**31 - 1}}))
+    grid = strategy_grid(demo.read(), Scenario(changes=(asked,)), asked.workload)
+    assert (grid.surges[-1], str(grid.sentence)) == (2**31 - 1, "Not known: too large to play through.")
+    assert {cell.verdict for row in grid.cells for cell in row} == {Verdict.UNKNOWN}
 
 
 def test_the_next_bit_of_work_is_refused() -> None:

@@ -42,6 +42,7 @@ class StatefulSetController:
         self._made_claims: set[str] = set()
         self.is_parallel = workload.pod_management_policy == "Parallel"
         self.max_unavailable = workload.strategy.max_unavailable
+        self._seen = -1  # of what happened to its pods, when it last had nothing to do
 
     @classmethod
     def start(
@@ -93,6 +94,14 @@ class StatefulSetController:
         return sum(1 for p in self.all_pods(simulation) if p.is_ready and not p.is_terminating) >= self.replicas
 
     def sync(self, simulation: Simulation) -> bool:
+        if self._seen == simulation.told[self.key]:  # since then nothing did
+            return False
+        busy = self._sync(simulation)
+        if not busy and self.key not in simulation.refusals:
+            self._seen = simulation.told[self.key]
+        return busy
+
+    def _sync(self, simulation: Simulation) -> bool:
         if not self._has_revision(simulation):
             return False
         start = self.workload.start_ordinal
@@ -145,10 +154,12 @@ class StatefulSetController:
         if self.max_unavailable is not None:
             allowed = max(1, scaled_value(self.max_unavailable, self.replicas, round_up=False))
             room = allowed - sum(_is_unavailable(p) for p in targets)
+            if room <= 0:
+                return False
             old = [p for p in targets if p.ordinal >= lowest and self._is_old(p) and not p.is_terminating]
-            for pod in old[: max(0, room)]:
+            for pod in old[:room]:
                 simulation.delete(pod)
-            return bool(old[: max(0, room)])
+            return bool(old)
         for pod in targets:
             if pod.ordinal < lowest:
                 break
