@@ -13,6 +13,7 @@ from typing import Final
 import streamlit as st
 
 from planner import words
+from planner.errors import HeadroomError
 from planner.inventory.node_lives import Watch
 from planner.kubernetes.records import Snapshot
 from planner.sources.store import Kept, Store, days_before
@@ -86,7 +87,33 @@ def history() -> History:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = link.choices("Clusters", clusters(), key="clusters", placeholder="all")
         period = link.segments("Of the last", list(_PERIODS), key="period", default="90 days")
-    return _history(os.environ[VARIABLE], chosen, _PERIODS[period])
+    url, days = os.environ[VARIABLE], _PERIODS[period]
+    try:
+        return _history(url, chosen, days)
+    except HeadroomError as whole:
+        return _history(url, _readable(url, chosen or clusters(), days, whole), days)
+
+
+def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: HeadroomError) -> tuple[str, ...]:
+    """Those clusters whose part of the store can be read; of each other one it is said why it can't.
+
+    Raises
+    ------
+    HeadroomError
+        `whole`, where no cluster can be read.
+    """
+    found, failed = [], []
+    for cluster in chosen:
+        try:
+            _history(url, (cluster,), days)
+            found.append(cluster)
+        except HeadroomError as error:
+            failed.append((cluster, error))
+    if not found:
+        raise whole
+    for cluster, why in failed:
+        st.warning(words.literal(f"{why} The others are shown."), title=f"△ {words.literal(cluster)} can't be read")
+    return tuple(found)
 
 
 def two_moments() -> tuple[tuple[Snapshot, Snapshot], History] | None:
