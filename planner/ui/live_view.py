@@ -21,7 +21,7 @@ from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.sources import live
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
-from planner.ui import cache
+from planner.ui import cache, sign_in
 
 LOOK_SECONDS: Final = 2.0
 SHARE_OF_TIME: Final = 0.25  # of a session's time that goes into answering anew by itself
@@ -95,18 +95,18 @@ def pinned(context: str) -> Snapshot:
             while (found := reader.first(_GLANCE_SECONDS)) is None:
                 cache.is_wanted()  # a page that is left doesn't wait any more
         kept[context] = found
-    return kept[context]
+    return sign_in.seen(kept[context])
 
 
 def is_live(snapshot: Snapshot) -> bool:
     """Whether a run's snapshot is one that a reader keeps."""
-    return any(one is snapshot for one in st.session_state.get(_PINNED, {}).values())
+    return any(sign_in.seen(one) is snapshot for one in st.session_state.get(_PINNED, {}).values())
 
 
 def show(snapshot: Snapshot) -> None:
     """The age of a live cluster's snapshot; nothing for any other."""
     for context, one in st.session_state.get(_PINNED, {}).items():
-        if one is snapshot:
+        if sign_in.seen(one) is snapshot:
             age(context)
 
 
@@ -125,7 +125,7 @@ def age(context: str) -> None:
     asked = f"{condition.requests:,} requests to the API server in the last minute, {condition.most_requests:,} at most"
     st.caption(
         f":material/sensors: Live: as it was {_ago(seconds)}",
-        help=f"{words.count(condition.watched, 'kind')} watched; the newest snapshot is {condition.age_seconds:.1f} s old; "
+        help=f"{words.count(condition.watched, 'kind')} watched; the newest snapshot is {words.duration(condition.age_seconds)} old; "
         f"{asked}. A page that takes long is answered anew the seldomer.",
     )
     if condition.failing and condition.age_seconds > 2 * LOOK_SECONDS:
