@@ -137,7 +137,13 @@ def _watched(context: str) -> Snapshot:
 def _with_dashboard(cluster: str, routes: Sequence[Any], lifespan: Callable[[Any], Any]) -> Any:
     """The dashboard, looking at `cluster`, with the paths beside its pages."""
     from planner.serve import beside
+    from planner.sources import access
 
+    if access.configured() is None:
+        click.echo(
+            "No sign-in is configured: the dashboard answers on localhost only; webhook and probes aren't people.",
+            err=True,
+        )
     beside.routes, beside.lifespan = routes, lifespan
     os.environ[CLUSTER_VARIABLE] = cluster
     place = folder()
