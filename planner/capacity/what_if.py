@@ -136,7 +136,7 @@ def _with_nodes(snapshot: Snapshot, nodes: Sequence[Node]) -> Snapshot:
     """The snapshot with more nodes, each with the pods of the DaemonSets that run there."""
     pods: list[Pod] = []
     for node in nodes:
-        for workload in snapshot.workloads:
+        for workload in snapshot.every_workload:
             spec = workload.template.spec
             if not workload.traits.is_per_node or not tolerates_taints(spec.tolerations, node.taints):
                 continue

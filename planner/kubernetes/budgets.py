@@ -80,7 +80,7 @@ def without_scale(controller: str) -> bool:
 
 def scales(snapshot: Snapshot) -> dict[str, tuple[str, int]]:
     """What the controller's finders give: a Deployment's replicas for the pods of its ReplicaSets."""
-    found = {w.key: (w.key, w.replicas) for w in snapshot.workloads if w.traits.has_replicas}
+    found = {w.key: (w.key, w.replicas) for w in snapshot.every_workload if w.traits.has_replicas}
     for one in snapshot.replica_sets:
         above = one.owner.key(one.namespace) if one.owner else ""
         found[one.key] = found.get(above, (one.key, one.replicas))
@@ -138,7 +138,7 @@ def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scale
         if covers(budget, pod.namespace, pod.labels)
     ]
     wanted = dict(known[pod.controller] for pod in pods if pod.controller in known)
-    for workload in snapshot.workloads:
+    for workload in snapshot.every_workload:
         if workload.key in known and covers(budget, workload.namespace, workload.template.labels):
             wanted[workload.key] = workload.replicas
     others = [pod for pod in pods if pod.controller not in known]

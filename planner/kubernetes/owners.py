@@ -15,7 +15,7 @@ _LONGEST_CHAIN = len(PARTS) + len(WORKLOADS)  # one of each kind; damaged owners
 
 def owners_of(snapshot: Snapshot) -> Owners:
     """The owners of the snapshot's ReplicaSets and workloads."""
-    return {one.key: one.owner for makers in (snapshot.replica_sets, snapshot.workloads) for one in makers}
+    return {one.key: one.owner for makers in (snapshot.replica_sets, snapshot.every_workload) for one in makers}
 
 
 def workload_keys(snapshot: Snapshot) -> dict[str, str]:

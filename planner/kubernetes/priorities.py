@@ -44,7 +44,7 @@ def classes_in(snapshot: Snapshot) -> dict[str, PriorityClass]:
 
 def _given_by_default(snapshot: Snapshot) -> set[str]:
     """Class names of pods whose owner's template names none; "" where such a pod has none."""
-    owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
+    owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.every_workload
     unnamed = {one.uid for one in owners if one.uid and not one.template.spec.priority_class_name}
     return {one.spec.priority_class_name for one in snapshot.pods if one.owner and one.owner.uid in unnamed}
 

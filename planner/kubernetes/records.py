@@ -919,6 +919,9 @@ class Snapshot:
     namespaces: tuple[Namespace, ...] = ()
     pods: tuple[Pod, ...] = ()
     workloads: tuple[Workload, ...] = ()  # Deployments, StatefulSets, DaemonSets, Jobs
+    others: tuple[
+        Workload, ...
+    ] = ()  # those that the reader may not see, by other names (`inventory.sight`): counted, never listed
     replica_sets: tuple[ReplicaSet, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
@@ -950,6 +953,11 @@ class Snapshot:
     def other_kinds(self) -> FrozenMap[int]:
         """Kinds the planner doesn't use → how many there were."""
         return self.reading.other_kinds
+
+    @property
+    def every_workload(self) -> tuple[Workload, ...]:
+        """What the engine reckons with, seen or not."""
+        return self.workloads + self.others if self.others else self.workloads
 
     def workload(self, key: str) -> Workload | None:
         """The workload named by `key` (``Deployment/prod/ml-worker``, kind in any case), or None."""

@@ -217,7 +217,7 @@ def tolerates_extended_resources(snapshot: Snapshot) -> bool:
     Told by the pods there are: one with such a toleration that its template doesn't have proves it, one without
     disproves it. Without evidence it is on where the nodes are GKE's, which has it.
     """
-    owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
+    owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.every_workload
     asking = {one.uid for one in owners if tolerating(one.template.spec) is not one.template.spec}
     pods = (one for one in snapshot.pods if one.owner and one.owner.uid in asking and not one.is_terminal)
     shown = {tolerating(spec) is spec for spec in {id(one.spec): one.spec for one in pods}.values()}

@@ -75,7 +75,7 @@ def workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
 
 
 def _workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
-    return {one.key: one for one in cluster.snapshot.workloads}
+    return {one.key: one for one in cluster.snapshot.every_workload}
 
 
 def sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
@@ -112,7 +112,7 @@ def pods_of(cluster: Cluster, workload: Workload) -> list[int]:
 def _parts_by_owner(cluster: Cluster) -> dict[str, list[str]]:
     """uid of a workload → those of what it makes its pods through."""
     found = {uid: [one.uid for one in sets] for uid, sets in sets_by_owner(cluster).items()}
-    for one in cluster.snapshot.workloads:
+    for one in cluster.snapshot.every_workload:
         if one.owner is not None and kind_called(one.owner.kind).part == one.kind:
             found.setdefault(one.owner.uid, []).append(one.uid)
     return found

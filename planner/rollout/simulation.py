@@ -754,7 +754,7 @@ def _unfinished(cluster: Cluster) -> list[int]:
 def _maturing_at_first(cluster: Cluster) -> frozenset[int]:
     """Indices of pods whose owner's status says that they aren't available yet: the last ones that got Ready."""
     snapshot, found = cluster.snapshot, set[int]()
-    owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.workloads
+    owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.every_workload
     for owner in owners:
         count = owner.ready_replicas - owner.available_replicas
         if owner.min_ready_seconds and count > 0:

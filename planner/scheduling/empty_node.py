@@ -14,7 +14,7 @@ from planner.vocabulary import HOSTNAME, PODS, TAINT_UNSCHEDULABLE
 def daemon_overhead(cluster: Cluster, template: Node) -> dict[str, int]:
     """What the DaemonSets that run on a node like `template` ask for, number of pods included."""
     taken: dict[str, int] = {}
-    for workload in cluster.snapshot.workloads:
+    for workload in cluster.snapshot.every_workload:
         if not workload.traits.is_per_node:
             continue
         spec = workload.template.spec

@@ -195,6 +195,8 @@ def _of_certificates(error: BaseException) -> str:
         return f"the server's certificate isn't trusted: {cause.verify_message}"
     if isinstance(cause, ssl.SSLError) and "ALERT" in str(cause.reason or ""):
         return f"the server refuses our certificate: {str(cause.reason).lower().replace('_', ' ')}"
+    if isinstance(cause, ssl.SSLEOFError):
+        return "the server broke the secure connection off: it may want another client certificate, or speak no TLS"
     return "no secure connection can be made with the server" + (
         f": {str(cause.reason).lower().replace('_', ' ')}" if isinstance(cause, ssl.SSLError) and cause.reason else ""
     )

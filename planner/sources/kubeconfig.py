@@ -111,9 +111,8 @@ def _plugin(context: str) -> str:
     try:
         from kubernetes.config import kube_config  # looked at now: tests put another file there
 
-        merged: Any = KubeConfigMerger(_file() or kube_config.KUBE_CONFIG_DEFAULT_LOCATION).config.value  # type: ignore[no-untyped-call]
-        told = next(one["context"] for one in merged["contexts"] if one["name"] == context)
-        user = next(one["user"] for one in merged["users"] if one["name"] == told["user"])
-        return str((user.get("exec") or {}).get("command") or "")
-    except (*_UNUSABLE, StopIteration):
+        merged: Any = KubeConfigMerger(_file() or kube_config.KUBE_CONFIG_DEFAULT_LOCATION).config  # type: ignore[no-untyped-call]
+        name = merged["contexts"].get_with_name(context)["context"]["user"]
+        return str(merged["users"].get_with_name(name)["user"]["exec"]["command"])
+    except _UNUSABLE:
         return ""

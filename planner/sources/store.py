@@ -524,6 +524,9 @@ class Store:
                 return ask()
             except FileNotFoundError:
                 continue
+            except pa.ArrowException:  # a file is damaged
+                with self._told("read"):
+                    raise
         with self._told("read"):
             return ask()
 

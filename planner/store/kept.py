@@ -17,7 +17,7 @@ from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Snapshot
 from planner.words import Text
 
 FORMAT: Final = "headroom.snapshot/v1"
-_NOT_KEPT: Final = frozenset({"derived", "logs"})
+_NOT_KEPT: Final = frozenset({"derived", "logs", "others"})
 _FIELDS: Final = tuple(one.name for one in fields(Snapshot) if one.name not in _NOT_KEPT)
 _POD_FIELDS: Final = tuple(one.name for one in fields(Pod) if one.name != "spec")
 

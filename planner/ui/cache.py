@@ -7,11 +7,12 @@ share an entry, and copies records to look into them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions.identity import key_of
@@ -22,7 +23,9 @@ from planner.sources import prices
 from planner.ui import patience, pool
 from planner.ui.answers import NOTHING as NOTHING_KEPT
 from planner.ui.answers import Answers
+from planner.words import literal
 
+_SAID: Final = "_price_problem_said"  # in this run
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 S = TypeVar("S")
@@ -126,7 +129,27 @@ def is_wanted() -> bool:
     return True
 
 
-@st.cache_resource(ttl="6h", show_spinner="Reading prices …")
+def begin() -> None:
+    """At the beginning of a run: what is said once a run may be said again."""
+    st.session_state.pop(_SAID, None)
+
+
 def price_book() -> PriceBook:
-    """The embedded prices under the last refresh: files are read here, not on every run of a page."""
-    return prices.load_book()
+    """The embedded prices under the last refresh; where that can't be read the embedded ones alone, which is said."""
+    book, problem = _price_book()
+    if problem is not None and not st.session_state.get(_SAID):
+        st.session_state[_SAID] = True
+        st.warning(
+            f"{literal(problem.where)} {literal(problem.what)}. {literal(problem.mend)} Until then the prices of "
+            f"{book.as_of} are used, which came with Headroom.", title="△ The refreshed prices can't be read",
+        )  # fmt: skip
+    return book
+
+
+@st.cache_resource(ttl="6h", show_spinner="Reading prices …")
+def _price_book() -> tuple[PriceBook, HeadroomError | None]:
+    """Files are read here, not on every run of a page."""
+    try:
+        return prices.load_book(), None
+    except HeadroomError as error:
+        return prices.embedded_book(), error

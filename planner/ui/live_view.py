@@ -15,16 +15,18 @@ from contextlib import suppress
 from typing import Final
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from planner import words
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.sources import live
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
-from planner.ui import cache
+from planner.ui import cache, sign_in
 
 LOOK_SECONDS: Final = 2.0
-SHARE_OF_TIME: Final = 0.25  # of a session's time that goes into answering anew by itself
+SHARE_OF_TIME: Final = 0.5  # of one core's time that goes into answering anew by itself, all sessions together
+LOOKING_SECONDS: Final = 10.0  # a session that didn't look for so long is gone
 _GLANCE_SECONDS: Final = 0.25
 _PINNED: Final = "_live_pinned"  # context → the snapshot of this run
 _WATCHED: Final = "_live_watched"  # contexts that this session looks at
@@ -48,6 +50,7 @@ def _try_to_read(context: str) -> None:
 
 def begin() -> None:
     """At the beginning of a run: the newest snapshot is what it answers for."""
+    cache.begin()
     st.session_state[_PINNED] = {}
     st.session_state[_BEGAN] = time.monotonic()
     st.session_state[_ENDED] = 0.0
@@ -94,18 +97,18 @@ def pinned(context: str) -> Snapshot:
             while (found := reader.first(_GLANCE_SECONDS)) is None:
                 cache.is_wanted()  # a page that is left doesn't wait any more
         kept[context] = found
-    return kept[context]
+    return sign_in.seen(kept[context])
 
 
 def is_live(snapshot: Snapshot) -> bool:
     """Whether a run's snapshot is one that a reader keeps."""
-    return any(one is snapshot for one in st.session_state.get(_PINNED, {}).values())
+    return any(sign_in.seen(one) is snapshot for one in st.session_state.get(_PINNED, {}).values())
 
 
 def show(snapshot: Snapshot) -> None:
     """The age of a live cluster's snapshot; nothing for any other."""
     for context, one in st.session_state.get(_PINNED, {}).items():
-        if one is snapshot:
+        if sign_in.seen(one) is snapshot:
             age(context)
 
 
@@ -117,14 +120,14 @@ def age(context: str) -> None:
     if reader is None or held is None:
         return
     newest, condition = reader.snapshot, reader.condition
-    is_behind = newest is not None and not _is_same(held, newest)
-    if is_behind and _is_due():
+    is_behind, is_due = newest is not None and not _is_same(held, newest), _is_due()
+    if is_behind and is_due:
         st.rerun(scope="app")
     seconds = reader.age_seconds(held) if is_behind else condition.age_seconds
     asked = f"{condition.requests:,} requests to the API server in the last minute, {condition.most_requests:,} at most"
     st.caption(
         f":material/sensors: Live: as it was {_ago(seconds)}",
-        help=f"{words.count(condition.watched, 'kind')} watched; the newest snapshot is {condition.age_seconds:.1f} s old; "
+        help=f"{words.count(condition.watched, 'kind')} watched; the newest snapshot is {words.duration(condition.age_seconds)} old; "
         f"{asked}. A page that takes long is answered anew the seldomer.",
     )
     if condition.failing and condition.age_seconds > 2 * LOOK_SECONDS:
@@ -144,7 +147,22 @@ def _is_due() -> bool:
     """Whether the page may run again by itself: long ones are left alone for longer."""
     ended = float(st.session_state.get(_ENDED) or st.session_state.get(_BEGAN, 0.0))
     took = float(st.session_state.get(_TOOK, 0.0))
-    return time.monotonic() - ended >= max(LOOK_SECONDS, took / SHARE_OF_TIME)
+    return time.monotonic() - ended >= max(LOOK_SECONDS, took * _looking() / SHARE_OF_TIME)
+
+
+_looked_at: dict[str, float] = {}  # session → when it looked last
+
+
+def _looking() -> int:
+    """Sessions that look at a live cluster now, this one among them: who changes an input shouldn't wait for the others'
+    pages to be answered anew."""
+    now, run = time.monotonic(), get_script_run_ctx(suppress_warning=True)
+    if run is not None:
+        _looked_at[run.session_id] = now
+    for session, at in list(_looked_at.items()):
+        if now - at > LOOKING_SECONDS:
+            _looked_at.pop(session, None)
+    return max(1, len(_looked_at))
 
 
 def _ago(seconds: float) -> str:

@@ -23,7 +23,7 @@ from planner.kubernetes.records import Presence, Snapshot
 from planner.questions.identity import identity
 from planner.sources import accelerators, demo
 from planner.sources import cluster as cluster_source
-from planner.ui import link, live_view
+from planner.ui import link, live_view, sign_in
 
 CHOICE: Final = "cluster"  # the widget's key and the link's parameter
 DIGEST: Final = "digest"
@@ -57,7 +57,7 @@ def given() -> tuple[Snapshot, ...]:
     started = _start()
     own = [*([started] if started.startswith(cluster_source.CONTEXT_PREFIX) else []), *map(_spec, live_view.watched())]
     live = [live_view.pinned(one.removeprefix(cluster_source.CONTEXT_PREFIX)) for one in dict.fromkeys(own)]
-    first = [] if started in ("", *own, *_EMBEDDED) else [_started_with(started)]
+    first = [] if started in ("", *own, *_EMBEDDED) else [sign_in.seen(_started_with(started))]
     return (*first, *live, *st.session_state.get(_GIVEN, ()))
 
 
@@ -96,7 +96,7 @@ def called(name: str) -> Snapshot:
 
 
 def _called(name: str) -> Snapshot:
-    return _names()[name] or _embedded(name)
+    return _names()[name] or sign_in.seen(_embedded(name))
 
 
 @st.cache_resource(show_spinner=False)
@@ -197,7 +197,7 @@ def cluster() -> Snapshot:
     name = st.session_state.get(CHOICE)
     if isinstance(name, str) and name in _names():
         return _called(name)
-    return given()[-1] if given() else _embedded(demo.DEMO_NAME)
+    return given()[-1] if given() else sign_in.seen(_embedded(demo.DEMO_NAME))
 
 
 def is_demo() -> bool:

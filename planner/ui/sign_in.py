@@ -7,11 +7,13 @@ so that nothing of a cluster is read, worked out or sent.
 from __future__ import annotations
 
 import time
-from functools import cache
+from functools import cache, partial
 
 import streamlit as st
 
 from planner import words
+from planner.inventory.sight import as_seen
+from planner.kubernetes.records import Snapshot
 from planner.sources import access
 from planner.sources.access import Person, Refused, SignIn
 
@@ -42,6 +44,29 @@ def _judged() -> Person | Refused | None:
     if sign_in is None or claims.get("is_logged_in") is not True:
         return None
     return access.judged(claims, sign_in.access, time.time())
+
+
+def seen(snapshot: Snapshot) -> Snapshot:
+    """What the server has of a cluster, for the namespaces that whoever asks may see; what people give themselves is theirs."""
+    patterns = _patterns()
+    return snapshot if patterns is None else snapshot.derived.once(_seen, snapshot, patterns)
+
+
+def _seen(snapshot: Snapshot, patterns: tuple[str, ...]) -> Snapshot:
+    return as_seen(snapshot, partial(access.sees, patterns))
+
+
+def sees_all() -> bool:
+    """Whether no namespace is hidden from whoever asks."""
+    return _patterns() is None
+
+
+def _patterns() -> tuple[str, ...] | None:
+    """Of the namespaces that are seen; None: all."""
+    if configured() is None:
+        return None
+    found = person()
+    return () if found is None else found.namespaces
 
 
 def ask() -> None:
@@ -81,6 +106,9 @@ def sidebar() -> None:
     if found is None:
         return
     st.caption(f"Signed in as {words.literal(found.name)} until {words.moment(found.until)}")
+    if found.namespaces is not None:
+        which = words.listing([f"`{words.literal(one)}`" for one in found.namespaces], most=6) or "none"
+        st.caption(f"Namespaces you see: {which}. The others count in every answer, without their names.")
     if st.button("Sign out", icon=":material/logout:", key="sign-out"):
         st.logout()
     _end_in_time(found.until)

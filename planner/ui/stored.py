@@ -13,12 +13,13 @@ from typing import Final
 import streamlit as st
 
 from planner import words
+from planner.errors import HeadroomError, NotKnownError
 from planner.inventory.node_lives import Watch
 from planner.kubernetes.records import Snapshot
 from planner.sources.store import Kept, Store, days_before
 from planner.store import names
 from planner.store.history import History
-from planner.ui import link, session
+from planner.ui import link, session, sign_in
 
 VARIABLE: Final = "HEADROOM_STORE"
 _PERIODS: Final = {"30 days": 30.0, "90 days": 90.0, "a year": 365.0, "all": None}
@@ -78,15 +79,52 @@ def latest(cluster: str) -> Snapshot:
 
 
 def _called(url: str, one: Kept) -> Snapshot:
-    return replace(_snapshot(url, one), source=f"{one.cluster}@{names.time_text(one.taken_at)}")
+    return replace(sign_in.seen(_snapshot(url, one)), source=f"{one.cluster}@{names.time_text(one.taken_at)}")
 
 
 def history() -> History:
-    """The history that the page looks at: which clusters, how far back; the link holds both."""
+    """The history that the page looks at: which clusters, how far back; the link holds both.
+
+    Raises
+    ------
+    NotKnownError
+        For somebody who sees some namespaces only: a history names workloads of all, and nothing of it is left out by halves.
+    """
+    if not sign_in.sees_all():
+        what = "history is kept of all namespaces together, and you see some of them"
+        raise NotKnownError(
+            what, where="the store", mend="Ask somebody who sees all; a single snapshot of it can be looked at"
+        )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = link.choices("Clusters", clusters(), key="clusters", placeholder="all")
         period = link.segments("Of the last", list(_PERIODS), key="period", default="90 days")
-    return _history(os.environ[VARIABLE], chosen, _PERIODS[period])
+    url, days = os.environ[VARIABLE], _PERIODS[period]
+    try:
+        return _history(url, chosen, days)
+    except HeadroomError as whole:
+        return _history(url, _readable(url, chosen or clusters(), days, whole), days)
+
+
+def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: HeadroomError) -> tuple[str, ...]:
+    """Those clusters whose part of the store can be read; of each other one it is said why it can't.
+
+    Raises
+    ------
+    HeadroomError
+        `whole`, where no cluster can be read.
+    """
+    found, failed = [], []
+    for cluster in chosen:
+        try:
+            _history(url, (cluster,), days)
+            found.append(cluster)
+        except HeadroomError as error:
+            failed.append((cluster, error))
+    if not found:
+        raise whole
+    for cluster, why in failed:
+        st.warning(words.literal(f"{why} The others are shown."), title=f"△ {words.literal(cluster)} can't be read")
+    return tuple(found)
 
 
 def moment() -> None:

@@ -189,6 +189,28 @@ def test_who_is_not_let_in_hears_why(window: Callable[..., BrowserContext], url:
     assert not [one for one in frames if NODE.encode() in one]
 
 
+@pytest.mark.parametrize("path", ["", "headroom", "memory"])
+def test_only_names_of_own_namespaces_are_sent(window: Callable[..., BrowserContext], url: str, path: str) -> None:
+    page = arrive(window(), url, path)
+    frames = heard(page)
+    sign_in(page, "pat")
+    expect(page.get_by_text("Namespaces you see")).to_be_visible(timeout=60_000)
+    Visitor(page, url).settle()
+    sent = b"".join(frames)
+    assert b"llm-lab" in sent
+    for name in (
+        b"ml-worker",
+        b"llm-serve",
+        b"fluentbit",
+        b"labs-runner",
+        b"embed-nightly",
+        b"inference-api",
+        b"prod/",
+        b"dev/",
+    ):
+        assert name not in sent, sent[max(0, sent.find(name) - 60) :][:120]
+
+
 def test_a_session_ends_with_its_token(browser: Browser, tmp_path: Path) -> None:
     with signed(tmp_path, seconds=20) as url:
         context = browser.new_context()

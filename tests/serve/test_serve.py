@@ -124,7 +124,7 @@ def test_what_is_no_review_is_told_so(server: Address) -> None:
 
 def test_no_time_is_silence(server: Address) -> None:
     body = json.dumps(RECORDED["steps"][1]["reviews"][0]["body"]).encode()
-    status, answer = post(server, body, "/v1/rollouts?timeout=1ms")
+    status, answer = post(server, body, "/v1/rollouts?timeout=0ms")
     assert (status, set(answer["response"])) == (200, {"uid", "allowed"})
 
 

@@ -23,10 +23,10 @@ def no_prices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def gone(*_: Any, **__: Any) -> NoReturn:
         raise InputError("can't be read: no such file or directory", where="gcp_prices.csv", mend="Check the path")
 
-    cache.price_book.clear()
+    cache._price_book.clear()
     monkeypatch.setattr(prices, "load_book", gone)
     yield
-    cache.price_book.clear()
+    cache._price_book.clear()
 
 
 def test_a_chart_that_throws(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,243 @@
+"""A cluster as somebody sees it who may see some namespaces only: the others' load stays, their names go.
+
+What is worked out has to be right, and hangs on everybody's pods: they hold room, keep others away, are preempted and made
+again. So nothing of the cluster is left out. Objects of hidden namespaces get other names (each always the same one, in the
+order of the old ones, since ties between equals are broken by names), lose what says what they are (images, programs, label
+values, messages, restarts, logs), and their workloads stand in `Snapshot.others`, where the engine finds them and no list does.
+Nodes and what belongs to no namespace are everybody's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final, TypeVar
+
+from planner.kubernetes.records import (
+    EMPTY,
+    ClaimSpec,
+    ContainerState,
+    Event,
+    FrozenMap,
+    HostPort,
+    LabelSelector,
+    LimitRangeItem,
+    Namespace,
+    Node,
+    NodeAffinity,
+    NodeSelectorTerm,
+    PersistentVolume,
+    PodSpec,
+    Probe,
+    SecurityContext,
+    Snapshot,
+    Strategy,
+    Taint,
+    Toleration,
+)
+from planner.vocabulary import SYSTEM_NAMESPACES
+
+HIDDEN: Final = "hidden."
+"""How a hidden namespace's other name begins; no real one has a dot (RFC 1123, labels)."""
+
+_PART: Final = re.compile(r"[^-.]+")
+_WORD: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
+_KINDS: Final = (
+    "pods", "workloads", "replica_sets", "pod_disruption_budgets", "autoscalers", "services", "resource_quotas", "limit_ranges",
+    "persistent_volume_claims", "resource_claims", "resource_claim_templates", "pod_metrics",
+)  # fmt: skip
+_ZONES: Final = ("topology.", "failure-domain.")  # labels of volumes that say where they are
+# Records and fields that name nothing of a namespace's: the API's words, nodes, resources, amounts.
+_AS_THEY_ARE: Final = (
+    bool, int, float, bytes,
+    NodeAffinity, NodeSelectorTerm, Toleration, Taint, SecurityContext, Probe, HostPort, Strategy, ClaimSpec, LimitRangeItem,
+)  # fmt: skip
+_STAY: Final = frozenset(
+    ["kind", "operator", "effect", "topology_key", "when_unsatisfiable", "node_affinity_policy", "node_taints_policy", "key",
+     "match_label_keys", "mismatch_label_keys", "phase", "state", "qos_class", "node_name", "nominated_node_name", "selected_node",
+     "priority_class_name", "preemption_policy", "os", "scheduler_name", "runtime_class_name", "restart_policy", "command_form",
+     "storage_class_name", "access_modes", "volume_mode", "medium", "host_path", "unmodelled", "scheduling_gates", "scopes",
+     "pod_management_policy", "unhealthy_pod_eviction_policy", "min_available", "max_unavailable", "unread", "allocated",
+     "requests", "limits", "overhead", "pod_requests", "pod_limits", "node_selector", "hard", "used", "conditions", "spec_name",
+     "scope_selector", "last_state"]
+)  # fmt: skip
+_EMPTIED: Final = frozenset(
+    ["program", "handler_hosts", "unschedulable_message", "message", "reason", "last_reason", "service_account_name"]
+)
+_STATE: Final = frozenset(
+    ["name", "is_init", "ready", "started", "state", "started_at"]
+)  # what is kept of a container's
+
+T = TypeVar("T")
+
+
+def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
+    """`snapshot` for somebody who `sees` these namespaces.
+
+    Verdicts for what is seen are the whole cluster's. `digest` stays: it says of which objects this is a view.
+    """
+    hidden = {one for one in _namespaces(snapshot) if not sees(one)}
+    if not hidden:
+        return snapshot
+    names = _Names(snapshot, hidden)
+    changed: dict[str, Any] = {
+        kind: tuple(names.of(one) for one in getattr(snapshot, kind)) for kind in _KINDS if kind != "workloads"
+    }
+    return replace(
+        snapshot,
+        **changed,
+        workloads=tuple(one for one in snapshot.workloads if one.namespace not in hidden),
+        others=tuple(names.of(one) for one in snapshot.workloads if one.namespace in hidden),
+        namespaces=tuple(names.namespace_record(one) for one in snapshot.namespaces),
+        nodes=tuple(names.node(one) for one in snapshot.nodes),
+        persistent_volumes=tuple(names.volume(one) for one in snapshot.persistent_volumes),
+        events=tuple(names.event(one) for one in snapshot.events if one.namespace not in hidden),
+        logs=tuple(one for one in snapshot.logs if one.namespace not in hidden),
+        problems=tuple(one for one in snapshot.problems if not names.tells(f"{one.object} {one.what} {one.mend}")),
+    )
+
+
+def _namespaces(snapshot: Snapshot) -> set[str]:
+    found = {one.name for one in snapshot.namespaces}
+    return found | {one.namespace for kind in (*_KINDS, "events", "logs") for one in getattr(snapshot, kind)}
+
+
+class _Names:
+    """Other names for what is in `hidden` namespaces; everything else passes as it is."""
+
+    def __init__(self, snapshot: Snapshot, hidden: set[str]) -> None:
+        self._hidden = hidden
+        self._spaces = {name: f"{HIDDEN}{place}" for place, name in enumerate(sorted(hidden), 1)}
+        self._spaces |= {name: name for name in SYSTEM_NAMESPACES}  # Kubernetes' own, which some rules know
+        objects: list[Any] = [one for kind in _KINDS for one in getattr(snapshot, kind)]
+        apart = {one.name for one in objects if one.namespace in hidden} | hidden
+        self._told = apart - {one.name for one in objects if one.namespace not in hidden}
+        self._uids: dict[str, str] = {}
+        self._made: dict[tuple[int, str], tuple[Any, Any]] = {}  # of what many share: specs, labels
+        parts = {part for name in apart for part in _PART.findall(name) if not part.isdecimal()}
+        self._parts = {part: f"x{place:06d}" for place, part in enumerate(sorted(parts))}
+        seen = [pod.spec for pod in snapshot.pods if pod.namespace not in hidden]
+        seen += [one.template.spec for one in snapshot.workloads if one.namespace not in hidden]
+        once = {id(spec): spec for spec in seen}.values()
+        self._images = {one.image for spec in once for one in (*spec.containers, *spec.init_containers)}
+        self._open = {pair for spec in once for pair in _asked(spec)}  # labels by which what is seen tells pods apart
+        self._volumes = {v.name for v in snapshot.persistent_volumes if v.claim and v.claim[0] in hidden}
+
+    # ── texts ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _name(self, text: str) -> str:
+        if text in self._spaces:
+            return self._spaces[text]
+        return _PART.sub(lambda found: self._part(found.group()), text)
+
+    def _part(self, part: str) -> str:
+        if part.isdecimal() or part in ("true", "false"):
+            return part
+        return self._parts.setdefault(part, f"x{len(self._parts):06d}")
+
+    def _uid(self, uid: str) -> str:
+        return self._uids.setdefault(uid, f"hidden-{len(self._uids)}") if uid else uid
+
+    def _image(self, image: str) -> str:
+        return image if image in self._images or not image else self._name(re.sub(r"[/:@_]", "-", image))
+
+    def tells(self, text: str) -> bool:
+        """Whether a text has a hidden name in it."""
+        return any(one in self._told for one in _words(text))
+
+    def _sentence(self, text: str) -> str:
+        return _WORD.sub(
+            lambda found: self._name(found.group()) if found.group() in self._told else found.group(), text
+        )
+
+    # ── records ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    def of(self, one: Any) -> Any:
+        """An object of a namespace."""
+        return self._record(one) if one.namespace in self._hidden else one
+
+    def namespace_record(self, one: Namespace) -> Namespace:
+        """A namespace itself."""
+        return self._record(one) if one.name in self._hidden else one
+
+    def node(self, node: Node) -> Node:
+        """A node, which holds images of everybody."""
+        return replace(node, images=FrozenMap({self._image(name): size for name, size in node.images.items()}))
+
+    def volume(self, one: PersistentVolume) -> PersistentVolume:
+        """A volume, which may be bound to a claim of somebody else."""
+        if one.name not in self._volumes or one.claim is None:
+            return one
+        labels = {key: value for key, value in one.labels.items() if any(word in key for word in _ZONES)}
+        claim = (self._name(one.claim[0]), self._name(one.claim[1]))
+        return replace(one, name=self._name(one.name), claim=claim, labels=FrozenMap(labels))
+
+    def event(self, one: Event) -> Event:
+        """An event that is seen, whose message may name what isn't."""
+        return replace(one, message=self._sentence(one.message))
+
+    def _record(self, one: T) -> T:
+        if isinstance(one, ContainerState):
+            state: dict[str, Any] = {field: getattr(one, field) for field in _STATE}
+            return ContainerState(**{**state, "name": self._name(one.name)})  # type: ignore[return-value] # T is that
+        if isinstance(one, LabelSelector):
+            return self._selector(one)  # type: ignore[return-value] # T is that
+        changed = {field.name: self._value(getattr(one, field.name), field.name) for field in fields(one)}  # type: ignore[arg-type]
+        return replace(one, **changed)  # type: ignore[type-var]
+
+    def _selector(self, one: LabelSelector) -> LabelSelector:
+        terms = tuple(
+            replace(term, values=tuple(self._label(term.key, value) for value in term.values))
+            for term in one.match_expressions
+        )
+        return LabelSelector(match_labels=self._labels(one.match_labels), match_expressions=terms)
+
+    def _labels(self, labels: FrozenMap[str]) -> FrozenMap[str]:
+        return FrozenMap({key: self._label(key, value) for key, value in labels.items()}) if labels else EMPTY
+
+    def _map(self, value: FrozenMap[str], field: str) -> FrozenMap[str]:
+        if field == "claim_names":  # both are names
+            return FrozenMap({self._name(key): self._name(name) for key, name in value.items()})
+        return self._labels(value)
+
+    def _label(self, key: str, value: str) -> str:
+        return value if (key, value) in self._open else self._name(value)
+
+    def _value(self, value: Any, field: str) -> Any:
+        if field in _STAY or value is None or isinstance(value, _AS_THEY_ARE):
+            return b"{}" if field == "manifest" else value
+        if field in _EMPTIED:
+            return type(value)()
+        if isinstance(value, str):
+            if field in ("uid", "reserved_for"):
+                return self._uid(value)
+            if field == "target":
+                kind, _, rest = value.partition("/")
+                return "/".join([kind, *map(self._name, rest.split("/"))])
+            return self._image(value) if field == "image" else self._name(value)
+        if isinstance(value, FrozenMap) or is_dataclass(value):
+            return self._shared(value, field)
+        if isinstance(value, tuple):
+            return tuple(self._value(one, field) for one in value)
+        return value
+
+    def _shared(self, value: Any, field: str) -> Any:
+        """Made once for each object: pods of a template share theirs."""
+        key = (id(value), field)
+        if key not in self._made:
+            made = self._map(value, field) if isinstance(value, FrozenMap) else self._record(value)
+            self._made[key] = value, made  # the value is kept alive, so that its number stays its own
+        return self._made[key][1]
+
+
+def _words(text: str) -> Iterator[str]:
+    for found in _WORD.finditer(text):
+        yield found.group()
+
+
+def _asked(spec: PodSpec) -> Iterable[tuple[str, str]]:
+    """Labels that a pod's affinity asks for of other pods and namespaces."""
+    for term in (*spec.pod_affinity, *spec.pod_anti_affinity):
+        for selector in (term.label_selector, term.namespace_selector):
+            if selector is not None:
+                yield from selector.match_labels.items()
+                yield from ((one.key, value) for one in selector.match_expressions for value in one.values)

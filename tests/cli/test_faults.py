@@ -1,0 +1,116 @@
+"""Disks that are full or may not be written, and writers that are killed: what was said to be stored is stored, and stays.
+
+A full disk is a process whose files may not grow (RLIMIT_FSIZE): the writes fail in the middle, as on a disk.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from planner.sources.prices import embedded_book
+from planner.sources.store import Store
+from tests.pricing.catalogue import catalogue_of
+from tests.sources.billing_server import billing_server, paged
+
+CATALOGUE = paged(catalogue_of(embedded_book()), 5_000)
+READ_ONLY = "/sys/headroom"  # a file system that nobody makes a folder in, not even root
+
+
+def headroom(*words: str, most_bytes: int | None = None, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def full() -> None:
+        if most_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **({"XDG_CACHE_HOME": str(cache)} if cache else {})}
+    return subprocess.run(
+        [sys.executable, "-c", "from planner.cli import main; main()", *words],
+        capture_output=True, text=True, preexec_fn=full, env=environment, check=False, timeout=300,
+    )  # fmt: skip
+
+
+def snapshots(folder: Path) -> int:
+    return len(Store(str(folder)).snapshots())
+
+
+def whole(folder: Path) -> None:
+    """Every table of the store can be read."""
+    rows = Store(str(folder)).query("SELECT cluster, snapshot, count(*) AS n FROM pods GROUP BY cluster, snapshot")
+    assert {row["n"] for row in rows} <= {133}
+    for one in Store(str(folder)).snapshots():
+        assert len(Store(str(folder)).snapshot(one).pods) == 133
+
+
+@pytest.mark.parametrize("most_bytes", [0, 2_000, 20_000])
+def test_a_disk_that_is_full_loses_nothing_that_was_stored(tmp_path: Path, most_bytes: int) -> None:
+    store = tmp_path / "store"
+    first = headroom("snapshot", "demo", "--store", str(store))
+    assert first.returncode == 0, first.stderr
+    again = headroom("snapshot", "demo", "--store", str(store), "--name", "other", most_bytes=most_bytes)
+    assert again.returncode == 1
+    assert "File too large" in again.stderr
+    assert "Traceback" not in again.stderr
+    assert snapshots(store) == 1, "what wasn't said to be stored isn't"
+    whole(store)
+    later = headroom("snapshot", "demo", "--store", str(store), "--name", "other")
+    assert later.returncode == 0, later.stderr
+    assert snapshots(store) == 2
+    whole(store)
+
+
+def test_a_place_that_may_not_be_written_is_said() -> None:
+    found = headroom("snapshot", "demo", "--store", READ_ONLY)
+    assert found.returncode == 1
+    assert READ_ONLY in found.stderr
+    assert "Traceback" not in found.stderr
+    assert headroom("overview", "demo").returncode == 0
+
+
+def test_prices_on_a_full_disk_are_those_of_before(tmp_path: Path) -> None:
+    with billing_server(CATALOGUE) as server:
+        words = ("prices", "refresh", "--api-key", "made-up", "--endpoint", server.url)
+        assert headroom(*words, cache=tmp_path).returncode == 0
+        file = tmp_path / "headroom" / "gcp-prices.csv"
+        before = file.read_bytes()
+        found = headroom(*words, cache=tmp_path, most_bytes=1_000)
+    assert found.returncode == 1
+    assert "can't be written" in found.stderr
+    assert file.read_bytes() == before
+    assert headroom("costs", "demo", cache=tmp_path).returncode == 0
+
+
+def test_a_billing_api_that_is_dead_leaves_the_prices_that_are_there(tmp_path: Path) -> None:
+    with billing_server(CATALOGUE) as server:
+        words = ("prices", "refresh", "--api-key", "made-up", "--endpoint", server.url)
+        assert headroom(*words, cache=tmp_path).returncode == 0
+        before = headroom("costs", "demo", cache=tmp_path).stdout
+    found = headroom(*words, cache=tmp_path)
+    assert found.returncode == 1
+    assert "Traceback" not in found.stderr
+    assert found.stderr.strip()
+    assert headroom("costs", "demo", cache=tmp_path).stdout == before
+
+
+def test_killed_while_it_writes_prices_the_old_ones_stay(tmp_path: Path) -> None:
+    with billing_server(CATALOGUE) as server:
+        words = ["prices", "refresh", "--api-key", "made-up", "--endpoint", server.url]
+        assert headroom(*words, cache=tmp_path).returncode == 0
+        file = tmp_path / "headroom" / "gcp-prices.csv"
+        size = file.stat().st_size
+        for moment in (0.2, 0.6, 1.0):
+            process = subprocess.Popen(
+                [sys.executable, "-c", "from planner.cli import main; main()", *words],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+            )  # fmt: skip
+            time.sleep(moment)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            assert file.stat().st_size == size
+    assert headroom("costs", "demo", cache=tmp_path).returncode == 0

@@ -1,0 +1,132 @@
+"""What somebody sees who may see some namespaces: the same verdicts, and no name of another's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from planner.errors import HeadroomError
+from planner.inventory import checks
+from planner.inventory.sight import HIDDEN, as_seen
+from planner.kubernetes.records import Snapshot
+from planner.questions import INDEX, question_called
+from planner.questions.overview import overview
+from planner.questions.question import Given, document
+from planner.questions.rollout import QUESTION, RolloutSettings
+from planner.rollout.answers import Verdict
+from planner.sources import demo
+from planner.sources.prices import embedded_book
+from planner.tables import as_csv, as_json
+from planner.vocabulary import SYSTEM_NAMESPACES
+
+SEEN = [("prod",), ("dev",), ("llm-lab", "batch"), ()]
+
+
+@cache
+def whole() -> Snapshot:
+    return demo.read()
+
+
+@cache
+def seen(spaces: tuple[str, ...]) -> Snapshot:
+    return as_seen(whole(), lambda one: one in spaces)
+
+
+def hidden_names(spaces: tuple[str, ...]) -> set[str]:
+    """Names that are of hidden namespaces alone; plain words such as ``api`` may stand anywhere."""
+    kinds = (
+        "workloads",
+        "pods",
+        "replica_sets",
+        "services",
+        "autoscalers",
+        "pod_disruption_budgets",
+        "persistent_volume_claims",
+    )
+    objects = [one for kind in kinds for one in getattr(whole(), kind)]
+    mine = {one.name for one in objects if one.namespace in spaces}
+    theirs = {one.name for one in objects if one.namespace not in spaces} - mine
+    images = {one.image for pod in whole().pods if pod.namespace not in spaces for one in pod.spec.containers}
+    images -= {one.image for pod in whole().pods if pod.namespace in spaces for one in pod.spec.containers}
+    paths = {f"{one.namespace}/{one.name}" for one in objects if one.namespace not in spaces}
+    return {one for one in theirs if "-" in one} | {one for one in images if one} | paths
+
+
+def told(text: str, names: set[str]) -> set[str]:
+    return {one for one in names if re.search(rf"(?<![A-Za-z0-9.-]){re.escape(one)}(?![A-Za-z0-9-])", text)}
+
+
+@pytest.mark.parametrize("spaces", SEEN)
+def test_no_hidden_name_is_in_it(spaces: tuple[str, ...]) -> None:
+    text = repr(seen(spaces))
+    names = hidden_names(spaces)
+    assert names
+    assert told(text, names) == set()
+    theirs = {one.name for one in whole().namespaces} - set(spaces) - SYSTEM_NAMESPACES
+    assert not theirs & {one.name for one in seen(spaces).namespaces}
+
+
+def answers(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Every question's document and tables that can be asked of one snapshot alone."""
+    given = Given(book=embedded_book())
+    for name in INDEX:
+        question: Any = question_called(name)
+        if name == "plan":  # minutes; made of the answers of the others
+            continue
+        try:
+            settings = question.settings()
+            found = question.answer(snapshot, settings, given)
+        except (HeadroomError, TypeError):
+            continue
+        yield name, as_json(document(question, snapshot, settings, found))
+        for table in question.tables:
+            yield f"{name} {table}", as_csv(question.rows(found, table))
+
+
+@pytest.mark.parametrize("spaces", [("prod",)])
+def test_no_answer_names_what_is_hidden(spaces: tuple[str, ...]) -> None:
+    names = hidden_names(spaces)
+    every = dict(answers(seen(spaces)))
+    assert {"overview", "capacity", "memory", "costs", "restarts", "drift", "findings", "seats"} <= {
+        one.split()[0] for one in every
+    }
+    assert {name: told(text, names) for name, text in every.items() if told(text, names)} == {}
+
+
+@pytest.mark.parametrize("spaces", [("prod",), ("llm-lab", "batch")])
+def test_verdicts_are_the_whole_clusters(spaces: tuple[str, ...]) -> None:
+    view = seen(spaces)
+    mine = [one for one in whole().workloads if one.namespace in spaces and one.traits.rolls_out]
+    lines = {one.workload: one for one in overview(whole()).workloads}
+    listed = {one.workload: one for one in overview(view).workloads}
+    assert set(listed) == {one.key for one in mine}, "others' are not listed"
+    assert mine
+    for key, line in listed.items():
+        assert line.verdict is lines[key].verdict, key
+        if line.verdict is not Verdict.STUCK:
+            continue
+        settings = RolloutSettings(workloads=(key,))
+        for_all, for_me = (QUESTION.answer(one, settings, Given()) for one in (whole(), view))
+        assert (for_me.verdict, for_me.reason, for_me.peak_held) == (
+            for_all.verdict,
+            for_all.reason,
+            for_all.peak_held,
+        ), key
+
+
+def test_findings_are_of_what_is_seen() -> None:
+    assert {one.object for one in checks.check(seen(("prod",)))} == {"Deployment/prod/llm-serve"}
+
+
+def test_who_sees_all_gets_the_snapshot_itself() -> None:
+    assert as_seen(whole(), lambda _: True) is whole()
+
+
+def test_hidden_namespaces_have_names_that_no_real_one_has() -> None:
+    spaces = {one.namespace for one in seen(("prod",)).others}
+    assert {one for one in spaces if not one.startswith(HIDDEN)} == {"kube-system"}, "Kubernetes' own isn't a secret"
+    assert len(spaces) == len({one.namespace for one in whole().workloads} - {"prod"})

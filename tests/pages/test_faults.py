@@ -1,0 +1,114 @@
+"""What breaks around the pages: each says what is missing, and shows the rest."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from planner.errors import SourceError
+from planner.kubernetes.records import Snapshot
+from planner.questions import recorded
+from planner.questions.question import Given
+from planner.sources import demo, live
+from planner.sources.cluster import CLUSTER_VARIABLE
+from planner.sources.prices import embedded_book
+from planner.sources.store import Store
+from planner.store.rows import rows_of
+from planner.ui.stored import VARIABLE
+from tests.pages.visiting import said, visit
+
+PRICED = ("overview", "costs", "fleet_savings", "spot_savings", "plan", "rollout")
+
+
+@pytest.fixture(autouse=True)
+def afresh() -> Iterator[None]:
+    st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three days of two clusters."""
+    folder, snapshot = tmp_path / "store", demo.read()
+    answers = recorded.answers(snapshot, Given(book=embedded_book()), ("overview", "costs"))
+    for cluster in ("east", "west"):
+        for day in range(3):
+            then = replace(snapshot, taken_at=snapshot.taken_at - day * 86_400)
+            Store(str(folder)).write(cluster, then, rows_of(then, answers, written_by="test"))
+    monkeypatch.setenv(VARIABLE, str(folder))
+    return folder
+
+
+def cut_short(folder: Path, pattern: str) -> None:
+    files = [path for path in folder.rglob(pattern) if path.is_file()]
+    assert files
+    for path in files:
+        path.write_bytes(path.read_bytes()[:60])
+
+
+# ── the store ────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_cluster_whose_files_are_damaged_is_named_and_the_others_are_shown(store: Path) -> None:
+    whole = said(visit("history"))
+    assert "can't be read" not in whole
+    st.cache_resource.clear()
+    cut_short(store, "*east*/**/*.parquet")
+    found = said(visit("history"))
+    assert "△ east can't be read" in found
+    assert "parquet" in found
+    assert "3 snapshots from" in found, "west is all there"
+
+
+@pytest.mark.parametrize("page", ["overview", "rollout", "costs"])
+def test_a_store_that_is_all_damaged_costs_no_other_page(store: Path, page: str) -> None:
+    cut_short(store, "*.parquet")
+    cut_short(store, "*.json")
+    words = said(visit("history"))
+    assert "This can't be answered" in words
+    st.cache_resource.clear()
+    assert "This can't be answered" not in said(visit(page))
+
+
+def test_a_store_that_is_gone_says_so_and_costs_no_other_page(store: Path) -> None:
+    shutil.rmtree(store)
+    words = said(visit("history"))
+    assert "there is no snapshot" in words or "This can't be answered" in words
+    assert "Stuck" in said(visit("rollout"))
+
+
+# ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("page", PRICED)
+def test_refreshed_prices_that_are_damaged_give_way_to_those_that_came_along(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
+    whole = said(visit(page))
+    st.cache_resource.clear()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "headroom").mkdir()
+    (tmp_path / "headroom" / "gcp-prices.csv").write_text("cut off in the mid")
+    words = said(visit(page))
+    assert "This can't be answered" not in words
+    assert words.count("The refreshed prices can't be read") == 1
+    left = [line for line in whole.splitlines() if line not in words.splitlines()]
+    assert left == []
+
+
+# ── a live cluster ───────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("page", ["overview", "inventory", "history"])
+def test_a_live_cluster_that_was_never_reached_is_said(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(context: str) -> Snapshot:
+        raise SourceError(
+            "the server's certificate isn't trusted: certificate has expired", where=context, mend="Renew it"
+        )
+
+    monkeypatch.setenv(CLUSTER_VARIABLE, "context:edge")
+    monkeypatch.setattr(live, "reader", refuse)
+    words = said(visit(page))
+    assert "certificate has expired" in words
+    assert "Renew it" in words
