@@ -84,6 +84,10 @@ _NEEDED_FOR_DEVICES = {
 
 def needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     """The kinds that answers about this cluster need → how much, and what they lack without."""
+    return snapshot.derived.once(_needed_kinds, snapshot)
+
+
+def _needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     every = [*(pod.spec for pod in snapshot.pods), *(one.template.spec for one in snapshot.workloads)]
     specs = {id(spec): spec for spec in every}.values()
     needed = dict(_NEEDED)

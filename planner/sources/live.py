@@ -47,7 +47,7 @@ _OF_NETWORK = (urllib3.exceptions.HTTPError, client.ApiException, OSError)
 class Timing:
     """How often, in seconds."""
 
-    snapshot: float = 2.0  # between two snapshots, where something changed
+    snapshot: float = 3.0  # between two snapshots, where something changed
     unchanged: float = 60.0  # between two, where nothing did: what "now" is moves on
     pulse: float = 10.0  # between two looks whether the server is there
     watch: tuple[int, int] = (300, 600)  # of a watch, then it is opened anew: spread, so that they don't come together

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Final
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from planner import words
 from planner.errors import HeadroomError
@@ -24,7 +25,8 @@ from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
 from planner.ui import cache, sign_in
 
 LOOK_SECONDS: Final = 2.0
-SHARE_OF_TIME: Final = 0.25  # of a session's time that goes into answering anew by itself
+SHARE_OF_TIME: Final = 0.5  # of one core's time that goes into answering anew by itself, all sessions together
+LOOKING_SECONDS: Final = 10.0  # a session that didn't look for so long is gone
 _GLANCE_SECONDS: Final = 0.25
 _PINNED: Final = "_live_pinned"  # context → the snapshot of this run
 _WATCHED: Final = "_live_watched"  # contexts that this session looks at
@@ -118,8 +120,8 @@ def age(context: str) -> None:
     if reader is None or held is None:
         return
     newest, condition = reader.snapshot, reader.condition
-    is_behind = newest is not None and not _is_same(held, newest)
-    if is_behind and _is_due():
+    is_behind, is_due = newest is not None and not _is_same(held, newest), _is_due()
+    if is_behind and is_due:
         st.rerun(scope="app")
     seconds = reader.age_seconds(held) if is_behind else condition.age_seconds
     asked = f"{condition.requests:,} requests to the API server in the last minute, {condition.most_requests:,} at most"
@@ -145,7 +147,22 @@ def _is_due() -> bool:
     """Whether the page may run again by itself: long ones are left alone for longer."""
     ended = float(st.session_state.get(_ENDED) or st.session_state.get(_BEGAN, 0.0))
     took = float(st.session_state.get(_TOOK, 0.0))
-    return time.monotonic() - ended >= max(LOOK_SECONDS, took / SHARE_OF_TIME)
+    return time.monotonic() - ended >= max(LOOK_SECONDS, took * _looking() / SHARE_OF_TIME)
+
+
+_looked_at: dict[str, float] = {}  # session → when it looked last
+
+
+def _looking() -> int:
+    """Sessions that look at a live cluster now, this one among them: who changes an input shouldn't wait for the others'
+    pages to be answered anew."""
+    now, run = time.monotonic(), get_script_run_ctx(suppress_warning=True)
+    if run is not None:
+        _looked_at[run.session_id] = now
+    for session, at in list(_looked_at.items()):
+        if now - at > LOOKING_SECONDS:
+            _looked_at.pop(session, None)
+    return max(1, len(_looked_at))
 
 
 def _ago(seconds: float) -> str:

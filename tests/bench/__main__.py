@@ -37,7 +37,7 @@ from planner.sources.prices import embedded_book
 from planner.spot import economics, months
 from planner.spot.assumptions import Assumptions
 from planner.vocabulary import CPU, MEMORY, NVIDIA_GPU
-from tests.bench import clusters, crowd, history
+from tests.bench import clusters, crowd, history, live
 from tests.bench import webhook as webhooks
 from tests.bench.table import Figure, best, header, once
 from tests.reference.simulation import simulate
@@ -431,6 +431,7 @@ MEASURES = {
     "capacity": capacity,
     "spot": spot,
     "history": history.measure,
+    "live": live.figures,
 }
 OF_GENERATED_CLUSTERS: dict[Callable[[int], Iterator[Figure]], int] = {
     load: LARGEST_AS_JSON,
