@@ -117,7 +117,7 @@ def _add_held(
         rangemode="tozero",
         row=2,
         col=1,
-        **whole([number for _, _, values in lines for number in values]),
+        **whole([number for _, _, values in lines for number in values], few=4),
     )
 
 

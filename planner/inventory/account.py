@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner import words
+from planner.errors import NotKnownError
 from planner.inventory import wire
 from planner.inventory.checks import needed_kinds
 from planner.inventory.shapes import resource_of
+from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.words import NO_WORDS, Text
 
@@ -83,6 +85,17 @@ def _why_unseen(kind: str, state: Presence) -> tuple[str, str]:
     if state is Presence.REFUSED:
         return f"the API server refused to list {many} (403)", f"Ask for the right to get and list {resource_of(kind)}"
     return f"the input holds no {many}", f"To add them: {get_command([kind])}"
+
+
+def is_refused(snapshot: Snapshot, key: str) -> bool:
+    """Whether the list that the workload called `key` would stand in was refused."""
+    return snapshot.presence.get(kind_in(key).name) is Presence.REFUSED
+
+
+def unseen_kind(key: str) -> NotKnownError:
+    """Whether there is a workload of that name isn't known: its list was refused."""
+    what = f"whether there is a {key} is not known: the API server refused to list its kind (403)"
+    return NotKnownError(what, mend=f"Ask for the right to get and list {kind_in(key).resource}")
 
 
 def several(kind: str) -> str:

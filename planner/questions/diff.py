@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -12,7 +12,8 @@ from planner.capacity.changes import Change, parse_changes, text_of
 from planner.capacity.what_if import apply
 from planner.errors import HeadroomError, InputError
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
+from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.records import Finding, FrozenMap, Presence, Severity, Snapshot
 from planner.questions import costs, findings, overview, savings
 from planner.questions.overview import WorkloadOverview
 from planner.questions.prepared import compiled
@@ -98,13 +99,21 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
         sentence=Text(),
         before=snapshot.source,
         after=named,
-        workloads=_workloads(*({line.workload: line for line in one.workloads} for one in lines)),
+        workloads=_workloads(
+            *({line.workload: line for line in one.workloads} for one in lines), unseen=_unseen_kinds(sides)
+        ),
         numbers=_differing(*facts),
         appeared=_more(found[1], found[0]),
         gone=_more(found[0], found[1]),
         notes=tuple(dict.fromkeys(skipped)),
     )
-    return replace(answer, sentence=Text(_sentence(answer)))
+    return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))))
+
+
+def _unseen_kinds(sides: Iterable[Snapshot]) -> frozenset[str]:
+    """Kinds that one of the sides didn't list."""
+    unseen = (Presence.ABSENT, Presence.REFUSED)
+    return frozenset(kind for side in sides for kind, state in side.presence.items() if state in unseen)
 
 
 def _changed(snapshot: Snapshot, settings: DiffSettings, given: Given, skipped: list[str]) -> tuple[Snapshot, str]:
@@ -116,12 +125,14 @@ def _changed(snapshot: Snapshot, settings: DiffSettings, given: Given, skipped: 
 
 
 def _workloads(
-    before: Mapping[str, WorkloadOverview], after: Mapping[str, WorkloadOverview]
+    before: Mapping[str, WorkloadOverview], after: Mapping[str, WorkloadOverview], *, unseen: frozenset[str]
 ) -> tuple[WorkloadDifference, ...]:
-    """Those that became stuck first."""
+    """Those that became stuck first. One of a kind that one side didn't list is neither new nor gone."""
     found = []
     for key in sorted({*before, *after}):
         then, now = before.get(key), after.get(key)
+        if (then is None or now is None) and kind_in(key).name in unseen:
+            continue
         was, is_now = then.verdict if then else None, now.verdict if now else None
         if was is not is_now:
             told = now or then
@@ -276,4 +287,5 @@ QUESTION: Final = Question(
     facts=facts,
     tables={"workloads": workload_rows, "numbers": number_rows, "findings": finding_rows},
     hangs_on=overview.QUESTION.hangs_on,
+    lists=overview.QUESTION.lists,
 )

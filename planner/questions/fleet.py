@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.exit_status import ExitStatus
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.costs import USD_A_MONTH, cost_cluster
 from planner.questions.overview import GpuModelLine, overview
@@ -134,7 +134,7 @@ def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING)
     known = [one.usd_per_month for one in clusters if one.usd_per_month is not None]
     total = sum(known) if known else None
     return FleetAnswer(
-        sentence=_sentence(clusters, models, total),
+        sentence=QUESTION.of_those_seen(snapshots, _sentence(clusters, models, total)),
         clusters=tuple(clusters),
         models=models,
         workloads=workloads,
@@ -271,4 +271,5 @@ QUESTION: Final = Question(
         name for one in answer.clusters for name, some in (("stuck", one.stuck), ("unknown", one.unknown)) if some
     },
     hangs_on=(NODE.name, POD.name),
+    lists=tuple(kind.name for kind in ROLLING),
 )

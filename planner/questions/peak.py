@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.errors import HeadroomError
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
 from planner.questions.overview import glance
 from planner.questions.prepared import compiled
@@ -75,7 +75,8 @@ def answer(snapshot: Snapshot, _settings: PeakSettings, _given: Given = NOTHING)
     ]
     lines = tuple(_line(snapshot, one, workload) for one, workload in asked[:_MOST_WORKLOADS])
     few = [short_name(line.workload) for line in lines if line.only_when_few]
-    return PeakAnswer(sentence=Text(_sentence(lines, few)), lines=lines, not_asked=max(0, len(asked) - _MOST_WORKLOADS))
+    sentence = QUESTION.of_those_seen(snapshot, Text(_sentence(lines, few)))
+    return PeakAnswer(sentence=sentence, lines=lines, not_asked=max(0, len(asked) - _MOST_WORKLOADS))
 
 
 def _line(snapshot: Snapshot, autoscaler: HorizontalPodAutoscaler, workload: Workload) -> PeakLine:
@@ -164,4 +165,5 @@ QUESTION: Final = Question(
     facts=facts,
     tables={"workloads": line_rows},
     hangs_on=(NODE.name, POD.name),
+    lists=("HorizontalPodAutoscaler", *(kind.name for kind in ROLLING)),
 )

@@ -20,7 +20,7 @@ from planner.exit_status import ExitStatus
 from planner.inventory.applied import applied
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import short_model
-from planner.kubernetes.kinds import NODE, POD, ROLLING_UPDATE
+from planner.kubernetes.kinds import NODE, POD, ROLLING, ROLLING_UPDATE
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, gpu_model, node_pool
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
 from planner.kubernetes.shares import rolling_limits
@@ -251,7 +251,9 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
         for key, line in now.items()
     }
     planner = _Planner(_World(compiled(snapshot), {}, {}, ()), states, share, settings, given.book, snapshot)
-    return narrowed(planner.plan(), overview_question.kept_by(snapshot, settings.filter))
+    whole = planner.plan()
+    whole = replace(whole, sentence=QUESTION.of_those_seen(snapshot, whole.sentence))
+    return narrowed(whole, overview_question.kept_by(snapshot, settings.filter))
 
 
 def narrowed(whole: PlanAnswer, kept: Kept) -> PlanAnswer:
@@ -727,4 +729,5 @@ QUESTION: Final = Question(
     states={"left": ExitStatus.REFUSED},
     states_of=lambda answer: {"left"} if answer.left else set(),
     hangs_on=(NODE.name, POD.name),
+    lists=tuple(kind.name for kind in ROLLING),
 )

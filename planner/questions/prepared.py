@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from planner import collector
 from planner.errors import ChangeError, InputError, NotKnownError
+from planner.inventory.account import is_refused, unseen_kind
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, read_manifest
-from planner.kubernetes.kinds import ROLLING_TEXT, kind_in
+from planner.kubernetes.kinds import ROLLING_TEXT
 from planner.kubernetes.names import parse_namespace
-from planner.kubernetes.records import Finding, Presence, Snapshot
+from planner.kubernetes.records import Finding, Snapshot
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision
 from planner.rollout.timing import PodTimes, learn_pod_times
@@ -93,9 +94,8 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         wanted[revision.after.key] = WorkloadChange(workload=revision.after.key)
     for change in scenario.changes:
         workload = snapshot.workload(change.workload)
-        if workload is None and snapshot.presence.get(kind_in(change.workload).name) is Presence.REFUSED:
-            what = f"whether there is a {change.workload} is not known: the API server refused to list its kind (403)"
-            raise NotKnownError(what, mend=f"Ask for the right to get and list {kind_in(change.workload).resource}")
+        if workload is None and is_refused(snapshot, change.workload):
+            raise unseen_kind(change.workload)
         if workload is None:
             raise ChangeError(
                 f"there is no {change.workload} in the snapshot", mend=_similar(snapshot, change.workload)

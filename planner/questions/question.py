@@ -167,6 +167,19 @@ class Question(Generic[S, A]):
         there = {*self.hangs_on, *(kind_in(key).name for key in workload_keys(snapshot).values())}
         return [one for one in found if one.state is Presence.REFUSED or one.kind in there]
 
+    def of_those_seen(self, snapshots: Snapshot | Sequence[Snapshot], sentence: Text) -> Text:
+        """`sentence`, said as what it is where a list was refused that this answers for one by one: of the rest."""
+        refused = {
+            one.kind: str(one.sentence)
+            for snapshot in _each(snapshots)
+            for one in self.lacks(snapshot)
+            if one.state is Presence.REFUSED
+        }
+        if not refused:
+            return sentence
+        why = words.listing(list(refused.values()), most=None)
+        return Text(f"Not known of all workloads: {why}. Of those seen: {sentence}")
+
 
 def _each(snapshots: Snapshot | Sequence[Snapshot]) -> Sequence[Snapshot]:
     return [snapshots] if isinstance(snapshots, Snapshot) else snapshots

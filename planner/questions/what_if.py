@@ -11,7 +11,7 @@ from planner.capacity.changes import FORMS, Change, parse_changes, text_of
 from planner.capacity.headroom import Fit, fits
 from planner.capacity.pod_shapes import standard_shapes
 from planner.capacity.what_if import Step, apply
-from planner.errors import ChangeError
+from planner.errors import ChangeError, InputError
 from planner.exit_status import ExitStatus
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING
@@ -199,7 +199,10 @@ def answer(snapshot: Snapshot, settings: WhatIfSettings, given: Given = NOTHING)
     if not settings.changes:
         raise ChangeError("nothing is changed", mend="Give a change, such as drain:NODE")
     known = settings.pools.known(given)
-    return what_if(snapshot, settings.changes, known, settings.shape, settings.with_rollouts, given.book)
+    try:
+        return what_if(snapshot, settings.changes, known, settings.shape, settings.with_rollouts, given.book)
+    except InputError as error:  # "there is no pool" of nodes that weren't listed is no bad input
+        raise QUESTION.not_known(snapshot) or error from None
 
 
 def facts(answer: WhatIfAnswer) -> Iterator[Fact]:

@@ -122,3 +122,44 @@ def test_without_refusals_nothing_is_said(capsys: pytest.CaptureFixture[str]) ->
     said = json.loads(out)
     assert said["result"] is not None
     assert all(one["state"] != "refused" for one in said["not_seen"])
+
+
+OF_ALL = {"plan": (), "peak": (), "fleet": (), "diff": ("demo",)}
+
+
+@pytest.mark.parametrize("command", OF_ALL)
+def test_an_answer_of_all_workloads_says_that_it_is_of_those_seen(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    see(monkeypatch, "Deployment")
+    if command == "diff":
+        hidden, whole = refusing("Deployment"), demo.read()
+        monkeypatch.setattr(cluster, "read_cluster", lambda spec, **_: whole if spec == "demo" else hidden)
+    status, out, _ = run([command, "context:live", *OF_ALL[command]], capsys)
+    assert status == ExitStatus.NOT_KNOWN
+    said = "Not known of all workloads: the API server refused to list Deployments (403). Of those seen: "
+    assert out.startswith(said)
+    assert "workloads appeared" not in out
+
+
+def test_autoscalers_that_may_not_be_listed_are_not_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    see(monkeypatch, "HorizontalPodAutoscaler")
+    status, out, _ = run(["peak", "context:live"], capsys)
+    assert status == ExitStatus.NOT_KNOWN
+    assert "refused to list HorizontalPodAutoscalers" in out
+
+
+def test_what_a_refused_list_would_hold_is_not_bad_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    see(monkeypatch, "Deployment")
+    status, _, err = run(["savings", "context:live", "-w", WORKLOAD], capsys)
+    assert status == ExitStatus.NOT_KNOWN
+    assert f"whether there is a {WORKLOAD} is not known" in err
+    assert run(["savings", "context:live", "-w", "nothing"], capsys)[0] == ExitStatus.BAD_INPUT
+    see(monkeypatch, "Node")
+    status, _, err = run(["what-if", "context:live", "--change", "add:gpu-t4=1"], capsys)
+    assert status == ExitStatus.NOT_KNOWN
+    assert "refused to list Nodes" in err
