@@ -26,10 +26,11 @@ with errors.shown():
         shape = asked.show("shape", placeholder="gpu=2,cpu=8,memory=64Gi")
     with right:
         asked.show("replicas")
-    if shape:
-        wanted = asked.settings()
+    manifest = clusters_view.manifest()
+    if shape or manifest:
+        wanted = clusters_view.wanted(asked, manifest)
         room = cache.answer(where.answer, first, wanted, given)
         clusters_view.where(room)
         downloads.answer(where.QUESTION, snapshots, wanted, room)
     else:
-        st.caption("Type what one pod asks for; headroom where takes a manifest too.")
+        st.caption("Type what one pod asks for, or give a manifest: all that it makes has to fit.")

@@ -1,14 +1,18 @@
 import streamlit as st
 
-from planner.ui import compare_view, drift_inputs, session
+from planner.ui import compare_view, drift_inputs, session, stored
 
 st.title("Compare")
 snapshot = session.cluster()
 st.caption("Only what differs: since another snapshot, or after changes to this cluster.")
 settings = compare_view.settings()
 others = drift_inputs.other_clusters()
+times = stored.two_moments()
 
-if settings.changes or others:
+if times:
+    (earlier, later), history = times
+    compare_view.show(later, settings, [earlier], history)
+elif settings.changes or others:
     compare_view.show(snapshot, settings, others)
 else:
     st.info(

@@ -12,6 +12,7 @@ bill = narrowed(cache.ask(QUESTION, snapshot, settings, Given(book=book)), filte
 costs_view.head(bill, book)
 st.header("Who it is for")
 costs_view.shares(bill)
+costs_view.commitments()
 st.header("Pools")
 costs_view.pools(bill)
 costs_view.downloads_of(snapshot, settings, bill)

@@ -14,8 +14,8 @@ from planner.cli.cluster import read_cluster
 from planner.cli.given import price_book, price_options
 from planner.pricing.book import age_warning
 from planner.pricing.model import PriceBook
-from planner.questions.costs import QUESTION, ClusterBill, CostsSettings, answer
-from planner.questions.focus import UNKNOWN, VERSION
+from planner.questions.costs import QUESTION, ClusterBill, CostsSettings, answer, unfilled
+from planner.questions.focus import VERSION
 from planner.questions.question import Given
 from planner.tables import as_text
 from planner.words import usd
@@ -52,7 +52,7 @@ def command(
     text = partial(_print_shares if is_shared else _print, found, book)
     output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
     if rows == "focus" and output_format in ("csv", "markdown"):
-        click.echo(f"FOCUS {VERSION}. A snapshot can't fill: {', '.join(UNKNOWN)}.", err=True)
+        click.echo(f"FOCUS {VERSION}. A snapshot can't fill: {', '.join(unfilled(found))}.", err=True)
     return QUESTION.exit_status(snapshot, found)
 
 

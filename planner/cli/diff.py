@@ -11,10 +11,19 @@ import click
 from planner.cli import options, output
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
-from planner.questions.diff import QUESTION, DiffAnswer, DiffSettings, answer, finding_rows, number_rows, workload_rows
+from planner.questions.diff import (
+    QUESTION,
+    DiffAnswer,
+    DiffSettings,
+    answer,
+    finding_rows,
+    number_rows,
+    since_rows,
+    workload_rows,
+)
 from planner.questions.question import Given
-from planner.questions.trends import since
 from planner.store import names
+from planner.store.history import History
 from planner.tables import as_text
 
 
@@ -45,15 +54,15 @@ def command(
     snapshot = read_cluster(cluster)
     others = (read_cluster(other),) if other else ()
     settings = options.read(DiffSettings, asked)
-    given = Given(limits=pool_limits(snapshot, pool_files, gke), book=price_book(own_prices, discounts), others=others)
+    given = Given(
+        limits=pool_limits(snapshot, pool_files, gke),
+        book=price_book(own_prices, discounts),
+        others=others,
+        history=_history(cluster, other or ""),
+    )
     found = answer(snapshot, settings, given)
     both = [snapshot, *others]
-
-    def text() -> None:
-        _print(found)
-        _print_since(cluster, other or "", {str(row["workload"]) for row in workload_rows(found)})
-
-    output.show(output_format, QUESTION, both, settings, found, text=text, rows=rows)
+    output.show(output_format, QUESTION, both, settings, found, text=lambda: _print(found), rows=rows)
     return QUESTION.exit_status(both, found)
 
 
@@ -65,20 +74,19 @@ def _print(found: DiffAnswer) -> None:
     for one in found.notes:
         click.echo(f"note: {one}\n")
     click.echo(f"from {found.before} to {found.after}")
+    if found.since:
+        click.echo(f"\nsince when\n{as_text(since_rows(found))}", nl=False)
 
 
-def _print_since(cluster: str, other: str, workloads: set[str]) -> None:
-    """Of two times of one cluster in a store: since when the workloads that differ are as they are in the later one."""
-    if not (workloads and names.is_place(cluster) and names.is_place(other)):
-        return
+def _history(cluster: str, other: str) -> History | None:
+    """Of two times of one cluster in a store: what its snapshots said until the later one."""
+    if not (names.is_place(cluster) and names.is_place(other)):
+        return None
     from planner.sources.store import Store
 
     first, last = names.read_place(cluster), names.read_place(other)
     if (first.url, first.cluster) != (last.url, last.cluster):
-        return
+        return None
     store = Store(last.url)
     later = max((store.at(one, now=time.time()) for one in (first, last)), key=lambda one: one.taken_at)
-    streaks = store.history((later.cluster,), until=later.taken_at).streaks
-    rows = [{"workload": one.workload, "verdict": one.verdict, "since": since(one)} for one in streaks]
-    if found := [row for row in rows if row["workload"] in workloads]:
-        click.echo(f"\nsince when\n{as_text(found)}", nl=False)
+    return store.history((later.cluster,), until=later.taken_at)

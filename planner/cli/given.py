@@ -48,7 +48,13 @@ def pool_limits(snapshot: Snapshot, files: tuple[str, ...], gke: str | None) -> 
 
 # ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def price_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--prices`` and ``--discount``."""
+    """``--prices``, ``--discount`` and ``--commitments``, which `price_book` finds in the command's context."""
+    command = click.option(
+        "--commitments", type=FILE, metavar="FILE", envvar="HEADROOM_COMMITMENTS", expose_value=False, is_eager=True,
+        callback=_keep_commitments,
+        help="Commitments that the account owns, once for all workloads: CSV, machine_type, region, nodes, term (1y, 3y), and "
+        "usd_per_hour of a node and id where known.",
+    )(command)  # fmt: skip
     command = click.option(
         "--discount", "discounts", multiple=True, metavar="CATEGORY=SHARE",
         help="Negotiated discount: Standard, Dynamic, Committed or Other, such as Standard=0.15; repeatable.",
@@ -58,11 +64,21 @@ def price_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def _keep_commitments(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
+    context.meta[_COMMITMENTS] = path
+
+
+_COMMITMENTS = "headroom.commitments"
+
+
 def price_book(own: tuple[Path, ...], discounts: tuple[str, ...], refreshed: Path | None = None) -> PriceBook:
     """The book that commands reckon with."""
-    from planner.sources.prices import load_book
+    from planner.sources.prices import load_book, load_commitments
 
-    return load_book(own, refreshed=refreshed).with_discounts(read_discounts(discounts))
+    context = click.get_current_context(silent=True)
+    path = context.meta.get(_COMMITMENTS) if context is not None else None
+    book = load_book(own, refreshed=refreshed).with_discounts(read_discounts(discounts))
+    return book.with_commitments(load_commitments(path)) if path else book
 
 
 def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:

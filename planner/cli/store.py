@@ -10,6 +10,7 @@ import click
 
 from planner import words
 from planner.cli.output import output_option, write_document, write_rows
+from planner.cli.progress import progress
 from planner.sources.store import GRACE_SECONDS, Store, days_before
 from planner.store import names
 from planner.tables import Row, as_text
@@ -67,7 +68,13 @@ def compact_command(url: str, keep_days: int | None, grace_seconds: float) -> No
     """Join each day's files, delete what was joined before, and what no writer finished within a day."""
     store = Store(url)
     expired = store.expire(before=days_before(time.time(), keep_days)) if keep_days else 0
-    done = store.compact(grace_seconds=grace_seconds)
+    with progress(1) as line:
+
+        def told(doing: str, done: int, total: int) -> None:
+            line.total, line.done = max(1, total), done
+            line.step(doing)
+
+        done = store.compact(grace_seconds=grace_seconds, told=told)
     click.echo(
         f"joined {words.count(done.joined, 'write')} in {words.count(done.partitions, 'day of a cluster', 'days of clusters')}, "
         f"deleted {words.count(done.deleted + expired, 'file')}"

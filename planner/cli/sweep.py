@@ -23,11 +23,11 @@ from planner.sweep.work import ASKED
 @click.option("--run", "run", default="sweep", show_default=True, metavar="NAME",
               help="The sweep's name. What it has written already isn't asked again.")  # fmt: skip
 @click.option("--ask", default=",".join(ASKED), show_default=True, metavar="NAMES",
-              help="What is asked of each workload: rollout (verdict and ways out), grid, savings.")  # fmt: skip
+              help="What is asked of each workload: rollout (verdict and ways out), grid, savings; and plan, the readiness plan of each snapshot.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes on this machine; else one a core.")
 @click.option("--on", "address", metavar="tcp://HOST:PORT", help="A Dask cluster instead, by its scheduler's address.")
 def command(clusters: tuple[str, ...], url: str, run: str, ask: str, workers: int | None, address: str | None) -> None:
-    """Every workload of every CLUSTER: verdict, ways out, strategies and savings, into the table "sweep" of a store.
+    """Every workload of every CLUSTER: verdict, ways out, strategies and savings, and each snapshot's readiness plan, into the table "sweep" of a store.
 
     store:URL is every snapshot of a store, store:URL#cluster every one of a cluster, store:URL#cluster@time one. Ctrl-C
     stops; the same command goes on where it was.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from planner import words
-from planner.errors import ChangeError
+from planner.errors import ChangeError, InputError
 from planner.kubernetes import budgets, commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
@@ -21,7 +21,7 @@ from planner.kubernetes.priorities import class_called
 from planner.kubernetes.records import Amounts, Finding, Node, Pod, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.shares import check_share, rolling_limits
 from planner.vocabulary import PODS, is_extended_resource
 from planner.words import duration, listing, plural, short_name
 
@@ -365,6 +365,23 @@ def missing_claims(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 # ── budgets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+def unreadable_shares(snapshot: Snapshot) -> Iterator[Finding]:
+    """PodDisruptionBudgets whose number or share can't be read. The API server refuses them; the disruption controller
+    fails on them (SyncFailed) and lets no pod go, so that they count here, as such."""
+    for budget in snapshot.pod_disruption_budgets:
+        for field, value in (("minAvailable", budget.min_available), ("maxUnavailable", budget.max_unavailable)):
+            try:
+                check_share(f"spec.{field}", value)
+            except InputError as error:
+                yield Finding(
+                    severity=Severity.ERROR,
+                    code="share-unreadable",
+                    object=f"PodDisruptionBudget/{budget.namespace}/{budget.name}",
+                    what=f"{error.what}: no pod that it covers may go",
+                    mend=error.mend,
+                )
+
+
 def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:
     """PodDisruptionBudgets that never let a pod go, however healthy all are, and those that select nothing."""
     known = budgets.scales(snapshot)
@@ -411,6 +428,7 @@ CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (
     overcommitted_nodes,
     unlabelled_gpu_nodes,
     idle_gpu_nodes,
+    unreadable_shares,
     blocking_budgets,
     overlapping_budgets,
 )

@@ -8,7 +8,7 @@ API server would have set one. No record holds an environment value, Secret or C
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar, overload
@@ -27,7 +27,8 @@ class FrozenMap(Mapping[str, V], Generic[V]):
     __slots__ = ("_hash", "_items")
 
     def __init__(self, items: Mapping[str, V] | None = None) -> None:
-        self._items: dict[str, V] = dict(items) if items else {}
+        known = items._items if isinstance(items, FrozenMap) else items
+        self._items: dict[str, V] = dict(known) if known else {}
         self._hash: int | None = None
 
     def __getitem__(self, key: str) -> V:
@@ -47,6 +48,18 @@ class FrozenMap(Mapping[str, V], Generic[V]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def __contains__(self, key: object) -> bool:  # this and the views: as `Mapping` has them, without its detours
+        return key in self._items
+
+    def keys(self) -> KeysView[str]:
+        return self._items.keys()
+
+    def values(self) -> ValuesView[V]:
+        return self._items.values()
+
+    def items(self) -> ItemsView[str, V]:
+        return self._items.items()
 
     def __hash__(self) -> int:
         if self._hash is None:

@@ -29,6 +29,7 @@ class Share(StrEnum):
     USED = "used"  # requested by pods
     SHARED = "shared"  # requested by the system's namespaces, for everybody
     IDLE = "idle"  # requested by nobody
+    UNUSED = "unused commitment"  # paid, and covers no node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

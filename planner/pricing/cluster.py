@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
 from planner import words
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Amounts, Node
+from planner.pricing.commitments import covered, price_committed, unused
 from planner.pricing.model import Component, NodePrice, PartKind, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.node import price_node
 from planner.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
@@ -55,6 +56,8 @@ class NodeCost:
     node: NodePrice
     cost: SplitCost
     idle: SplitCost
+    commitment_id: str = ""  # of the account's commitment that covers it
+    on_demand_usd_per_hour: float | None = None  # what a covered node would cost without
 
     @property
     def effective(self) -> SplitCost:
@@ -92,6 +95,18 @@ class UnpricedNodes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnusedCommitment:
+    """What of a commitment covers no node, and is paid all the same; `usd_per_month` None: no price of it is known."""
+
+    commitment_id: str
+    machine_type: str
+    region_id: str
+    term: Provisioning
+    nodes: int
+    usd_per_month: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterCost:
     """`usd_per_month` is None where no node has a price; nodes without one are counted in `unpriced`, never as 0."""
 
@@ -105,6 +120,7 @@ class ClusterCost:
     sustained_use_usd_per_month: float
     as_of: str  # of the oldest price used; "" without any
     notes: tuple[str, ...]
+    unused_commitments: tuple[UnusedCommitment, ...] = ()
 
 
 def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str, Amounts]) -> ClusterCost:
@@ -115,15 +131,21 @@ def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str,
     requested : mapping
         Node name → amounts that its bound pods request; a node that isn't in it has no pods.
     """
-    shares = _GpuShares(book)
+    shares, nodes = _GpuShares(book), tuple(nodes)
+    owned = covered(book, nodes, requested) if book.commitments else {}
     priced: list[NodeCost] = []
     members: dict[tuple[str, Provisioning], list[tuple[NodePrice, NodeCost | None]]] = defaultdict(list)
     for node in nodes:
-        found = price_node(book, node)
+        own = owned.get(node.name)
+        found = price_node(book, node) if own is None else price_committed(book, node, own)
         costed = None
         if found.usd_per_hour is not None:
             whole = _split(book, node, found.price, shares)
-            costed = NodeCost(node=found, cost=whole, idle=_idle(node, whole, requested.get(node.name, EMPTY)))
+            idle_part = _idle(node, whole, requested.get(node.name, EMPTY))
+            costed = NodeCost(node=found, cost=whole, idle=idle_part)
+            if own is not None:
+                otherwise = price_node(book, node).usd_per_hour
+                costed = replace(costed, commitment_id=own.commitment_id, on_demand_usd_per_hour=otherwise)
             priced.append(costed)
         members[found.node_pool, found.provisioning].append((found, costed))
     pools = tuple(_pool(name, bought, found) for (name, bought), found in sorted(members.items()))
@@ -142,7 +164,14 @@ def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str,
         sustained_use_usd_per_month=sum(pool.sustained_use_usd_per_month for pool in pools),
         as_of=min((entry.node.price.as_of for entry in priced if entry.node.price.as_of), default=""),
         notes=tuple(dict.fromkeys(note for entry in priced for note in entry.node.price.notes)),
-    )
+        unused_commitments=tuple(
+            UnusedCommitment(
+                commitment_id=one.commitment_id, machine_type=one.machine_type, region_id=one.region_id, term=one.term,
+                nodes=left, usd_per_month=usd,
+            )
+            for one, left, usd in (unused(book, nodes, owned) if book.commitments else ())
+        ),
+    )  # fmt: skip
 
 
 class _GpuShares:

@@ -142,6 +142,19 @@ class GpuModel:
     zones: FrozenMap[tuple[str, ...]] = EMPTY  # region → zones that list it, for the regions that were read
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnedCommitment:
+    """A commitment that the account owns: so many nodes of a machine type in a region. `usd_per_hour`: of a node; None: the
+    book's price of the term."""
+
+    commitment_id: str
+    machine_type: str
+    region_id: str
+    nodes: int
+    term: Provisioning
+    usd_per_hour: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PriceBook:
     """All prices. Built by `planner.pricing.book`; looked into by `planner.pricing.machine` and `…node`.
@@ -163,6 +176,7 @@ class PriceBook:
     gpu_models: FrozenMap[GpuModel] = EMPTY
     discounts: FrozenMap[float] = EMPTY
     spot_moves: tuple[float, ...] = ()
+    commitments: tuple[OwnedCommitment, ...] = ()  # that the account owns already
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PriceBook) and self.digest == other.digest
@@ -207,6 +221,11 @@ class PriceBook:
         kept = FrozenMap({category.value: float(share) for category, share in sorted(discounts.items()) if share})
         digest = blake2b(f"{self.digest} {kept!r}".encode(), digest_size=16).hexdigest() if kept else self.digest
         return replace(self, discounts=kept, digest=digest)
+
+    def with_commitments(self, owned: tuple[OwnedCommitment, ...]) -> PriceBook:
+        """The same book for an account that owns these commitments."""
+        digest = blake2b(f"{self.digest} {owned!r}".encode(), digest_size=16).hexdigest() if owned else self.digest
+        return replace(self, commitments=owned, digest=digest)
 
 
 class PriceReason(StrEnum):

@@ -18,7 +18,7 @@ from planner.pricing.allocation import AllocatedCost, Held, Share, added_up, all
 from planner.pricing.cluster import ClusterCost, cluster_cost
 from planner.pricing.model import PriceBook
 from planner.questions.filters import NO_POOL, Filter, Kept
-from planner.questions.focus import Resource, focus_rows, resource_of
+from planner.questions.focus import OF_COMMITMENTS, UNKNOWN, Resource, focus_rows, resource_of
 from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.settings import setting, settings_within
@@ -103,7 +103,7 @@ def bill(book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE) -> ClusterBil
     nodes = {node.name: node for node in snapshot.nodes}
     by_node = tuple(allocate(cost.nodes, nodes, held_by_node(snapshot, by)))
     pool_of = {node.name: node_pool(node) or "no pool" for node in snapshot.nodes}
-    lines = added_up(by_node, pool_of if by == POOL else None)
+    lines = (*added_up(by_node, pool_of if by == POOL else None), *_unused(cost))
     return ClusterBill(
         **{one.name: getattr(cost, one.name) for one in fields(ClusterCost)},
         by=by,
@@ -112,8 +112,16 @@ def bill(book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE) -> ClusterBil
         by_node=by_node,
         resources=tuple(resource_of(nodes[one.node.node]) for one in cost.nodes),
         starts_at=snapshot.taken_at,
-        not_in=tuple(_not_in(snapshot)),
+        not_in=(*_not_in(snapshot), *_unknown_commitments(cost)),
     )
+
+
+def _unused(cost: ClusterCost) -> Iterator[AllocatedCost]:
+    """A line for each commitment that covers fewer nodes than it is paid for; its machine isn't taken apart."""
+    for one in cost.unused_commitments:
+        if one.usd_per_month is not None:
+            cents = round(one.usd_per_month, 2)
+            yield AllocatedCost(name=one.commitment_id, share=Share.UNUSED, gpu_usd=0.0, cpu_usd=cents, memory_usd=0.0)
 
 
 def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held]]:
@@ -190,6 +198,13 @@ def _not_in(snapshot: Snapshot) -> Iterator[NotIn]:
             usd_per_month=None,
             sentence=Text(f"{count(disks, 'PersistentVolume')}: the book has no price of disks"),
         )
+
+
+def _unknown_commitments(cost: ClusterCost) -> Iterator[NotIn]:
+    for one in cost.unused_commitments:
+        if one.usd_per_month is None:
+            said = f"{count(one.nodes, 'node')} of {one.commitment_id} ({one.machine_type}, {one.region_id}, {one.term}) that cover none"
+            yield NotIn(name="commitment", usd_per_month=None, sentence=Text(f"{said}: no price; give usd_per_hour"))
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -274,7 +289,15 @@ def allocation_rows(answer: ClusterBill) -> list[Row]:
 
 def bill_in_focus(answer: ClusterBill) -> list[Row]:
     """The bill as rows of FOCUS: a row a node and holder."""
-    return focus_rows(answer.by_node, answer.nodes, answer.resources, answer.starts_at)
+    return focus_rows(
+        answer.by_node, answer.nodes, answer.resources, answer.starts_at, unused=answer.unused_commitments
+    )
+
+
+def unfilled(answer: ClusterBill) -> tuple[str, ...]:
+    """The columns of FOCUS that this bill can't fill: those of commitments only where none is given."""
+    is_owned = bool(answer.unused_commitments) or any(one.commitment_id for one in answer.nodes)
+    return tuple(name for name in UNKNOWN if not (is_owned and name in OF_COMMITMENTS))
 
 
 def pool_rows(answer: ClusterBill) -> list[Row]:

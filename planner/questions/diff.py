@@ -14,12 +14,13 @@ from planner.errors import HeadroomError, InputError
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Severity, Snapshot
-from planner.questions import costs, findings, overview, savings
+from planner.questions import costs, findings, overview, savings, trends
 from planner.questions.overview import WorkloadOverview
 from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import Verdict
 from planner.settings import setting
+from planner.store.history import Streak
 from planner.tables import Row
 from planner.words import Text, count, listing, usd
 
@@ -73,6 +74,7 @@ class DiffAnswer:
     appeared: tuple[Finding, ...]
     gone: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
+    since: tuple[Streak, ...] = ()  # since when workloads that differ are as they are then, where a history tells
 
 
 def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -> DiffAnswer:
@@ -107,7 +109,10 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
         gone=_more(found[0], found[1]),
         notes=tuple(dict.fromkeys(skipped)),
     )
-    return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))))
+    differing = {one.workload for one in answer.workloads}
+    streaks = given.history.streaks if given.history else ()
+    since = tuple(one for one in streaks if one.workload in differing)
+    return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))), since=since)
 
 
 def _unseen_kinds(sides: Iterable[Snapshot]) -> frozenset[str]:
@@ -270,6 +275,11 @@ def number_rows(found: DiffAnswer) -> list[Row]:
     ]
 
 
+def since_rows(found: DiffAnswer) -> list[Row]:
+    """One row a workload that differs, where a history tells since when."""
+    return [{"workload": one.workload, "verdict": one.verdict, "since": trends.since(one)} for one in found.since]
+
+
 def finding_rows(found: DiffAnswer) -> list[Row]:
     """One row a finding that is new or gone."""
     return [
@@ -285,7 +295,7 @@ QUESTION: Final = Question(
     result=DiffAnswer,
     answer=answer,
     facts=facts,
-    tables={"workloads": workload_rows, "numbers": number_rows, "findings": finding_rows},
+    tables={"workloads": workload_rows, "numbers": number_rows, "findings": finding_rows, "since": since_rows},
     hangs_on=overview.QUESTION.hangs_on,
     lists=overview.QUESTION.lists,
 )

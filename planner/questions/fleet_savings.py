@@ -377,9 +377,10 @@ def _summed(
     chosen = [move for move in moves if move.is_worth_it]
     interruptions = round(sum(move.saved_usd - move.expected_usd for move in chosen), 2)
     after = _after(snapshot, done, set(freed), new)
+    unused = round(sum(one.usd_per_month or 0.0 for one in cost.unused_commitments), 2)
     found = FleetSavings(
         sentence=Text(),
-        bill_usd=sum(shared_out([one.effective.total for one in cost.nodes])) / 100,
+        bill_usd=sum(shared_out([one.effective.total for one in cost.nodes])) / 100 + unused,
         on_demand_usd=on_demand / 100,
         kept_usd=(on_demand - gone) / 100,
         freed_usd=gone / 100,
@@ -476,8 +477,9 @@ def _by_way(snapshot: Snapshot, costs: Sequence[NodeCost]) -> dict[tuple[str, Sh
     """(name, share) → cents on on-demand nodes and on others."""
     nodes, held = {node.name: node for node in snapshot.nodes}, held_by_node(snapshot)
     sums: dict[tuple[str, Share], list[int]] = defaultdict(lambda: [0, 0])
+    uncommitted = [one for one in costs if not one.commitment_id]  # what is committed stays, and is paid, either way
     for way in (0, 1):
-        some = [one for one in costs if (one.node.provisioning is not Provisioning.ON_DEMAND) == bool(way)]
+        some = [one for one in uncommitted if (one.node.provisioning is not Provisioning.ON_DEMAND) == bool(way)]
         for line in allocate(some, nodes, held):
             sums[line.name, line.share][way] += round(100 * line.usd)
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}

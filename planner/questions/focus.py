@@ -16,9 +16,10 @@ from typing import Any, Final
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import FrozenMap, Node
 from planner.pricing.allocation import AllocatedCost
-from planner.pricing.cluster import NodeCost
+from planner.pricing.cluster import NodeCost, UnusedCommitment
 from planner.tables import Row
 from planner.vocabulary import HOURS_PER_MONTH
+from planner.words import count
 
 VERSION: Final = "1.2"
 
@@ -37,6 +38,11 @@ COLUMNS: Final = (
 )  # fmt: skip
 OWN: Final = ("x_AllocatedTo", "x_Share", "x_NodePool", "x_GpuCost", "x_CpuCost", "x_MemoryCost")
 
+OF_COMMITMENTS: Final = (
+    "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountName", "CommitmentDiscountQuantity",
+    "CommitmentDiscountStatus", "CommitmentDiscountType", "CommitmentDiscountUnit",
+)  # fmt: skip
+"""Filled where the account's commitments are given, and then in the rows they are about."""
 UNKNOWN: Final = (
     "BillingAccountId", "BillingAccountName", "BillingAccountType", "CapacityReservationId", "CapacityReservationStatus",
     "ChargeClass", "CommitmentDiscountCategory", "CommitmentDiscountId", "CommitmentDiscountName",
@@ -73,12 +79,90 @@ def resource_of(node: Node) -> Resource:
 
 
 def focus_rows(
-    lines: Iterable[AllocatedCost], costs: Iterable[NodeCost], resources: Iterable[Resource], start: float
+    lines: Iterable[AllocatedCost],
+    costs: Iterable[NodeCost],
+    resources: Iterable[Resource],
+    start: float,
+    unused: Iterable[UnusedCommitment] = (),
 ) -> list[Row]:
-    """A row a line; a line's list and contracted cost are the node's in proportion to its effective cost."""
+    """A row a line; a line's list and contracted cost are the node's in proportion to its effective cost.
+
+    What a commitment covers is billed by its purchase, a row of its own that costs nothing effectively: the effective cost
+    lies with the rows that use it, and with a row for what isn't used. Both columns add up to the same.
+    """
     known, priced = {one.name: one for one in resources}, {cost.node.node: cost for cost in costs}
     period = _time(start), _time(start + HOURS_PER_MONTH * 3600)
-    return [_row(line, priced[line.node], known[line.node], period) for line in lines]
+    every = list(lines)
+    rows: list[Row] = [_row(line, priced[line.node], known[line.node], period) for line in every]
+    fees: dict[str, float] = {}
+    nodes: dict[str, NodeCost] = {}
+    for line in every:
+        cost = priced[line.node]
+        if cost.commitment_id:
+            fees[cost.commitment_id] = fees.get(cost.commitment_id, 0.0) + line.usd
+            nodes.setdefault(cost.commitment_id, cost)
+    for one in unused:
+        if one.usd_per_month is not None:
+            cents = round(one.usd_per_month, 2)
+            fees[one.commitment_id] = fees.get(one.commitment_id, 0.0) + cents
+            rows.append(_of_commitment(one.commitment_id, period) | _unused_row(one, cents))
+    for name, fee in sorted(fees.items()):
+        bought = {"ChargeCategory": "Purchase", "ChargeFrequency": "Recurring", "BilledCost": round(fee, 2)}
+        said = {
+            "ChargeDescription": f"Commitment {name}, a month",
+            "PricingCategory": "Committed",
+            "EffectiveCost": 0.0,
+        }
+        rows.append(_of_commitment(name, period) | bought | said)
+    return rows
+
+
+def _of_commitment(name: str, period: tuple[str | None, str | None]) -> dict[str, Any]:
+    """A row that is about a commitment and no node."""
+    empty: dict[str, Any] = dict.fromkeys((*COLUMNS, *OWN))
+    return (
+        empty
+        | _committed(name)
+        | {
+            "BilledCost": 0.0,
+            "BillingCurrency": "USD",
+            "BillingPeriodStart": period[0],
+            "BillingPeriodEnd": period[1],
+            "ChargePeriodStart": period[0],
+            "ChargePeriodEnd": period[1],
+            "PricingCurrency": "USD",
+            "ResourceId": name,
+            "ResourceName": name,
+            "ResourceType": "Commitment",
+            "ServiceCategory": "Compute",
+            "ServiceName": "Kubernetes nodes",
+            "ServiceSubcategory": "Virtual Machines",
+        }
+    )
+
+
+def _committed(name: str) -> dict[str, Any]:
+    return {
+        "CommitmentDiscountCategory": "Usage",
+        "CommitmentDiscountId": name,
+        "CommitmentDiscountName": name,
+        "CommitmentDiscountType": "Resource-based commitment",
+        "CommitmentDiscountUnit": "Hours",
+    }
+
+
+def _unused_row(one: UnusedCommitment, cents: float) -> dict[str, Any]:
+    return {
+        "ChargeCategory": "Usage",
+        "ChargeDescription": f"{count(one.nodes, 'node')} {one.machine_type}, {one.term}: unused",
+        "ChargeFrequency": "Usage-Based",
+        "CommitmentDiscountQuantity": one.nodes * HOURS_PER_MONTH,
+        "CommitmentDiscountStatus": "Unused",
+        "EffectiveCost": cents,
+        "PricingCategory": "Committed",
+        "RegionId": one.region_id,
+        "x_Share": "unused commitment",
+    }
 
 
 def _time(seconds: float) -> str | None:
@@ -94,9 +178,14 @@ def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str 
     effective = cost.effective.total
     hours = HOURS_PER_MONTH * (line.usd / effective if effective else 0.0)
     row: dict[str, Any] = dict.fromkeys((*COLUMNS, *OWN))
+    is_covered = bool(cost.commitment_id)
+    contracted = cost.on_demand_usd_per_hour if is_covered else price.usd_per_hour
+    if is_covered:
+        used = {"CommitmentDiscountStatus": "Used", "CommitmentDiscountQuantity": round(hours, 4)}
+        row |= _committed(cost.commitment_id) | used
     return row | {
         "AvailabilityZone": node.availability_zone or None,
-        "BilledCost": line.usd,
+        "BilledCost": 0.0 if is_covered else line.usd,
         "BillingCurrency": "USD",
         "BillingPeriodStart": period[0],
         "BillingPeriodEnd": period[1],
@@ -105,8 +194,8 @@ def _row(line: AllocatedCost, cost: NodeCost, node: Resource, period: tuple[str 
         "ChargeFrequency": "Usage-Based",
         "ChargePeriodStart": period[0],
         "ChargePeriodEnd": period[1],
-        "ContractedCost": round((price.usd_per_hour or 0.0) * hours, 2),
-        "ContractedUnitPrice": price.usd_per_hour,
+        "ContractedCost": round((contracted or 0.0) * hours, 2),
+        "ContractedUnitPrice": contracted,
         "EffectiveCost": line.usd,
         "ListCost": round((price.list_usd_per_hour or 0.0) * hours, 2),
         "ListUnitPrice": price.list_usd_per_hour,

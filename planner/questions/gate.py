@@ -117,23 +117,22 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     manifest = read_manifest(settings.manifest, snapshot, namespace=settings.namespace)
     changes: list[Change] = [*(one for one in manifest.workloads if one.moves_pods), *manifest.placed]
     unchanged = tuple(_key(one) for one in manifest.workloads if not one.moves_pods)
+    policy, now = settings.policy, given.now
+    held = [one for one in policy.exceptions if now is None or one.holds_at(now)]
+    expired = tuple(one for one in policy.exceptions if one not in held)
     if not changes:
-        return _nothing(manifest, unchanged)
+        return _nothing(manifest, unchanged, expired)
     _check_listed(snapshot, manifest.workloads)
     then = manifest.snapshot
     pools = growing(then, settings.pools.known(given))
     alone = [rollout(then, Scenario(applied=(change,)), pools) for change in changes]
     together = rollout(then, Scenario(applied=tuple(changes)), pools) if len(changes) > 1 else alone[0]
-    policy, now = settings.policy, given.now
-    held = [one for one in policy.exceptions if now is None or one.holds_at(now)]
     parts = [
         _gated(then, change, mine, together, place, given.book)
         for place, (change, mine) in enumerate(zip(changes, alone, strict=True))
     ]
     parts = [_judged(part, change, policy, held) for part, change in zip(parts, changes, strict=True)]
-    return _answer(
-        parts, together, policy, unchanged, tuple(one for one in policy.exceptions if one not in held), manifest
-    )
+    return _answer(parts, together, policy, unchanged, expired, manifest)
 
 
 def _check_listed(snapshot: Snapshot, applied: Iterable[AppliedWorkload]) -> None:
@@ -152,7 +151,7 @@ def _key(one: Change) -> str:
     return _after(one).key
 
 
-def _nothing(manifest: Manifest, unchanged: tuple[str, ...]) -> GateAnswer:
+def _nothing(manifest: Manifest, unchanged: tuple[str, ...], expired: tuple[GateException, ...]) -> GateAnswer:
     """A change that rolls nothing passes, unless it holds pods that aren't told here."""
     untold = [finding for finding in manifest.findings if finding.code in UNTOLD]
     also = f" ({count(len(unchanged), 'workload')} stay as they are)" if unchanged else ""
@@ -161,7 +160,7 @@ def _nothing(manifest: Manifest, unchanged: tuple[str, ...]) -> GateAnswer:
         sentence=Text(said), passes=not untold,
         exit_status=ExitStatus.NOT_KNOWN if untold else ExitStatus.ANSWERED,
         workloads=(), together=Verdict.UNKNOWN if untold else Verdict.COMPLETES, together_sentence=NO_WORDS,
-        unchanged=unchanged, refusals=(), extra_gpus=0, extra_usd_per_month=None if untold else 0.0, expired=(),
+        unchanged=unchanged, refusals=(), extra_gpus=0, extra_usd_per_month=None if untold else 0.0, expired=expired,
         findings=manifest.findings,
     )  # fmt: skip
 

@@ -20,11 +20,13 @@ from planner.kubernetes.nodes import (
     node_pool,
     physical_gpus,
     provisioning_model,
+    region,
 )
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.kubernetes.startup import learn_start
+from planner.pricing.commitments import price_committed
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node
 from planner.spot.assumptions import ASSUMED, SETTINGS, Assumptions, Capacity, Fallback, Work
@@ -168,6 +170,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str, pods: tuple[Pod, ...] 
     _add_nodes(values, sources, snapshot, workload, kinds)
     problem, as_of = _add_prices(values, sources, book, kinds)
     main = max(kinds, key=lambda kind: kind.pods)
+    _add_commitments(values, sources, snapshot, book, main)
     bought = Provisioning(provisioning_model(main.template))
     return Derived(
         workload=key,
@@ -428,6 +431,31 @@ def _add_nodes(
         values["needed_nodes"] = min(nodes, ceil(pods_needed / per_node))
         names = ", ".join(budget.name for budget in guarded.budgets)
         sources["needed_nodes"] = f"PodDisruptionBudget {names}: {pods_needed} of {workload.replicas} pods"
+
+
+def _add_commitments(
+    values: dict[str, float | None], sources: dict[str, str], snapshot: Snapshot, book: PriceBook, main: _NodeKind
+) -> None:
+    """Of the account's commitments those that would cover no node if these nodes went: they are paid all the same."""
+    kind = (machine_type(main.template), region(main.template))
+    owned = [one for one in book.commitments if (one.machine_type, one.region_id) == kind]
+    nodes = values.get("nodes") or 0
+    if not owned or not nodes or provisioning_model(main.template) != Provisioning.ON_DEMAND:
+        return
+    there = sum((machine_type(one), region(one)) == kind and not _is_elsehow(one) for one in snapshot.nodes)
+    have = sum(one.nodes for one in owned)
+    idle = int(min(have, there) - min(have, max(0, there - min(nodes, main.nodes))))
+    prices = [price_committed(book, main.template, one).usd_per_hour for one in owned]
+    said = f"{have} of {kind[0]} in {kind[1]} are owned, {there} run: so many would cover none if these went"
+    if idle and all(price is not None for price in prices):
+        values["committed_nodes"] = idle
+        values["committed_usd_per_hour"] = round(_mean([one.nodes for one in owned], prices), 6)
+        sources["committed_usd_per_hour"] = ", ".join(one.commitment_id for one in owned)
+    sources["committed_nodes"] = said
+
+
+def _is_elsehow(node: Node) -> bool:
+    return provisioning_model(node) != Provisioning.ON_DEMAND
 
 
 _BOUGHT: Final = {

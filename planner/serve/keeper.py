@@ -15,6 +15,9 @@ from planner.questions.metrics import ClusterMetrics, cluster_metrics
 from planner.questions.question import Given
 from planner.questions.rollout import growing
 
+_METRICS_SHARE = 0.1
+"""Of the time that goes into metrics at most: the webhook's answers are worked out beside them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
@@ -109,12 +112,15 @@ class Keeper:
         self.kept = Kept(snapshot=kept.snapshot, pools=kept.pools, listed_at=kept.listed_at, metrics=metrics)
 
     def _run(self) -> None:
-        told_at, was_failing = float("-inf"), False
+        told_at, took, was_failing = float("-inf"), 0.0, False
         while not self._stop.is_set():
             try:
-                if time.monotonic() - told_at >= self.every_seconds:
+                if time.monotonic() - told_at >= max(self.every_seconds, took / _METRICS_SHARE):
                     told_at = time.monotonic()
-                    self.tell()
+                    try:
+                        self.tell()
+                    finally:
+                        took = time.monotonic() - told_at
             except HeadroomError as error:
                 self._say(f"metrics can't be worked out: {error}")
             if self._stop.wait(self._look_seconds):

@@ -54,9 +54,9 @@ def limit_bytes(given: str = "") -> int:
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def is_folder(path: str | Path) -> bool:
-    """Whether it is a folder; a path that no system knows is none."""
+    """Whether it is a folder; a path that no system knows is none, nor is no path at all."""
     try:
-        return Path(path).is_dir()
+        return bool(str(path)) and Path(path).is_dir()
     except (OSError, ValueError):
         return False
 
@@ -79,6 +79,8 @@ def opened(path: str | Path) -> BinaryIO:
     """
     name = str(path)
     try:
+        if not name:
+            raise ValueError
         mode = Path(path).stat().st_mode
         if stat.S_ISDIR(mode):
             raise InputError("is a folder, not a file", where=_shown(name), mend="Name a file in it")

@@ -11,8 +11,9 @@ from typing import Final
 import planner
 from planner.errors import InputError, SourceError
 from planner.pricing.book import OWN_SOURCE, UNIT_COLUMNS, PriceTable, compose, newer_totals, read_table
+from planner.pricing.commitments import parse_commitments
 from planner.pricing.history import PriceChange, read_changes, spot_moves
-from planner.pricing.model import PriceBook
+from planner.pricing.model import OwnedCommitment, PriceBook
 from planner.sources import bounded
 
 SNAPSHOT_AS_OF: Final = "2026-07-16"
@@ -111,6 +112,17 @@ def read_refreshed(path: Path) -> PriceTable:
     if any(not unit.as_of for unit in table.units):
         raise InputError("has prices without a date", where=str(path), mend=mend)
     return table
+
+
+def load_commitments(path: Path) -> tuple[OwnedCommitment, ...]:
+    """The account's commitments.
+
+    Raises
+    ------
+    InputError
+        For a file that can't be read or isn't a list of them.
+    """
+    return parse_commitments(_read(path), where=path.name)
 
 
 @lru_cache(maxsize=1)

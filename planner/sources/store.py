@@ -378,18 +378,28 @@ class Store:
         return {part for entry in self._entries(partition) for part in entry.parts}
 
     # ── keeping it small ─────────────────────────────────────────────────────────────────────────────────────────────
-    def compact(self, *, grace_seconds: float = GRACE_SECONDS) -> Tidied:
+    def compact(
+        self,
+        *,
+        grace_seconds: float = GRACE_SECONDS,
+        told: Callable[[str, int, int], None] = lambda _doing, _done, _total: None,
+    ) -> Tidied:
         """Join the files of each partition, and delete what was joined longer than `grace_seconds` ago.
+
+        `told` hears what is done, how many partitions are, and of how many. It may be stopped at any moment.
 
         Two that do it at once, and writers meanwhile, don't disturb one another (`planner.store.manifest`).
         """
         joined = partitions = 0
-        for partition in self._partitions():
+        partitions_there = list(self._partitions())
+        for number, partition in enumerate(partitions_there):
+            told(f"joins {partition.cluster}, {partition.day}", number, len(partitions_there))
             entries = list(self._entries(partition))
             found = manifest.readings(partition, entries)
             if len(found) > 1:
                 self._join(partition, found)
                 joined, partitions = joined + len(found), partitions + 1
+        told("deletes what was joined before", len(partitions_there), len(partitions_there))
         return Tidied(joined=joined, partitions=partitions, deleted=self._sweep(grace_seconds))
 
     def _join(self, partition: Partition, found: Sequence[Reading]) -> None:

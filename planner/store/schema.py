@@ -219,8 +219,8 @@ TABLES: Final = (
         what="one row a fact of a workload in a sweep: its verdict, strategies, plan and savings",
         columns=_columns(
             ("run", Kind.TEXT, "the sweep's name"),
-            ("workload", Kind.TEXT, "kind/namespace/name"),
-            ("question", Kind.TEXT, "rollout, grid, strategy_costs, savings"),
+            ("workload", Kind.TEXT, "kind/namespace/name; * for the plan, which is of the whole snapshot"),
+            ("question", Kind.TEXT, "rollout, grid, plan, savings"),
             ("metric", Kind.TEXT, ""),
             ("labels", Kind.LABELS, ""),
             ("value", Kind.NUMBER, "the number; null for words, and where it isn't known"),

@@ -33,7 +33,7 @@ from planner.sources.store import Store
 from planner.store import kept, names
 from planner.store.names import Partition
 from planner.store.rows import every_of
-from planner.sweep.work import Row, Task, do, in_order, tasks_of
+from planner.sweep.work import PLAN, WHOLE, Row, Task, do, in_order, tasks_of
 
 TASK_WORKLOADS: Final = 4
 AHEAD: Final = 4  # tasks handed out for each worker, so that none waits and few are lost
@@ -209,8 +209,7 @@ class _Sweep:
             self._known[one.cluster, name] = (partition, one.snapshot)
             done = {part.rpartition(self._part(name, ""))[2] for part in there if part.startswith(self._part(name, ""))}
             tasks = list(tasks_of(one.cluster, name, one.snapshot, self._asked, done, TASK_WORKLOADS))
-            count = sum(workload.traits.rolls_out for workload in one.snapshot.workloads)
-            self._before += count - sum(len(task.workloads) for task in tasks)
+            self._before += len(done - {WHOLE})
             if tasks:
                 handle = crew.send(f"{name}.json", kept.encode(one.snapshot))
                 self._handles[one.cluster, name] = handle
@@ -257,8 +256,9 @@ class _Sweep:
 
     def _take(self, task: Task, result: Result) -> None:
         self._waiting[task.cluster, task.snapshot] += result
-        self._done += len(result)
-        self._told(f"{task.cluster}: {task.workloads[-1]}", len(result))
+        asked = sum(key != WHOLE for key, _ in result)
+        self._done += asked
+        self._told(f"{task.cluster}: {task.workloads[-1] if asked else PLAN}", asked)
         if time.monotonic() - self._written_at >= self._write_seconds:
             self._write()
 

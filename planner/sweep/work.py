@@ -13,7 +13,8 @@ from typing import Any, Final
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
-from planner.questions import rollout, savings
+from planner.questions import plan, rollout, savings
+from planner.questions.plan import PlanSettings
 from planner.questions.question import Fact, Given, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.savings import SavingsSettings
@@ -22,8 +23,11 @@ from planner.spot.assumptions import SpotSettings
 from planner.store import kept
 from planner.store.rows import fact_row
 
-ASKED: Final = ("rollout", "grid", "savings")
-"""What is asked of a workload; the ways out are in ``rollout``."""
+ASKED: Final = ("rollout", "grid", "plan", "savings")
+"""What is asked of a workload; the ways out are in ``rollout``. The plan is one of the whole snapshot."""
+PLAN: Final = "plan"
+WHOLE: Final = "*"
+"""In place of a workload: what is asked of a snapshot as a whole."""
 RUNS: Final = 50
 MONTHS: Final = 1_000
 _MOST_KEPT: Final = 4  # snapshots a worker holds
@@ -47,10 +51,13 @@ class Task:
 def tasks_of(
     cluster: str, name: str, snapshot: Snapshot, asked: tuple[str, ...], done: Container[str], size: int
 ) -> Iterator[Task]:
-    """What is left to do of a snapshot, `size` workloads at a time."""
-    keys = [one.key for one in snapshot.workloads if one.traits.rolls_out and one.key not in done]
+    """What is left to do of a snapshot: its readiness plan, then `size` workloads at a time."""
+    if PLAN in asked and WHOLE not in done:
+        yield Task(cluster=cluster, snapshot=name, workloads=(WHOLE,), asked=(PLAN,))
+    each = tuple(one for one in asked if one != PLAN)
+    keys = [one.key for one in snapshot.workloads if one.traits.rolls_out and one.key not in done] if each else []
     for start in range(0, len(keys), size):
-        yield Task(cluster=cluster, snapshot=name, workloads=tuple(keys[start : start + size]), asked=asked)
+        yield Task(cluster=cluster, snapshot=name, workloads=tuple(keys[start : start + size]), asked=each)
 
 
 def do(task: Task, snapshot: bytes | str) -> list[tuple[str, list[Row]]]:
@@ -91,6 +98,8 @@ def _facts(snapshot: Snapshot, key: str, question: str, seed: int) -> Iterable[F
                 for number, one in enumerate(found.remedies, 1)
             ]
             return [*rollout.facts(found), *ways]
+        if question == PLAN:
+            return list(plan.facts(plan.answer(snapshot, PlanSettings(), Given(book=_book()))))
         if question == "grid":
             return list(_grid(rollout.strategy_grid(snapshot, scenario_of(snapshot, settings), key)))
         asked = SavingsSettings(workload=key, spot=SpotSettings(runs=MONTHS))

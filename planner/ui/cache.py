@@ -6,7 +6,9 @@ share an entry, and copies records to look into them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import streamlit as st
@@ -14,7 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
-from planner.pricing.model import PriceBook
+from planner.pricing.model import OwnedCommitment, PriceBook
 from planner.questions.identity import key_of
 from planner.questions.progress import Listener, told_to
 from planner.questions.question import NOTHING, Given, Question
@@ -134,9 +136,20 @@ def begin() -> None:
     st.session_state.pop(_SAID, None)
 
 
+COMMITMENTS: Final = "_commitments"  # what was given on the Costs page counts on every page of the session
+
+
 def price_book() -> PriceBook:
-    """The embedded prices under the last refresh; where that can't be read the embedded ones alone, which is said."""
+    """The embedded prices under the last refresh; where that can't be read the embedded ones alone, which is said.
+
+    With the account's commitments: those given in this session, else those the dashboard was started with
+    (``HEADROOM_COMMITMENTS``); a file of them that can't be read is an error.
+    """
+    from planner.ui import uploads  # it knows sessions, which know this
+
     book, problem = _price_book()
+    owned: tuple[OwnedCommitment, ...] = uploads.kept(COMMITMENTS, ()) or _started_with()
+    book = book.with_commitments(owned)
     if problem is not None and not st.session_state.get(_SAID):
         st.session_state[_SAID] = True
         st.warning(
@@ -153,3 +166,9 @@ def _price_book() -> tuple[PriceBook, HeadroomError | None]:
         return prices.load_book(), None
     except HeadroomError as error:
         return prices.embedded_book(), error
+
+
+@st.cache_resource(ttl="6h", show_spinner=False)
+def _started_with() -> tuple[OwnedCommitment, ...]:
+    file = os.environ.get("HEADROOM_COMMITMENTS")
+    return prices.load_commitments(Path(file)) if file else ()

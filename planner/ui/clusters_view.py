@@ -9,10 +9,12 @@ import streamlit as st
 from planner import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.fleet import FleetAnswer, cluster_rows, model_rows, workload_rows
-from planner.questions.where import WhereAnswer
+from planner.questions.where import WhereAnswer, WhereSettings
 from planner.questions.where import cluster_rows as where_rows
 from planner.rollout.answers import Verdict
-from planner.ui import link, session, stored, tables
+from planner.sources import bounded
+from planner.ui import link, session, stored, tables, uploads
+from planner.ui.asked import Asked
 
 _MOST = 8
 
@@ -66,6 +68,25 @@ _WORKLOAD = {
 def _named(row: object, names: dict[str, str]) -> dict[str, object]:
     assert isinstance(row, dict)
     return {shown: row[name] for name, shown in names.items()}
+
+
+def manifest() -> str:
+    """A manifest that was given, "" without; it stays in this session."""
+    return uploads.ask(
+        "Or a manifest, YAML or JSON", key="_where_manifest", types=["yaml", "yml", "json"], nothing="", most_mib=5,
+        help="What kubectl apply -f would get, several files too. Not part of the link.",
+        read=lambda files: "\n---\n".join(
+            bounded.text_of(data, name, mend="Save it as YAML in UTF-8") for name, data in files
+        ),
+    )  # fmt: skip
+
+
+def wanted(asked: Asked[WhereSettings], text: str) -> WhereSettings:
+    """What is to be placed: a manifest counts before a shape."""
+    if not text:
+        return asked.settings()
+    asked.forget("shape", "replicas")
+    return asked.settings(manifest=text)
 
 
 def where(found: WhereAnswer) -> None:

@@ -8,8 +8,9 @@ import streamlit as st
 
 from planner import words
 from planner.kubernetes.records import Snapshot
-from planner.questions.diff import QUESTION, DiffSettings, finding_rows, number_rows, workload_rows
+from planner.questions.diff import QUESTION, DiffSettings, finding_rows, number_rows, since_rows, workload_rows
 from planner.questions.question import Given
+from planner.store.history import History
 from planner.ui import cache, capacity_inputs, downloads, errors, tables
 from planner.ui.asked import Asked
 
@@ -21,10 +22,11 @@ def settings() -> DiffSettings:
     return asked.settings()
 
 
-def show(snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot]) -> None:
-    """What differs: after the changes where there are some, else from the uploaded snapshot to this one."""
+def show(snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot], history: History | None = None) -> None:
+    """What differs: after the changes where there are some, else from the other snapshot to this one."""
     first, then = (snapshot, ()) if asked.changes else (others[0], (snapshot,))
-    given = Given(limits=capacity_inputs.stated(snapshot), book=cache.price_book(), others=then)
+    limits = capacity_inputs.stated(snapshot)
+    given = Given(limits=limits, book=cache.price_book(), others=then, history=None if asked.changes else history)
     with errors.shown(), st.spinner("Comparing …"):
         found = QUESTION.answer(first, asked, given)
         st.markdown(f"**{words.literal(found.sentence)}**")
@@ -33,6 +35,9 @@ def show(snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot]) ->
             st.caption(words.literal(note))
         st.header("Workloads")
         tables.show(workload_rows(found), alt="Workloads whose rollout goes otherwise", empty="No verdict differs.")
+        if found.since:
+            st.caption("Since when, by the store's snapshots:")
+            tables.show(since_rows(found), alt="Since when workloads that differ are as they are")
         st.header("GPUs, cost and savings")
         tables.show(number_rows(found), alt="Numbers that differ, before and after", empty="No number differs.")
         st.header("Findings")

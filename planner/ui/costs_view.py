@@ -10,7 +10,8 @@ from planner import words
 from planner.figures import allocation_bars, pool_costs
 from planner.kubernetes.records import Snapshot
 from planner.pricing.cluster import ClusterCost, PoolCost
-from planner.pricing.model import PriceBook
+from planner.pricing.commitments import COLUMNS, parse_commitments
+from planner.pricing.model import OwnedCommitment, PriceBook
 from planner.questions.costs import (
     LABEL,
     NAMESPACE,
@@ -20,9 +21,11 @@ from planner.questions.costs import (
     ClusterBill,
     CostsSettings,
     allocation_rows,
+    unfilled,
 )
-from planner.questions.focus import UNKNOWN, VERSION
-from planner.ui import charts, downloads, errors, link, price_age, tables
+from planner.questions.focus import VERSION
+from planner.sources import bounded
+from planner.ui import cache, charts, downloads, errors, link, price_age, tables, uploads
 from planner.words import usd
 
 _MONEY = ("$/month", "idle $/month", "of that GPUs")
@@ -49,6 +52,23 @@ def head(bill: ClusterBill, book: PriceBook) -> None:
     _figures(bill)
     st.markdown(words.literal(words.sentence(bill.sentence)))
     _age(bill, book)
+
+
+@errors.part
+def commitments() -> None:
+    """The account's commitments, given once for every page."""
+    with st.expander("Commitments that the account owns", icon=":material/handshake:"):
+        nothing: tuple[OwnedCommitment, ...] = ()
+        uploads.ask(
+            "Commitments, CSV", key=cache.COMMITMENTS, types=["csv"], several=False, most_mib=1, nothing=nothing,
+            help=f"Columns {', '.join(COLUMNS)}; the last two may be empty. Not part of the link; counts on every page.",
+            read=lambda files: parse_commitments(
+                bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]
+            ),
+        )  # fmt: skip
+        for one in cache.price_book().commitments:
+            place = f"{one.machine_type} in {one.region_id}"
+            st.caption(words.literal(f"{one.commitment_id}: {words.count(one.nodes, 'node')} of {place}, {one.term}"))
 
 
 @errors.part
@@ -88,7 +108,7 @@ def pools(bill: ClusterBill) -> None:
 def downloads_of(snapshot: Snapshot, asked: CostsSettings, bill: ClusterBill) -> None:
     """The document, and the bill as FOCUS has it."""
     downloads.answer(QUESTION, snapshot, asked, bill, rows="focus")
-    st.caption(f"The CSV has the columns of FOCUS {VERSION}. A snapshot can't fill {', '.join(UNKNOWN)}.")
+    st.caption(f"The CSV has the columns of FOCUS {VERSION}. A snapshot can't fill {', '.join(unfilled(bill))}.")
 
 
 def _figures(cost: ClusterBill) -> None:

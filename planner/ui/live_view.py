@@ -26,6 +26,7 @@ from planner.ui import cache, sign_in
 
 LOOK_SECONDS: Final = 2.0
 SHARE_OF_TIME: Final = 0.5  # of one core's time that goes into answering anew by itself, all sessions together
+OFFERED_SECONDS: Final = 4.0  # that pages begin with the same snapshot: each is worked on in every process
 LOOKING_SECONDS: Final = 10.0  # a session that didn't look for so long is gone
 _GLANCE_SECONDS: Final = 0.25
 _PINNED: Final = "_live_pinned"  # context → the snapshot of this run
@@ -96,8 +97,21 @@ def pinned(context: str) -> Snapshot:
             reader = live.reader(context)
             while (found := reader.first(_GLANCE_SECONDS)) is None:
                 cache.is_wanted()  # a page that is left doesn't wait any more
-        kept[context] = found
+        kept[context] = _offered_of(context, reader) or found
     return sign_in.seen(kept[context])
+
+
+_offered: dict[str, Snapshot] = {}  # context → what pages answer for
+
+
+def _offered_of(context: str, reader: live.Reader) -> Snapshot | None:
+    """The same for all sessions for a few seconds: each one that is answered from has to be known to the processes."""
+    held = _offered.get(context)
+    if held is None or reader.age_seconds(held) > OFFERED_SECONDS:
+        newest = reader.snapshot
+        if newest is not None:
+            _offered[context] = newest
+    return _offered.get(context)
 
 
 def is_live(snapshot: Snapshot) -> bool:
@@ -119,7 +133,7 @@ def age(context: str) -> None:
     held: Snapshot | None = st.session_state.get(_PINNED, {}).get(context)
     if reader is None or held is None:
         return
-    newest, condition = reader.snapshot, reader.condition
+    newest, condition = _offered_of(context, reader), reader.condition
     is_behind, is_due = newest is not None and not _is_same(held, newest), _is_due()
     if is_behind and is_due:
         st.rerun(scope="app")

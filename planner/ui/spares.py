@@ -150,6 +150,8 @@ def _row(one: StrategyPrice) -> dict[str, object]:
         _MONEY[1]: cost.kept_on_spot_usd if cost else None,
         _MONEY[2]: cost.added_usd if cost else None,
         "minutes": one.seconds / 60 if one.seconds is not None else None,
+        "pod-hours missing": round(cost.missing_pod_hours, 2) if cost else None,
+        "others preempted": round(cost.evictions, 2) if cost else None,
     }
 
 
@@ -160,7 +162,8 @@ def _basis(costs: StrategyCosts, needs: SpareNeeds) -> None:
         "On demand, on spot: spare nodes kept all month (spot only where the workload is fit for it). Added: nodes on "
         f"demand for each of {terms.rollouts_per_month:g} rollouts, from {words.duration(terms.node_start_seconds)} before "
         f"it until {words.duration(terms.scale_down_seconds)} after it. Extra GPUs come as whole nodes of "
-        f"{words.count(terms.gpus_per_node, 'GPU')}. What is stuck today is shown as it would be with them."
+        f"{words.count(terms.gpus_per_node, 'GPU')}. What is stuck today is shown as it would be with them. Pod-hours "
+        "missing and pods of others preempted: a month."
     )
     if costs.as_of:
         place = f" like pool {costs.node_pool}'s" if costs.node_pool else f" like {needs.node}"

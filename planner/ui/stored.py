@@ -127,6 +127,30 @@ def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: Head
     return tuple(found)
 
 
+def two_moments() -> tuple[tuple[Snapshot, Snapshot], History] | None:
+    """Two times of one of the store's clusters, as the link has them, and what the store says until the later."""
+    if not clusters():
+        return None
+    url = os.environ[VARIABLE]
+    with st.expander("Two times of the store", icon=":material/history:", expanded="from" in st.query_params):
+        if not link.toggle("Compare two times of a cluster", key="two_times"):
+            return None
+        cluster = link.select("Cluster of the store", clusters(), key="of_store")
+        every = _snapshots(url, cluster)
+        texts = {names.time_text(one.taken_at): one for one in every}
+        newest_first = list(reversed(texts))
+        earlier = link.select("From", list(texts), key="from")
+        later = link.select("To", newest_first, key="to")
+    first, last = sorted((texts[earlier], texts[later]), key=lambda one: one.taken_at)
+    said = _history_until(url, cluster, last.taken_at)
+    return (_called(url, first), _called(url, last)), said
+
+
+@st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
+def _history_until(url: str, cluster: str, until: float) -> History:
+    return Store(url).history((cluster,), until=until)
+
+
 def moment() -> None:
     """A moment of the past for every page."""
     url = os.environ[VARIABLE]

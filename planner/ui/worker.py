@@ -41,9 +41,9 @@ class Held:
     def follow(self, name: str, before: str, steps: tuple[bytes, ...]) -> list[str]:
         """Keep the snapshot that `steps` lead to from the one called `before`; the names of what was forgotten for it.
 
-        It shares nearly all with that one, but its tables are made anew: an eighth of the room, so that few are kept.
+        It shares nearly all with that one, but its tables are made anew: a sixteenth of the room, so that few are kept.
         """
-        size = max(self._values[before][1], self._most_bytes // 8)
+        size = max(self._values[before][1], self._most_bytes // 16)
         return self._put(name, succession.walked(self.get(before), steps), size)
 
     def _put(self, name: str, value: Any, size: int) -> list[str]:

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from planner.cli import main
 from planner.cli.app import folder
+from planner.sources import access
 from planner.sources.cluster import CLUSTER_VARIABLE
 from tests.architecture.tree import ROOT
 from tests.builders.objects import node, pod, pod_spec
@@ -74,3 +75,50 @@ def test_the_dashboard_begins_with_it(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv(CLUSTER_VARIABLE, "openb")
     page = AppTest.from_file(str(ROOT / "pages/_router.py"), default_timeout=120).run()
     assert page.sidebar.selectbox[0].value == "openb"
+
+
+SIGN_IN = """
+[auth]
+redirect_uri = "https://headroom.example/oauth2callback"
+cookie_secret = "0123456789abcdef0123456789abcdef"
+client_id = "headroom"
+client_secret = "hidden"
+server_metadata_url = "https://login.example/.well-known/openid-configuration"
+[access]
+groups = ["sre"]
+"""
+
+
+def test_without_sign_in_it_listens_on_localhost_only_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv(access.VARIABLE, raising=False)
+    with pytest.raises(_Started) as seen:
+        main(["app", "demo", "--no-browser"])
+    assert seen.value.args[0][seen.value.args[0].index("--server.address") + 1] == "localhost"
+    assert "listens on localhost only" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        main(["app", "demo", "--host", "0.0.0.0"])
+    assert stopped.value.code == 1
+    said = capsys.readouterr().err
+    assert "without sign-in the dashboard answers on localhost only" in said
+    assert "--sign-in FILE" in said
+
+
+def test_where_people_sign_in_it_listens_where_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(access.VARIABLE, "")  # put back after the test
+    file = tmp_path / "sign-in.toml"
+    file.write_text(SIGN_IN)
+    with pytest.raises(_Started) as seen:
+        main(["app", "demo", "--host", "0.0.0.0", "--sign-in", str(file)])
+    words, environment = seen.value.args
+    assert words[words.index("--server.address") + 1] == "0.0.0.0"
+    assert environment[access.VARIABLE] == str(file)
+    assert "localhost" not in capsys.readouterr().err
+    file.write_text(SIGN_IN.replace('groups = ["sre"]', ""))
+    with pytest.raises(SystemExit):
+        main(["app", "demo", "--sign-in", str(file)])
+    assert "neither groups nor domains" in capsys.readouterr().err

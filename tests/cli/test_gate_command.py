@@ -199,6 +199,15 @@ def test_an_exception_counts_as_0_until_it_expires(capsys: pytest.CaptureFixture
     status, out, _ = gate(capsys, "cluster.json", "-f", file)
     assert status == 2
     assert "the exception for deployment/ml/* expired on 2001-01-01 (by hand)" in out
+    (folder / "map.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    status, out, _ = gate(capsys, "cluster.json", "-f", "map.yaml")
+    assert (status, "expired on 2001-01-01" in out) == (0, True), "where nothing rolls too"
+
+
+def test_no_name_is_no_folder(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    write(folder, changed("a", gpus=2))
+    status, _, err = gate(capsys, "cluster.json", "-f", "")
+    assert (status, "is no path" in err) == (1, True)
 
 
 def test_an_exception_does_not_hide_the_others(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

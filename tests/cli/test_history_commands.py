@@ -110,3 +110,8 @@ def test_two_times_of_a_store_differ_and_say_since_when(capsys: pytest.CaptureFi
     assert "Deployment/dev/inference-api" in out
     assert "since when" in out
     assert "between 2026-11-20 09:02 UTC and 2026-11-21 09:02 UTC" in out
+    both = (f"store:{tmp_path}#prod@2026-11-20", f"store:{tmp_path}#prod@2026-11-22")
+    (told,) = json.loads(run(capsys, "diff", *both, "-o", "json")[1])["result"]["since"]
+    assert (told["workload"], told["verdict"]) == ("Deployment/dev/inference-api", "stuck")
+    assert (told["since"] - told["before"]) == 86_400
+    assert "since" in run(capsys, "diff", *both, "-o", "csv", "--rows", "since")[1]

@@ -74,6 +74,9 @@ class Still:
     def first(self, _seconds: float) -> Snapshot:
         return self.snapshot
 
+    def age_seconds(self, _snapshot: Snapshot) -> float:
+        return 3_600.0
+
 
 def test_a_context_that_does_not_answer_keeps_what_was_there(one_context: pytest.MonkeyPatch) -> None:
     def refuse(context: str) -> Still:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from planner.kubernetes.records import Strategy
 from planner.questions import recorded
 from planner.questions.question import Given
 from planner.sources import demo
@@ -17,6 +18,8 @@ from planner.sources.store import Store
 from planner.store.names import time_text
 from planner.store.rows import rows_of
 from planner.ui.stored import VARIABLE
+from planner.ui.uploads import Kept
+from tests.architecture.tree import ROOT
 from tests.pages.visiting import said, visit
 
 DAYS = 20
@@ -106,3 +109,37 @@ def test_where_something_fits_is_asked_by_its_shape() -> None:
     assert "It fits in 1 of 1 cluster: demo ($" in words
     assert "It fits nowhere" in said(visit("clusters", shape="gpu=8"))
     assert "is not an amount" in said(visit("clusters", shape="gpu"))
+
+
+def test_two_times_of_the_store_are_compared_and_since_when_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, snapshot = Store(str(tmp_path)), demo.read()
+    easy = tuple(
+        replace(one, strategy=Strategy(max_surge=0, max_unavailable=1))
+        if one.key == "Deployment/dev/inference-api"
+        else one
+        for one in snapshot.workloads
+    )
+    for day, workloads in enumerate((easy, snapshot.workloads)):
+        one = replace(snapshot, workloads=workloads, digest=f"{day}" * 32, taken_at=snapshot.taken_at + 86_400 * day)
+        store.write("prod", one, rows_of(one, recorded.answers(one, Given(), ("overview",)), written_by="test"))
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    assert "Nothing to compare with" in said(visit("compare"))
+    app = visit("compare", two_times="true")
+    assert "No verdict differs" not in said(app)
+    assert "From prod@" in said(app)
+    cells = [str(cell) for frame in app.dataframe for cell in frame.value.to_numpy().ravel()]
+    assert "Deployment/dev/inference-api" in cells
+    assert "between 2026-11-20 09:02 UTC and 2026-11-21 09:02 UTC" in cells
+
+
+def test_a_manifest_is_asked_where_it_fits() -> None:
+    app = visit("clusters")
+    manifest = (ROOT / "docs/examples/manifests/llm-serve.yaml").read_text(encoding="utf-8")
+    app.session_state["_where_manifest-kept"] = Kept(names=("llm-serve.yaml",), of=None, value=manifest)
+    app.run()
+    assert not app.exception
+    assert "read: llm-serve.yaml" in said(app)
+    assert {"Where", "Verdict"} & {name for frame in app.dataframe for name in frame.value.columns}
+    assert any(word in said(app) for word in ("It fits", "It fits nowhere", "Not known"))

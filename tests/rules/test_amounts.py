@@ -47,6 +47,18 @@ def test_command_and_page_refuse_a_superscript(capsys: pytest.CaptureFixture[str
     assert '"²" is neither a number nor a percentage' in page
 
 
+@pytest.mark.parametrize("share", ["9x%", "1", -1, "٣%"])
+@pytest.mark.parametrize("field", ["minAvailable", "maxUnavailable"])
+def test_a_budget_that_says_no_share_is_named_before_it_is_used(field: str, share: int | str) -> None:
+    """The API server refuses it (`ValidatePodDisruptionBudgetSpec`); until it is mended it lets nobody go."""
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"namespace": "prod", "name": "b"}}
+    found = snapshot(node("n0"), budget | {"spec": {field: share, "selector": {"matchLabels": {"app": "nobody"}}}})
+    (problem,) = [one for one in checks.check(found) if one.code == "share-unreadable"]
+    assert problem.object == "PodDisruptionBudget/prod/b"
+    assert problem.what.startswith(f'spec.{field}: "{share}" is neither a number nor a percentage')
+    assert "25%" in problem.mend
+
+
 @pytest.mark.parametrize(("typed", "value"), [("1", 1), ("25%", "25%"), (" 3 ", 3), ("007", 7), ("05%", "5%")])
 def test_what_is_one_is_read_as_the_api_holds_it(typed: str, value: int | str) -> None:
     assert parse_share(typed) == value

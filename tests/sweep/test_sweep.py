@@ -18,7 +18,11 @@ import pytest
 from planner.cli import main
 from planner.errors import SourceError
 from planner.kubernetes.records import Snapshot
+from planner.questions import plan
+from planner.questions.plan import PlanSettings
+from planner.questions.question import Given
 from planner.sources import demo
+from planner.sources.prices import embedded_book
 from planner.sources.store import Store
 from planner.store.names import snapshot_id
 from planner.sweep import run as runs
@@ -64,7 +68,7 @@ def over(crew: Any, store: Store, number: int = 1, **more: Any) -> runs.Swept:
 
 def test_any_executor_has_the_same_answers(tmp_path: Path) -> None:
     threads, processes = Store(str(tmp_path / "threads")), Store(str(tmp_path / "processes"))
-    asked = ("rollout", "grid", "savings")
+    asked = ("rollout", "grid", "plan", "savings")
     assert over(Threads(), threads, asked=asked).done == over(Local(2), processes, asked=asked).done == PROD
     found = threads.query(FACTS)
     assert found == processes.query(FACTS)
@@ -72,6 +76,23 @@ def test_any_executor_has_the_same_answers(tmp_path: Path) -> None:
     verdicts = {row["workload"]: row["text"] for row in found if row["metric"] == "rollout_verdict"}
     assert verdicts["Deployment/prod/llm-serve"] == "stuck"
     assert len(verdicts) == PROD
+
+
+def test_the_plan_is_the_readiness_plan_of_the_whole_snapshot(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    swept = over(Threads(), store, asked=("plan",))
+    (one,) = moments(1)
+    known = plan.facts(plan.answer(one, PlanSettings(), Given(book=embedded_book())))
+    rows = store.query("SELECT workload, metric, value, text, labels FROM sweep WHERE question = 'plan'")
+    assert {row["workload"] for row in rows} == {"*"}
+    told = sorted((row["metric"], str(row["labels"]), row["value"]) for row in rows if row["value"] is not None)
+    assert told == sorted(
+        (one.metric, str(dict(one.labels)), float(one.value))
+        for one in known
+        if isinstance(one.value, int | float) and not isinstance(one.value, bool)
+    )
+    assert swept.done == 0
+    assert over(Threads(), store, asked=("plan",)).rows == 0  # not asked twice
 
 
 def test_what_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -1,0 +1,147 @@
+"""Commitments of the account, given once: what they cover costs their price, what covers nothing is paid all the same."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from planner.cli import main
+from planner.errors import InputError
+from planner.pricing.allocation import Share
+from planner.pricing.commitments import parse_commitments
+from planner.pricing.model import PriceBook, Provisioning
+from planner.questions import costs, fleet_savings, savings, spot_inputs
+from planner.questions.focus import OF_COMMITMENTS
+from planner.questions.question import Given
+from planner.questions.savings import SavingsSettings
+from planner.sources import demo
+from planner.sources.prices import embedded_book
+from planner.spot.assumptions import SpotSettings
+
+WORKER = "Deployment/prod/ml-worker"
+HEAD = "machine_type,region,nodes,term,usd_per_hour,id\n"
+
+
+def book(*rows: str) -> PriceBook:
+    return embedded_book().with_commitments(parse_commitments(HEAD + "\n".join(rows), where="owned.csv"))
+
+
+# six n1-standard-8 with a T4 run on demand in Seoul, at 0.857514 less 30 % = 0.6002598 an hour all month
+FOUR = "n1-standard-8,asia-northeast3,4,3y,0.40,seoul"
+EIGHT = "n1-standard-8,asia-northeast3,8,3y,0.40,seoul"
+
+
+def test_covered_nodes_cost_their_commitment() -> None:
+    plain, owned = costs.bill(embedded_book(), demo.read()), costs.bill(book(FOUR), demo.read())
+    assert plain.bill_usd_per_month is not None
+    assert owned.bill_usd_per_month is not None
+    saved = 4 * 730 * (0.857514 * 0.7 - 0.40)
+    assert plain.bill_usd_per_month - owned.bill_usd_per_month == pytest.approx(saved, abs=0.02)
+    assert sum(bool(one.commitment_id) for one in owned.nodes) == 4
+    pools = {(one.node_pool, one.provisioning): one.node_count for one in owned.pools}
+    assert pools["gpu-t4", Provisioning.COMMITMENT_3Y] == 4
+    assert pools["gpu-t4", Provisioning.ON_DEMAND] == 2
+
+
+def test_what_covers_no_node_is_a_line_of_the_bill() -> None:
+    owned = costs.bill(book(EIGHT), demo.read())
+    (line,) = [one for one in owned.lines if one.share is Share.UNUSED]
+    assert (line.name, line.usd) == ("seoul", round(2 * 0.40 * 730, 2))
+    assert owned.bill_usd_per_month == pytest.approx(sum(one.usd for one in owned.lines), abs=0.001)
+
+
+def test_focus_tells_used_unused_and_the_purchase() -> None:
+    owned = costs.bill(book(EIGHT), demo.read())
+    rows = costs.bill_in_focus(owned)
+    by = {status: [row for row in rows if row["CommitmentDiscountStatus"] == status] for status in ("Used", "Unused")}
+    assert sum(float(str(row["EffectiveCost"])) for row in by["Used"]) == pytest.approx(6 * 0.40 * 730, abs=0.01)
+    assert {row["PricingCategory"] for row in by["Used"]} == {"Committed"}
+    assert {row["BilledCost"] for row in by["Used"]} == {0.0}
+    assert by["Used"][0]["ListUnitPrice"] == pytest.approx(0.857514)
+    (unused,) = by["Unused"]
+    assert unused["EffectiveCost"] == 584.0
+    assert unused["CommitmentDiscountQuantity"] == 2 * 730
+    (bought,) = [row for row in rows if row["ChargeCategory"] == "Purchase"]
+    assert bought["BilledCost"] == pytest.approx(8 * 0.40 * 730, abs=0.01)
+    totals = [sum(float(str(row[name])) for row in rows) for name in ("BilledCost", "EffectiveCost")]
+    assert totals == pytest.approx([owned.bill_usd_per_month] * 2, abs=0.005)
+    assert not set(costs.unfilled(owned)) & set(OF_COMMITMENTS)
+    assert set(OF_COMMITMENTS) < set(costs.unfilled(costs.bill(embedded_book(), demo.read())))
+
+
+def test_a_workload_saves_only_what_is_not_paid_for_already() -> None:
+    """Six workers; of six nodes of their kind four are committed: if they go, four commitments cover nothing."""
+    derived = spot_inputs.derive(demo.read(), book(FOUR), WORKER)
+    assert (derived.values["committed_nodes"], derived.values["committed_usd_per_hour"]) == (4, 0.40)
+    asked = SavingsSettings(workload=WORKER, spot=SpotSettings(runs=200))
+    plain = savings.answer(demo.read(), asked, Given(book=embedded_book()))
+    owned = savings.answer(demo.read(), asked, Given(book=book(FOUR)))
+    before, after = plain.lines[0].saved_usd, owned.lines[0].saved_usd
+    assert before is not None
+    assert after is not None
+    assert after < before - 4 * 730 * 0.857514 * 0.7 + 1  # the on-demand price of four nodes isn't saved
+
+
+def test_others_that_stay_use_the_commitments_on() -> None:
+    """Two commitments, and a workload with one of six nodes: the others use both on, so nothing is lost."""
+    few = book("n1-standard-8,asia-northeast3,2,1y,0.5,few")
+    smaller = [
+        key for key in (one.key for one in demo.read().workloads)
+        if spot_inputs.derive(demo.read(), few, key).machine_types == ("n1-standard-8",)
+        and 0 < (spot_inputs.derive(demo.read(), few, key).values["nodes"] or 0) <= 4
+    ]  # fmt: skip
+    for key in smaller:
+        assert spot_inputs.derive(demo.read(), few, key).values.get("committed_nodes") is None
+
+
+def test_the_fleet_keeps_what_is_committed() -> None:
+    plain = fleet_savings.fleet_savings(demo.read(), embedded_book(), {})
+    owned = fleet_savings.fleet_savings(demo.read(), book(EIGHT), {})
+    assert owned.on_demand_nodes == plain.on_demand_nodes - 6
+    assert owned.on_demand_usd == pytest.approx(owned.kept_usd + owned.freed_usd, abs=0.001)
+    assert sum(one.saved_usd for one in owned.bearers) == pytest.approx(owned.saved_usd + owned.packing_usd, abs=0.01)
+    bill = costs.bill(book(EIGHT), demo.read()).bill_usd_per_month
+    assert owned.bill_usd == pytest.approx(bill, abs=0.01)
+
+
+def test_a_price_that_nobody_knows_is_named() -> None:
+    owned = costs.bill(book("n1-standard-8,europe-north1,3,1y,,far"), demo.read())
+    assert any("3 nodes of far" in str(one.sentence) for one in owned.not_in)
+    assert owned.bill_usd_per_month == costs.bill(embedded_book(), demo.read()).bill_usd_per_month
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("machine_type,region,nodes\n", 'no column "term"'),
+        (HEAD + "n1-standard-8,r,²,1y,,\n", "no number of nodes"),
+        (HEAD + "n1-standard-8,r,4,2y,,\n", "no term"),
+        (HEAD + "n1-standard-8,r,4,1y,free,\n", "no price"),
+        (HEAD + ",r,4,1y,,\n", "is empty"),
+        (HEAD + "a,r,4,1y,,x\na,r,4,1y,,x\n", "the same id"),
+    ],
+)
+def test_what_is_no_commitment_is_refused(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        parse_commitments(text, where="owned.csv")
+
+
+@pytest.mark.parametrize("way", ["option", "environment"])
+def test_the_command_takes_them_once(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "owned.csv"
+    file.write_text(HEAD + EIGHT + "\n")
+    if way == "environment":
+        monkeypatch.setenv("HEADROOM_COMMITMENTS", str(file))
+    given = ["--commitments", str(file)] if way == "option" else []
+    with pytest.raises(SystemExit) as ended:
+        main(["costs", "demo", "--by", "namespace", "-o", "csv", *given])
+    assert not ended.value.code
+    captured = capsys.readouterr()
+    rows = list(csv.DictReader(io.StringIO(captured.out)))
+    assert {row["CommitmentDiscountStatus"] for row in rows} == {"", "Used", "Unused"}
+    assert "CommitmentDiscountStatus" not in captured.err
