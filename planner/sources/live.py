@@ -27,6 +27,7 @@ from typing import Final
 import urllib3
 from kubernetes import client
 
+from planner import collector
 from planner.errors import HeadroomError, SourceError
 from planner.inventory import succession
 from planner.inventory.parse import Part
@@ -341,6 +342,7 @@ class Reader:
                 after = self._picture.snapshot(source=self.context, taken_at=known_at + off, problems=self._problems())
         if before is None:
             succession.begin(after, secrets.token_hex(16))
+            collector.settle()
         else:
             succession.succeed(before, after)
         self._made_of, self._made_at = made_of, known_at
