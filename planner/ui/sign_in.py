@@ -111,6 +111,7 @@ def sidebar() -> None:
         st.caption(f"Namespaces you see: {which}. The others count in every answer, without their names.")
     if st.button("Sign out", icon=":material/logout:", key="sign-out"):
         st.logout()
+        st.stop()  # nobody is there any more: the rest would run the page again, and the way to the provider were lost
     _end_in_time(found.until)
 
 

@@ -205,8 +205,8 @@ def test_only_names_of_own_namespaces_are_sent(window: Callable[..., BrowserCont
         b"labs-runner",
         b"embed-nightly",
         b"inference-api",
-        b"prod/",
-        b"dev/",
+        b"prod/api",
+        b"dev/notebook",
     ):
         assert name not in sent, sent[max(0, sent.find(name) - 60) :][:120]
 
