@@ -159,6 +159,10 @@ class Answer:
     replicas: int = 0
     headline: Text = NO_WORDS
 
+    def names(self, name: str) -> bool:
+        """Whether any of its words have `name` in them."""
+        return name in f"{self.sentence} {self.headline}"
+
 
 class Answers:
     """Workloads' own rollouts, each by itself; those that are alike have one answer."""
@@ -176,7 +180,7 @@ class Answers:
             return known
         with allowed(self._is_wanted):  # each is a question of its own
             answer = glance(self._cluster, revision).answer
-        if key is not None and workload.namespace not in answer.sentence:  # it may speak of the others' too
+        if key is not None and not answer.names(workload.namespace):  # it may speak of the others' too
             self._known[key] = answer
         return answer
 
