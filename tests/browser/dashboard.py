@@ -42,7 +42,7 @@ def pages() -> list[tuple[str, str]]:
 
 
 @contextmanager
-def serving(log: Path, **environment: str) -> Iterator[str]:
+def serving(log: Path, script: str = "app.py", **environment: str) -> Iterator[str]:
     """The real app, started as a user would, on a free port; its URL. What it logs goes to `log`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -52,7 +52,7 @@ def serving(log: Path, **environment: str) -> Iterator[str]:
         "-m",
         "streamlit",
         "run",
-        "app.py",
+        script,
         "--server.headless",
         "true",
         "--server.port",
@@ -62,7 +62,7 @@ def serving(log: Path, **environment: str) -> Iterator[str]:
         server = subprocess.Popen(
             [*command, "--server.address", "localhost", "--server.fileWatcherType", "none"],
             cwd=ROOT,
-            env={**os.environ, **environment},
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

@@ -1,7 +1,8 @@
-"""Whatever takes longer than a second says what is being done, and can be stopped."""
+"""Whatever takes longer than a second says what is being done, and can be stopped; 208 copies of the demo take longer."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ LONG_MS = 90_000
 
 
 def test_a_question_is_stopped_and_worked_out_after_all(visit: Callable[..., Visitor], tmp_path: Path) -> None:
-    with serving(tmp_path / "server.log") as url:  # nothing is kept yet
+    with serving(tmp_path / "server.log", "tests/trust/crowded_app.py") as url:
         visitor = visit(url=url)
         visitor.page.goto(f"{url}/?cluster=openb")
         main = visitor.main()
@@ -23,7 +24,9 @@ def test_a_question_is_stopped_and_worked_out_after_all(visit: Callable[..., Vis
         visitor.settle()
         expect(main.get_by_test_id("stMetric")).to_have_count(0)
         main.get_by_role("button", name="Work it out").click()
-        expect(main.get_by_text("7 of 330 workloads could not be rolled out now")).to_be_visible(timeout=LONG_MS)
+        expect(main.get_by_text(re.compile(r"of 3,\d+ workloads could not be rolled out now")).first).to_be_visible(
+            timeout=LONG_MS
+        )
         expect(main.get_by_text("Every workload's rollout is played")).to_have_count(0)
         visitor.settle()
         visitor.is_healthy()
