@@ -22,7 +22,7 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import parse
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import CPU, GKE_NODE_POOL, MEMORY, NVIDIA_GPU, is_extended_resource
+from planner.vocabulary import CPU, DEFAULT_NAMESPACE, GKE_NODE_POOL, MEMORY, NVIDIA_GPU, is_extended_resource
 from planner.words import roughly
 
 STANDARD_GPUS = (1, 2, 4, 8)
@@ -51,7 +51,7 @@ class PodShape:
     name: str
     origin: ShapeOrigin
     spec: PodSpec
-    namespace: str = "default"
+    namespace: str = DEFAULT_NAMESPACE
     labels: Labels = EMPTY
     default_selector: LabelSelector | None = None
 

@@ -7,12 +7,13 @@ import ssl
 import sys
 from typing import Final
 
+from planner.serve.paths import ALIVE
+
 PORTS: Final = (
     (8501, False),
     (9443, True),
     (9443, False),
 )  # of `headroom app` and `headroom serve`, and whether by TLS
-ALIVE: Final = "/healthz"
 
 
 def is_alive() -> bool:

@@ -27,6 +27,7 @@ from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
+from planner.vocabulary import DEFAULT_NAMESPACE
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
 Read = Callable[[Shared, Any], Any]
@@ -531,7 +532,7 @@ def _name_of(item: Item, part: Part) -> str:
         kind, _ = kind_of(loose, part)
         metadata = loose["metadata"]
         known = wire.READ.get(kind)
-        namespace = str(metadata.get("namespace") or "default") if known is None or known.is_namespaced else ""
+        namespace = str(metadata.get("namespace") or DEFAULT_NAMESPACE) if known is None or known.is_namespaced else ""
         return object_name(kind, namespace, str(metadata["name"])) if metadata["name"] else ""
     except (msgspec.MsgspecError, InputError, LookupError, AttributeError, TypeError, ValueError, RecursionError):
         return ""

@@ -7,14 +7,12 @@ stops answering goes on being answered from, so that it doesn't become unready a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-ALIVE: Final = "/healthz"
-READY: Final = "/readyz"
+from planner.serve.paths import ALIVE, READY
 
 
 def routes(is_ready: Callable[[], bool]) -> list[Route]:

@@ -19,10 +19,10 @@ from planner.errors import InputError
 from planner.serve import health
 from planner.serve.keeper import Keeper
 from planner.serve.metrics import Metrics
+from planner.serve.paths import METRICS, REVIEWS
 from planner.serve.reviewers import Reviewers
 from planner.serve.webhook import Webhook, timeout_of
 
-REVIEWS: Final = "/v1/rollouts"
 MOST_BYTES: Final = 8 * 2**20  # two objects of what etcd takes (1.5 MiB) as JSON, with room
 
 
@@ -60,7 +60,7 @@ def paths(metrics: Metrics, webhook: Webhook, reviewers: Reviewers) -> list[Rout
 
     return [
         Route(REVIEWS, reviews, methods=["POST"]),
-        Route("/metrics", exposed),
+        Route(METRICS, exposed),
         *health.routes(lambda: reviewers.is_ready),
     ]
 
@@ -130,6 +130,6 @@ def run(server: Server, say: Callable[[str], None]) -> None:
     """Serve; `say` tells where."""
     place = f"{'https' if server.config.is_ssl else 'http'}://{server.config.host}:{server.config.port}"
     say(
-        f"{place}{REVIEWS} answers reviews, /metrics tells Prometheus{f', {place} shows the dashboard' if server.is_dashboard else ''}"
+        f"{place}{REVIEWS} answers reviews, {METRICS} tells Prometheus{f', {place} shows the dashboard' if server.is_dashboard else ''}"
     )
     server.run()

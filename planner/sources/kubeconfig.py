@@ -19,6 +19,7 @@ from kubernetes.config.kube_config import KubeConfigMerger
 
 from planner.errors import SourceError
 from planner.sources import bounded
+from planner.vocabulary import DEFAULT_NAMESPACE
 from planner.words import duration
 
 IN_CLUSTER: Final = "in-cluster"  # the context of a pod that looks at its own cluster
@@ -48,9 +49,9 @@ def namespace_of(context: str = "") -> str:
     try:
         known, current = config.list_kube_config_contexts(_file())  # type: ignore[no-untyped-call] # not annotated there
     except _UNUSABLE:
-        return "default"
+        return DEFAULT_NAMESPACE
     found = next((one for one in known if one["name"] == context), current) if context else current
-    return str(((found or {}).get("context") or {}).get("namespace") or "default")
+    return str(((found or {}).get("context") or {}).get("namespace") or DEFAULT_NAMESPACE)
 
 
 def log_in(context: str) -> client.Configuration:

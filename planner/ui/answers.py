@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
+from planner.rollout.budget import UnwantedError
+
 NOTHING: Final = object()
 """Stands for an answer that isn't there."""
 
@@ -38,11 +40,18 @@ class Answers:
 
     def worked_out(self, key: Hashable, work: Callable[[], Any], is_wanted: Callable[[], bool]) -> Any:
         """The answer kept by `key`, else what `work` gives. Whoever asks meanwhile waits for it, as long as `is_wanted`;
-        where it fails, or its page was left, the next of them works it out."""
+        where it fails, or its page was left, the next of them works it out.
+
+        Raises
+        ------
+        UnwantedError
+            When `is_wanted` says no meanwhile.
+        """
         with self._guard:
             lock = self._under_way.setdefault(key, threading.Lock())
         while not lock.acquire(timeout=_GLANCE_SECONDS):
-            is_wanted()
+            if not is_wanted():
+                raise UnwantedError("nobody waits for this answer any more")
         try:
             found = self.get(key)
             if found is NOTHING:

@@ -44,11 +44,11 @@ def answer(
 
     `asked` holds frozen records, texts and numbers; `question` is a function of a module (`plan.rollout`).
     """
-    key = _key(question, snapshot, asked, more)
-    found = _answers.get(key)
+    by = _key(question, snapshot, asked, more)
+    found = _answers.get(by)
     if found is NOTHING_KEPT:
-        with patience.shown(key, patience.doing(question), is_wanted) as still:
-            found = _worked_out(key, question, snapshot, asked, more, still)
+        with patience.shown(by, patience.doing(question), is_wanted) as still:
+            found = _worked_out(by, question, snapshot, asked, more, still)
     return cast("Answer", found)
 
 
@@ -66,8 +66,13 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given 
 
 def known(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> A | None:
     """The answer where it is kept already; None where it isn't."""
-    found = _answers.get(_key(question.answer, snapshot, (settings, given), {}))
+    found = _answers.get(key(question, snapshot, settings, given))
     return None if found is NOTHING_KEPT else cast("A", found)
+
+
+def key(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given = NOTHING) -> str:
+    """What the answer is kept by."""
+    return _key(question.answer, snapshot, (settings, given), {})
 
 
 def ask_aloud(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given, listener: Listener) -> A:
@@ -75,7 +80,7 @@ def ask_aloud(question: Question[S, A], snapshot: Snapshot, settings: S, given: 
     _refuse(question, snapshot, given)
     asked = settings, given
     with told_to(listener):
-        found = _worked_out(_key(question.answer, snapshot, asked, {}), question.answer, snapshot, asked, {}, is_wanted)
+        found = _worked_out(key(question, snapshot, *asked), question.answer, snapshot, asked, {}, is_wanted)
     return cast("A", found)
 
 

@@ -33,9 +33,10 @@ from streamlit.web.server.server_util import get_cookie_secret
 from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 from streamlit.web.server.starlette.starlette_server_config import TOKENS_COOKIE_NAME, USER_COOKIE_NAME
 
+from planner.serve.paths import METRICS
 from planner.sources import access
 from planner.sources.access import Person, Refused, SignIn
-from planner.ui.web import Asgi, Receive, Scope, Send
+from planner.ui.web import MACHINES, Asgi, Receive, Scope, Send
 
 RETURN: Final = "headroom_return"
 """The cookie that remembers where a link led to while its reader signs in."""
@@ -44,8 +45,6 @@ METRICS_TOKEN: Final = "HEADROOM_METRICS_TOKEN"  # noqa: S105 - the name of a va
 """Who sends it (``Authorization: Bearer …``) may read ``/metrics``."""
 
 _STREAM: Final = "/_stcore/stream"
-_METRICS: Final = "/metrics"
-_MACHINES: Final = frozenset(["/v1/rollouts", "/healthz", "/readyz"])
 _OPEN: Final = frozenset(
     ["/", "/index.html", "/_stcore/health", "/_stcore/host-config", "/favicon.png", "/favicon.ico", "/manifest.json", "/robots.txt",
      "/auth/login", "/auth/logout", access.CALLBACK, _STREAM]
@@ -105,10 +104,10 @@ class Gate:
     def _is_machines(self, scope: Scope) -> bool:
         """Whether a machine asks for what is meant for it, and not through the name that people use."""
         path = str(scope["path"])
-        if path == _METRICS:
+        if path == METRICS:
             return _has_token(scope)
-        if path not in _MACHINES or self._sign_in is None:
-            return path in _MACHINES
+        if path not in MACHINES or self._sign_in is None:
+            return path in MACHINES
         asked = _header(scope, b"host").lower()
         return asked.rpartition(":")[0] != self._sign_in.host and asked != self._sign_in.host
 
@@ -118,7 +117,7 @@ class Gate:
         person = found if isinstance(found, Person) else None
         if person is None and not is_open(path, self._pages):
             await _refuse(scope, receive, send, 401, _SIGN_IN)
-        elif person is not None and path == _METRICS and person.namespaces is not None:
+        elif person is not None and path == METRICS and person.namespaces is not None:
             await _refuse(scope, receive, send, 403, _NOT_ALL)
         elif scope["type"] == "websocket":
             if person is not None:

@@ -11,7 +11,7 @@ from planner.errors import HeadroomError
 from planner.inventory import account, wire
 from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import kubectl
-from planner.ui import cache, errors, session, tables
+from planner.ui import cache, errors, session, tables, uploads
 
 _PRESENCE = {
     Presence.PRESENT: "✓ read",
@@ -19,7 +19,7 @@ _PRESENCE = {
     Presence.INFERRED: "i not in the input: told from its pods",
     Presence.REFUSED: "✗ refused (403): may not be listed",
 }
-_BATCH, _READ = "_upload_batch", "_upload_read"  # a number; a digest or an error
+_READ = "_upload_read"  # a digest or an error
 
 
 @errors.part
@@ -86,21 +86,17 @@ def another_cluster() -> None:
 
 
 def _upload() -> None:
-    """One batch of files is one cluster; the list is emptied with each, so that the next doesn't join it."""
-    files = st.file_uploader(
-        "Upload a snapshot", type=kubectl.UPLOADED, key=f"upload-{st.session_state.get(_BATCH, 0)}",
-        accept_multiple_files=True,
+    """One batch of files is one cluster."""
+    given = uploads.taken(
+        "Upload a snapshot", key="upload", types=kubectl.UPLOADED,
         help="What kubectl get … -o json or yaml or kubectl cluster-info dump printed, a must-gather or a support bundle, "
         "plain or as zip, tar or gzip; metrics and logs may come with it. Files given together are one cluster; another "
         "one stands beside it. It stays in "
         "this session's memory: nothing is written to disk or sent on, and values of environment variables are dropped "
         "while reading.",
     )  # fmt: skip
-    if files:
-        st.session_state[_BATCH] = st.session_state.get(_BATCH, 0) + 1
+    if given:
         with st.spinner("Reading …"):
-            given = [(file.name, file.getvalue()) for file in files]
-            session.forget(files)
             _look_at(lambda: session.adopt(cache.work(kubectl.read_uploads, given)))
 
 

@@ -8,7 +8,6 @@ import streamlit as st
 
 from planner import words
 from planner.kubernetes.records import Snapshot
-from planner.questions.identity import key_of
 from planner.questions.question import Given, Question
 from planner.ui import cache, patience
 
@@ -27,7 +26,7 @@ def ask(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given)
     found = cache.known(question, snapshot, settings, given)
     if found is not None:
         return found
-    key = key_of(question.name, snapshot, settings, given)
+    key = cache.key(question, snapshot, settings, given)
     if patience.is_stopped(key):
         return None
     place = st.empty()

@@ -35,6 +35,31 @@ def keep(key: str, value: object, *, names: Sequence[str], of: object = None) ->
     st.session_state[f"{key}-kept"] = Kept(names=tuple(names), of=of, value=value)
 
 
+def taken(
+    label: str,
+    *,
+    key: str,
+    types: Sequence[str] | None = None,
+    several: bool = True,
+    most_mib: int | None = None,
+    help: str | None = None,  # noqa: A002 - Streamlit's name
+) -> list[tuple[str, bytes]]:
+    """An uploader: the files just given, (name, bytes) each. It is empty in the next run, so that no batch joins another, and
+    Streamlit keeps none of the bytes."""
+    batch = f"{key}-batch"
+    number = st.session_state.get(batch, 0)
+    given: Any = st.file_uploader(  # a list, or a file or None
+        label, key=f"{key}-{number}", type=types, accept_multiple_files=several, max_upload_size=most_mib, help=help
+    )
+    files = given if isinstance(given, list) else [given] if given else []
+    if not files:
+        return []
+    st.session_state[batch] = number + 1
+    contents = [(file.name, file.getvalue()) for file in files]
+    session.forget(files)
+    return contents
+
+
 def ask(
     label: str,
     *,
@@ -51,18 +76,10 @@ def ask(
 
     A file that can't be read changes nothing: the error is shown, and what was given before still holds.
     """
-    place, batch, refused = f"{key}-kept", f"{key}-batch", f"{key}-refused"
-    number = st.session_state.get(batch, 0)
-    given: Any = st.file_uploader(  # a list, or a file or None
-        label, key=f"{key}-{number}", type=types, accept_multiple_files=several, max_upload_size=most_mib,
-        help=help,
-    )  # fmt: skip
-    files = given if isinstance(given, list) else [given] if given else []
-    if files:
-        st.session_state[batch] = number + 1
+    place, refused = f"{key}-kept", f"{key}-refused"
+    contents = taken(label, key=key, types=types, several=several, most_mib=most_mib, help=help)
+    if contents:
         st.session_state.pop(refused, None)
-        contents = [(file.name, file.getvalue()) for file in files]
-        session.forget(files)
         try:
             with st.spinner("Reading …"):
                 keep(key, read(contents), names=[name for name, _ in contents], of=of)

@@ -20,6 +20,8 @@ from typing import Any, Final
 
 import streamlit as st
 
+from planner.serve.paths import ALIVE, METRICS, READY, REVIEWS
+
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -28,7 +30,7 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 VARIABLE: Final = "HEADROOM_HOSTS"
 """Names this server is reached by, joined by commas: ``headroom.example, *.apps.example``; ``*`` for any."""
 
-MACHINES: Final = frozenset(["/v1/rollouts", "/metrics", "/healthz", "/readyz"])
+MACHINES: Final = frozenset([REVIEWS, METRICS, ALIVE, READY])
 """Paths beside the pages that machines ask for, by the name of a Service or by whatever they know this server by: none of them
 acts for who looks at a page, and what they say is no page."""
 

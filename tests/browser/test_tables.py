@@ -13,6 +13,10 @@ _TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-t
   return {wide: scroller ? scroller.scrollWidth - scroller.clientWidth : 0,
           shown: [...table.querySelectorAll('[role="columnheader"]')].map(head => head.innerText)};
 }).filter(table => table.shown.length)"""
+_ALL_DRAWN = """() => document.querySelectorAll('[data-testid="stMain"] [data-testid="stSkeleton"]').length === 0
+  && [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stDataFrame"]')]
+    .filter(table => table.checkVisibility() && table.getBoundingClientRect().top < window.innerHeight)
+    .every(table => table.querySelector('[role="columnheader"]'))"""
 FIRST = {  # on a phone, of the first table of a page
     "": ["workload", "its rollout now"],
     "headroom": ["pool", "nodes", "GPUs", "GPUs held"],
@@ -25,9 +29,12 @@ FIRST = {  # on a phone, of the first table of a page
 
 
 def tables(visitor: Visitor, width: int) -> list[dict[str, object]]:
-    height = visitor.main().evaluate("main => main.scrollHeight")
-    visitor.page.set_viewport_size({"width": width, "height": min(height + 16, 9_000)})  # tables are drawn when seen
-    visitor.page.wait_for_timeout(800)
+    """The page's tables, once all of them are drawn: each is when it comes into sight, so the window is made as high."""
+    height = 0
+    while (needed := min(visitor.main().evaluate("main => main.scrollHeight"), 9_000)) > height:
+        height = needed
+        visitor.page.set_viewport_size({"width": width, "height": height})
+        visitor.page.wait_for_function(_ALL_DRAWN)
     found: list[dict[str, object]] = visitor.page.evaluate(_TABLES)
     return found
 
@@ -46,6 +53,7 @@ def test_on_a_phone_the_important_columns_stand_first(
     visitor = visit(width=390, height=844)
     visitor.open(path)
     visitor.is_within_width()
+    visitor.main().get_by_test_id("stDataFrame").filter(visible=True).first.wait_for()
     shown = tables(visitor, 390)[0]["shown"]
     assert isinstance(shown, list)
     assert shown[: len(first)] == first

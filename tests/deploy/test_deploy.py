@@ -17,7 +17,7 @@ from planner.cli import headroom
 from planner.errors import InputError
 from planner.questions.metrics import cluster_metrics
 from planner.questions.question import Given
-from planner.serve.server import REVIEWS
+from planner.serve.paths import REVIEWS
 from planner.sources import access, demo
 from planner.sources.prices import embedded_book
 from planner.vocabulary import WARNINGS_SWITCH

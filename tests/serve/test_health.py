@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from planner.serve import health
+from planner.serve import health, paths
 
 
 def status(path: str, *, is_ready: bool) -> int:
@@ -27,5 +27,5 @@ def status(path: str, *, is_ready: bool) -> int:
 
 @pytest.mark.parametrize("is_ready", [True, False])
 def test_alive_is_not_ready(is_ready: bool) -> None:
-    assert status(health.ALIVE, is_ready=is_ready) == 200
-    assert status(health.READY, is_ready=is_ready) == (200 if is_ready else 503)
+    assert status(paths.ALIVE, is_ready=is_ready) == 200
+    assert status(paths.READY, is_ready=is_ready) == (200 if is_ready else 503)

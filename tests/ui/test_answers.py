@@ -71,6 +71,24 @@ def test_what_failed_is_not_kept_and_the_next_works_it_out() -> None:
     assert kept.worked_out("a", lambda: 1, lambda: True) == 1
 
 
+def test_whoever_left_does_not_wait_for_anothers_work() -> None:
+    kept, begun, go = Answers(most=2, seconds=60), threading.Event(), threading.Event()
+
+    def work() -> int:
+        begun.set()
+        go.wait(10)
+        return 7
+
+    other = threading.Thread(target=lambda: kept.worked_out("a", work, lambda: True))
+    other.start()
+    begun.wait(10)
+    with pytest.raises(UnwantedError):
+        kept.worked_out("a", work, lambda: False)
+    go.set()
+    other.join(10)
+    assert kept.get("a") == 7, "and the other's work goes on"
+
+
 @dataclass(frozen=True)
 class Counted:
     up_to: int = 3

@@ -13,6 +13,7 @@ from planner.inventory.records.selectors import read_taint, read_terms, read_tol
 from planner.inventory.records.shared import Shared, amount, given, metadata_of, read_owner
 from planner.kubernetes import records as model
 from planner.kubernetes.records import FrozenMap
+from planner.vocabulary import DEFAULT_NAMESPACE
 
 
 def read_device_class(_: Shared, device_class: wire.DeviceClass) -> model.DeviceClass:
@@ -53,7 +54,7 @@ def read_resource_claim(shared: Shared, claim: wire.ResourceClaim) -> model.Reso
     results = (allocation.devices.results or ()) if allocation and allocation.devices else ()
     selector = allocation.node_selector if allocation else None
     return model.ResourceClaim(
-        namespace=shared.text(metadata.namespace or "default"),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         spec=_claim_spec(claim.spec),
         owner=read_owner(shared, metadata),
@@ -68,7 +69,7 @@ def read_resource_claim_template(shared: Shared, template: wire.ResourceClaimTem
     """A ResourceClaimTemplate."""
     metadata = metadata_of(template)
     return model.ResourceClaimTemplate(
-        namespace=shared.text(metadata.namespace or "default"),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         spec=_claim_spec(template.spec.spec if template.spec else None),
     )

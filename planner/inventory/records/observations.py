@@ -7,6 +7,7 @@ import re
 from planner.inventory import wire
 from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
+from planner.vocabulary import DEFAULT_NAMESPACE
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
 _DURATION_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -21,7 +22,7 @@ def read_event(shared: Shared, event: wire.Event) -> model.Event:
     first = event.first_timestamp or event.deprecated_first_timestamp or event.event_time
     last = event.last_timestamp or event.deprecated_last_timestamp or series.last_observed_time or event.event_time
     return model.Event(
-        namespace=shared.text(metadata.namespace or about.namespace or "default"),
+        namespace=shared.text(metadata.namespace or about.namespace or DEFAULT_NAMESPACE),
         object_kind=shared.text(about.kind),
         object_name=about.name or "",
         object_uid=about.uid or "",
@@ -47,7 +48,7 @@ def read_pod_metrics(shared: Shared, metrics: wire.PodMetrics) -> model.PodMetri
             )
         )
     return model.PodMetrics(
-        namespace=shared.text(metadata.namespace or "default"),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         taken_at=shared.seconds(metrics.timestamp),
         window_seconds=_duration_seconds(metrics.window),

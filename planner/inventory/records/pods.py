@@ -26,7 +26,7 @@ from planner.kubernetes.host_paths import system_directory
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.requests import at_once
 from planner.kubernetes.requests import pod_requests as pod_requests_of
-from planner.vocabulary import CPU, MEMORY
+from planner.vocabulary import CPU, DEFAULT_NAMESPACE, MEMORY
 
 DEFAULT_GRACE_SECONDS = 30
 _MOUNTED_BY_ADMISSION = "kube-api-access-"  # volume the ServiceAccount admission plugin adds, named anew for each pod
@@ -63,7 +63,7 @@ def read_pod(shared: Shared, pod: wire.Pod) -> model.Pod:
     claims = status.resource_claim_statuses
     names.check_reference("spec.nodeName", node_name)
     return model.Pod(
-        namespace=shared.text(metadata.namespace or "default"),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         uid=metadata.uid or "",
         labels=shared.labels(metadata.labels),

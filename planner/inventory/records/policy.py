@@ -8,6 +8,7 @@ from planner.inventory.records.selectors import read_selector, read_tolerations
 from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
+from planner.vocabulary import DEFAULT_NAMESPACE
 
 
 def read_pod_disruption_budget(shared: Shared, budget: wire.PodDisruptionBudget) -> model.PodDisruptionBudget:
@@ -15,7 +16,7 @@ def read_pod_disruption_budget(shared: Shared, budget: wire.PodDisruptionBudget)
     metadata = metadata_of(budget)
     spec, status = budget.spec or wire.BudgetSpec(), budget.status or wire.BudgetStatus()
     return model.PodDisruptionBudget(
-        namespace=shared.text(metadata.namespace or "default"),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         selector=read_selector(shared, spec.selector),
         min_available=spec.min_available,
@@ -55,7 +56,7 @@ def read_resource_quota(shared: Shared, quota: wire.ResourceQuota) -> model.Reso
     spec = quota.spec or wire.QuotaSpec()
     terms = (spec.scope_selector.match_expressions or ()) if spec.scope_selector else ()
     return model.ResourceQuota(
-        namespace=shared.text(metadata.namespace or "default"),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         hard=shared.amounts(spec.hard),
         used=shared.amounts(quota.status.used) if quota.status else EMPTY,
@@ -71,7 +72,7 @@ def read_limit_range(shared: Shared, limit_range: wire.LimitRange) -> model.Limi
     metadata = metadata_of(limit_range)
     items = (limit_range.spec.limits or ()) if limit_range.spec else ()
     return model.LimitRange(
-        namespace=shared.text(metadata.namespace or "default"),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         items=tuple(_limit_range_item(shared, item) for item in items),
     )

@@ -9,7 +9,13 @@ from planner.inventory.records.selectors import read_selector, read_terms
 from planner.inventory.records.shared import Shared, annotations_of, metadata_of
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, FrozenMap
-from planner.vocabulary import DEFAULT_STORAGE_CLASS, IN_TREE_DRIVERS, IN_TREE_PROVISIONERS, SELECTED_NODE
+from planner.vocabulary import (
+    DEFAULT_NAMESPACE,
+    DEFAULT_STORAGE_CLASS,
+    IN_TREE_DRIVERS,
+    IN_TREE_PROVISIONERS,
+    SELECTED_NODE,
+)
 
 
 def read_persistent_volume(shared: Shared, volume: wire.PersistentVolume) -> model.PersistentVolume:
@@ -21,7 +27,7 @@ def read_persistent_volume(shared: Shared, volume: wire.PersistentVolume) -> mod
         name=metadata.name or "",
         labels=shared.labels(metadata.labels),
         node_affinity=read_terms(spec.node_affinity.required) if spec.node_affinity else None,
-        claim=(claim.namespace or "default", claim.name or "") if claim else None,
+        claim=(claim.namespace or DEFAULT_NAMESPACE, claim.name or "") if claim else None,
         storage_class_name=spec.storage_class_name or "",
         capacity_bytes=shared.amounts(spec.capacity).get("storage", 0),
         access_modes=tuple(spec.access_modes or ()),
@@ -46,7 +52,7 @@ def read_persistent_volume_claim(shared: Shared, claim: wire.PersistentVolumeCla
     metadata = metadata_of(claim)
     spec = claim.spec or wire.PersistentVolumeClaimSpec()
     return model.PersistentVolumeClaim(
-        namespace=shared.text(metadata.namespace or "default"),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         volume_name=spec.volume_name or "",
         template=read_claim_template(shared, spec),

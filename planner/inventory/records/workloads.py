@@ -18,6 +18,7 @@ from planner.kubernetes import records as model
 from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET, ROLLING_UPDATE, Kind
 from planner.kubernetes.records import FrozenMap
 from planner.kubernetes.shares import check_share
+from planner.vocabulary import DEFAULT_NAMESPACE
 
 DEFAULT_REVISION_HISTORY_LIMIT = 10
 DEFAULT_JOB_BACKOFF_LIMIT = 6
@@ -56,7 +57,7 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], 
     name = metadata.name or ""
     return model.Workload(
         kind=kind.name,
-        namespace=shared.text(metadata.namespace or "default"),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=name,
         uid=metadata.uid or "",
         generation=metadata.generation or 0,
@@ -115,7 +116,7 @@ def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: dict[str, 
     spec = replica_set.spec or wire.WorkloadSpec()
     status = replica_set.status or wire.WorkloadStatus()
     return model.ReplicaSet(
-        namespace=shared.text(metadata.namespace or "default"),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         uid=metadata.uid or "",
         labels=shared.labels(metadata.labels),
@@ -185,7 +186,7 @@ def read_autoscaler(shared: Shared, autoscaler: wire.HorizontalPodAutoscaler) ->
     metadata = metadata_of(autoscaler)
     spec = autoscaler.spec or wire.AutoscalerSpec()
     target = spec.scale_target_ref or wire.ScaleTarget()
-    namespace = shared.text(metadata.namespace or "default")
+    namespace = shared.text(metadata.namespace or DEFAULT_NAMESPACE)
     return model.HorizontalPodAutoscaler(
         namespace=namespace,
         name=metadata.name or "",
@@ -203,7 +204,7 @@ def read_scaled_object(shared: Shared, scaled: wire.ScaledObject) -> model.Horiz
     metadata = metadata_of(scaled)
     spec = scaled.spec or wire.ScaledObjectSpec()
     target = spec.scale_target_ref or wire.ScaleTarget()
-    namespace = shared.text(metadata.namespace or "default")
+    namespace = shared.text(metadata.namespace or DEFAULT_NAMESPACE)
     return model.HorizontalPodAutoscaler(
         namespace=namespace,
         name=metadata.name or "",
@@ -218,7 +219,7 @@ def read_service(shared: Shared, service: wire.Service) -> model.Service:
     """A Service: which pods it selects."""
     metadata = metadata_of(service)
     return model.Service(
-        namespace=shared.text(metadata.namespace or "default"),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         selector=shared.labels(service.spec.selector) if service.spec else model.EMPTY,
     )
