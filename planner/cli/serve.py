@@ -67,7 +67,7 @@ def command(
     """
     from planner.serve.keeper import Keeper
     from planner.serve.metrics import Metrics
-    from planner.serve.reviewers import Reviewers, share_seals
+    from planner.serve.reviewers import Reviewers
     from planner.serve.server import Server, application, paths, run, stopping
     from planner.serve.webhook import Webhook
 
@@ -83,7 +83,6 @@ def command(
         return pool_limits(snapshot, pool_files, gke)
 
     waiting.end()
-    share_seals()
     reviewers = Reviewers(workers, say)
     is_live = cluster.startswith(CONTEXT_PREFIX)
     if is_live:

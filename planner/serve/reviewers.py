@@ -9,7 +9,6 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import queue
-import secrets
 import sys
 import threading
 import time
@@ -26,7 +25,6 @@ from planner.questions.admission import Review, Silence, read_request, review
 from planner.questions.prepared import compiled
 
 MOST_WAITING: Final = 32  # questions for each process
-_KEY: Final = secrets.token_bytes(32)
 _TIME_UP: Final = Review(silence=Silence.TIME_UP)
 
 
@@ -50,11 +48,6 @@ class _Asked:
     body: bytes
     until: float  # of the machine's monotonic clock, which processes share
     answer: Future[Review]
-
-
-def share_seals() -> None:
-    """Seal what isn't kept of pod templates with a key that the processes have too; before anything is read."""
-    sealed.use_key(_KEY)
 
 
 class Reviewers:
@@ -157,7 +150,7 @@ class _Process:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._held = ""  # the name of its snapshot, where that is of a live cluster
-        self._process = context.Process(target=_answer_questions, args=(theirs, _KEY), daemon=True)
+        self._process = context.Process(target=_answer_questions, args=(theirs, sealed.key()), daemon=True)
         self._process.start()
         theirs.close()
 
