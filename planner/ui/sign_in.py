@@ -116,7 +116,7 @@ def sidebar() -> None:
 
 
 def _end_in_time(until: float) -> None:
-    """Run the page again when its reader's time is up, so that it isn't left standing; `Gate` ends the rest."""
+    """Run the page again when its reader's time is up, so that it isn't left standing; `Doorkeeper` ends the rest."""
     left = min(max(1.0, until - time.time() + _AFTER_SECONDS), _LONGEST_SECONDS)
 
     @st.fragment(run_every=left)
