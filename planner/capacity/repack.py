@@ -199,7 +199,7 @@ class Packing:
         A pod is judged without itself: it is taken off its node while others are looked at.
         """
         shape, at = self._shape(number), self._at[number]
-        is_simple = shape.is_simple and not self.state.terms_about(shape, self.state.anti)
+        is_simple = shape.is_simple and not self.state.is_kept_away(shape)
         last = self._last.get(shape, -1) if is_simple else -1  # it was the fullest, and is fuller now
         if last >= 0 and last != but and self._is_kept[last] and self._takes(shape, last):
             return last
@@ -252,7 +252,7 @@ class Packing:
         `refused`: shape → so many of the nodes opened first don't take it any more, while nothing but pods comes to them.
         """
         shape = self._shape(number)
-        if shape.is_simple and not self.state.terms_about(shape, self.state.anti):
+        if shape.is_simple and not self.state.is_kept_away(shape):
             since = refused.get(shape, 0)
             nodes = np.array(self._open[since:], dtype=np.int64)
             takes = (self.state.free[PODS_ROW, nodes] > 0) & (shape.static[nodes] == _PASSES)

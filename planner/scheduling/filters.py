@@ -141,7 +141,7 @@ def _fits_alone(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArra
 
 def is_judged_alone(state: State, shape: Shape) -> bool:
     """Whether each node judges the pod by static filters and amounts alone: nobody's anti-affinity speaks of it."""
-    return shape.is_plain and not (state.anti and state.terms_about(shape, state.anti))
+    return shape.is_plain and not state.is_kept_away(shape)
 
 
 def refusing(shape: Shape) -> frozenset[int]:
@@ -164,7 +164,7 @@ def feasible_nodes(state: State, shape: Shape) -> NDArray[np.intp]:
     """Nodes that pass every filter now, ascending. Nominated pods are the scheduler's business."""
     seen = view(state, shape)
     nodes = shape.candidates[seen.fits]
-    if not len(nodes) or (shape.is_simple and not (state.anti and state.terms_about(shape, state.anti))):
+    if not len(nodes) or (shape.is_simple and not state.is_kept_away(shape)):
         return nodes
     return np.flatnonzero(fails(state, shape) == Fails.NOTHING)
 

@@ -334,6 +334,10 @@ class State:
             known = self._relevant[shape, is_anti] = (len(table), about)
         return known[1]
 
+    def is_kept_away(self, shape: Shape) -> bool:
+        """Whether somebody's required anti-affinity speaks of pods like `shape`, so that a node's neighbours count too."""
+        return bool(self.anti) and bool(self.terms_about(shape, self.anti))
+
     def _occupy(self, shape: Shape, node: int, change: int) -> None:
         used, free, held = self.used, self.free, self.held
         for row, amount in shape.asks:
