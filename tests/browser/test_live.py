@@ -74,14 +74,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         ):
             found = Served(f"http://localhost:{port}", cluster, is_gone, log, items())
             try:
-                _wait(found, process)
+                wait(found, process)
                 yield found
             finally:
                 process.terminate()
                 process.wait(20)
 
 
-def _wait(served: Served, process: subprocess.Popen[bytes]) -> None:
+def wait(served: Served, process: subprocess.Popen[bytes]) -> None:
     for _ in range(600):
         assert process.poll() is None, served.log.read_text()
         try:
