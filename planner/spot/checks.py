@@ -22,7 +22,7 @@ from planner.kubernetes.nodes import (
 )
 from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
-from planner.kubernetes.records import CommandForm, Container, Node, Pod, Snapshot, Taint, Workload
+from planner.kubernetes.records import CommandForm, Container, FrozenMap, Labels, Node, Pod, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.startup import learn_start
 from planner.spot import programs
@@ -83,7 +83,6 @@ class Case:
     workload: Workload
     pods: tuple[Pod, ...]
     nodes: tuple[Node, ...]  # those the pods run on
-    spot_nodes: tuple[Node, ...]
     protection: Protection  # what its disruption budgets allow
     snapshot: Snapshot
     window: Window
@@ -106,15 +105,21 @@ class Case:
     def fitting_spot_nodes(self) -> tuple[Node, ...]:
         """Spot nodes with the labels its node selector asks for, a pool's name apart."""
         wanted = self.workload.template.spec.node_selector
-        return tuple(
-            node
-            for node in self.spot_nodes
-            if all(node.labels.get(key) == value for key, value in wanted.items() if key not in tables().pool)
-        )
+        kept = FrozenMap({key: value for key, value in wanted.items() if key not in tables().pool})
+        return self.snapshot.derived.once(_spot_nodes_with, self.snapshot, kept)
 
     def patched(self, spec: Mapping[str, Any]) -> str:
         """`spec` of the pod template as a patch of the workload."""
         return as_yaml({"spec": {"template": {"spec": dict(spec)}}})
+
+
+def _spot_nodes(snapshot: Snapshot) -> tuple[Node, ...]:
+    return tuple(node for node in snapshot.nodes if is_spot(node))
+
+
+def _spot_nodes_with(snapshot: Snapshot, labels: Labels) -> tuple[Node, ...]:
+    nodes = snapshot.derived.once(_spot_nodes, snapshot)
+    return tuple(node for node in nodes if all(node.labels.get(key) == value for key, value in labels.items()))
 
 
 def _check_controller(case: Case) -> CheckResult:
@@ -451,14 +456,18 @@ def _seen_hours(case: Case) -> float | None:
     """The longest run of a finished container of a Job; its pods are not among `case.pods` any more."""
     if not case.workload.traits.is_batch:
         return None
-    runs = [
-        (state.finished_at - state.started_at) / 3600
-        for pod in case.snapshot.pods
-        if pod.owner is not None and pod.owner.key(pod.namespace) == case.workload.key
-        for state in pod.containers
-        if state.started_at is not None and state.finished_at is not None
-    ]
-    return max(runs, default=None)
+    return case.snapshot.derived.once(_longest_runs, case.snapshot).get(case.workload.key)
+
+
+def _longest_runs(snapshot: Snapshot) -> dict[str, float]:
+    """Key of a pod's owner → hours of the longest run of a finished container."""
+    found: dict[str, float] = {}
+    for pod in snapshot.pods:
+        for state in pod.containers if pod.owner is not None else ():
+            if pod.owner is not None and state.started_at is not None and state.finished_at is not None:
+                key, hours = pod.owner.key(pod.namespace), (state.finished_at - state.started_at) / 3600
+                found[key] = max(found.get(key, hours), hours)
+    return found
 
 
 def _check_retries(case: Case) -> CheckResult:
