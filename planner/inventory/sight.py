@@ -278,16 +278,13 @@ def _asked(spec: PodSpec) -> Iterable[tuple[str, str]]:
 
 def _asked_keys(spec: PodSpec) -> Iterable[str]:
     """Keys of labels that a pod's affinity and spread ask for."""
-    terms = (*spec.pod_affinity, *spec.pod_anti_affinity)
-    selectors = [
-        *(one.label_selector for one in (*terms, *spec.topology_spread)),
-        *(one.namespace_selector for one in terms),
-    ]
-    for selector in selectors:
+    terms, spread = (*spec.pod_affinity, *spec.pod_anti_affinity), spec.topology_spread
+    selectors = [one.label_selector for one in terms] + [one.namespace_selector for one in terms]
+    for selector in (*selectors, *(one.label_selector for one in spread)):
         if selector is not None:
             yield from selector.match_labels
             yield from (one.key for one in selector.match_expressions)
-    for one in (*terms, *spec.topology_spread):
-        yield from one.match_label_keys
     for term in terms:
-        yield from term.mismatch_label_keys
+        yield from (*term.match_label_keys, *term.mismatch_label_keys)
+    for one in spread:
+        yield from one.match_label_keys

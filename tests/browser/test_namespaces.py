@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,7 +23,7 @@ from planner.inventory.wire import READ
 from tests.bench.webhook import certificate
 from tests.browser.dashboard import ROOT, Visitor, pages
 from tests.browser.test_live import Served, wait
-from tests.browser.test_sign_in import arrive, provider, sign_in
+from tests.browser.test_sign_in import arrive, heard, provider, sign_in
 from tests.builders.teams import shared, team
 from tests.sources import kubeconfigs
 from tests.sources.api_server import Tls, api_server
@@ -60,7 +60,7 @@ class Person:
     team: str
     page: Page
     url: str
-    sent: list[bytes] = field(default_factory=list)
+    sent: list[bytes]
 
     def open(self, path: str) -> str:
         """Go to a page and take what it says."""
@@ -127,12 +127,7 @@ def people(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         for one in TEAMS:
             context = browser.new_context(viewport={"width": 1280, "height": 800})
             page = arrive(context, url)
-            person = Person(one, page, url)
-
-            def hear(payload: object, person: Person = person) -> None:
-                person.sent.append(payload if isinstance(payload, bytes) else str(payload).encode())
-
-            page.on("websocket", lambda socket, hear=hear: socket.on("framereceived", hear))  # type: ignore[misc] # mypy can't infer
+            person = Person(one, page, url, heard(page))
             sign_in(page, f"{one}-person")
             expect(page.get_by_text("Namespaces you see")).to_be_visible(timeout=60_000)
             found.append(person)

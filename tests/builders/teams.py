@@ -106,9 +106,9 @@ def _trouble(word: str) -> Item:
 
 def _sets(word: str, space: str, spec: Item) -> list[Item]:
     labels = {"app": f"{word}-db", f"{word}.example/part": word}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [_container(word, gpus=0)]}}
+    template: Item = {"metadata": {"labels": labels}, "spec": {"containers": [_container(word, gpus=0)]}}
     named = {"namespace": space}
-    job = {"metadata": {"labels": {"job": word}}, "spec": {**template["spec"], "restartPolicy": "Never"}}
+    job: Item = {"metadata": {"labels": {"job": word}}, "spec": {**template["spec"], "restartPolicy": "Never"}}
     every: list[Item] = [
         {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": f"{word}-db", "uid": f"s-{word}", **named},
          "spec": {"replicas": 1, "serviceName": f"{word}-svc", "selector": {"matchLabels": labels}, "template": template,
