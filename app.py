@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 
 from planner.serve import beside, health
 from planner.ui import live_view, pool, sign_in
-from planner.ui.gate import Gate
+from planner.ui.doorkeeper import Doorkeeper
 from planner.ui.web import Guard
 
 PAGES = Path(__file__).parent / "pages"
@@ -28,6 +28,6 @@ app = st.App(
     lifespan=beside.lifespan,
     middleware=[
         Middleware(Guard, names=[people.host] if people else []),
-        Middleware(Gate, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
+        Middleware(Doorkeeper, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
     ],
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from planner.cli import options
 from planner.errors import InputError
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.usage import Usage
@@ -113,13 +114,19 @@ def prometheus_options(
             click.option("--days", type=click.IntRange(1, 90), default=days, show_default=True,
                          help="How many days before the snapshot Prometheus is asked for."),
             click.option("--prometheus-token-file", type=click.Path(path_type=Path, dir_okay=False, exists=True),
-                         metavar="FILE", help="A file with a bearer token for it."),
-            click.option("--prometheus", "prometheus_url", default="", metavar="URL", help=what),
+                         metavar="FILE", callback=_with_url, help="A file with a bearer token for it."),
+            click.option("--prometheus", "prometheus_url", default="", metavar="URL", is_eager=True, help=what),
         ):  # fmt: skip
             command = option(command)
         return command
 
     return with_options
+
+
+def _with_url(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None and not context.params.get("prometheus_url"):
+        raise options.alone(option.opts[0], "--prometheus")
+    return path
 
 
 def ask_prometheus(url: str, token_file: Path | None, ask: Callable[[Prometheus], T]) -> T:
@@ -138,6 +145,7 @@ def ask_prometheus(url: str, token_file: Path | None, ask: Callable[[Prometheus]
 def usage_over_time(snapshot: Snapshot, url: str, token_file: Path | None, days: int) -> tuple[Usage, ...] | None:
     """What Prometheus knows of the snapshot's namespaces; None where no address is given."""
     if not url:
+        options.need("--prometheus", ["--days"])
         return None
     from planner.sources.prometheus import usage_before
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from planner.errors import HeadroomError
+from planner.errors import HeadroomError, InputError
 from planner.settings import Setting, made, settings_of
 
 Record = TypeVar("Record")
@@ -49,6 +50,31 @@ def asked(*records: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return command
 
     return with_options
+
+
+def need(partner: str, flags: Iterable[str]) -> None:
+    """Refuse `flags` that were given to the command that runs, where they mean nothing without `partner`, which wasn't.
+
+    Raises
+    ------
+    InputError
+        For the first of them.
+    """
+    context = click.get_current_context()
+    named = {flag: one.name for one in context.command.params for flag in (*one.opts, *one.secondary_opts)}
+    for flag in flags:
+        if context.get_parameter_source(named[flag] or "") is ParameterSource.COMMANDLINE:
+            raise alone(flag, partner)
+
+
+def alone(flag: str, partner: str) -> InputError:
+    """The error of an option without its partner."""
+    return InputError(f"means nothing without {partner}", where=flag, mend=f"Give {partner} too, or leave it out")
+
+
+def flags_of(*records: Any) -> Iterable[str]:
+    """The options that `asked` makes of `records`."""
+    return (one.flag for record in records for one in settings_of(record) if one.on_command)
 
 
 def read(record: type[Record], values: Mapping[str, Any], **more: Any) -> Record:

@@ -23,8 +23,8 @@ _ALL: Final = OverviewSettings()
 def command(cluster: str, fail_on: tuple[str, ...], rows: str, output_format: str, **asked: Any) -> int:
     """Every workload's own rollout if its template changed now, with everything else as it is; GPUs by model.
 
-    Exits 0 when the question is answered, 4 when nodes or pods are missing from the snapshot; --fail-on stuck exits 2
-    when a workload could not be rolled out, --fail-on unknown 4.
+    Exits 0 when the question is answered, 4 when nodes or pods are missing from the snapshot or a list that was refused
+    leaves a workload unknown; --fail-on stuck exits 2 when a workload could not be rolled out, --fail-on unknown 4.
     """
     settings = options.read(OverviewSettings, asked)
     return answer_overview(read_cluster(cluster), rows, output_format, fail_on, settings)

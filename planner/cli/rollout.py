@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -33,6 +33,8 @@ from planner.rollout.wording import WORD, details
 from planner.sources import bounded, manifests
 from planner.tables import as_text
 from planner.words import duration, moment, usd
+
+_OF_ONE: Final = ("--patch", "--recreate", "--node-pools", "--gke", "--costs", "--strategies", "--script")
 
 
 @click.command("rollout")
@@ -95,6 +97,17 @@ def command(
     is in the list: --fail-on stuck exits 2 when a workload is stuck.
     """
     one_reader_of_stdin(cluster, *manifest_files, patch_file or "")
+    if not asked["workload"] and not manifest_files:
+        mine = options.flags_of(RolloutSettings)
+        options.need(
+            "--workload or --filename", [one for one in (*mine, *_OF_ONE) if one not in ("--workload", "--namespace")]
+        )
+    if not with_costs:
+        options.need("--costs", ["--prices", "--discount", "--commitments", *options.flags_of(SpareSettings)])
+    if not with_strategies:
+        options.need("--strategies", options.flags_of(Weights))
+    if not as_script:
+        options.need("--script", ["--way-out"])
     snapshot = read_cluster(cluster)
     if not asked["workload"] and not manifest_files:
         return answer_overview(snapshot, "", output_format, fail_on)

@@ -82,6 +82,8 @@ def command(
     Every assumption has an option; what isn't given comes from the cluster and the price book. Exits 0, and 4 where
     nobody gives a price.
     """
+    if not prometheus_url and not histories:
+        options.need("--prometheus or --history", ["--days"])
     snapshot, settings = read_cluster(cluster), options.read(SavingsSettings, asked)
     lives, gaps = _lives(lives_file), _lives(gaps_file)
     watches = [_watch(one, snapshot.taken_at, days) for one in histories]

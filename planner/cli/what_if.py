@@ -76,6 +76,8 @@ def _beside(found: WhatIfAnswer) -> list[tuple[str, int, int]]:
     rows.append(("pods waiting", found.waiting_before, found.waiting_after))
     if found.completing_before is not None and found.completing_after is not None:
         rows.append(("rollouts that complete", found.completing_before, found.completing_after))
+    if found.unknown_before or found.unknown_after:
+        rows.append(("rollouts not known", found.unknown_before or 0, found.unknown_after or 0))
     if found.usd_per_month_before is not None and found.usd_per_month_after is not None:
         rows.append(("USD a month", round(found.usd_per_month_before), round(found.usd_per_month_after)))
     return rows + [(f"more of {one.shape}", one.before, one.after) for one in found.fits if one.before != one.after]

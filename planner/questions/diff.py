@@ -209,8 +209,11 @@ def _verdict_words(found: DiffAnswer) -> Iterator[str]:
             yield f"{count(len(is_one), 'workload')} {verb} ({listing(is_one)})"
 
     both = [one for one in found.workloads if one.before is not None and one.after is not None]
-    yield from named([one.workload for one in both if one.after is Verdict.STUCK], "became stuck")
+    known = [one for one in both if one.before is not Verdict.UNKNOWN]
+    yield from named([one.workload for one in known if one.after is Verdict.STUCK], "became stuck")
     yield from named([one.workload for one in both if one.before is Verdict.STUCK and one.after is Verdict.COMPLETES], "became rollable")  # fmt: skip
+    yield from named([one.workload for one in both if one not in known], "not known before")
+    yield from named([one.workload for one in known if one.after is Verdict.UNKNOWN], "no longer known")
     yield from named([one.workload for one in found.workloads if one.before is None], "appeared")
     yield from named([one.workload for one in found.workloads if one.after is None], "gone")
 
@@ -296,6 +299,7 @@ QUESTION: Final = Question(
     answer=answer,
     facts=facts,
     tables={"workloads": workload_rows, "numbers": number_rows, "findings": finding_rows, "since": since_rows},
+    leaves_open=lambda answer: any(Verdict.UNKNOWN in (one.before, one.after) for one in answer.workloads),
     hangs_on=overview.QUESTION.hangs_on,
     lists=overview.QUESTION.lists,
 )

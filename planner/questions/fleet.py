@@ -270,6 +270,7 @@ QUESTION: Final = Question(
     states_of=lambda answer: {
         name for one in answer.clusters for name, some in (("stuck", one.stuck), ("unknown", one.unknown)) if some
     },
+    leaves_open=lambda answer: any(one.unknown for one in answer.clusters),
     hangs_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),
 )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final
 
+from planner import collector
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.kubernetes.nodes import arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
@@ -140,6 +141,7 @@ class _Risk:
     pods_to_a_node: int
 
 
+@collector.resting()
 def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -> FleetSavings:
     """The whole cluster's savings by repacking; `asked` are assumptions for all workloads, as for one."""
     cost, pods = cost_cluster(book, snapshot), pods_by_workload(snapshot)

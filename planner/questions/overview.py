@@ -464,6 +464,7 @@ QUESTION: Final = Question(
     tables={"workloads": workload_rows, "gpus": gpu_rows},
     states={verdict.value: status for verdict, status in EXIT.items() if verdict is not Verdict.COMPLETES},
     states_of=lambda answer: {line.verdict.value for line in answer.workloads},
+    leaves_open=lambda answer: any(line.verdict is Verdict.UNKNOWN for line in answer.workloads),
     hangs_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),
     is_by_parts=True,

@@ -728,6 +728,7 @@ QUESTION: Final = Question(
     tables={"measures": measure_rows, "order": order_rows, "left": left_rows},
     states={"left": ExitStatus.REFUSED},
     states_of=lambda answer: {"left"} if answer.left else set(),
+    leaves_open=lambda answer: answer.unknown > 0,
     hangs_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),
 )

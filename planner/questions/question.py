@@ -106,6 +106,7 @@ class Question(Generic[S, A]):
     state_of : for a list, the states that are in the answer
     hangs_on : kinds without which there is no answer: what it would say of them is wrong, not rough
     lists : kinds whose objects it answers for one by one: without them it is no answer for all, and right for the rest
+    leaves_open : whether some part of the answer says that it isn't known
     is_by_parts : each part says itself what it doesn't know, so that the parts are given even where one of `hangs_on` lacks
     """
 
@@ -120,6 +121,7 @@ class Question(Generic[S, A]):
     states_of: Callable[[A], Iterable[str]] = lambda _: ()
     hangs_on: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    leaves_open: Callable[[A], bool] = lambda _: False
     is_by_parts: bool = False
 
     @property
@@ -135,9 +137,12 @@ class Question(Generic[S, A]):
     def exit_status(
         self, snapshots: Snapshot | Sequence[Snapshot], answer: A, fail_on: Iterable[str] = ()
     ) -> ExitStatus:
-        """What a command that asked this ends with."""
+        """What a command that asked this ends with: not known too where a list that was refused leaves a part open. A part
+        that is open because something isn't modelled is one of the answer's states."""
         there = set(self.states_of(answer))
         incomplete = any(self.lacks(one) for one in _each(snapshots))
+        refused = any(Presence.REFUSED in one.presence.values() for one in _each(snapshots))
+        incomplete = incomplete or (refused and self.leaves_open(answer))
         return gravest(
             [
                 self.status(answer),

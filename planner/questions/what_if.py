@@ -84,6 +84,8 @@ class WhatIfAnswer:
     verdicts: tuple[VerdictChange, ...]
     completing_before: int | None  # None where rollouts were not played
     completing_after: int | None
+    unknown_before: int | None  # rollouts of which it isn't known
+    unknown_after: int | None
     waiting_before: int
     waiting_after: int
     usd_per_month_before: float | None = (
@@ -134,7 +136,10 @@ def what_if(
         for line in later
         if line.workload in verdicts and verdicts[line.workload].verdict is not line.verdict
     )
-    completing = [sum(one.verdict is Verdict.COMPLETES for one in lines) for lines in (now, later)]
+    completing, not_known = (
+        [sum(one.verdict is verdict for one in lines) for lines in (now, later)]
+        for verdict in (Verdict.COMPLETES, Verdict.UNKNOWN)
+    )
     answer = WhatIfAnswer(
         sentence="",
         changes=text_of(changes),
@@ -145,6 +150,8 @@ def what_if(
         verdicts=changed,
         completing_before=completing[0] if with_rollouts else None,
         completing_after=completing[1] if with_rollouts else None,
+        unknown_before=not_known[0] if with_rollouts else None,
+        unknown_after=not_known[1] if with_rollouts else None,
         waiting_before=len(today.waiting),
         waiting_after=len(prepared_question.compiled(then).waiting),
         usd_per_month_before=cost_cluster(book, snapshot).usd_per_month if book else None,
@@ -173,12 +180,12 @@ def _what_if_sentence(answer: WhatIfAnswer) -> str:
     if not answer.steps:
         return "nothing is changed"
     parts = [str(step.sentence) for step in (failed or answer.steps[:1])]
-    worse = sum(one.after is not Verdict.COMPLETES for one in answer.verdicts)
-    better = len(answer.verdicts) - worse
+    worse = sum(one.before is Verdict.COMPLETES for one in answer.verdicts)
+    better = sum(one.after is Verdict.COMPLETES and one.before is not Verdict.UNKNOWN for one in answer.verdicts)
     if worse:
         parts.append(f"{count(worse, 'rollout that completes', 'rollouts that complete')} today would not")
     if better:
-        parts.append(f"{count(better, 'rollout that is', 'rollouts that are')} stuck today would complete")
+        parts.append(f"{count(better, 'rollout that does not complete', 'rollouts that do not complete')} today would")
     today, then = answer.usd_per_month_before, answer.usd_per_month_after
     if today is not None and then is not None and abs(then - today) >= 1:
         parts.append(
@@ -241,6 +248,8 @@ def figure_rows(answer: WhatIfAnswer) -> list[Row]:
         row(f"{one.noun} free", one.resource, one.free, later.free if later else 0)
     row("pods waiting", "pods", answer.waiting_before, answer.waiting_after)
     row("rollouts that complete", "workloads", answer.completing_before, answer.completing_after)
+    if answer.unknown_before or answer.unknown_after:
+        row("rollouts not known", "workloads", answer.unknown_before, answer.unknown_after)
     row("cost", USD_A_MONTH, answer.usd_per_month_before, answer.usd_per_month_after)
     return rows
 
@@ -276,6 +285,7 @@ QUESTION: Final = Question(
     facts=facts,
     tables={"figures": figure_rows, "fits": fit_rows, "steps": step_rows, "verdicts": verdict_rows},
     status=_status,
+    leaves_open=lambda answer: bool(answer.unknown_before or answer.unknown_after),
     hangs_on=(NODE.name, POD.name),
     lists=("PodDisruptionBudget", *(kind.name for kind in ROLLING)),
 )

@@ -18,6 +18,7 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, Static
+from planner.scheduling.state import State
 from planner.words import Text
 
 _FEWEST_RUNS = 5
@@ -36,15 +37,19 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
 def _is_exchangeable(run: Run, revision: Revision) -> bool:
     simulation = run.simulation
     shape = run.new_shapes.get(revision.after.key)
-    if not revision.after.traits.surges_freely or shape is None or not shape.is_simple or simulation.state.anti:
+    if not revision.after.traits.surges_freely or shape is None or not _is_judged_by_node(simulation.state, shape):
         return False
-    if any(not _same_size(shape, pod) for pod in run.touched):
-        return False
-    others = [p for p in run.ever_waiting if p.owner not in {q.owner for q in run.pods[revision.after.key]}]
-    return all(_same_size(shape, pod) for pod in others)
+    own = {pod.owner for pod in run.pods[revision.after.key]}
+    others = (pod for pod in run.ever_waiting if pod.owner not in own)
+    return all(_same_size(simulation.state, shape, pod) for pod in (*run.touched, *others))
 
 
-def _same_size(shape: Shape, pod: LivePod) -> bool:
+def _is_judged_by_node(state: State, shape: Shape) -> bool:
+    """Whether a node's own amounts and labels decide, and neither pods of the shape nor others ask about neighbours."""
+    return shape.is_simple and not state.is_kept_away(shape)
+
+
+def _same_size(state: State, shape: Shape, pod: LivePod) -> bool:
     """Whether a pod takes and gives back the same as `shape` wherever `shape` may go, or never meets it there."""
     other = pod.shape
     if other is shape:
@@ -54,7 +59,7 @@ def _same_size(shape: Shape, pod: LivePod) -> bool:
         return True
     if not (mine & theirs).any() and not pod.is_bound:
         return True
-    return bool(other.asks == shape.asks and (mine == theirs).all() and other.is_simple)
+    return bool(other.asks == shape.asks and (mine == theirs).all()) and _is_judged_by_node(state, other)
 
 
 def sample(

@@ -297,6 +297,10 @@ def beside(answer: WhatIfAnswer) -> None:
     if answer.completing_after is None:
         return
     st.header("Rollouts that go otherwise")
+    if answer.unknown_before or answer.unknown_after:
+        st.caption(
+            f"△ Not known of {words.count(answer.unknown_before or 0, 'rollout')} today, {answer.unknown_after:,} then."
+        )
     rows = [
         {
             "workload": turned.workload,

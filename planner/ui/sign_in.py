@@ -56,6 +56,11 @@ def _seen(snapshot: Snapshot, patterns: tuple[str, ...]) -> Snapshot:
     return as_seen(snapshot, partial(access.sees, patterns))
 
 
+def sees(namespace: str) -> bool:
+    """Whether whoever asks may see what is in it."""
+    return access.sees(_patterns(), namespace)
+
+
 def sees_all() -> bool:
     """Whether no namespace is hidden from whoever asks."""
     return _patterns() is None
@@ -116,7 +121,7 @@ def sidebar() -> None:
 
 
 def _end_in_time(until: float) -> None:
-    """Run the page again when its reader's time is up, so that it isn't left standing; `Gate` ends the rest."""
+    """Run the page again when its reader's time is up, so that it isn't left standing; `Doorkeeper` ends the rest."""
     left = min(max(1.0, until - time.time() + _AFTER_SECONDS), _LONGEST_SECONDS)
 
     @st.fragment(run_every=left)

@@ -163,3 +163,22 @@ def test_what_a_refused_list_would_hold_is_not_bad_input(
     status, _, err = run(["what-if", "context:live", "--change", "add:gpu-t4=1"], capsys)
     assert status == ExitStatus.NOT_KNOWN
     assert "refused to list Nodes" in err
+
+
+OPENED = {"overview": (), "plan": (), "fleet": (), "diff": ("demo",), "what-if": ("--change", "add:gpu-t4=1")}
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "ResourceQuota", "LimitRange"])
+@pytest.mark.parametrize("command", OPENED)
+def test_what_a_refused_list_leaves_open_is_in_the_exit_status(
+    command: str, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hidden, whole = refusing(kind), refusing()
+    monkeypatch.setattr(cluster, "read_cluster", lambda spec, **_: whole if spec == "demo" else hidden)
+    status, out, _ = run([command, "context:live", *OPENED[command]], capsys)
+    assert status == ExitStatus.NOT_KNOWN, out
+    assert command == "fleet" or "unknown" in out or "not known" in out
+    assert "became stuck" not in out, "what was not known before did not become so"
+    assert "completes today would not" not in out
+    monkeypatch.setattr(cluster, "read_cluster", lambda *_, **__: whole)
+    assert run([command, "context:live", *OPENED[command]], capsys)[0] == ExitStatus.ANSWERED

@@ -72,7 +72,7 @@ def test_a_what_if_stands_beside_today() -> None:
     assert (answer.completing_before, answer.completing_after) == (0, 1)
     (changed,) = answer.verdicts
     assert (changed.before, changed.after) == (Verdict.STUCK, Verdict.COMPLETES)
-    assert answer.sentence == "pool p grows from 2 to 3 nodes; 1 rollout that is stuck today would complete"
+    assert answer.sentence == "pool p grows from 2 to 3 nodes; 1 rollout that does not complete today would"
     assert (answer.fits[0].before, answer.fits[0].after) == (0, 1)
     quick = what_if(cluster, parse_changes("add:p=1"), with_rollouts=False)
     assert (quick.completing_before, quick.verdicts) == (None, ())

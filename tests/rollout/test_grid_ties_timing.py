@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions import rollout as rollout_question
@@ -60,6 +62,17 @@ def test_pods_of_one_size_are_proven() -> None:
     assert ties is not None
     assert ties.proven
     assert str(ties.sentence) == "completes in every placement (proven)"
+
+
+@pytest.mark.parametrize(("speaks_of", "is_proven"), [("somebody", True), ("worker", False)])
+def test_anti_affinity_takes_the_proof_from_those_it_speaks_of(speaks_of: str, is_proven: bool) -> None:
+    nodes = [node(f"n-{i}", gpus=2) for i in range(3)]
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": speaks_of}}}
+    loner = pod_spec() | {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    found = snapshot(nodes, worker(2, gpus=1), deployment("loner", ["n-2"], loner))
+    ties = rollout_question.rollout(found, RESTART).ties
+    assert ties is not None
+    assert (ties.proven, ties.completed_runs) == (is_proven, 0 if is_proven else ties.runs)
 
 
 def test_pods_of_different_sizes_are_sampled() -> None:

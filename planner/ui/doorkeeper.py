@@ -75,7 +75,7 @@ def claims_of(cookies: Mapping[str, str]) -> dict[str, Any]:
     return found if isinstance(found, dict) and found.get("is_logged_in") is True else {}
 
 
-class Gate:
+class Doorkeeper:
     """ASGI middleware.
 
     Parameters

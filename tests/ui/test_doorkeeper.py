@@ -14,7 +14,7 @@ from streamlit.web.server.starlette.starlette_app_utils import create_signed_val
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
 from planner.sources.access import Access, SignIn
-from planner.ui.gate import METRICS_TOKEN, Gate, is_open, is_own_place
+from planner.ui.doorkeeper import METRICS_TOKEN, Doorkeeper, is_open, is_own_place
 
 Message = MutableMapping[str, Any]
 SIGN_IN = SignIn(
@@ -32,16 +32,16 @@ def cookie(**claims: object) -> str:
 
 
 class Asked:
-    """One request put to a gate; what the app behind it saw, and what was sent."""
+    """One request put to a door; what the app behind it saw, and what was sent."""
 
-    def __init__(self, path: str, *, sign_in: SignIn | None = SIGN_IN, kind: str = "http", gate: Gate | None = None, query: str = "",
+    def __init__(self, path: str, *, sign_in: SignIn | None = SIGN_IN, kind: str = "http", door: Doorkeeper | None = None, query: str = "",
                  server: str = "10.0.0.5", answers: tuple[tuple[bytes, bytes], ...] = (), **headers: str) -> None:  # fmt: skip
         self.seen: Message | None = None
         self.sent: list[Message] = []
         self.heard: list[Message] = []
         self._answers = answers
-        self.gate = gate or Gate(self._app, sign_in, PAGES)
-        self.gate._app = self._app
+        self.door = door or Doorkeeper(self._app, sign_in, PAGES)
+        self.door._app = self._app
         named = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
         scope = {
             "type": kind,
@@ -51,7 +51,7 @@ class Asked:
             "headers": named,
             "server": (server, 8501),
         }
-        asyncio.run(self.gate(scope, self._receive, self._send))
+        asyncio.run(self.door(scope, self._receive, self._send))
 
     async def _app(self, scope: Message, receive: Any, send: Any) -> None:
         self.seen = scope
@@ -130,7 +130,7 @@ def test_a_websocket_of_nobody_carries_no_cookie_of_somebody() -> None:
 
 
 def test_a_websocket_ends_with_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.ui.gate._GRACE_SECONDS", -600)  # as if the time were up now
+    monkeypatch.setattr("planner.ui.doorkeeper._GRACE_SECONDS", -600)  # as if the time were up now
     asked = Asked("/_stcore/stream", kind="websocket", cookie=cookie(exp=time.time() + 300))
     assert asked.heard == [{"type": "websocket.disconnect", "code": 1008}]
     assert asked.sent == [{"type": "websocket.close", "code": 1008}]
@@ -140,9 +140,9 @@ def test_a_cookie_is_nothing_after_a_sign_out() -> None:
     mine = cookie()
     first = Asked("/media/abc.json", cookie=mine)
     assert first.seen is not None
-    Asked("/auth/logout", cookie=mine, gate=first.gate)
-    assert Asked("/media/abc.json", cookie=mine, gate=first.gate).status == 401
-    assert Asked("/media/abc.json", cookie=cookie(sub="bob"), gate=first.gate).status == 200
+    Asked("/auth/logout", cookie=mine, door=first.door)
+    assert Asked("/media/abc.json", cookie=mine, door=first.door).status == 401
+    assert Asked("/media/abc.json", cookie=cookie(sub="bob"), door=first.door).status == 200
 
 
 # ── without sign-in ──────────────────────────────────────────────────────────────────────────────────────────────────
