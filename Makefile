@@ -34,7 +34,7 @@ test: setup ## every test, the browser ones included
 	@$(BIN)/python -m tests.browser.prepare
 	@$(BIN)/python -m tests.sources.s3_server
 	@$(BIN)/python -m tests.deploy.helm
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n 2 --dist loadfile --ignore tests/browser; others=$$?; $(BIN)/pytest tests/browser && exit $$others
 
 check: setup ## style, types, import rules
 	@$(BIN)/ruff check .

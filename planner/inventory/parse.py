@@ -114,7 +114,7 @@ class NotAnObject(InputError):
     """A value that is no object of Kubernetes at all."""
 
 
-@collector.resting()
+@collector.resting(keeps=True)
 def build_snapshot(
     parts: Iterable[Part],
     *,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from planner.errors import ChangeError
 from planner.kubernetes.kinds import Scale, kind_in
-from planner.kubernetes.records import Labels, LabelSelector, Pod, PodDisruptionBudget, Snapshot, Workload
+from planner.kubernetes.records import Labels, LabelSelector, PodDisruptionBudget, Snapshot, Workload
 from planner.kubernetes.selectors import is_empty, labels_match
 from planner.kubernetes.shares import scaled_value
 
@@ -121,24 +121,39 @@ def _status(healthy: int, desired: int, expected: int) -> BudgetStatus:
     return BudgetStatus(healthy=healthy, desired=desired, expected=expected, allowed=allowed)
 
 
-def _pods_by_namespace(snapshot: Snapshot) -> dict[str, list[Pod]]:
-    """Those that aren't finished."""
-    found: dict[str, list[Pod]] = {}
-    for pod in snapshot.pods:
+def _pods_by_labels(snapshot: Snapshot) -> dict[str, dict[Labels, list[int]]]:
+    """Namespace → labels → places of pods that aren't finished."""
+    found: dict[str, dict[Labels, list[int]]] = {}
+    for place, pod in enumerate(snapshot.pods):
         if not pod.is_terminal:
-            found.setdefault(pod.namespace, []).append(pod)
+            found.setdefault(pod.namespace, {}).setdefault(pod.labels, []).append(place)
+    return found
+
+
+def _workloads_by_namespace(snapshot: Snapshot) -> dict[str, list[Workload]]:
+    found: dict[str, list[Workload]] = {}
+    for workload in snapshot.every_workload:
+        found.setdefault(workload.namespace, []).append(workload)
+    return found
+
+
+def _budgets_by_namespace(snapshot: Snapshot) -> dict[str, list[PodDisruptionBudget]]:
+    found: dict[str, list[PodDisruptionBudget]] = {}
+    for budget in snapshot.pod_disruption_budgets:
+        found.setdefault(budget.namespace, []).append(budget)
     return found
 
 
 def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scales) -> BudgetStatus:
     """The status once every pod that the budget covers is there and Ready."""
+    near = snapshot.derived.once(_pods_by_labels, snapshot).get(budget.namespace, {})
+    covered = sorted(place for labels in near if covers(budget, budget.namespace, labels) for place in near[labels])
     pods = [
         Covered(pod.owner.key(pod.namespace) if pod.owner else "", is_healthy=True)
-        for pod in snapshot.derived.once(_pods_by_namespace, snapshot).get(budget.namespace, ())
-        if covers(budget, pod.namespace, pod.labels)
+        for pod in map(snapshot.pods.__getitem__, covered)
     ]
     wanted = dict(known[pod.controller] for pod in pods if pod.controller in known)
-    for workload in snapshot.every_workload:
+    for workload in snapshot.derived.once(_workloads_by_namespace, snapshot).get(budget.namespace, ()):
         if workload.key in known and covers(budget, workload.namespace, workload.template.labels):
             wanted[workload.key] = workload.replicas
     others = [pod for pod in pods if pod.controller not in known]
@@ -151,9 +166,8 @@ def status_at_best(budget: PodDisruptionBudget, snapshot: Snapshot, known: Scale
 
 def protection(snapshot: Snapshot, workload: Workload, known: Scales | None = None) -> Protection:
     """What the budgets over `workload`'s pods allow at best; `known` are the snapshot's `scales`, where at hand."""
-    found = tuple(
-        one for one in snapshot.pod_disruption_budgets if covers(one, workload.namespace, workload.template.labels)
-    )
+    near = snapshot.derived.once(_budgets_by_namespace, snapshot).get(workload.namespace, ())
+    found = tuple(one for one in near if covers(one, workload.namespace, workload.template.labels))
     if len(found) > 1:
         return Protection(budgets=found, allowed=0, reason=MORE_THAN_ONE)
     for budget in found:

@@ -962,7 +962,9 @@ class Snapshot:
     def workload(self, key: str) -> Workload | None:
         """The workload named by `key` (``Deployment/prod/ml-worker``, kind in any case), or None."""
         kind, _, rest = key.partition("/")
-        for workload in self.workloads:
-            if workload.kind.lower() == kind.lower() and f"{workload.namespace}/{workload.name}" == rest:
-                return workload
-        return None
+        return self.derived.once(_workloads_by_key, self).get(f"{kind.lower()}/{rest}")
+
+
+def _workloads_by_key(snapshot: Snapshot) -> dict[str, Workload]:
+    """By key with the kind in lower case; of several the first."""
+    return {f"{one.kind.lower()}/{one.namespace}/{one.name}": one for one in reversed(snapshot.workloads)}

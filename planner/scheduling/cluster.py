@@ -146,9 +146,15 @@ class Cluster:
     def _kinds_of_requests(self) -> list[tuple[FrozenMap[int], tuple[int, int], list[PodGroup]]]:
         """Requests, scored requests, and the groups whose pods have them."""
         kinds: dict[object, tuple[FrozenMap[int], tuple[int, int], list[PodGroup]]] = {}
+        by_parts: dict[tuple[int, ...], list[PodGroup]] = {}  # many specs differ in the node they name only
         for group in self.groups:
-            requests, scored = pod_requests(group.spec), scored_requests(group.spec)
-            kinds.setdefault((requests, scored), (requests, scored, []))[2].append(group)
+            spec = group.spec
+            parts = (id(spec.containers), id(spec.init_containers), id(spec.pod_requests), id(spec.overhead))
+            alike = by_parts.get(parts)
+            if alike is None:
+                requests, scored = pod_requests(spec), scored_requests(spec)
+                alike = by_parts[parts] = kinds.setdefault((requests, scored), (requests, scored, []))[2]
+            alike.append(group)
         return list(kinds.values())
 
     def _resource_names(self, requests: Iterable[FrozenMap[int]]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from planner.kubernetes.nodes import (
 )
 from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
-from planner.kubernetes.records import CommandForm, Container, Node, Pod, Snapshot, Taint, Workload
+from planner.kubernetes.records import CommandForm, Container, FrozenMap, Labels, Node, Pod, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.startup import learn_start
 from planner.spot import programs
@@ -83,7 +83,6 @@ class Case:
     workload: Workload
     pods: tuple[Pod, ...]
     nodes: tuple[Node, ...]  # those the pods run on
-    spot_nodes: tuple[Node, ...]
     protection: Protection  # what its disruption budgets allow
     snapshot: Snapshot
     window: Window
@@ -100,21 +99,32 @@ class Case:
 
     @property
     def runs_on_spot(self) -> bool:
-        return bool(self.nodes) and all(is_spot(node) for node in self.nodes)
+        spot = self.snapshot.derived.once(_spot_names, self.snapshot)
+        return bool(self.nodes) and all(node.name in spot for node in self.nodes)
 
     @property
     def fitting_spot_nodes(self) -> tuple[Node, ...]:
         """Spot nodes with the labels its node selector asks for, a pool's name apart."""
         wanted = self.workload.template.spec.node_selector
-        return tuple(
-            node
-            for node in self.spot_nodes
-            if all(node.labels.get(key) == value for key, value in wanted.items() if key not in tables().pool)
-        )
+        kept = FrozenMap({key: value for key, value in wanted.items() if key not in tables().pool})
+        return self.snapshot.derived.once(_spot_nodes_with, self.snapshot, kept)
 
     def patched(self, spec: Mapping[str, Any]) -> str:
         """`spec` of the pod template as a patch of the workload."""
         return as_yaml({"spec": {"template": {"spec": dict(spec)}}})
+
+
+def _spot_nodes(snapshot: Snapshot) -> tuple[Node, ...]:
+    return tuple(node for node in snapshot.nodes if is_spot(node))
+
+
+def _spot_names(snapshot: Snapshot) -> frozenset[str]:
+    return frozenset(node.name for node in snapshot.derived.once(_spot_nodes, snapshot))
+
+
+def _spot_nodes_with(snapshot: Snapshot, labels: Labels) -> tuple[Node, ...]:
+    nodes = snapshot.derived.once(_spot_nodes, snapshot)
+    return tuple(node for node in nodes if all(node.labels.get(key) == value for key, value in labels.items()))
 
 
 def _check_controller(case: Case) -> CheckResult:
@@ -451,14 +461,18 @@ def _seen_hours(case: Case) -> float | None:
     """The longest run of a finished container of a Job; its pods are not among `case.pods` any more."""
     if not case.workload.traits.is_batch:
         return None
-    runs = [
-        (state.finished_at - state.started_at) / 3600
-        for pod in case.snapshot.pods
-        if pod.owner is not None and pod.owner.key(pod.namespace) == case.workload.key
-        for state in pod.containers
-        if state.started_at is not None and state.finished_at is not None
-    ]
-    return max(runs, default=None)
+    return case.snapshot.derived.once(_longest_runs, case.snapshot).get(case.workload.key)
+
+
+def _longest_runs(snapshot: Snapshot) -> dict[str, float]:
+    """Key of a pod's owner → hours of the longest run of a finished container."""
+    found: dict[str, float] = {}
+    for pod in snapshot.pods:
+        for state in pod.containers if pod.owner is not None else ():
+            if pod.owner is not None and state.started_at is not None and state.finished_at is not None:
+                key, hours = pod.owner.key(pod.namespace), (state.finished_at - state.started_at) / 3600
+                found[key] = max(found.get(key, hours), hours)
+    return found
 
 
 def _check_retries(case: Case) -> CheckResult:
@@ -573,14 +587,17 @@ def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, s
 
 def _check_quota(case: Case) -> CheckResult:
     """Google's quota for preemptible GPUs is one of its own (compute/docs/gpus/create-gpu-vm-general-purpose, 2026)."""
-    gpus = max((physical_gpus(node) or 0 for node in case.nodes), default=0)
-    disks = [node.name for node in case.nodes if any(label in node.labels for label in LOCAL_SSD_LABELS)]
+    gpus, with_disks = (
+        case.snapshot.derived.once(_gpus_of_nodes, case.snapshot),
+        case.snapshot.derived.once(_with_local_ssd, case.snapshot),
+    )
+    disks = [node.name for node in case.nodes if node.name in with_disks]
     ssd = (
         f" Its nodes have local SSDs ({disks[0]}, …): their price isn't in the estimate, and what is on them is lost."
         if disks
         else ""
     )
-    if case.window.provider is not Provider.GKE or not gpus or case.runs_on_spot:
+    if case.window.provider is not Provider.GKE or not any(gpus[node.name] for node in case.nodes) or case.runs_on_spot:
         status = Status.MIND if ssd else Status.OK
         return CheckResult(check=Check.QUOTA, status=status, evidence=f"No quota of spot GPUs is asked for.{ssd}")
     model = gpu_model(case.nodes[0]).removeprefix("nvidia-").removeprefix("tesla-").replace("-", "_").upper() or "MODEL"
@@ -593,6 +610,14 @@ def _check_quota(case: Case) -> CheckResult:
         by_hand=commands.command("gcloud", "compute", "regions", "describe", region(case.nodes[0]) or "REGION") + "\n",
         source="https://cloud.google.com/compute/resource-usage#gpu_quota",
     )
+
+
+def _gpus_of_nodes(snapshot: Snapshot) -> dict[str, int]:
+    return {node.name: physical_gpus(node) or 0 for node in snapshot.nodes}
+
+
+def _with_local_ssd(snapshot: Snapshot) -> frozenset[str]:
+    return frozenset(node.name for node in snapshot.nodes if any(label in node.labels for label in LOCAL_SSD_LABELS))
 
 
 def _check_users(case: Case) -> CheckResult:

@@ -18,7 +18,6 @@ from planner import vocabulary
 from planner.kubernetes import commands
 from planner.kubernetes.budgets import protection
 from planner.kubernetes.kinds import POD
-from planner.kubernetes.nodes import is_spot
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
@@ -196,10 +195,9 @@ def _case(
         workload=workload,
         pods=pods,
         nodes=nodes,
-        spot_nodes=snapshot.derived.once(_spot_nodes, snapshot),
         protection=protection(snapshot, workload),
         snapshot=snapshot,
-        window=window_of(nodes or snapshot.nodes, capacity),
+        window=window_of(nodes, capacity) if nodes else snapshot.derived.once(_window_anywhere, snapshot, capacity),
         capacity=capacity,
         work=work,
         work_evidence=evidence,
@@ -211,8 +209,9 @@ def _nodes_by_name(snapshot: Snapshot) -> dict[str, Node]:
     return {node.name: node for node in snapshot.nodes}
 
 
-def _spot_nodes(snapshot: Snapshot) -> tuple[Node, ...]:
-    return tuple(node for node in snapshot.nodes if is_spot(node))
+def _window_anywhere(snapshot: Snapshot, capacity: Capacity) -> Window:
+    """The window of a workload without a node."""
+    return window_of(snapshot.nodes, capacity)
 
 
 def _fitness(workload: Workload, checks: tuple[CheckResult, ...]) -> Fitness:
