@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -96,6 +97,7 @@ class Store:
     """
 
     def __init__(self, url: str) -> None:
+        url = url.removeprefix(names.PREFIX)  # as CLUSTER is written
         self.url = _shown(url)
         self._files, self._root = _file_system(url)
         self._is_local = isinstance(self._files, fs.LocalFileSystem)
@@ -155,10 +157,16 @@ class Store:
         with self._told("written"):
             for path, data in also.items():
                 self._put(path, data)
-            self._each(
-                lambda name: self._put(files[name], _parquet(tables[name], _COMPRESSION.get(name, "zstd"))),
-                list(tables),
-            )
+            try:
+                self._each(
+                    lambda name: self._put(files[name], _parquet(tables[name], _COMPRESSION.get(name, "zstd"))),
+                    list(tables),
+                )
+            except BaseException:
+                if self._is_local:  # room on a full disk; nobody named them
+                    with suppress(SourceError):
+                        self._delete(files.values())
+                raise
             if time.monotonic() - began > ORPHAN_SECONDS / 2:
                 raise SourceError("writing took too long: what was written first may be gone", where=self.url)
             entry = Entry(name=unique, written_at=time.time(), parts=parts, files=files, snapshots=snapshots)
@@ -592,6 +600,7 @@ def _shown(url: str) -> str:
 
 
 def _put_local(path: Path, data: bytes) -> None:
+    folders = {path.parent, *(one.parent for one in path.parents if not one.exists())}  # a new folder is named in its own
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{_unique()}.part")
     try:
@@ -603,11 +612,12 @@ def _put_local(path: Path, data: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    for folder in folders:
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def _unique() -> str:
