@@ -66,6 +66,11 @@ class ClusterBill(ClusterCost):
     hidden: int = 0  # lines and pools, by the filter
     hidden_usd: float = 0.0  # of the lines that are hidden, a month
 
+    @property
+    def idle_lines(self) -> tuple[AllocatedCost, ...]:
+        """What of the bill nobody requests."""
+        return tuple(line for line in self.lines if line.share is Share.IDLE)
+
 
 class _Specs(dict[int, tuple[PodSpec, int]]):
     """Pod specs with their numbers, by identity: pods alike share theirs, and comparing them would cost too much."""

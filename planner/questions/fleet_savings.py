@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final
 
+from planner import collector
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.kubernetes.nodes import arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
@@ -140,6 +141,7 @@ class _Risk:
     pods_to_a_node: int
 
 
+@collector.resting()
 def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -> FleetSavings:
     """The whole cluster's savings by repacking; `asked` are assumptions for all workloads, as for one."""
     cost, pods = cost_cluster(book, snapshot), pods_by_workload(snapshot)
@@ -429,7 +431,7 @@ def _ways(
             way("1-year commitment", total(Provisioning.COMMITMENT_1Y), paid, steady),
             way("3-year commitment", total(Provisioning.COMMITMENT_3Y), paid, steady),
             way("spot, repacked", repacked_usd, f"interruptions are expected to cost {usd(interruptions_usd)}",
-                "the moves below, and what each workload's checklist says", interruptions_usd),
+                "the moves in their order, and what each workload's checklist says", interruptions_usd),
             way("flex-start", total(Provisioning.FLEX_START), "none for up to 7 days; how long one queues isn't known",
                 "that work may wait for capacity, and start anew after 7 days"),
         ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,10 +181,7 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
     """The first filter each node fails: uint8[node] of `Fails` (or `Static`), 0 where it passes all."""
     seen = view(state, shape)
     codes: NDArray[np.uint8] = shape.static.copy()
-
-    def mark(refused: BoolArray, code: int) -> None:
-        codes[refused & (codes == 0)] = code
-
+    mark = partial(_mark, codes)
     if shape.host_ports:
         mark(_ports_taken(state, shape), Fails.PORTS)
     lacking = np.zeros(len(codes), dtype=np.bool_)
@@ -192,6 +190,28 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
         conflicts = np.flatnonzero((shape.static == Static.PASSES) & (shape.storage.codes != 0))
         lacking[conflicts[~_resources_fit(state, shape, conflicts)]] = True
     mark(lacking, Fails.RESOURCES)
+    _mark_rules(state, shape, codes)
+    return codes
+
+
+def passes_rules(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray:
+    """Which of `nodes` pass the rest of the filters, where static ones and amounts are passed: bool[len(nodes)]."""
+    codes = np.full(state.cluster.node_count, Fails.RESOURCES, dtype=np.uint8)
+    codes[nodes] = Fails.NOTHING
+    if shape.host_ports:
+        _mark(codes, _ports_taken(state, shape), Fails.PORTS)
+    _mark_rules(state, shape, codes)
+    passes: BoolArray = codes[nodes] == Fails.NOTHING
+    return passes
+
+
+def _mark(codes: NDArray[np.uint8], refused: BoolArray, code: int) -> None:
+    codes[refused & (codes == 0)] = code
+
+
+def _mark_rules(state: State, shape: Shape, codes: NDArray[np.uint8]) -> None:
+    """The filters after the amounts."""
+    mark = partial(_mark, codes)
     if any(state.exclusive.get(claim, 0) for claim in shape.storage.exclusive_claims):
         mark(np.ones(len(codes), dtype=np.bool_), Fails.EXCLUSIVE_CLAIM)
     if shape.storage.disks:
@@ -211,7 +231,6 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
         mark(elsewhere, Fails.CLAIM_ELSEWHERE)
         if state.devices.error:
             mark(codes == 0, Fails.DEVICE_ERROR)
-    return codes
 
 
 def _ports_taken(state: State, shape: Shape) -> BoolArray:
