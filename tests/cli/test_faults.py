@@ -58,7 +58,7 @@ def test_a_disk_that_is_full_loses_nothing_that_was_stored(tmp_path: Path, most_
     assert "File too large" in again.stderr
     assert "Traceback" not in again.stderr
     assert snapshots(store) == 1, "what wasn't said to be stored isn't"
-    assert not [path for path in store.rglob("*cluster=other*/**/*.parquet")], "and takes no room"
+    assert not list(store.rglob("*cluster=other*/**/*.parquet")), "and takes no room"
     whole(store)
     later = headroom("snapshot", "demo", "--store", str(store), "--name", "other")
     assert later.returncode == 0, later.stderr
