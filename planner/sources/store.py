@@ -43,6 +43,8 @@ GRACE_SECONDS: Final = 3_600.0
 """How long a reader may still need what was joined into other files."""
 ORPHAN_SECONDS: Final = 86_400.0
 """How long a writer may take from its first file to the manifest; what nobody named by then is nobody's."""
+RETRY_SECONDS: Final = 30
+_RETRY_LIMIT: Final = "retry_limit_seconds"  # pyarrow's option
 _FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
 _NODES_SEEN: Final = """
 SELECT cluster, node, any_value(node_pool) AS node_pool, any_value(machine_type) AS machine_type,
@@ -581,7 +583,7 @@ def _file_system(url: str) -> tuple[Any, str]:
         raise InputError("a store is a path or a URL of file, s3 or gs", where=_shown(url), mend=_FORM)
     try:
         with _Told(_shown(url), "reached"):
-            files, root = fs.FileSystem.from_uri(url)
+            files, root = fs.FileSystem.from_uri(_patient(url) if scheme != "s3" else url)
     except SourceError as error:
         if isinstance(error.__cause__, pa.ArrowInvalid):
             raise InputError(str(error.__cause__), where=_shown(url), mend=_FORM) from None
@@ -589,6 +591,14 @@ def _file_system(url: str) -> tuple[Any, str]:
     if not root:
         raise InputError("it names no bucket", where=_shown(url), mend=_FORM)
     return files, str(root).rstrip("/")
+
+
+def _patient(url: str) -> str:
+    """`url` of Google Cloud Storage, whose client would else try for a quarter of an hour where nobody answers."""
+    parts = urlsplit(url)
+    if _RETRY_LIMIT in parts.query:
+        return url
+    return urlunsplit(parts._replace(query="&".join(filter(None, [parts.query, f"{_RETRY_LIMIT}={RETRY_SECONDS}"]))))
 
 
 def _shown(url: str) -> str:
@@ -600,7 +610,7 @@ def _shown(url: str) -> str:
 
 
 def _put_local(path: Path, data: bytes) -> None:
-    folders = {path.parent, *(one.parent for one in path.parents if not one.exists())}  # a new folder is named in its own
+    folders = {path.parent, *(one.parent for one in path.parents if not one.exists())}  # of new folders too
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{_unique()}.part")
     try:
