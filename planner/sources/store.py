@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -572,12 +572,16 @@ class _Told:
 
 
 def _file_system(url: str) -> tuple[Any, str]:
+    if not url.strip():
+        raise InputError("it names no store", where="--store", mend=_FORM)
     scheme = urlsplit(url).scheme if "://" in url else ""
     if scheme in ("", "file"):
         parts = urlsplit(url)
         if scheme and parts.netloc not in ("", "localhost"):
             raise InputError("it names a machine", where=_shown(url), mend="Write three slashes: file:///path")
-        path = Path(fs.FileSystem.from_uri(url)[1] if scheme else url).absolute()
+        if scheme and not parts.path:
+            raise InputError("it names no folder", where=url, mend=_FORM)
+        path = Path(unquote(parts.path) if scheme else url).absolute()
         return fs.LocalFileSystem(), str(path)
     if scheme not in ("s3", "gs", "gcs"):
         raise InputError("a store is a path or a URL of file, s3 or gs", where=_shown(url), mend=_FORM)
@@ -696,5 +700,5 @@ def _parquet(table: pa.Table, compression: str = "zstd") -> bytes:
 
 
 def days_before(now: float, days: float) -> float:
-    """The moment `days` before `now`, in seconds since the epoch."""
-    return now - 86_400.0 * days
+    """The moment `days` before `now`, in seconds since the epoch; nothing was taken before that."""
+    return max(0.0, now - 86_400.0 * days)

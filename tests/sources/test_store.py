@@ -258,10 +258,19 @@ def test_sql_reads_the_tables_and_nothing_else(tmp_path: Path, sql: str) -> None
         store.query(sql)
 
 
-@pytest.mark.parametrize("bad", ["http://x/y", "file://machine/x", "ftp://x", "s3://"])
+@pytest.mark.parametrize("bad", ["", " ", "http://x/y", "file://machine/x", "file://", "ftp://x", "s3://"])
 def test_other_addresses_are_refused(bad: str) -> None:
     with pytest.raises(InputError):
         Store(bad)
+
+
+def test_a_folder_of_any_name_is_named_as_it_is_or_percent_encoded(tmp_path: Path) -> None:
+    folder = tmp_path / "a #store%20 ü"
+    write(Store(folder.as_uri()), "prod", later(0))
+    assert Store(str(folder)).clusters() == ("prod",)
+    spaced = tmp_path / "a store"
+    write(Store(f"file://{spaced}"), "prod", later(0))
+    assert Store(spaced.as_uri()).clusters() == ("prod",)
 
 
 def test_credentials_in_an_address_are_not_shown() -> None:
