@@ -56,7 +56,7 @@ class ObjectStore:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        words = [self.program, *(one.format(port=port) for one in self.command[1:])]
+        words = [str(self.program), *(one.format(port=port) for one in self.command[1:])]
         environment = {**os.environ, **self.environment}
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
         try:
