@@ -67,6 +67,11 @@ class ClusterBill(ClusterCost):
     hidden: int = 0  # lines and pools, by the filter
     hidden_usd: float = 0.0  # of the lines that are hidden, a month
 
+    @property
+    def idle_lines(self) -> tuple[AllocatedCost, ...]:
+        """What of the bill nobody requests."""
+        return tuple(line for line in self.lines if line.share is Share.IDLE)
+
 
 Bound = Iterable[tuple[Pod, str]]
 """Pods that hold room, each with the node that it does on."""

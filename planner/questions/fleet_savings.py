@@ -439,7 +439,7 @@ def _ways(
             way("1-year commitment", total(Provisioning.COMMITMENT_1Y), paid, steady),
             way("3-year commitment", total(Provisioning.COMMITMENT_3Y), paid, steady),
             way("spot, repacked", repacked_usd, f"interruptions are expected to cost {usd(interruptions_usd)}",
-                "the moves below, and what each workload's checklist says", interruptions_usd),
+                "the moves in their order, and what each workload's checklist says", interruptions_usd),
             way("flex-start", total(Provisioning.FLEX_START), "none for up to 7 days; how long one queues isn't known",
                 "that work may wait for capacity, and start anew after 7 days"),
         ]
