@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -43,6 +44,8 @@ GRACE_SECONDS: Final = 3_600.0
 """How long a reader may still need what was joined into other files."""
 ORPHAN_SECONDS: Final = 86_400.0
 """How long a writer may take from its first file to the manifest; what nobody named by then is nobody's."""
+RETRY_SECONDS: Final = 30
+_RETRY_LIMIT: Final = "retry_limit_seconds"  # pyarrow's option
 _FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
 _NODES_SEEN: Final = """
 SELECT cluster, node, any_value(node_pool) AS node_pool, any_value(machine_type) AS machine_type,
@@ -97,6 +100,7 @@ class Store:
     """
 
     def __init__(self, url: str) -> None:
+        url = url.removeprefix(names.PREFIX)  # as CLUSTER is written
         self.url = _shown(url)
         self._files, self._root = _file_system(url)
         self._is_local = isinstance(self._files, fs.LocalFileSystem)
@@ -156,10 +160,16 @@ class Store:
         with self._told("written"):
             for path, data in also.items():
                 self._put(path, data)
-            self._each(
-                lambda name: self._put(files[name], _parquet(tables[name], _COMPRESSION.get(name, "zstd"))),
-                list(tables),
-            )
+            try:
+                self._each(
+                    lambda name: self._put(files[name], _parquet(tables[name], _COMPRESSION.get(name, "zstd"))),
+                    list(tables),
+                )
+            except BaseException:
+                if self._is_local:  # room on a full disk; nobody named them
+                    with suppress(SourceError):
+                        self._delete(files.values())
+                raise
             if time.monotonic() - began > ORPHAN_SECONDS / 2:
                 raise SourceError("writing took too long: what was written first may be gone", where=self.url)
             entry = Entry(name=unique, written_at=time.time(), parts=parts, files=files, snapshots=snapshots)
@@ -603,7 +613,7 @@ def _file_system(url: str) -> tuple[Any, str]:
         raise InputError("a store is a path or a URL of file, s3 or gs", where=_shown(url), mend=_FORM)
     try:
         with _Told(_shown(url), "reached"):
-            files, root = fs.FileSystem.from_uri(url)
+            files, root = fs.FileSystem.from_uri(_patient(url) if scheme != "s3" else url)
     except SourceError as error:
         if isinstance(error.__cause__, pa.ArrowInvalid):
             raise InputError(str(error.__cause__), where=_shown(url), mend=_FORM) from None
@@ -611,6 +621,14 @@ def _file_system(url: str) -> tuple[Any, str]:
     if not root:
         raise InputError("it names no bucket", where=_shown(url), mend=_FORM)
     return files, str(root).rstrip("/")
+
+
+def _patient(url: str) -> str:
+    """`url` of Google Cloud Storage, whose client would else try for a quarter of an hour where nobody answers."""
+    parts = urlsplit(url)
+    if _RETRY_LIMIT in parts.query:
+        return url
+    return urlunsplit(parts._replace(query="&".join(filter(None, [parts.query, f"{_RETRY_LIMIT}={RETRY_SECONDS}"]))))
 
 
 def _shown(url: str) -> str:
@@ -622,6 +640,7 @@ def _shown(url: str) -> str:
 
 
 def _put_local(path: Path, data: bytes) -> None:
+    folders = {path.parent, *(one.parent for one in path.parents if not one.exists())}  # of new folders too
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{_unique()}.part")
     try:
@@ -633,11 +652,12 @@ def _put_local(path: Path, data: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    for folder in folders:
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def _unique() -> str:
