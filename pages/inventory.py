@@ -1,5 +1,6 @@
 import streamlit as st
 
+from planner.questions.findings import untold
 from planner.ui import findings, inventory_view, session
 
 st.title("Inventory")
@@ -17,7 +18,7 @@ with what:
 
 st.header("Findings")
 found = findings.of(snapshot)
-st.caption(found.sentence)
-findings.show(found.findings, at_most=12, more=", in the table")
+st.caption(f"{found.sentence}. Below, of each object the gravest; all of them are in the table.")
+findings.show(untold(found.findings, ()), at_most=12, more=", in the table")
 with st.expander("As a table", icon=":material/table:"):
     findings.table(found.findings)

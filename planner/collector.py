@@ -13,11 +13,12 @@ _was_on = False
 
 
 @contextmanager
-def resting() -> Iterator[None]:
+def resting(*, keeps: bool = False) -> Iterator[None]:
     """For work that makes much and throws little away, such as reading a cluster: half of its time otherwise.
 
     What isn't in a cycle is given back at once all the same. The collector is the process's: it rests until the last of
-    several threads is done.
+    several threads is done. `keeps`: what was made stays, as a snapshot's records do. All there is then counts as old
+    without being looked at, instead of being gone through as new, as younger, and as old.
     """
     global _resting, _was_on  # noqa: PLW0603 - the collector is the process's, and so is who rests it
     with _lock:
@@ -31,6 +32,9 @@ def resting() -> Iterator[None]:
         with _lock:
             _resting -= 1
             if not _resting and _was_on:
+                if keeps and not gc.get_freeze_count():  # what `settle` has put aside stays there
+                    gc.freeze()
+                    gc.unfreeze()  # into the oldest generation
                 gc.enable()
 
 

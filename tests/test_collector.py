@@ -32,3 +32,17 @@ def test_who_had_it_off_keeps_it_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_what_is_kept_is_old_at_once_and_still_given_back() -> None:
+    kept: list[object] = []
+    frozen = gc.get_freeze_count()
+    with collector.resting(keeps=True):
+        kept = [[] for _ in range(1_000)]
+        kept.append(kept)  # a cycle
+    assert gc.get_freeze_count() == frozen
+    assert any(one is kept for one in gc.get_objects(generation=2))
+    before = len(gc.get_objects())
+    del kept
+    gc.collect()
+    assert len(gc.get_objects()) < before - 900

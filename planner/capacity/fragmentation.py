@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from planner.capacity.headroom import room_by_node
 from planner.capacity.node_pools import pool_key
 from planner.capacity.pod_shapes import asking_pods, gpu_resource, shape_name
-from planner.kubernetes.nodes import gpu_model
 from planner.kubernetes.records import Amounts, FrozenMap, PodSpec
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
+from planner.scheduling.said_of_nodes import gpu_models
 from planner.scheduling.shape import Static
 from planner.vocabulary import CPU, MEMORY
 from planner.words import Text
@@ -202,7 +202,7 @@ def _stranded(cluster: Cluster, n: int, free: int, stranded: int, kinds: Sequenc
     return Stranded(
         node=node.name,
         node_pool=pool_key(node),
-        model=gpu_model(node),
+        model=gpu_models(cluster)[n],
         free=free,
         stranded=stranded,
         reason=reason,

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from planner.capacity.pod_shapes import PodShape
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.derived import Same
-from planner.kubernetes.nodes import node_pool, zone
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.priorities import class_name
 from planner.kubernetes.records import Amounts, Container, Labels, PodSpec, ResourceQuota
@@ -27,6 +26,7 @@ from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.filters import REASONS, Fails, fails, feasible
 from planner.scheduling.pod import NOWHERE, LivePod
+from planner.scheduling.said_of_nodes import node_pools, zones
 from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape
 from planner.scheduling.state import State, anti_terms
@@ -430,7 +430,8 @@ def _by_place(cluster: Cluster, counts: IntArray) -> tuple[tuple[str, str, int],
 
 def _places(cluster: Cluster) -> tuple[NDArray[np.int64], list[tuple[str, str]]]:
     numbers: dict[tuple[str, str], int] = {}
-    codes = [numbers.setdefault((node_pool(n), zone(n)), len(numbers)) for n in cluster.nodes]
+    places = zip(node_pools(cluster), zones(cluster), strict=True)
+    codes = [numbers.setdefault(place, len(numbers)) for place in places]
     return np.array(codes, dtype=np.int64), list(numbers)
 
 
@@ -483,12 +484,13 @@ def _usage(_: Cluster, spec: Same[PodSpec]) -> dict[str, int]:
 
 def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
     """The quotas of the shape's namespace beside what the nodes would take: they refuse pods before any scheduling."""
+    quotas = [quota for quota in cluster.remember(_quotas).get(asked.namespace, ()) if quota.used]
+    if not quotas:
+        return found
     limit: int | None = None
     name = ""
     priority_class = class_name(asked.spec, cluster.priorities)
-    for quota in cluster.remember(_quotas).get(asked.namespace, ()):
-        if not quota.used:
-            continue
+    for quota in quotas:
         if not quota_covers(quota, asked.spec, priority_class):
             continue
         for key, amount in cluster.remember(_usage, Same(asked.spec)).items():

@@ -16,6 +16,7 @@ from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettin
 from planner.kubernetes.nodes import gpu_count, gpu_model, machine_type, node_pool, pool_label, provisioning_model, zone
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, Taint
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.said_of_nodes import node_pools
 from planner.vocabulary import (
     AKS_AGENT_POOL,
     EKS_NODE_GROUP,
@@ -126,21 +127,26 @@ def pool_key(node: Node) -> str:
 
 def pools(cluster: Cluster, limits: Sequence[PoolLimits] = ()) -> tuple[NodePool, ...]:
     """The cluster's pools by name, each with the limits of whoever is trusted most; pools without nodes included."""
-    members: dict[str, list[Node]] = {}
-    for node in cluster.nodes:
-        members.setdefault(pool_key(node), []).append(node)
+    members = _members(cluster)
     known = _by_pool(members, limits)
     found = [_described(name, nodes, known.get(name, ())) for name, nodes in members.items()]
     found += [_described(name, [], stated) for name, stated in known.items() if name not in members]
     return tuple(sorted(found, key=lambda pool: pool.name))
 
 
+def _members(cluster: Cluster) -> dict[str, list[Node]]:
+    """The nodes by pool."""
+    members: dict[str, list[Node]] = {}
+    for node, name in zip(cluster.nodes, node_pools(cluster), strict=True):
+        members.setdefault(name or pool_key(node), []).append(node)
+    return members
+
+
 def unmatched(cluster: Cluster, limits: Iterable[PoolLimits]) -> tuple[str, ...]:
     """Groups of the cluster autoscaler that no pool could be found for."""
-    members: dict[str, list[Node]] = {}
-    for node in cluster.nodes:
-        members.setdefault(pool_key(node), []).append(node)
-    return tuple(one.name for one in limits if one.group_names and not _owner(one, members))
+    groups = [one for one in limits if one.group_names]
+    members = _members(cluster) if groups else {}
+    return tuple(one.name for one in groups if not _owner(one, members))
 
 
 # ── limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -85,6 +85,10 @@ def gpu_resource(cluster: Cluster) -> str:
 
 def usual_share(cluster: Cluster) -> tuple[int, int, str]:
     """(millicores, bytes, basis): what pods of this cluster ask for beside one GPU, the median of its GPU pods."""
+    return cluster.remember(_usual_share)
+
+
+def _usual_share(cluster: Cluster) -> tuple[int, int, str]:
     millicores: list[float] = []
     size: list[float] = []
     resource = gpu_resource(cluster)

@@ -5,6 +5,9 @@ node that passes all of them, the fullest of those; nothing is preempted. Worklo
 they are on, opened one by one as needed. The rest of the pool is emptied node by node, the least used first; a node goes
 when every pod on it finds another node of the pool, and a node with a pod that can't move stays. DaemonSets' and static
 pods go with their node; pods without a controller, with data on the node's disk, or with claimed devices can't move.
+
+Only the pool's nodes are looked at. Of pods that each node judges alone (amounts and static filters), those alike leave
+together: the first of the new nodes takes as many as it can, then the next.
 """
 
 from __future__ import annotations
@@ -12,23 +15,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from itertools import groupby
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.qos import is_static
 from planner.kubernetes.records import Node, Pod
-from planner.scheduling.cluster import PODS_ROW, Cluster, PodGroup
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.empty_node import bare_copy, empty_copy
-from planner.scheduling.filters import feasible_nodes
-from planner.scheduling.shape import Shape, Static, compile_shape
+from planner.scheduling.filters import passes_rules
+from planner.scheduling.shape import Shape, allowed, compile_alike
 from planner.scheduling.state import State
 
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
-_PASSES: Final = int(Static.PASSES)
-_IN_VAIN: Final = 25  # nodes in a row that can't be emptied: fuller ones aren't tried
+IN_VAIN: Final = 25  # nodes in a row that can't be emptied: fuller ones aren't tried
+_TOGETHER: Final = 64  # moves that are taken back all at once, not one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +62,7 @@ class Repacked:
 
 Move = tuple[int, int, int]
 """Pod (its place in the snapshot), from, to."""
+_Alike = tuple[object, ...]
 
 
 @dataclass(slots=True)
@@ -65,7 +71,17 @@ class _Log:
 
     moves: list[Move] = field(default_factory=list)
     freed: list[int] = field(default_factory=list)
-    opened: list[int] = field(default_factory=list)
+
+
+class _Kind(NamedTuple):
+    """Pods of one shape. `may`: which nodes the static filters allow; `alike`: the same for all that nodes tell not apart."""
+
+    shape: Shape
+    may: BoolArray  # bool[node]
+    is_alone: bool  # each node judges the pod by static filters and amounts alone
+    alike: _Alike
+    size: int  # its largest amount
+    row: int  # by which a node's fullness is told
 
 
 class Packing:
@@ -80,58 +96,85 @@ class Packing:
     def __init__(self, cluster: Cluster, pool: Sequence[int], workloads: Iterable[str]) -> None:
         self.movers = set(workloads)
         pods, keys = cluster.snapshot.pods, workload_keys(cluster.snapshot)
-        inside = set(pool)
         self._own: dict[str, list[int]] = defaultdict(list)  # of each mover
         self._at: dict[int, int] = {}
         self._on: dict[int, set[int]] = defaultdict(set)
         self._pinned: set[int] = set()
-        self._group: dict[int, PodGroup] = {}
-        for group in cluster.groups:
-            for number, node in zip(group.pods, group.nodes.tolist(), strict=True):
-                if node not in inside or _goes_with_its_node(pods[number]):
-                    continue
-                key = keys[pods[number].uid]
-                if key in self.movers:
-                    self._own[key].append(number)
-                elif _stays(pods[number]):
-                    self._pinned.add(node)
-                    continue
-                self._at[number] = node
-                self._on[node].add(number)
-                self._group[number] = group
+        self._group: dict[int, int] = {}
+        for number, node, group in _bound_on(cluster, pool):
+            pod = pods[number]
+            if goes_with_its_node(pod):
+                continue
+            key = keys[pod.uid]
+            if key in self.movers:
+                self._own[key].append(number)
+            elif stays(pod):
+                self._pinned.add(node)
+                continue
+            self._at[number] = node
+            self._on[node].add(number)
+            self._group[number] = group
         holding = sorted({self._at[number] for own in self._own.values() for number in own})
-        overhead = cluster.nodes[holding[0]] if holding else None
-        bare = empty_copy(cluster, overhead, 0) if overhead else None
+        bare = empty_copy(cluster, cluster.nodes[holding[0]], 0) if holding else None
         new = tuple(
             replace(bare_copy(cluster.nodes[node], f"{cluster.nodes[node].name}-new"), allocatable=bare.allocatable)
             for node in holding
             if bare is not None
         )
-        self._new = {cluster.node_count + i: node for i, node in enumerate(holding)}
+        self._like = holding  # the nodes that new ones are like, in the order in which new ones are opened
+        self._first_new, self._opened = cluster.node_count, 0
         self.cluster = cluster.grown(new) if new else cluster
         self.state = State(self.cluster)
-        self._shapes: dict[int, Shape] = {}
-        self._kept, self._open, self._closed = set(pool), list[int](), sorted(self._new, reverse=True)
         self._is_kept = np.zeros(self.cluster.node_count, dtype=np.bool_)
         self._is_kept[list(pool)] = True
+        self._kept = np.flatnonzero(self._is_kept)
         self._last: dict[Shape, int] = {}  # where a pod of the shape went last
         self._log = _Log()
+        self._kinds = {group: self._kind(cluster, group) for group in dict.fromkeys(self._group.values())}
+        for kind in self._kinds.values():
+            if not kind.is_alone:
+                passes_rules(self.state, kind.shape, self._kept[:0])  # what it asks about is counted from now on
+
+    def _kind(self, smaller: Cluster, number: int) -> _Kind:
+        """Pods that no volume ties to nodes are compiled once for all pools."""
+        group = smaller.groups[number]
+        shape = compile_alike(smaller, group.namespace, group.labels, group.spec)
+        if shape.is_simple and not any(v.claim_name or v.claim_template or v.disk_id for v in group.spec.volumes):
+            may = allowed(self.cluster, group.spec)
+        else:
+            shape = compile_alike(self.cluster, group.namespace, group.labels, group.spec)
+            may = np.zeros(self.cluster.node_count, dtype=np.bool_)
+            may[shape.candidates] = True
+        return _Kind(
+            shape=shape,
+            may=may,
+            is_alone=shape.is_simple and not self.state.terms_about(shape, self.state.anti),
+            alike=(shape.asks, shape.scored, shape.priority, id(may)),
+            size=max((amount for _, amount in shape.asks), default=0),
+            row=next((row for row, _ in reversed(shape.asks)), PODS_ROW),
+        )
+
+    def _of(self, number: int) -> _Kind:
+        return self._kinds[self._group[number]]
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _shape(self, number: int) -> Shape:
-        group = self._group[number]
-        shape = self._shapes.get(id(group))
-        if shape is None:
-            shape = compile_shape(self.cluster, group.namespace, group.labels, group.spec)
-            self._shapes[id(group)] = shape
-        return shape
-
     def _move(self, number: int, to: int) -> None:
-        shape, at = self._shape(number), self._at[number]
-        self.state.remove(shape, at, is_terminating=False)
+        at = self._at[number]
+        self._log.moves.append((number, at, to))
+        self._relocate(number, to)
+
+    def _relocate(self, number: int, to: int) -> None:
+        shape = self._of(number).shape
+        self.state.remove(shape, self._at[number], is_terminating=False)
         self.state.add(shape, to)
         self._put(number, to)
-        self._log.moves.append((number, at, to))
+
+    def _relocate_alike(self, numbers: Sequence[int], to: Sequence[int]) -> None:
+        """The same for pods whose kinds have `alike` in common."""
+        at = [self._at[number] for number in numbers]
+        self.state.move([self._of(number).shape for number in numbers], at, to)
+        for number, node in zip(numbers, to, strict=True):
+            self._put(number, node)
 
     def _put(self, number: int, to: int) -> None:
         self._on[self._at[number]].discard(number)
@@ -141,23 +184,30 @@ class Packing:
     def undo(self, mark: tuple[int, int, int]) -> None:
         """Take back what was done since `mark`."""
         log = self._log
-        for number, before, _ in reversed(log.moves[mark[0] :]):
-            shape = self._shape(number)
-            self.state.remove(shape, self._at[number], is_terminating=False)
-            self.state.add(shape, before)
-            self._put(number, before)
-        for node in log.freed[mark[1] :]:
-            self._kept.add(node)
-            self._is_kept[node] = True
-        for node in reversed(log.opened[mark[2] :]):
-            self._open.remove(node)
-            self._closed.append(node)
-        del log.moves[mark[0] :], log.freed[mark[1] :], log.opened[mark[2] :]
+        since = log.moves[mark[0] :]
+        if len(since) < _TOGETHER:
+            for number, before, _ in reversed(since):
+                self._relocate(number, before)
+        else:
+            first = {number: before for number, before, _ in reversed(since)}
+            of_kind: dict[_Alike, list[int]] = defaultdict(list)
+            for number in first:
+                of_kind[self._of(number).alike].append(number)
+            for numbers in of_kind.values():
+                self._relocate_alike(numbers, [first[number] for number in numbers])
+        if len(log.freed) > mark[1]:
+            self._keep(log.freed[mark[1] :], is_kept=True)
+        self._opened = mark[2]
+        del log.moves[mark[0] :], log.freed[mark[1] :]
+
+    def _keep(self, nodes: Sequence[int], *, is_kept: bool) -> None:
+        self._is_kept[list(nodes)] = is_kept
+        self._kept = np.flatnonzero(self._is_kept)
 
     @property
     def mark(self) -> tuple[int, int, int]:
         """Where one is; for `undo`."""
-        return len(self._log.moves), len(self._log.freed), len(self._log.opened)
+        return len(self._log.moves), len(self._log.freed), self._opened
 
     # ── emptying ────────────────────────────────────────────────────────────────────────────────────────────────────
     def tighten(self) -> tuple[str, ...]:
@@ -167,29 +217,26 @@ class Packing:
             if node in self._pinned:
                 continue
             in_vain = 0 if self._empties(node) else in_vain + 1
-            if in_vain >= _IN_VAIN:
+            if in_vain >= IN_VAIN:
                 break
         return tuple(self.cluster.node_names[node] for node in self._log.freed[before:])
 
     def _by_load(self) -> list[int]:
         """The nodes that are kept, the emptiest first: by the largest share of a resource that is requested."""
-        nodes = np.array(sorted(self._kept), dtype=np.int64)
+        nodes = self._kept
         room = np.maximum(self.state.cluster.allocatable[:, nodes], 1)
         load = (self.state.used[:, nodes] / room).max(axis=0) if len(nodes) else nodes
         return [int(node) for node in nodes[np.argsort(load, kind="stable")]]
 
     def _empties(self, node: int) -> bool:
         mark = self.mark
-        for number in sorted(
-            self._on[node], key=lambda one: (-max((a for _, a in self._shape(one).asks), default=0), one)
-        ):
+        for number in sorted(self._on[node], key=lambda one: (-self._of(one).size, one)):
             to = self._target(number, but=node)
             if to < 0:
                 self.undo(mark)
                 return False
             self._move(number, to)
-        self._kept.discard(node)
-        self._is_kept[node] = False
+        self._keep([node], is_kept=False)
         self._log.freed.append(node)
         return True
 
@@ -198,23 +245,32 @@ class Packing:
 
         A pod is judged without itself: it is taken off its node while others are looked at.
         """
-        shape, at = self._shape(number), self._at[number]
-        is_simple = shape.is_simple and not self.state.is_kept_away(shape)
-        last = self._last.get(shape, -1) if is_simple else -1  # it was the fullest, and is fuller now
+        kind, at = self._of(number), self._at[number]
+        shape, free = kind.shape, self.state.free
+        last = self._last.get(shape, -1) if kind.is_alone else -1  # it was the fullest, and is fuller now
         if last >= 0 and last != but and self._is_kept[last] and self._takes(shape, last):
             return last
-        if not is_simple:
-            self.state.remove(shape, at, is_terminating=False)
-        nodes = feasible_nodes(self.state, shape)
-        if not is_simple:
-            self.state.add(shape, at)
-        nodes = nodes[self._is_kept[nodes] & (nodes != but)]
+        nodes = self._kept[self._has_room(kind, self._kept)]
+        nodes = nodes[nodes != but]
+        if len(nodes) and not kind.is_alone:
+            with self.state.tried_out():
+                self.state.remove(shape, at, is_terminating=False)
+                nodes = nodes[passes_rules(self.state, shape, nodes)]
+                self.state.add(shape, at)
         if not len(nodes):
             return -1
-        row = next((row for row, _ in reversed(shape.asks)), PODS_ROW)
-        found = int(nodes[np.argmin(self.state.free[row, nodes])])
+        found = int(nodes[free[kind.row].take(nodes).argmin()])
         self._last[shape] = found
         return found
+
+    def _has_room(self, kind: _Kind, nodes: NDArray[np.intp]) -> BoolArray:
+        """Which of `nodes` the static filters allow and have the amounts: bool[len(nodes)]."""
+        free = self.state.free
+        takes: BoolArray = free[PODS_ROW].take(nodes) > 0
+        takes &= kind.may.take(nodes)
+        for row, amount in kind.shape.asks:
+            takes &= free[row].take(nodes) >= amount
+        return takes
 
     def _takes(self, shape: Shape, node: int) -> bool:
         free = self.state.free
@@ -227,53 +283,59 @@ class Packing:
         """The workloads' pods go to new nodes; then, unless nothing else may move, what can be emptied goes."""
         mark, freed_before = self.mark, len(self._log.freed)
         pods = [number for workload in workloads for number in self._own[workload]]
-        refused: dict[Shape, int] = {}
-        for number in pods:
-            to = self._new_node(number, refused)
-            if to >= 0:
-                self._move(number, to)
+        for (is_alone, _), alike in groupby(pods, key=lambda one: (self._of(one).is_alone, self._of(one).alike)):
+            if is_alone:
+                self._open_for(list(alike))
+                continue
+            for number in alike:
+                to = self._new_node(self._of(number))
+                if to >= 0:
+                    self._move(number, to)
         if repacks:
             self.tighten()
         else:
             left = {before for _, before, _ in self._log.moves[mark[0] :]}
-            for node in sorted(left & self._kept - self._pinned):
-                if not self._on[node]:
+            for node in sorted(left - self._pinned):
+                if self._is_kept[node] and not self._on[node]:
                     self._empties(node)
         return Leaving(
             workloads=workloads,
             pods=len(pods),
             freed=tuple(self.cluster.node_names[node] for node in self._log.freed[freed_before:]),
-            opened=tuple(self.cluster.node_names[node] for node in self._log.opened[mark[2] :]),
+            opened=self.cluster.node_names[self._first_new + mark[2] : self._first_new + self._opened],
         )
 
-    def _new_node(self, number: int, refused: dict[Shape, int]) -> int:
-        """The first new node that takes the pod, opened where it has to be; −1 where none does.
+    def _open_for(self, numbers: Sequence[int]) -> None:
+        """Pods alike go each to the first new node that takes it; a node is opened once none that is open does.
 
-        `refused`: shape → so many of the nodes opened first don't take it any more, while nothing but pods comes to them.
+        The next to be opened is the only one that can be: where it doesn't take the pod, the pod stays.
         """
-        shape = self._shape(number)
-        if shape.is_simple and not self.state.is_kept_away(shape):
-            since = refused.get(shape, 0)
-            nodes = np.array(self._open[since:], dtype=np.int64)
-            takes = (self.state.free[PODS_ROW, nodes] > 0) & (shape.static[nodes] == _PASSES)
-            for row, amount in shape.asks:
-                takes &= self.state.free[row, nodes] >= amount
-            first = int(takes.argmax()) if takes.any() else len(nodes)
-            refused[shape] = since + first
-            if first < len(nodes):
-                return int(nodes[first])
-        elif self._open:
-            is_open = np.zeros_like(self._is_kept)
-            is_open[self._open] = True
-            nodes = feasible_nodes(self.state, shape)
-            if len(nodes := nodes[is_open[nodes]]):
-                return int(nodes[0])
-        if not self._closed or self._closed[-1] not in feasible_nodes(self.state, shape):
+        kind, new = self._of(numbers[0]), slice(self._first_new, None)
+        room = np.where(kind.may[new], np.maximum(self.state.free[PODS_ROW, new], 0), 0)
+        for row, amount in kind.shape.asks:
+            free = self.state.free[row, new]
+            np.minimum(room, np.maximum(free, 0) // amount if amount else np.where(free >= 0, room, 0), out=room)
+        shut = np.flatnonzero(room[self._opened :] == 0)
+        until = np.cumsum(room[: self._opened + int(shut[0])] if len(shut) else room)
+        number = min(len(numbers), int(until[-1]) if len(until) else 0)
+        if not number:
+            return
+        places = np.searchsorted(until, np.arange(number), side="right")
+        self._opened = max(self._opened, int(places[-1]) + 1)
+        to = (places + self._first_new).tolist()
+        self._log.moves.extend((one, self._at[one], node) for one, node in zip(numbers, to, strict=False))
+        self._relocate_alike(numbers[:number], to)
+
+    def _new_node(self, kind: _Kind) -> int:
+        """The first new node that takes a pod that others have a say in, opened where it has to be; −1 where none does."""
+        nodes = np.arange(self._first_new, min(self._first_new + self._opened + 1, self.cluster.node_count))
+        nodes = nodes[self._has_room(kind, nodes)]
+        if len(nodes):
+            nodes = nodes[passes_rules(self.state, kind.shape, nodes)]
+        if not len(nodes):
             return -1
-        node = self._closed.pop()
-        self._open.append(node)
-        self._log.opened.append(node)
-        return node
+        self._opened = max(self._opened, int(nodes[0]) - self._first_new + 1)
+        return int(nodes[0])
 
     def alone(self, workload: str, *, repacks: bool = True) -> Leaving:
         """`leave`, taken back; without `repacks` only nodes go that hold nothing else."""
@@ -282,11 +344,6 @@ class Packing:
         self.undo(mark)
         return found
 
-    def held_on(self, node: str) -> list[int]:
-        """Pods that were on `node` and left the pool, in the order they did."""
-        at = self.cluster.node_index[node]
-        return [number for number, before, _ in self._log.moves if before == at]
-
     def result(self, tightened: tuple[str, ...], steps: Iterable[Leaving]) -> Repacked:
         """Where everything is now."""
         names = self.cluster.node_names
@@ -294,15 +351,32 @@ class Packing:
             tightened=tightened,
             steps=tuple(steps),
             placed={number: names[self._at[number]] for number, _, _ in self._log.moves},
-            new_nodes={names[node]: names[self._new[node]] for node in self._open},
+            new_nodes={names[self._first_new + i]: names[node] for i, node in enumerate(self._like[: self._opened])},
         )
 
 
-def _goes_with_its_node(pod: Pod) -> bool:
-    return is_static(pod) or (pod.owner is not None and kind_in(pod.owner.key(pod.namespace)).is_per_node)
+def _bound(cluster: Cluster) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Every bound pod: its place in the snapshot, its node, its group."""
+    sizes = [len(group.pods) for group in cluster.groups]
+    numbers = np.fromiter((number for group in cluster.groups for number in group.pods), dtype=np.int64)
+    nodes = np.fromiter((node for group in cluster.groups for node in group.nodes.tolist()), dtype=np.int64)
+    return numbers, nodes, np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _stays(pod: Pod) -> bool:
+def _bound_on(cluster: Cluster, pool: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    numbers, nodes, groups = cluster.remember(_bound)
+    is_inside = np.zeros(cluster.node_count, dtype=np.bool_)
+    is_inside[list(pool)] = True
+    here = is_inside[nodes]
+    return zip(numbers[here].tolist(), nodes[here].tolist(), groups[here].tolist(), strict=True)
+
+
+def goes_with_its_node(pod: Pod) -> bool:
+    """Whether the pod is there for the node, and goes when it does."""
+    return is_static(pod) or (pod.owner is not None and kind_called(pod.owner.kind).is_per_node)
+
+
+def stays(pod: Pod) -> bool:
     """Whether nothing may move the pod."""
     local = any(volume.kind in ("hostPath", "local") for volume in pod.spec.volumes)
     kept = pod.annotations.get(SAFE_TO_EVICT) == "false"

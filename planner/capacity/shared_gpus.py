@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.nodes import gpu_model, physical_gpus
+from planner.kubernetes.nodes import physical_gpus
 from planner.kubernetes.records import Node
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_table
+from planner.scheduling.said_of_nodes import gpu_models
 from planner.vocabulary import (
     GKE_GPU_SHARING_STRATEGY,
     GKE_MAX_SHARED_CLIENTS,
@@ -60,14 +63,17 @@ class GpuSupply:
 def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
     """All GPUs of the cluster by model and way of sharing; a node that offers two resources has a line in each."""
     lines: dict[tuple[str, str, Sharing], list[int | None]] = {}
-    for n, node in enumerate(cluster.nodes):
+    model_of = gpu_models(cluster)
+    rows = [row for name, row in cluster.row.items() if is_gpu_resource(name)]
+    for n in np.flatnonzero(cluster.allocatable[rows].any(axis=0)).tolist():
+        node = cluster.nodes[n]
         names = [name for name, amount in node.allocatable.items() if amount and is_gpu_resource(name)]
         for name in names:
             row = cluster.row[name]
             physical = physical_gpus(node)
             if physical is not None and len(names) > 1:
                 physical = _physical_part(node, name, names, physical)
-            line = lines.setdefault((gpu_model(node), name, sharing(node, name)), [0, 0, 0, 0])
+            line = lines.setdefault((model_of[n], name, sharing(node, name)), [0, 0, 0, 0])
             line[0] = (line[0] or 0) + 1
             line[1] = None if physical is None or line[1] is None else line[1] + physical
             line[2] = (line[2] or 0) + int(cluster.allocatable[row, n])

@@ -8,7 +8,9 @@ from planner.cli import output
 from planner.cli.cluster import read_cluster
 from planner.kubernetes.records import Snapshot
 from planner.questions.doctor import QUESTION, DoctorAnswer, DoctorSettings, Weight, answer
+from planner.sources.cluster import CONTEXT_PREFIX
 from planner.tables import as_text
+from planner.words import count
 
 
 @click.command("doctor")
@@ -21,11 +23,31 @@ def command(cluster: str, rows: str, output_format: str) -> int:
     """
     snapshot, settings = read_cluster(cluster, is_told=False), DoctorSettings()
     found = answer(snapshot, settings)
-    output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found, snapshot), rows=rows)
+    output.show(
+        output_format,
+        QUESTION,
+        snapshot,
+        settings,
+        found,
+        text=lambda: _print(found, snapshot, _load(cluster)),
+        rows=rows,
+    )
     return QUESTION.exit_status(snapshot, found)
 
 
-def _print(found: DoctorAnswer, snapshot: Snapshot) -> None:
+def _load(cluster: str) -> str:
+    """What it costs the API server; "" where none was asked."""
+    if not cluster.startswith(CONTEXT_PREFIX):
+        return ""
+    from planner.sources.connection import MOST_PER_MINUTE, requests_last_minute
+
+    return (
+        f"Load: {count(requests_last_minute(), 'request')} to the API server in the last minute, never more than {MOST_PER_MINUTE} in any. "
+        "headroom app and serve watch it: about a dozen a minute, however many look."
+    )
+
+
+def _print(found: DoctorAnswer, snapshot: Snapshot, load: str) -> None:
     click.echo(f"{found.sentence}\n")
     shown = [
         {
@@ -43,4 +65,6 @@ def _print(found: DoctorAnswer, snapshot: Snapshot) -> None:
         click.echo(f"\nRights to add, with kubectl apply -f, and bound to who reads:\n\n{found.rbac}", nl=False)
     if found.command:
         click.echo(f"\nTo add what isn't in the input: {found.command}")
+    if load:
+        click.echo(f"\n{load}")
     click.echo(f"\nfrom {snapshot.source}")

@@ -19,7 +19,6 @@ from planner.errors import InputError, SourceError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Given
-from planner.sources import access
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
 from planner.words import duration
 
@@ -84,11 +83,10 @@ def command(
 
     waiting.end()
     reviewers = Reviewers(workers, say)
-    is_live = cluster.startswith(CONTEXT_PREFIX)
+    is_live, context = cluster.startswith(CONTEXT_PREFIX), cluster.removeprefix(CONTEXT_PREFIX)
     if is_live:
         from planner.sources import live
 
-        context = cluster.removeprefix(CONTEXT_PREFIX)
         keeper = Keeper(
             partial(_watched, context), limits_of, given, every_seconds=every_seconds, look_seconds=LOOK_SECONDS,
             age=lambda: live.reader(context).condition.age_seconds, know=reviewers.know, say=say,
@@ -96,14 +94,12 @@ def command(
     else:
         read = partial(read_cluster, cluster)
         keeper = Keeper(read, limits_of, given, every_seconds=every_seconds, know=reviewers.know, say=say)
-    metrics = Metrics(keeper)
+    metrics = Metrics(keeper, partial(_load, context) if is_live else None)
     webhook = Webhook(
         keeper, metrics, reviewers, denies=deny is not None, is_live=is_live, within_seconds=within_seconds
     )
     routes, lifespan = paths(metrics, webhook, reviewers), stopping(keeper)
     app = _with_dashboard(cluster, routes, lifespan) if dashboard else application(routes, lifespan)
-    if dashboard and access.configured() is None:
-        say("No sign-in is configured: the dashboard answers localhost only.")
     server = Server(app, host=host, port=port, certificate=tls_cert, key=tls_key, is_dashboard=dashboard)
     server.load()
     reviewers.start()
@@ -131,6 +127,14 @@ def _watched(context: str) -> Snapshot:
         mend = f"What is known is {duration(round(condition.age_seconds))} old; it is tried again all the time"
         raise SourceError(condition.failing, where=context, mend=mend)
     return found
+
+
+def _load(context: str) -> tuple[int, int]:
+    """Requests to the API server in the last minute, and the most there can be."""
+    from planner.sources import live
+
+    condition = live.reader(context).condition
+    return condition.requests, condition.most_requests
 
 
 def _with_dashboard(cluster: str, routes: Sequence[Any], lifespan: Callable[[Any], Any]) -> Any:

@@ -114,7 +114,7 @@ def cluster_name(spec: str, snapshot: Snapshot) -> str:
 
 
 def _moment(text: str) -> float:
-    moment = names.latest_moment(text, now=time.time())
-    if moment == float("inf"):
-        raise InputError("it names no moment", where="--taken-at", mend="Such as 2026-11-17T09:30Z")
+    moment, _ = names.span(text, now=time.time())
+    if not 0 < moment < float("inf"):
+        raise InputError("it names no moment since 1970", where="--taken-at", mend="Such as 2026-11-17T09:30Z")
     return moment

@@ -85,8 +85,10 @@ def trend(days: Sequence[int], values: Sequence[float], limit: float, *, seed: i
     slope = model.slope * _WEEK
     rises = float((slope > 0).mean())
     held, tried = _back_test(when, seen, seed)
-    first = _first_at(model.paths(ahead), limit)
-    early, typical, late = (_weeks(first, share, ahead) for share in BAND)
+    early = typical = late = None
+    if rises >= SURE and today < limit:
+        first = _first_at(model.paths(ahead), limit)
+        early, typical, late = (_weeks(first, share, ahead) for share in BAND)
     if today >= limit:
         outlook = Outlook.FULL
     elif rises <= 1 - SURE:
@@ -95,7 +97,6 @@ def trend(days: Sequence[int], values: Sequence[float], limit: float, *, seed: i
         outlook = Outlook.NO_TREND
     else:
         outlook = Outlook.FILLS if typical is not None else Outlook.NOT_SOON
-    says_when = outlook in (Outlook.FILLS, Outlook.NOT_SOON)
     low, _, high = np.quantile(slope, BAND)
     return Trend(
         outlook=outlook,
@@ -105,9 +106,9 @@ def trend(days: Sequence[int], values: Sequence[float], limit: float, *, seed: i
         per_week=float(slope.mean()),
         per_week_low=float(low),
         per_week_high=float(high),
-        early_weeks=early if says_when else None,
-        typical_weeks=typical if says_when else None,
-        late_weeks=late if says_when else None,
+        early_weeks=early,
+        typical_weeks=typical,
+        late_weeks=late,
         told_weeks=ahead / _WEEK,
         held=held,
         tried=tried,
@@ -156,12 +157,11 @@ class _Model:
     def paths(self, ahead: int) -> Floats:
         """Paths × days after the last."""
         expected = self._line @ self._design(np.arange(self._last + 1, self._last + ahead + 1)).T
-        errors, found = self._error, np.empty((PATHS, ahead))
-        fresh = np.sqrt(1 - self._phi**2) * self._sigma
+        errors, found = self._error, self._draw.standard_normal((ahead, PATHS))
+        found *= np.sqrt(1 - self._phi**2) * self._sigma
         for day in range(ahead):
-            errors = self._phi * errors + fresh * self._draw.standard_normal(PATHS)
-            found[:, day] = errors
-        paths: Floats = expected + found
+            errors = found[day] = self._phi * errors + found[day]
+        paths: Floats = expected + found.T
         return paths
 
 
@@ -207,11 +207,12 @@ def _weeks(first: Floats, share: float, ahead: int) -> float | None:
 def _back_test(when: NDArray[np.int64], seen: Floats, seed: int) -> tuple[int, int]:
     held = tried = 0
     for end in range(int(when[0]) + LEAST_DAYS - 1, int(when[-1]) - _WEEK + 1, _WEEK):
-        past, then = when <= end, np.flatnonzero(when == end + _WEEK)
-        if past.sum() < LEAST_DAYS or not len(then):
+        past, week = when <= end, np.flatnonzero((when > end) & (when <= end + _WEEK))
+        if past.sum() < LEAST_DAYS or not len(week):
             continue
-        ahead = end + _WEEK - int(when[past][-1])
+        then = week[-1]  # of working days a Friday
+        ahead = int(when[then] - when[past][-1])
         low, _, high = band_after(when[past].tolist(), seen[past].tolist(), ahead, seed=seed)
         tried += 1
-        held += bool(low - 0.5 <= seen[then[0]] <= high + 0.5)  # a count stands for what rounds to it
+        held += bool(low - 0.5 <= seen[then] <= high + 0.5)  # a count stands for what rounds to it
     return held, tried

@@ -198,6 +198,13 @@ def _first(view: Buffer, start: int, where: str, problems: list[Finding]) -> int
 
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _json_parts(view: memoryview, start: int, where: str, problems: list[Finding]) -> Iterator[Part]:
+    try:
+        whole = _json_part(view[start:], where)  # nearly always one document, whose end needn't be looked for first
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        pass
+    else:
+        yield whole
+        return
     while start < len(view):
         try:
             end = _end_of_json(view, start)

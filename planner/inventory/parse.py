@@ -36,6 +36,10 @@ DAMAGE = (msgspec.MsgspecError, InputError, RecursionError, ValueError, Overflow
 """What reading a damaged object raises."""
 
 _HEAD = re.compile(rb'\{\s*"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"')
+_TAIL = re.compile(
+    rb',\s*"apiVersion":\s*"([^"\\]*)",\s*"kind":\s*"([^"\\]*)"\s*\}\s*\Z'
+)  # as Go's clients write items of a List
+_TAIL_BYTES = 120
 _POLICIES = ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
 _READERS: dict[str, Read] = {
     NODE.name: nodes.read_node,
@@ -114,7 +118,7 @@ class NotAnObject(InputError):
     """A value that is no object of Kubernetes at all."""
 
 
-@collector.resting()
+@collector.resting(keeps=True)
 def build_snapshot(
     parts: Iterable[Part],
     *,
@@ -404,7 +408,7 @@ def _template_in(item: Item) -> dict[str, Any]:
 
 
 def kind_of(item: object, part: Part) -> tuple[str, str]:
-    """(kind, API version) of an item; kubectl writes them first, and then only these two are looked at.
+    """(kind, API version) of an item; where they are first, as kubectl writes them, or last, only they are looked at.
 
     Raises
     ------
@@ -415,7 +419,7 @@ def kind_of(item: object, part: Part) -> tuple[str, str]:
         kind, api_version = item.get("kind"), item.get("apiVersion")
     elif not isinstance(item, msgspec.Raw | bytes | memoryview):
         raise NotAnObject("it isn't an object")
-    elif (head := _HEAD.match(item)) is not None:
+    elif (head := _HEAD.match(item) or _TAIL.search(memoryview(item)[-_TAIL_BYTES:])) is not None:
         return head[2].decode(), head[1].decode()
     else:
         try:

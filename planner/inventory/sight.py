@@ -2,8 +2,8 @@
 
 What is worked out has to be right, and hangs on everybody's pods: they hold room, keep others away, are preempted and made
 again. So nothing of the cluster is left out. Objects of hidden namespaces get other names (each always the same one, in the
-order of the old ones, since ties between equals are broken by names), lose what says what they are (images, programs, label
-values, messages, restarts, logs), and their workloads stand in `Snapshot.others`, where the engine finds them and no list does.
+order of the old ones, since ties between equals are broken by names), lose what says what they are (images, programs, labels,
+messages, restarts, logs), and their workloads stand in `Snapshot.others`, where the engine finds them and no list does.
 Nodes and what belongs to no namespace are everybody's.
 """
 
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, TypeVar
 
+from planner.inventory.wire import READ
 from planner.kubernetes.records import (
     EMPTY,
     ClaimSpec,
@@ -36,7 +37,13 @@ from planner.kubernetes.records import (
     Taint,
     Toleration,
 )
-from planner.vocabulary import SYSTEM_NAMESPACES
+from planner.vocabulary import (
+    CONTROLLER_REVISION_HASH,
+    KEPT_ANNOTATIONS,
+    POD_TEMPLATE_GENERATION,
+    POD_TEMPLATE_HASH,
+    SYSTEM_NAMESPACES,
+)
 
 HIDDEN: Final = "hidden."
 """How a hidden namespace's other name begins; no real one has a dot (RFC 1123, labels)."""
@@ -55,9 +62,9 @@ _AS_THEY_ARE: Final = (
 )  # fmt: skip
 _STAY: Final = frozenset(
     ["kind", "operator", "effect", "topology_key", "when_unsatisfiable", "node_affinity_policy", "node_taints_policy", "key",
-     "match_label_keys", "mismatch_label_keys", "phase", "state", "qos_class", "node_name", "nominated_node_name", "selected_node",
+     "phase", "state", "qos_class", "node_name", "nominated_node_name", "selected_node",
      "priority_class_name", "preemption_policy", "os", "scheduler_name", "runtime_class_name", "restart_policy", "command_form",
-     "storage_class_name", "access_modes", "volume_mode", "medium", "host_path", "unmodelled", "scheduling_gates", "scopes",
+     "storage_class_name", "access_modes", "volume_mode", "medium", "host_path", "unmodelled", "scopes",
      "pod_management_policy", "unhealthy_pod_eviction_policy", "min_available", "max_unavailable", "unread", "allocated",
      "requests", "limits", "overhead", "pod_requests", "pod_limits", "node_selector", "hard", "used", "conditions", "spec_name",
      "scope_selector", "last_state"]
@@ -65,6 +72,9 @@ _STAY: Final = frozenset(
 _EMPTIED: Final = frozenset(
     ["program", "handler_hosts", "unschedulable_message", "message", "reason", "last_reason", "service_account_name"]
 )
+_KEYS: Final = KEPT_ANNOTATIONS | {
+    POD_TEMPLATE_HASH, CONTROLLER_REVISION_HASH, POD_TEMPLATE_GENERATION, "app", "job-name", "controller-uid", "name",
+}  # fmt: skip
 _STATE: Final = frozenset(
     ["name", "is_init", "ready", "started", "state", "started_at"]
 )  # what is kept of a container's
@@ -121,7 +131,15 @@ class _Names:
         seen += [one.template.spec for one in snapshot.workloads if one.namespace not in hidden]
         once = {id(spec): spec for spec in seen}.values()
         self._images = {one.image for spec in once for one in (*spec.containers, *spec.init_containers)}
+        self._keys = {
+            key for one in snapshot.workloads if one.namespace not in hidden for key in one.selector.match_labels
+        }
+        self._keys |= {key for pod in snapshot.pods if pod.namespace not in hidden for key in pod.labels}
+        self._keys |= {key for spec in once for key in _asked_keys(spec)}
         self._open = {pair for spec in once for pair in _asked(spec)}  # labels by which what is seen tells pods apart
+        mine = [one for one in snapshot.pods if one.namespace not in hidden]
+        self._seen = {one.name for one in mine} | {one.namespace for one in mine}
+        self._seen |= {one.name for spec in once for one in (*spec.containers, *spec.init_containers)}
         self._volumes = {v.name for v in snapshot.persistent_volumes if v.claim and v.claim[0] in hidden}
 
     # ── texts ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -172,8 +190,12 @@ class _Names:
         return replace(one, name=self._name(one.name), claim=claim, labels=FrozenMap(labels))
 
     def event(self, one: Event) -> Event:
-        """An event that is seen, whose message may name what isn't."""
-        return replace(one, message=self._sentence(one.message))
+        """An event that is seen, whose message may name what isn't; of one about what is everybody's (a node's kernel killed a
+        process of whomever) stay the names of what is seen."""
+        known = READ.get(one.object_kind)
+        if known is None or known.is_namespaced:
+            return replace(one, message=self._sentence(one.message))
+        return replace(one, message=" ".join(word for word in _words(one.message) if word in self._seen))
 
     def _record(self, one: T) -> T:
         if isinstance(one, ContainerState):
@@ -186,13 +208,22 @@ class _Names:
 
     def _selector(self, one: LabelSelector) -> LabelSelector:
         terms = tuple(
-            replace(term, values=tuple(self._label(term.key, value) for value in term.values))
+            replace(term, key=self._key(term.key), values=tuple(self._label(term.key, value) for value in term.values))
             for term in one.match_expressions
         )
         return LabelSelector(match_labels=self._labels(one.match_labels), match_expressions=terms)
 
     def _labels(self, labels: FrozenMap[str]) -> FrozenMap[str]:
-        return FrozenMap({key: self._label(key, value) for key, value in labels.items()}) if labels else EMPTY
+        return (
+            FrozenMap({self._key(key): self._label(key, value) for key, value in labels.items()}) if labels else EMPTY
+        )
+
+    def _key(self, key: str) -> str:
+        """A label's key: Kubernetes' own, and those that what is seen has too, are nobody's secret."""
+        domain = key.rpartition("/")[0]
+        if key in self._keys or key in _KEYS or domain.endswith(("kubernetes.io", "k8s.io")):
+            return key
+        return self._name(re.sub(r"[/_]", "-", key))
 
     def _map(self, value: FrozenMap[str], field: str) -> FrozenMap[str]:
         if field == "claim_names":  # both are names
@@ -208,6 +239,8 @@ class _Names:
         if field in _EMPTIED:
             return type(value)()
         if isinstance(value, str):
+            if field in ("match_label_keys", "mismatch_label_keys"):
+                return self._key(value)
             if field in ("uid", "reserved_for"):
                 return self._uid(value)
             if field == "target":
@@ -241,3 +274,17 @@ def _asked(spec: PodSpec) -> Iterable[tuple[str, str]]:
             if selector is not None:
                 yield from selector.match_labels.items()
                 yield from ((one.key, value) for one in selector.match_expressions for value in one.values)
+
+
+def _asked_keys(spec: PodSpec) -> Iterable[str]:
+    """Keys of labels that a pod's affinity and spread ask for."""
+    terms, spread = (*spec.pod_affinity, *spec.pod_anti_affinity), spec.topology_spread
+    selectors = [one.label_selector for one in terms] + [one.namespace_selector for one in terms]
+    for selector in (*selectors, *(one.label_selector for one in spread)):
+        if selector is not None:
+            yield from selector.match_labels
+            yield from (one.key for one in selector.match_expressions)
+    for term in terms:
+        yield from (*term.match_label_keys, *term.mismatch_label_keys)
+    for one in spread:
+        yield from one.match_label_keys

@@ -19,6 +19,7 @@ _DNS_LABEL: Final = re.compile(_LABEL, re.ASCII)
 _WORD: Final = re.compile("[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _LONGEST_SUBDOMAIN, _LONGEST_LABEL = 253, 63
 _SHOWN = 80
+_MOST_KEPT: Final = 16_384  # answers about names that many objects have: namespaces, containers, nodes
 
 
 def is_subdomain(text: str) -> bool:
@@ -26,6 +27,7 @@ def is_subdomain(text: str) -> bool:
     return len(text) <= _LONGEST_SUBDOMAIN and _SUBDOMAIN.fullmatch(text) is not None
 
 
+@lru_cache(_MOST_KEPT)
 def is_dns_label(text: str) -> bool:
     """What a namespace, a container or a volume may be called."""
     return len(text) <= _LONGEST_LABEL and _DNS_LABEL.fullmatch(text) is not None
@@ -79,8 +81,11 @@ def check_reference(field: str, name: str | None) -> None:
     InputError
         When the API server would refuse it.
     """
-    if name and not is_subdomain(name):
+    if name and not _is_subdomain(name):
         raise refused(field, name, "small letters, digits, - and ., 253 at most")
+
+
+_is_subdomain = lru_cache(_MOST_KEPT)(is_subdomain)
 
 
 def check_container(name: str) -> None:

@@ -34,7 +34,7 @@ LOCAL_SSD_LABELS = ("cloud.google.com/gke-ephemeral-storage-local-ssd", "cloud.g
 GPU_NODE_ARRIVAL_SECONDS = 300.0
 NODE_ARRIVAL_SECONDS = 150.0
 ARRIVAL_SOURCE = "kubernetes/autoscaler#3464 with GPUs, kubernetes/test-infra#18607 without"
-_ROLE = "node-role.kubernetes.io/"
+ROLE = "node-role.kubernetes.io/"
 
 
 def pool_label(node: Node) -> str:
@@ -50,7 +50,7 @@ def node_pool(node: Node) -> str:
     label = pool_label(node)
     if label:
         return str(node.labels[label])
-    roles = sorted(key.removeprefix(_ROLE) for key in node.labels if key.startswith(_ROLE))
+    roles = sorted(key.removeprefix(ROLE) for key in node.labels if key.startswith(ROLE))
     return ", ".join(roles) or NO_POOL
 
 

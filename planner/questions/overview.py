@@ -12,7 +12,6 @@ import numpy as np
 from planner.inventory.account import get_command, missing, several
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, unit
 from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
-from planner.kubernetes.nodes import gpu_model, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -29,6 +28,7 @@ from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import Explanation, explain
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.said_of_nodes import gpu_models, node_pools
 from planner.scheduling.shape import Alike, alike, compile_shape
 from planner.settings import settings_within
 from planner.tables import Row
@@ -258,16 +258,11 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: Answer) -> Work
         replicas=replicas,
         ready=sum(p.is_ready and p.deleted_at is None for p in pods),
         gpus=gpus * replicas,
-        gpu_model=", ".join(sorted({gpu_model(cluster.nodes[n]) for n in nodes} - {""})) if gpus else "",
-        node_pools=tuple(sorted({cluster.remember(_pools)[n] for n in nodes} - {""})),
+        gpu_model=", ".join(sorted({gpu_models(cluster)[n] for n in nodes} - {""})) if gpus else "",
+        node_pools=tuple(sorted({node_pools(cluster)[n] for n in nodes} - {""})),
         lowest_ready=answer.lowest_ready,
         headline=answer.headline,
     )
-
-
-def _pools(cluster: Cluster) -> list[str]:
-    """Each node's pool."""
-    return [node_pool(node) for node in cluster.nodes]
 
 
 def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
@@ -279,13 +274,14 @@ def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
                 model = _wanted_model(cluster, i)
                 waiting[f"{model}\0{name}"] = waiting.get(f"{model}\0{name}", 0) + amount
     lines: dict[tuple[str, str], list[int]] = {}  # nodes, allocatable, requested, free
-    for n, node in enumerate(cluster.nodes):
-        for name in node.allocatable:
-            row = cluster.row[name]
+    model_of = gpu_models(cluster)
+    counted = [(name, row) for name, row in cluster.row.items() if is_gpu_resource(name)]
+    for n in np.flatnonzero(cluster.allocatable[[row for _, row in counted]].any(axis=0)).tolist():
+        for name, row in counted:
             total = int(cluster.allocatable[row, n])
-            if is_gpu_resource(name) and total:
+            if total:
                 held = int(cluster.requested[row, n])
-                line = lines.setdefault((gpu_model(node), name), [0, 0, 0, 0])
+                line = lines.setdefault((model_of[n], name), [0, 0, 0, 0])
                 line[:] = line[0] + 1, line[1] + total, line[2] + held, line[3] + max(0, total - held)
     keys = sorted({*lines, *((k.split("\0")[0], k.split("\0")[1]) for k in waiting)})
     found = []
@@ -357,7 +353,7 @@ def _model_for(cluster: Cluster, kind: Alike) -> str:
     shape = kind.shape
     rows = [row for row, _ in shape.asks if is_gpu_resource(cluster.resources[row])]
     models = {
-        gpu_model(cluster.nodes[n])
+        gpu_models(cluster)[n]
         for n in np.flatnonzero(shape.static == 0).tolist()
         if any(cluster.allocatable[row, n] for row in rows)
     }

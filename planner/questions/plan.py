@@ -147,7 +147,7 @@ class _State:
 
     verdict: Verdict
     reason: Reason
-    sentence: str
+    headline: str
     lowest: int
     replicas: int
 
@@ -216,8 +216,8 @@ class _World:
         try:
             found = self._answers.of(revision) if self._answers else glance(self.cluster, revision).answer
         except HeadroomError as error:
-            return _State(Verdict.UNKNOWN, Reason.UNKNOWN, f"not known: {error.what}", 0, revision.after.replicas)
-        return _State(found.verdict, found.reason, str(found.sentence), found.lowest_ready, found.replicas)
+            return _State(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
+        return _State(found.verdict, found.reason, str(found.headline), found.lowest_ready, found.replicas)
 
 
 Effect = Callable[[_World], _World]
@@ -247,7 +247,7 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
     share = settings.least_ready_percent / 100
     now = {line.workload: line for line in overview_question.overview(snapshot).workloads}
     states = {
-        key: _State(line.verdict, line.reason, line.sentence, line.lowest_ready, line.replicas)
+        key: _State(line.verdict, line.reason, str(line.headline), line.lowest_ready, line.replicas)
         for key, line in now.items()
     }
     planner = _Planner(_World(compiled(snapshot), {}, {}, ()), states, share, settings, given.book, snapshot)
@@ -588,7 +588,7 @@ class _Planner:
                 why = self.refused.get(key, "")
                 if not why and state.verdict is Verdict.COMPLETES:
                     why = f"at worst {state.lowest} of {state.replicas} Ready, and no strategy tried keeps more"
-                yield Left(workload=key, verdict=state.verdict, reason=state.reason, why=Text(why or state.sentence))
+                yield Left(workload=key, verdict=state.verdict, reason=state.reason, why=Text(why or state.headline))
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,8 +13,9 @@ from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, read_man
 from planner.kubernetes.kinds import ROLLING_TEXT
 from planner.kubernetes.names import parse_namespace
 from planner.kubernetes.records import Finding, Snapshot
-from planner.rollout.ownership import pods_of
+from planner.rollout.ownership import pods_by_owner, pods_of
 from planner.rollout.run import Revision
+from planner.rollout.simulation import Simulation
 from planner.rollout.timing import PodTimes, learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.settings import setting
@@ -59,6 +60,14 @@ def compiled(snapshot: Snapshot) -> Cluster:
 @collector.resting()
 def _compiled(snapshot: Snapshot) -> Cluster:
     return Cluster(snapshot)
+
+
+def make_ready(snapshot: Snapshot) -> None:
+    """Make what every rollout of the snapshot is played on, before one is asked about."""
+    cluster = compiled(snapshot)
+    cluster.label_groups()
+    pods_by_owner(cluster)
+    Simulation(cluster)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from planner import collector
 from planner.capacity.headroom import Likeness, likeness
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool, zone
+from planner.kubernetes.nodes import gpu_count
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -20,6 +20,7 @@ from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import feasible_nodes
+from planner.scheduling.said_of_nodes import gpu_models, node_pools, zones
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
 from planner.settings import settings_within
@@ -95,9 +96,9 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
         rows.append(
             NodeSeats(
                 node=node.name,
-                node_pool=node_pool(node),
-                zone=zone(node),
-                model=gpu_model(node),
+                node_pool=node_pools(cluster)[n],
+                zone=zones(cluster)[n],
+                model=gpu_models(cluster)[n],
                 is_cordoned=node.is_cordoned,
                 seats=tuple(taken) + (Seat(holder="", pod=""),) * max(0, left),
                 free=FrozenMap(free),

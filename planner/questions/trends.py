@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from enum import StrEnum
+from functools import cache
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -141,7 +142,8 @@ def answer(_snapshot: Snapshot, settings: TrendsSettings, given: Given = NOTHING
     """Everything by day, and what the days make expect; nothing but the history goes into it."""
     history, zone = known_history(given), ZoneInfo(settings.time_zone)
     by_day = _gpus(history, zone, Period.ALL)
-    lines = [line for period in Period for line in _lines(_gpus(history, zone, period), period, settings)]
+    expected = cache(trend)  # a day's one snapshot is its period's too: most series come twice
+    lines = [line for period in Period for line in _lines(_gpus(history, zone, period), period, settings, expected)]
     said = [line for line in lines if line.period is Period.ALL or line.trend.outlook is not Outlook.TOO_SHORT]
     moments = [at for _, at in history.moments]
     streaks = sorted(history.streaks, key=lambda one: (_TROUBLE.get(one.verdict, 9), one.since, one.workload))
@@ -286,14 +288,17 @@ def _verdicts(history: History, zone: tzinfo) -> tuple[DayOfVerdicts, ...]:
 
 # ── what is to be expected ───────────────────────────────────────────────────────────────────────────────────────────
 def _lines(
-    found: Mapping[Supply, Sequence[DayOfGpus]], period: Period, settings: TrendsSettings
+    found: Mapping[Supply, Sequence[DayOfGpus]],
+    period: Period,
+    settings: TrendsSettings,
+    expected: Callable[[tuple[int, ...], tuple[float, ...], float], Trend],
 ) -> Iterator[TrendLine]:
     for (model, resource, pool), days in found.items():
         if not days[-1].allocatable:
             continue  # pods wait for what no node has
-        numbers = [date.fromisoformat(one.day).toordinal() for one in days]
-        wanted = [float(one.held + (one.waiting or 0)) for one in days]
-        seen = trend(numbers, wanted, float(days[-1].allocatable))
+        numbers = tuple(date.fromisoformat(one.day).toordinal() for one in days)
+        wanted = tuple(float(one.held + (one.waiting or 0)) for one in days)
+        seen = expected(numbers, wanted, float(days[-1].allocatable))
         last = date.fromordinal(numbers[-1])
         full_from, full_until = (_after(last, weeks) for weeks in (seen.early_weeks, seen.late_weeks))
         order_by = ""

@@ -11,7 +11,6 @@ import numpy as np
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import Unit, accelerator, short_model, unit
 from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, kind_in
-from planner.kubernetes.nodes import gpu_model, node_pool
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Workload
 from planner.kubernetes.requests import pod_requests
@@ -23,9 +22,10 @@ from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.queue import Waiter
 from planner.rollout.run import Revision, Run
-from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.cluster import BoolArray
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
+from planner.scheduling.said_of_nodes import gpu_models, node_pools
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import CPU, MEMORY, PODS, is_extended_resource
 from planner.words import NO_WORDS, Text, count, listing, plural, roughly
@@ -66,14 +66,10 @@ def _asks(shape: Shape, only: tuple[str, ...] = ()) -> str:
     return ", ".join(f"{roughly(amounts[n], n)} {n}" for n in names if n in amounts) or "nothing"
 
 
-def _pools(cluster: Cluster) -> list[str]:
-    return [node_pool(node) for node in cluster.nodes]
-
-
 def _where(run: Run, nodes: BoolArray) -> str:
     """The matching nodes as people name them: by pool where all nodes of the pools match, else by number."""
     cluster = run.simulation.cluster
-    pool_of = cluster.remember(_pools)
+    pool_of = node_pools(cluster)
     pools = sorted({pool_of[i] for i in np.flatnonzero(nodes).tolist()})
     if pools and all(pools) and len(pools) <= 3:
         return f"a node of pool {listing(pools)}"
@@ -426,7 +422,8 @@ def _plain(c: _Context, name: str) -> str:
             name, f"{roughly(amount, name)} of {name}"
         )
     device = accelerator(name)
-    models = {gpu_model(c.run.simulation.cluster.nodes[n]) for n in np.flatnonzero(c.matching).tolist()}
+    model_of = gpu_models(c.run.simulation.cluster)
+    models = {model_of[n] for n in np.flatnonzero(c.matching).tolist()}
     noun = (len(models) == 1 and short_model(models.pop())) or (device.noun if device else "")
     return count(amount, noun) if noun and unit(name) is Unit.DEVICE else f"{amount} {name}"
 

@@ -108,6 +108,7 @@ class Cluster:
         self.identifying_labels = self._identifying_labels()
         self.node_class, self.class_members = self._node_classes()
         self.priorities = classes_in(snapshot)
+        self.smaller: Cluster | None = None  # the one that this is with more nodes, all else alike
         self._derived = Derived()  # shapes and the like, compiled once a cluster
 
     # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -146,9 +147,15 @@ class Cluster:
     def _kinds_of_requests(self) -> list[tuple[FrozenMap[int], tuple[int, int], list[PodGroup]]]:
         """Requests, scored requests, and the groups whose pods have them."""
         kinds: dict[object, tuple[FrozenMap[int], tuple[int, int], list[PodGroup]]] = {}
+        by_parts: dict[tuple[int, ...], list[PodGroup]] = {}  # many specs differ in the node they name only
         for group in self.groups:
-            requests, scored = pod_requests(group.spec), scored_requests(group.spec)
-            kinds.setdefault((requests, scored), (requests, scored, []))[2].append(group)
+            spec = group.spec
+            parts = (id(spec.containers), id(spec.init_containers), id(spec.pod_requests), id(spec.overhead))
+            alike = by_parts.get(parts)
+            if alike is None:
+                requests, scored = pod_requests(spec), scored_requests(spec)
+                alike = by_parts[parts] = kinds.setdefault((requests, scored), (requests, scored, []))[2]
+            alike.append(group)
         return list(kinds.values())
 
     def _resource_names(self, requests: Iterable[FrozenMap[int]]) -> tuple[str, ...]:
@@ -254,6 +261,8 @@ class Cluster:
         larger._domains = {}
         larger.node_class, larger.class_members = larger._with_classes_of(nodes)
         larger._derived = Derived()
+        larger._derived.know(Cluster._label_groups, self.remember(Cluster._label_groups))
+        larger.smaller = self
         return larger
 
     def with_snapshot(self, snapshot: Snapshot) -> Cluster:
@@ -261,6 +270,7 @@ class Cluster:
         other = object.__new__(Cluster)
         other.__dict__.update(self.__dict__)
         other.snapshot = snapshot
+        other.smaller = None
         other._derived = Derived()
         return other
 

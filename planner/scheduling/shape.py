@@ -14,8 +14,10 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.kubernetes.derived import Same
 from planner.kubernetes.priorities import class_of
 from planner.kubernetes.records import (
+    EMPTY,
     HostPort,
     Labels,
     LabelSelector,
@@ -282,6 +284,19 @@ def _static(cluster: Cluster, spec: PodSpec) -> NDArray[np.uint8]:
     return cluster.remember(_judge, spec.node_name, spec.node_selector, spec.node_affinity, spec.tolerations)
 
 
+def allowed(cluster: Cluster, spec: PodSpec) -> BoolArray:
+    """Nodes that pass the static filters, volumes apart: bool[node]; one array for all that ask for the same nodes, don't
+    change it."""
+    return cluster.remember(_allowed, spec.node_name, spec.node_selector, spec.node_affinity, spec.tolerations)
+
+
+def _allowed(
+    cluster: Cluster, node_name: str, selector: Labels, affinity: NodeAffinity, tolerations: tuple[Toleration, ...]
+) -> BoolArray:
+    passes: BoolArray = cluster.remember(_judge, node_name, selector, affinity, tolerations) == Static.PASSES
+    return passes
+
+
 def _judge(
     cluster: Cluster, node_name: str, selector: Labels, affinity: NodeAffinity, tolerations: tuple[Toleration, ...]
 ) -> NDArray[np.uint8]:
@@ -399,6 +414,15 @@ def compile_shape(
     return cluster.remember(_compile, namespace, labels, spec, default_selector)
 
 
+def compile_alike(cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec) -> Shape:
+    """The same, compiled once for the same objects: comparing and hashing what many pods have costs more."""
+    return cluster.remember(_compile_same, namespace, Same(labels), Same(spec))
+
+
+def _compile_same(cluster: Cluster, namespace: str, labels: Same[Labels], spec: Same[PodSpec]) -> Shape:
+    return _compile(cluster, namespace, labels.value, spec.value, None)
+
+
 def _may_preempt(cluster: Cluster, spec: PodSpec) -> bool:
     known = class_of(spec, cluster.priorities)
     return (spec.preemption_policy or (known.preemption_policy if known else "PreemptLowerPriority")) != "Never"
@@ -407,6 +431,23 @@ def _may_preempt(cluster: Cluster, spec: PodSpec) -> bool:
 def _compile(
     cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec, default_selector: LabelSelector | None
 ) -> Shape:
+    """What hangs on labels is added to what pods of one template have in common."""
+    required = [c for c in spec.topology_spread if c.when_unsatisfiable != "ScheduleAnyway"]
+    compile_one = partial(compile_term, namespace=namespace, labels=labels)
+    return replace(
+        cluster.remember(_compile_unlabelled, namespace, Same(spec)),
+        labels=labels,
+        affinity=tuple(compile_one(t) for t in spec.pod_affinity if not t.weight),
+        anti_affinity=tuple(compile_one(t) for t in spec.pod_anti_affinity if not t.weight),
+        liked=tuple(compile_one(t) for t in spec.pod_affinity if t.weight)
+        + tuple(compile_one(t, sign=-1) for t in spec.pod_anti_affinity if t.weight),
+        hard_spread=_compile_spread(cluster, required, spec, labels),
+        soft_spread=_soft_spread(cluster, spec, labels, default_selector),
+    )
+
+
+def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> Shape:
+    spec = of.value
     requests = pod_requests(spec)
     known = [(cluster.row[name], min(amount, TOO_MUCH)) for name, amount in requests.items() if name in cluster.row]
     millicores, size = scored_requests(spec)
@@ -415,15 +456,13 @@ def _compile(
     storage = storage_demand(cluster, namespace, spec)
     devices = device_demand(cluster, namespace, spec)
     by_devices = {name for name, _, _ in devices.delegated}
-    required = [c for c in spec.topology_spread if c.when_unsatisfiable != "ScheduleAnyway"]
-    compile_one = partial(compile_term, namespace=namespace, labels=labels)
     static = _static(cluster, spec)
     passes = static == Static.PASSES
     if storage.codes is not None:
         passes &= storage.codes == 0
     return Shape(
         namespace=namespace,
-        labels=labels,
+        labels=EMPTY,
         spec=spec,
         priority=cluster.priority_of(spec),
         may_preempt=_may_preempt(cluster, spec),
@@ -439,12 +478,11 @@ def _compile(
         disliked=_disliked(cluster, spec),
         image_score=_image_score(cluster, spec),
         host_ports=host_ports(spec),
-        affinity=tuple(compile_one(t) for t in spec.pod_affinity if not t.weight),
-        anti_affinity=tuple(compile_one(t) for t in spec.pod_anti_affinity if not t.weight),
-        liked=tuple(compile_one(t) for t in spec.pod_affinity if t.weight)
-        + tuple(compile_one(t, sign=-1) for t in spec.pod_anti_affinity if t.weight),
-        hard_spread=_compile_spread(cluster, required, spec, labels),
-        soft_spread=_soft_spread(cluster, spec, labels, default_selector),
+        affinity=(),
+        anti_affinity=(),
+        liked=(),
+        hard_spread=(),
+        soft_spread=(),
         has_own_spread=bool(spec.topology_spread),
         storage=storage,
         devices=devices,

@@ -6,7 +6,7 @@ terms somebody asked about; the first question scans the pods, later changes are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -50,10 +50,13 @@ class Count:
     matches: Callable[[str, Labels], bool]
     skips_terminating: bool
     by_node: IntArray
+    only_in: str | None  # the namespace whose pods alone match; None: of any
     known: dict[Shape, bool] = field(default_factory=dict)  # whether they match
     sums: dict[tuple[str, int], DomainSums] = field(default_factory=dict)
 
     def knows(self, shape: Shape) -> bool:
+        if self.only_in not in (None, shape.namespace):
+            return False
         answer = self.known.get(shape)
         if answer is None:
             answer = self.known[shape] = self.matches(shape.namespace, shape.labels)
@@ -178,6 +181,8 @@ def carried_terms(namespace: str, labels: Labels, spec: PodSpec) -> tuple[tuple[
 
 
 def _carried(cluster: Cluster) -> _Carried:
+    if cluster.smaller is not None:
+        return _widened(cluster.smaller.remember(_carried), cluster.node_count)
     carried = _Carried({}, {}, {}, {}, {})
 
     def count(table: dict[K, IntArray], key: K, nodes: CodeArray) -> None:
@@ -201,6 +206,17 @@ def _carried(cluster: Cluster) -> _Carried:
                 claim = (group.namespace, volume.claim_name)
                 carried.exclusive[claim] = carried.exclusive.get(claim, 0) + len(group.nodes)
     return carried
+
+
+def _widened(carried: _Carried, node_count: int) -> _Carried:
+    """The same where nodes without pods have come at the end."""
+
+    def wide(table: dict[K, IntArray]) -> dict[K, IntArray]:
+        return {key: np.pad(counts, (0, node_count - len(counts))) for key, counts in table.items()}
+
+    return _Carried(
+        wide(carried.anti), wide(carried.likes), wide(carried.ports), carried.exclusive, wide(carried.disks)
+    )
 
 
 def anti_terms(cluster: Cluster) -> Terms:
@@ -250,6 +266,7 @@ class State:
         self._owned: set[int] = set()  # ids of arrays copied from the cluster
         self._relevant: dict[tuple[Shape, bool], tuple[int, list[Term]]] = {}
         self._counts: dict[_Selected | _Matching, Count] = {}
+        self._counts_in: dict[str | None, list[Count]] = {}  # by the namespace that they are about
         self._by_shape: dict[Shape, list[Count]] = {}
         self._carries: dict[Shape, tuple[tuple[Term, ...], tuple[Term, ...]]] = {}
         self.volumes = Volumes(cluster)
@@ -263,7 +280,9 @@ class State:
         found = self._counts.get(asked)
         if found is None:
             by_node = self.cluster.remember(_scan, asked).copy()
-            found = self._counts[asked] = Count(partial(asked.matches, self.cluster), asked.skips_terminating, by_node)
+            matches = partial(asked.matches, self.cluster)
+            found = self._counts[asked] = Count(matches, asked.skips_terminating, by_node, asked.only_in)
+            self._counts_in.setdefault(asked.only_in, []).append(found)
             for shape, counts in self._by_shape.items():
                 if found.knows(shape):
                     counts.append(found)
@@ -288,10 +307,16 @@ class State:
         return self._count(_Matching(terms))
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _note(self, shape: Shape, node: int, placed: int, standing: int) -> None:
+    def _counts_of(self, shape: Shape) -> list[Count]:
+        """The counts in which pods of the shape are."""
         counts = self._by_shape.get(shape)
         if counts is None:
-            counts = self._by_shape[shape] = [c for c in self._counts.values() if c.knows(shape)]
+            near = (*self._counts_in.get(shape.namespace, ()), *self._counts_in.get(None, ()))
+            counts = self._by_shape[shape] = [count for count in near if count.knows(shape)]
+        return counts
+
+    def _note(self, shape: Shape, node: int, placed: int, standing: int) -> None:
+        counts = self._counts_of(shape)
         self._moves.append((shape, node, placed, standing))
         self.touched.add(node)
         for count in counts:
@@ -365,6 +390,29 @@ class State:
         """A bound pod is gone."""
         self._occupy(shape, node, -1)
         self._note(shape, node, -1, 0 if is_terminating else -1)
+
+    def move(self, shapes: Sequence[Shape], before: Sequence[int], after: Sequence[int]) -> None:
+        """Pods that ask for the same, with the same priority, go from one node to another each."""
+        one, gone, come = shapes[0], np.array(before, dtype=np.intp), np.array(after, dtype=np.intp)
+        tables = [(self.used, 1), (self.free, -1)]
+        tables += [(table, 1) for priority, table in self._below.items() if one.priority < priority]
+        for table, sign in tables:
+            for row, amount in (*one.asks, (PODS_ROW, 1)):
+                np.add.at(table[row], come, sign * amount)
+                np.subtract.at(table[row], gone, sign * amount)
+        for row, amount in enumerate(one.scored):
+            np.add.at(self.scored[row], come, amount)
+            np.subtract.at(self.scored[row], gone, amount)
+        self.changed += [*before, *after]
+        self.touched.update(before, after)
+        for shape, left, reached in zip(shapes, before, after, strict=True):
+            if shape.has_affinity or shape.host_ports or shape.storage.is_in_motion:
+                self._carry(shape, left, -1)
+                self._carry(shape, reached, 1)
+            self._moves += ((shape, left, -1, -1), (shape, reached, 1, 1))
+            for count in self._counts_of(shape):
+                count.add(left, -1)
+                count.add(reached, 1)
 
     def terminate(self, shape: Shape, node: int) -> None:
         """A bound pod starts to terminate: it keeps what it holds, but spreading no longer counts it."""

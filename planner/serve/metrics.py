@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -16,12 +16,16 @@ PREFIX = "headroom"
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
+Load = Callable[[], tuple[int, int]]
+"""Requests of the last minute to a live cluster's API server, and the most there can be in one."""
+
+
 class Metrics:
     """Everything under ``/metrics``; no series of it is named by who asks."""
 
-    def __init__(self, keeper: Keeper) -> None:
+    def __init__(self, keeper: Keeper, load: Load | None = None) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(_Cluster(keeper))
+        self._registry.register(_Cluster(keeper, load))
         self._reviews = Counter(
             f"{PREFIX}_reviews", "Writes that the API server asked about, by what was said.", ["said"], registry=self._registry
         )  # fmt: skip
@@ -48,8 +52,8 @@ def said_of(review: Review, *, is_denied: bool) -> str:
 
 
 class _Cluster(Collector):
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    def __init__(self, keeper: Keeper, load: Load | None) -> None:
+        self._keeper, self._load = keeper, load
 
     def collect(self) -> Iterator[Metric]:
         keeper, kept = self._keeper, self._keeper.kept
@@ -58,6 +62,12 @@ class _Cluster(Collector):
         )
         failures.add_metric([], keeper.failures)
         yield failures
+        if self._load is not None:
+            requests, most = self._load()
+            said = "Requests to the API server in the last minute."
+            yield GaugeMetricFamily(f"{PREFIX}_api_requests_per_minute", said, value=requests)
+            said = "The most requests to the API server there are in any minute."
+            yield GaugeMetricFamily(f"{PREFIX}_api_requests_per_minute_limit", said, value=most)
         age = keeper.age_seconds()
         if kept is None or age is None:
             return

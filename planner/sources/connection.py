@@ -20,6 +20,9 @@ from planner.words import duration
 
 CONNECT_SECONDS: Final = 5.0
 READ_SECONDS: Final = 60.0
+MOST_PER_MINUTE: Final = (
+    600  # requests of this process to one API server, whatever happens: the lists of 300,000 objects
+)
 RENEW_SECONDS: Final = 30.0  # credentials that were just renewed and aren't accepted aren't renewed again
 _MOST_CONNECTIONS: Final = 64  # kept open: a watch for each kind, and a few lists
 CLOCK_SECONDS: Final = 30.0  # clocks that differ by less agree: Date has whole seconds, and answers take a while
@@ -59,8 +62,23 @@ class Pace:
             self._times.popleft()
 
 
+_paces: Final[dict[str, Pace]] = {}
+_one_at_a_time: Final = threading.Lock()
+
+
+def pace_of(host: str) -> Pace:
+    """The one pace of all that this process asks of the API server at `host`: reader, single readings, logs."""
+    with _one_at_a_time:
+        return _paces.setdefault(host.rstrip("/").lower(), Pace(MOST_PER_MINUTE))
+
+
+def requests_last_minute() -> int:
+    """What this process asked of API servers in the last 60 s."""
+    return sum(one.last_minute for one in tuple(_paces.values()))
+
+
 class Connection:
-    """One API server.
+    """One API server. All connections of a process to it share its `pace`.
 
     Parameters
     ----------
@@ -70,8 +88,6 @@ class Connection:
         The context's name, for people.
     log_in : callable, optional
         Gives host and credentials anew: asked once when the server no longer accepts those it has (401).
-    pace : Pace, optional
-        Bounds the requests.
 
     Attributes
     ----------
@@ -84,12 +100,13 @@ class Connection:
         *,
         name: str,
         log_in: Callable[[], client.Configuration] | None = None,
-        pace: Pace | None = None,
     ) -> None:
         self.name = name
         self.skew_seconds: float | None = None
         self.is_checked = bool(configuration.verify_ssl)
-        self._log_in, self._pace = log_in, pace
+        self.host = configuration.host
+        self.pace = pace_of(self.host)
+        self._log_in = log_in
         self._lock = threading.Lock()
         self._renewed_at = -RENEW_SECONDS
         self._client = _client(configuration)
@@ -118,8 +135,7 @@ class Connection:
         return response
 
     def _asked(self, used: client.ApiClient, path: str, query: Query, read_seconds: float) -> urllib3.BaseHTTPResponse:
-        if self._pace is not None:
-            self._pace.wait()
+        self.pace.wait()
         serialized = used.param_serialize(
             method="GET",
             resource_path=path,

@@ -23,7 +23,7 @@ from planner.inventory import account, wire
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, FrozenMap, PodLog, Severity, Snapshot
 from planner.sources import bounded
-from planner.sources.connection import Connection, Pace, Query, is_hopeless
+from planner.sources.connection import Connection, Query, is_hopeless
 from planner.sources.kubeconfig import log_in
 from planner.words import duration
 
@@ -112,7 +112,7 @@ def read_log(
     return Api(connected(context), limit_bytes=2 * LOG_BYTES).log(namespace, pod, container, is_previous, lines)
 
 
-def connected(context: str, pace: Pace | None = None) -> Connection:
+def connected(context: str) -> Connection:
     """A connection with the credentials of `context`, which are asked for again when they expire.
 
     Raises
@@ -120,7 +120,7 @@ def connected(context: str, pace: Pace | None = None) -> Connection:
     SourceError
         When the context can't be used.
     """
-    return Connection(log_in(context), name=context, log_in=lambda: log_in(context), pace=pace)
+    return Connection(log_in(context), name=context, log_in=lambda: log_in(context))
 
 
 def clock_finding(off_seconds: float) -> Finding:

@@ -6,7 +6,7 @@ made every few seconds, where something changed. What was known stays when the s
 
 What it costs the API server: a watch a kind, opened anew every five to ten minutes, a look every ten seconds whether the server
 is there, a list a minute of what can't be watched (PodMetrics): about a dozen requests a minute; never more than
-`MOST_PER_MINUTE`.
+`connection.MOST_PER_MINUTE`.
 
 Source of the ways of a client: kubernetes `staging/src/k8s.io/client-go/tools/cache/reflector.go` (timeouts of watches, what is
 listed anew).
@@ -34,10 +34,9 @@ from planner.inventory.parse import Part
 from planner.inventory.picture import Picture
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.sources import kubernetes_api, watches
-from planner.sources.connection import Connection, Pace
+from planner.sources.connection import Connection
 from planner.words import duration
 
-MOST_PER_MINUTE: Final = 600  # requests of one reader, whatever happens: the lists of 250,000 objects
 LISTS_AT_ONCE: Final = 4
 MOST_REFUSALS: Final = 3  # of a watch, one after the other, before its kind is listed anew
 _PULSE: Final = "/api/v1/namespaces"
@@ -68,7 +67,7 @@ class Condition:
     ----------
     age_seconds : how long ago the cluster was surely as `snapshot` has it, or nothing was made of it yet
     failing : why it isn't refreshed, in words; "" where it is
-    requests : to the API server, in the last minute
+    requests : of this process to the API server, in the last minute
     """
 
     age_seconds: float
@@ -96,11 +95,11 @@ class Reader:
         context: str,
         *,
         timing: Timing = Timing(),
-        connect: Callable[[str, Pace], Connection] = kubernetes_api.connected,
+        connect: Callable[[str], Connection] = kubernetes_api.connected,
     ) -> None:
         self.context, self._timing = context, timing
-        self.pace = Pace(MOST_PER_MINUTE)
-        self._connection = connect(context, self.pace)
+        self._connection = connect(context)
+        self.pace = self._connection.pace
         self._picture = Picture()
         self._lock = threading.Lock()  # of the picture
         self._kinds = {kind: _Kind() for kind in kubernetes_api.PATHS}

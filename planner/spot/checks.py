@@ -99,7 +99,8 @@ class Case:
 
     @property
     def runs_on_spot(self) -> bool:
-        return bool(self.nodes) and all(is_spot(node) for node in self.nodes)
+        spot = self.snapshot.derived.once(_spot_names, self.snapshot)
+        return bool(self.nodes) and all(node.name in spot for node in self.nodes)
 
     @property
     def fitting_spot_nodes(self) -> tuple[Node, ...]:
@@ -115,6 +116,10 @@ class Case:
 
 def _spot_nodes(snapshot: Snapshot) -> tuple[Node, ...]:
     return tuple(node for node in snapshot.nodes if is_spot(node))
+
+
+def _spot_names(snapshot: Snapshot) -> frozenset[str]:
+    return frozenset(node.name for node in snapshot.derived.once(_spot_nodes, snapshot))
 
 
 def _spot_nodes_with(snapshot: Snapshot, labels: Labels) -> tuple[Node, ...]:
@@ -582,14 +587,17 @@ def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, s
 
 def _check_quota(case: Case) -> CheckResult:
     """Google's quota for preemptible GPUs is one of its own (compute/docs/gpus/create-gpu-vm-general-purpose, 2026)."""
-    gpus = max((physical_gpus(node) or 0 for node in case.nodes), default=0)
-    disks = [node.name for node in case.nodes if any(label in node.labels for label in LOCAL_SSD_LABELS)]
+    gpus, with_disks = (
+        case.snapshot.derived.once(_gpus_of_nodes, case.snapshot),
+        case.snapshot.derived.once(_with_local_ssd, case.snapshot),
+    )
+    disks = [node.name for node in case.nodes if node.name in with_disks]
     ssd = (
         f" Its nodes have local SSDs ({disks[0]}, …): their price isn't in the estimate, and what is on them is lost."
         if disks
         else ""
     )
-    if case.window.provider is not Provider.GKE or not gpus or case.runs_on_spot:
+    if case.window.provider is not Provider.GKE or not any(gpus[node.name] for node in case.nodes) or case.runs_on_spot:
         status = Status.MIND if ssd else Status.OK
         return CheckResult(check=Check.QUOTA, status=status, evidence=f"No quota of spot GPUs is asked for.{ssd}")
     model = gpu_model(case.nodes[0]).removeprefix("nvidia-").removeprefix("tesla-").replace("-", "_").upper() or "MODEL"
@@ -602,6 +610,14 @@ def _check_quota(case: Case) -> CheckResult:
         by_hand=commands.command("gcloud", "compute", "regions", "describe", region(case.nodes[0]) or "REGION") + "\n",
         source="https://cloud.google.com/compute/resource-usage#gpu_quota",
     )
+
+
+def _gpus_of_nodes(snapshot: Snapshot) -> dict[str, int]:
+    return {node.name: physical_gpus(node) or 0 for node in snapshot.nodes}
+
+
+def _with_local_ssd(snapshot: Snapshot) -> frozenset[str]:
+    return frozenset(node.name for node in snapshot.nodes if any(label in node.labels for label in LOCAL_SSD_LABELS))
 
 
 def _check_users(case: Case) -> CheckResult:

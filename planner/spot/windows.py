@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from planner import vocabulary
@@ -117,6 +118,7 @@ def _gke_window(nodes: tuple[Node, ...], capacity: Capacity) -> Window:
     )
 
 
+@lru_cache(maxsize=1_024)
 def _gke_version(text: str) -> tuple[int, int, int, int] | None:
     match = _VERSION.match(text)
     if match is None:

@@ -122,17 +122,27 @@ def latest_moment(time: str, *, now: float) -> float:
     InputError
         When it is no time.
     """
+    start, seconds = span(time, now=now)
+    return start + seconds - _BEFORE_SECONDS if seconds else start
+
+
+def span(time: str, *, now: float) -> tuple[float, float]:
+    """The first moment that `time` means, and for how many seconds: of a day its beginning in UTC and a day.
+
+    Raises
+    ------
+    InputError
+        When it is no time.
+    """
     if time == LATEST:
-        return float("inf")
+        return float("inf"), 0.0
     if ago := _AGO.match(time):
-        return now - timedelta(**{"d": {"days": 1}, "h": {"hours": 1}}[ago[2]]).total_seconds() * int(ago[1])
+        return now - timedelta(**{"d": {"days": 1}, "h": {"hours": 1}}[ago[2]]).total_seconds() * int(ago[1]), 0.0
     try:
         if len(time) == len("2026-11-17"):
-            midnight = datetime.combine(date.fromisoformat(time), datetime.min.time(), UTC)
-            return midnight.timestamp() + 86_400 - _BEFORE_SECONDS
+            return datetime.combine(date.fromisoformat(time), datetime.min.time(), UTC).timestamp(), 86_400.0
         moment = datetime.fromisoformat(time)
     except ValueError:
         raise InputError(f'"{time[:40]}" is no time', where="store", mend=_TIMES) from None
     start = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    has_seconds = _SECONDS.search(time) is not None
-    return start + (1.0 if has_seconds else 60.0) - _BEFORE_SECONDS
+    return start, 1.0 if _SECONDS.search(time) else 60.0

@@ -20,7 +20,7 @@ from planner.questions.capacity import CapacityAnswer, CapacitySettings
 from planner.questions.filters import ALL, Kept
 from planner.questions.overview import supplies_of
 from planner.questions.what_if import WhatIfAnswer
-from planner.ui import charts, downloads, errors, findings, link, tables, verdict
+from planner.ui import charts, downloads, errors, findings, link, opening, tables, verdict
 from planner.vocabulary import CPU, MEMORY
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
@@ -122,6 +122,7 @@ def what_fits(answer: CapacityAnswer) -> None:
         f"Standard shapes: 1, 2, 4 and 8 GPUs with {words.literal(answer.standard_basis)}; each shape by itself."
     )
     has_quota = any(one.quota_limit is not None for one in (*answer.standard, *answer.workloads))
+    shown = _alike((*answer.standard, *answer.workloads))
     rows = [
         {
             "shape": names,
@@ -131,10 +132,14 @@ def what_fits(answer: CapacityAnswer) -> None:
             "asks for": ", ".join(f"{words.roughly(n, name)} {name}" for name, n in one.requests.items()) or "nothing",
             **({"quota lets in": one.quota_limit} if has_quota else {}),
         }
-        for names, one in _alike((*answer.standard, *answer.workloads))
+        for names, one in shown
     ]
     fitting = sum(bool(one.count) for one in answer.workloads)
-    tables.show(rows, alt=f"One more pod fits of {fitting} of {len(answer.workloads)} workloads", empty="No workload.")
+    tables.show(
+        rows, alt=f"One more pod fits of {fitting} of {len(answer.workloads)} workloads", empty="No workload.",
+        opens=[opening.rollout(one.shape) for _, one in shown], key="what_fits",
+    )  # fmt: skip
+    st.caption(f"{opening.SELECT} Standard shapes have none.")
 
 
 def _alike(fits: Sequence[Fit]) -> list[tuple[str, Fit]]:

@@ -38,7 +38,10 @@ def show(found: FleetAnswer) -> None:
     models = [_named(row, _MODEL) for row in model_rows(found)]
     tables.show(models, alt="GPUs by model over these clusters", empty="No GPUs in these clusters.")
     st.header("Clusters")
-    tables.show([_named(row, _CLUSTER) for row in cluster_rows(found)], alt="Each cluster in a line")
+    tables.show(
+        [_named(row, _CLUSTER) for row in cluster_rows(found)], alt="Each cluster in a line", placeholder="not known",
+        columns={_CLUSTER["usd_per_month"]: st.column_config.NumberColumn(format="dollar")},
+    )  # fmt: skip
     if len(found.clusters) > 1:
         st.header("The same workload in several")
         rows = [_named(row, _WORKLOAD) for row in workload_rows(found)]
@@ -57,7 +60,7 @@ _MODEL = {
 }  # fmt: skip
 _CLUSTER = {
     "cluster": "Cluster", "nodes": "Nodes", "waiting": "Pods waiting", "workloads": "Workloads", "stuck": "Stuck",
-    "unknown": "Not known", "usd_per_month": "USD a month",
+    "unknown": "Not known", "usd_per_month": "$/month",
 }  # fmt: skip
 _WORKLOAD = {
     "workload": "Workload", "cluster": "Cluster", "replicas": "Replicas", "ready": "Ready", "verdict": "Verdict",
@@ -104,6 +107,6 @@ def _rows(rows: Sequence[object]) -> list[dict[str, object]]:
 
 
 _WHERE = {
-    "cluster": "Cluster", "verdict": "Verdict", "more_fit": "More fit", "usd_per_month": "USD a month",
+    "cluster": "Cluster", "verdict": "Verdict", "more_fit": "More fit", "usd_per_month": "$/month",
     "node_pool": "Pool", "says": "Why",
 }  # fmt: skip

@@ -49,8 +49,13 @@ def settings(snapshot: Snapshot) -> CostsSettings:
 @errors.part
 def head(bill: ClusterBill, book: PriceBook) -> None:
     """Key figures, the sentence, how old the prices are."""
-    _figures(bill)
-    st.markdown(words.literal(words.sentence(bill.sentence)))
+    idle = sum(line.usd for line in bill.idle_lines)
+    if bill.bill_usd_per_month:
+        share = f"nobody requests {usd(idle)} of it ({idle / bill.bill_usd_per_month:.0%})"
+        st.info(words.literal(f"{usd(bill.bill_usd_per_month)} a month; {share}."), icon=":material/payments:")
+    else:
+        st.info(words.literal(words.sentence(bill.sentence)), title="? No bill", icon=":material/help:")
+    _figures(bill, idle)
     _age(bill, book)
 
 
@@ -99,6 +104,7 @@ def pools(bill: ClusterBill) -> None:
     """Pools, drawn and as a table; nodes without a price by reason."""
     if bill.usd_per_month is not None:
         dearest = sorted(bill.pools, key=lambda pool: -pool.cost.total)[:_BARS]
+        st.caption(f"Before sustained use: {words.literal(bill.sentence)}.")
         charts.show(pool_costs.figure(dearest), key="costs", alt=pool_costs.alt(bill.pools))
     _pools(bill)
     _unpriced(bill)
@@ -111,33 +117,29 @@ def downloads_of(snapshot: Snapshot, asked: CostsSettings, bill: ClusterBill) ->
     st.caption(f"The CSV has the columns of FOCUS {VERSION}. A snapshot can't fill {', '.join(unfilled(bill))}.")
 
 
-def _figures(cost: ClusterBill) -> None:
+def _figures(cost: ClusterBill, idle: float) -> None:
     unpriced = sum(len(group.nodes) for group in cost.unpriced)
     with st.grid(min_column_width=150):
-        if cost.usd_per_month is None:
-            st.metric("Cost a month", "no price", border=True)
+        if cost.usd_per_month is None or cost.bill_usd_per_month is None:
+            st.metric("The bill", "no price", border=True)
         else:
             st.metric(
-                "Cost a month", usd(cost.usd_per_month), border=True, help="List prices less negotiated discounts."
-            )
-            if cost.bill_usd_per_month is not None:
-                st.metric(
-                    "The bill", usd(cost.bill_usd_per_month), border=True,
-                    help="After sustained use, for nodes that run all month: what is shared out below.",
-                )  # fmt: skip
+                "The bill", usd(cost.bill_usd_per_month), border=True,
+                help="A month, after sustained use, for nodes that run all month: what is shared out below.",
+            )  # fmt: skip
+            st.metric("Idle", usd(idle), border=True, help="Of the bill: what no bound pod requests.")
+            st.metric("Idle GPUs", usd(sum(line.gpu_usd for line in cost.idle_lines)), border=True)
             st.metric(
-                "Idle", usd(cost.idle.total), border=True, help="What bound pods don't request of the nodes' prices."
-            )
-            st.metric("Idle GPUs", usd(cost.idle.gpu), border=True)
-        st.metric("Nodes without a price", f"{unpriced:,} of {unpriced + len(cost.nodes):,}", border=True)
+                "List price", usd(cost.usd_per_month), border=True,
+                help="A month, less negotiated discounts, before sustained use: the base of the table of pools.",
+            )  # fmt: skip
+        st.metric("Without a price", f"{unpriced:,} of {unpriced + len(cost.nodes):,}", border=True)
 
 
 def _age(cost: ClusterCost, book: PriceBook) -> None:
     """How old the prices are, by this machine's clock; a warning after two weeks."""
     oldest = f", the oldest used of {cost.as_of}" if cost.as_of else ""
     said = words.sentence(f"{book.source}: list prices in USD{oldest}")
-    if cost.sustained_use_usd_per_month < cost.cost.total - 0.5:
-        said += f" Nodes that run all month: {usd(cost.sustained_use_usd_per_month)} after the sustained-use discount."
     st.caption(words.literal(said))
     price_age.show(cost.as_of or book.as_of)
 

@@ -9,7 +9,7 @@ from planner.pricing.allocation import Share
 from planner.questions.filters import Kept
 from planner.questions.fleet_savings import FleetSavings
 from planner.questions.savings import SavingsAnswer, bearer_rows, move_rows
-from planner.ui import errors, tables
+from planner.ui import errors, opening, tables
 from planner.words import usd
 
 
@@ -55,8 +55,7 @@ def moves(found: SavingsAnswer, kept: Kept) -> None:
             "saved $": row["saved_usd"],
             "fit": row["fit"],
             "at risk": row["pod_hours_at_risk"],
-            "nodes freed": row["nodes_freed"],
-            "spot nodes": row["spot_nodes"],
+            "nodes": f"{row['nodes_freed']} → {row['spot_nodes']}",
             "alone $": row["alone_usd"],
             "repacked $": row["alone_repacked_usd"],
         }
@@ -69,11 +68,12 @@ def moves(found: SavingsAnswer, kept: Kept) -> None:
         alt="Workloads that move to spot, in order, with what each saves a month",
         columns=dict.fromkeys(("saved $", "alone $", "repacked $"), money),
         empty="No workload may move, or none runs on demand.",
-    )
+        opens=[opening.savings(str(row["workload"])) for row in rows], key="moves",
+    )  # fmt: skip
     st.caption(
         "USD a month. Saved: as part of the whole, at its place in the order. Alone: by itself, whole nodes only; repacked: the "
-        "rest of its pool packed more tightly. At risk: pod-hours a month that aren't Ready, expected. Those without a number "
-        "would save nothing."
+        "rest of its pool packed more tightly. At risk: pod-hours a month that aren't Ready, expected. Nodes: on-demand ones that "
+        "go → spot ones that come. Those without a number would save nothing. Select a row to open its own page."
     )
 
 

@@ -125,6 +125,14 @@ def segments(label: str, options: Sequence[str], *, key: str, default: str | Non
     return value if isinstance(value, str) and value in options else first
 
 
+def tabs(names: Sequence[str], *, key: str) -> Sequence[Any]:
+    """Sections of one page, one in sight at a time; what isn't ``open`` need not be worked out."""
+    asked = _asked(key)
+    shown = st.tabs(names, key=key, bind="query-params", on_change="rerun")
+    _say_refused(key, [text for text in asked if text not in names], "there is no such section", names[0])
+    return shown
+
+
 def toggle(label: str, *, key: str, default: bool = False, **more: Any) -> bool:
     """On or off."""
     asked = _asked(key)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from typing import Final
 
 import streamlit as st
@@ -20,9 +21,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from planner import words
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
+from planner.questions.prepared import make_ready
 from planner.sources import live
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
-from planner.ui import cache, sign_in
+from planner.ui import cache, pool, sign_in
 
 LOOK_SECONDS: Final = 2.0
 SHARE_OF_TIME: Final = 0.5  # of one core's time that goes into answering anew by itself, all sessions together
@@ -102,16 +104,35 @@ def pinned(context: str) -> Snapshot:
 
 
 _offered: dict[str, Snapshot] = {}  # context → what pages answer for
+_in_preparation: set[str] = set()  # contexts
+_guard: Final = threading.Lock()
 
 
 def _offered_of(context: str, reader: live.Reader) -> Snapshot | None:
-    """The same for all sessions for a few seconds: each one that is answered from has to be known to the processes."""
-    held = _offered.get(context)
-    if held is None or reader.age_seconds(held) > OFFERED_SECONDS:
-        newest = reader.snapshot
-        if newest is not None:
-            _offered[context] = newest
-    return _offered.get(context)
+    """The same for all sessions for a few seconds: each one that is answered from has to be known to the processes. The next
+    one is offered once a process is ready for it; who asks meanwhile doesn't wait for that."""
+    held, newest = _offered.get(context), reader.snapshot
+    if held is None and newest is not None:
+        held = _offered.setdefault(context, newest)
+    elif held is not None and newest is not None and newest is not held and reader.age_seconds(held) > OFFERED_SECONDS:
+        with _guard:
+            is_free = context not in _in_preparation
+            _in_preparation.add(context)
+        if is_free:
+            threading.Thread(target=_prepare, args=(context, newest, _looking()), daemon=True).start()
+    return held
+
+
+def _prepare(context: str, snapshot: Snapshot, most: int) -> None:
+    """Have at most `most` processes ready for `snapshot`, and offer it as soon as one is."""
+    processes = pool.current()
+    try:
+        if processes is not None:
+            for _ in islice(processes.run_in_each(make_ready, snapshot), most):
+                _offered[context] = snapshot
+    finally:
+        _offered[context] = snapshot
+        _in_preparation.discard(context)
 
 
 def is_live(snapshot: Snapshot) -> bool:

@@ -97,6 +97,11 @@ def node(cluster: ClusterMemory) -> NodeReport:
     return by_name[link.select("Node", list(by_name), key="node", help="The nearest to eviction first")]
 
 
+def look_at(name: str) -> None:
+    """Look at the node of that name; for callbacks."""
+    st.session_state["node"] = name
+
+
 def size_gib() -> float:
     """The size of the file or heap that the page-cache table asks about."""
     return (

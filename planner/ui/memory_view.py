@@ -14,7 +14,7 @@ from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
 from planner.questions import memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
-from planner.ui import downloads, errors, filtered, findings, tables, verdict
+from planner.ui import downloads, errors, filtered, findings, memory_inputs, opening, tables, verdict
 
 _GIB: Final = 2**30
 _MOST_RISKS: Final = 8
@@ -138,7 +138,11 @@ def nodes(cluster: ClusterMemory) -> None:
     )
     with st.expander("All nodes, GiB", icon=":material/table_rows:"):
         st.caption("System: what is used beside the pods; unless measured, what is reserved for it.")
-        tables.show(rows, alt="Memory of every node in GiB", columns=dict.fromkeys(names, _GIB_COLUMN))
+        tables.show(
+            rows, alt="Memory of every node in GiB", columns=dict.fromkeys(names, _GIB_COLUMN), key="all_nodes",
+            on_pick=lambda place: memory_inputs.look_at(cluster.nodes[place].name),
+        )  # fmt: skip
+        st.caption("Select a row to see below who goes first on that node.")
 
 
 def node_sentence(node: NodeReport) -> str:
@@ -149,7 +153,7 @@ def node_sentence(node: NodeReport) -> str:
 @errors.part
 def order(node: NodeReport) -> None:
     """The order of eviction as a table."""
-    st.caption("In GiB.")
+    st.caption(f"In GiB. {opening.SELECT}")
     rows = [
         {
             "Evicted": f"{pod.eviction_rank}."
@@ -172,6 +176,8 @@ def order(node: NodeReport) -> None:
         alt=f"Pods on {node.name} in the order of eviction",
         empty="No pods on this node.",
         columns=dict.fromkeys(("Request", "Limit", "Used", "Over request"), _GIB_COLUMN),
+        opens=[opening.rollout(pod.workload) for pod in node.pods],
+        key="eviction_order",
     )
 
 

@@ -12,6 +12,7 @@ from planner.kubernetes.kinds import NODE, kind_in
 from planner.kubernetes.records import Finding
 from planner.words import short_name
 
+SELECT: Final = "Select a row to open its rollout."
 _CODES: Final = ("restarts-", "environments-", "memory-")
 
 
@@ -23,9 +24,14 @@ class Target:
     query: Mapping[str, str] = field(default_factory=dict)
 
 
-def rollout(workload: str) -> Target:
-    """A workload's own page."""
-    return Target(page="rollout.py", query={"workload": workload})
+def rollout(workload: str) -> Target | None:
+    """A workload's own page; None for kinds that don't roll out, and for what is no workload."""
+    return Target(page="rollout.py", query={"workload": workload}) if kind_in(workload).rolls_out else None
+
+
+def savings(workload: str) -> Target:
+    """What spot would save for a workload alone."""
+    return Target(page="spot_savings.py", query={"workload": workload})
 
 
 def of(finding: Finding) -> Target | None:
@@ -40,7 +46,7 @@ def of(finding: Finding) -> Target | None:
         return Target(page="memory.py", query={"node": key.partition("/")[2]})
     if about == "memory-" and key:
         return Target(page="memory.py", query={"workload": key})
-    return rollout(key) if kind_in(key).rolls_out else None
+    return rollout(key)
 
 
 def selected(event: Any, targets: Sequence[Target | None]) -> None:

@@ -147,5 +147,5 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
         opens=[opening.rollout(line.workload) for line in by_trouble(overview.workloads)], key="workloads",
     )  # fmt: skip
     if rows:
-        st.caption("Select a row to open its rollout. Node pools and GPU models are in the download.")
+        st.caption(f"{opening.SELECT} Node pools and GPU models are in the download.")
     downloads.answer(QUESTION, snapshot, OverviewSettings(filter=filtered.wanted()), overview)

@@ -12,7 +12,7 @@ from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, Measure, MeasureKind, PlanAnswer, PlanSettings
 from planner.questions.question import Given
 from planner.rollout.wording import words as verdict_words
-from planner.ui import cache, downloads, errors, progress, tables
+from planner.ui import cache, downloads, errors, opening, progress, tables
 from planner.ui.asked import Asked
 from planner.words import usd
 
@@ -69,7 +69,7 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
         if found.nodes:
             st.metric("Spare nodes", f"{found.nodes:,}", border=True)
             st.metric("Kept all month", _money(found.usd_per_month), border=True)
-            st.metric("Added for one rollout of each", _money(found.usd_per_rollout), border=True)
+            st.metric("For one rollout each", _money(found.usd_per_rollout), border=True)
     if found.price_note:
         st.caption(f"△ {words.literal(found.price_note)}")
     st.header("What to do")
@@ -95,7 +95,11 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
         ],
         alt=f"The order of {words.count(len(found.order), 'rollout')}",
         empty="No workload can be rolled out.",
+        opens=[opening.rollout(one.workload) for one in found.order],
+        key="order",
     )
+    if found.order:
+        st.caption(opening.SELECT)
     downloads.answer(QUESTION, snapshot, asked, found)
 
 
@@ -118,14 +122,19 @@ def _left(found: PlanAnswer) -> None:
     if not found.left:
         return
     st.header("What is left")
-    tables.small(
+    tables.show(
         [
-            {"workload": one.workload, "its rollout": verdict_words(one.verdict, one.reason), "why": str(one.why)}
-            for one in found.left[:20]
-        ]
+            {
+                "workload": one.workload,
+                "its rollout": verdict_words(one.verdict, one.reason),
+                "why": str(words.sentence(one.why)),
+            }
+            for one in found.left
+        ],
+        alt=f"{words.count(len(found.left), 'workload')} that the plan leaves as they are",
+        opens=[opening.rollout(one.workload) for one in found.left],
+        key="left",
     )
-    if len(found.left) > 20:
-        st.caption(f"and {len(found.left) - 20:,} more: see the download")
 
 
 def _money(amount: float | None) -> str:

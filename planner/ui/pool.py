@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
@@ -160,11 +160,28 @@ class Pool:
         except BaseException:  # nobody waits: by our own error, or by Streamlit's way of ending a page's run
             threading.Thread(target=self._recover, args=(worker,), daemon=True).start()
             raise
-        if worker.resident_bytes > MOST_RESIDENT_BYTES:
-            self._lost(worker)
-        else:
-            self._give_back(worker)
+        self._give_back(worker)
         return _value(found)
+
+    def run_in_each(self, function: Callable[..., Any], *asked: Any) -> Iterator[None]:
+        """``function(*asked)`` in one process after another that is idle and doesn't hold yet what `asked` speaks of: a
+        step each. The others go on answering meanwhile; one that fails is left to whoever asks it next."""
+        packed, named = pack((asked, {}))
+        while (worker := self._taken_without(set(named))) is not None:
+            try:
+                worker.ask(f"{function.__module__}:{function.__qualname__}", packed, named, lambda: True)
+            except (EOFError, OSError, TimeoutError):
+                self._lost(worker)
+                return
+            self._give_back(worker)
+            yield
+
+    def _taken_without(self, named: set[str]) -> Worker | None:
+        with self._free:
+            found = next((one for one in self._idle if not named <= one.held), None)
+            if found is not None:
+                self._idle.remove(found)
+            return found
 
     def warm(self) -> None:
         """Start every process and let it load what it will need, so that the first questions don't wait for that."""
@@ -200,8 +217,9 @@ class Pool:
             raise
 
     def _give_back(self, worker: Worker) -> None:
+        is_large = worker.resident_bytes > MOST_RESIDENT_BYTES
         with self._free:
-            if not self._is_closed:
+            if not (self._is_closed or is_large):
                 self._idle.append(worker)
                 self._free.notify()
                 return

@@ -13,8 +13,8 @@ from planner.kubernetes.records import PodLog, Snapshot
 from planner.questions.identity import identity
 from planner.restarts.model import Cause, Loop
 from planner.restarts.wanted import wanted_logs
-from planner.sources import kubeconfig, pod_logs
-from planner.ui import errors, link, session, uploads
+from planner.sources import pod_logs
+from planner.ui import errors, link, live_view, sign_in, uploads
 from planner.words import short_name
 
 _LOGS = "_uploaded_logs"
@@ -78,7 +78,7 @@ def _newest(before: Sequence[PodLog], added: Sequence[PodLog]) -> tuple[PodLog, 
 def add_logs(snapshot: Snapshot) -> None:
     """Logs the snapshot didn't bring: from the live cluster it was read from, or from files."""
     with st.expander("Add logs", icon=":material/upload_file:"):
-        if not session.is_demo() and snapshot.source in kubeconfig.contexts():
+        if live_view.is_live(snapshot):  # whatever a file that somebody gave is called, its pods aren't asked for
             _read_live(snapshot)
         st.caption(
             "Either logs.txt files of kubectl cluster-info dump, or what kubectl logs (--previous) printed for one "
@@ -104,7 +104,7 @@ def add_logs(snapshot: Snapshot) -> None:
 
 def _read_live(snapshot: Snapshot) -> None:
     """A button: containers in trouble, the run before as well, and a few that work to compare with."""
-    wanted = wanted_logs(snapshot)
+    wanted = [one for one in wanted_logs(snapshot) if sign_in.sees(one.namespace)]
     if not wanted or not st.button(f"Read {words.count(len(wanted), 'log')} from {words.literal(snapshot.source)}"):
         return
     with st.spinner("Reading logs …"):

@@ -32,7 +32,6 @@ _WORD: dict[str, str] = {
     Fallback.ON_DEMAND: "buy on demand",
 }
 _COUNTED = frozenset({"", "nodes", "GPUs", "zones", "retries", "runs"})  # the label says it already
-_ICON = {POOL: "payments", LOSSES: "flash_on", WORK: "work_history", SIMULATION: "casino"}
 
 
 @st.cache_resource(show_spinner="Reading the history of prices …")
@@ -61,25 +60,31 @@ def pick(snapshot: Snapshot) -> str:
 def settings(known: Derived) -> SavingsSettings:
     """What the widgets say; a field left empty takes what the cluster or the price book says."""
     asked = Asked(SavingsSettings)
-    st.header("Assumptions")
-    work = asked.show("work", words=_WORD, default=known.work, help=f"Guessed: {known.work_source}.")
-    with _group(POOL, expanded=True):
-        asked.show("capacity", label="Buy instead", words=_WORD, default=known.capacity)
-        _fields(asked, POOL, known)
-    with _group(LOSSES, expanded=False):
-        asked.show(
-            "fallback", words=_WORD, default=Fallback.ON_DEMAND, help="Wait for one, or let on-demand nodes stand in."
-        )
-        _fields(asked, LOSSES, known)
-    with _group(WORK, expanded=False):
-        _fields(asked, WORK, known, hidden=_ONLY_SERVING if work is Work.JOBS else _ONLY_JOBS)
-        if work is Work.JOBS:
+    with st.container(border=True, gap="small"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            work = asked.show("work", words=_WORD, default=known.work, help=f"Guessed: {known.work_source}.")
+            asked.show("capacity", label="Buy instead", words=_WORD, default=known.capacity)
             asked.show(
-                "saves_on_notice", label="Writes a checkpoint on SIGTERM",
-                help="Then an interruption loses nothing, if it can be written within the notice.",
-            )  # fmt: skip
-    with _group(SIMULATION, expanded=False):
-        _fields(asked, SIMULATION, known)
+                "fallback",
+                words=_WORD,
+                default=Fallback.ON_DEMAND,
+                help="Wait for one, or let on-demand nodes stand in.",
+            )
+        with _folded():
+            pool, losses, jobs, simulation = st.tabs([POOL, LOSSES, WORK, SIMULATION], default=_first_given())
+            with pool:
+                _fields(asked, POOL, known)
+            with losses:
+                _fields(asked, LOSSES, known)
+            with jobs:
+                _fields(asked, WORK, known, hidden=_ONLY_SERVING if work is Work.JOBS else _ONLY_JOBS)
+                if work is Work.JOBS:
+                    asked.show(
+                        "saves_on_notice", label="Writes a checkpoint on SIGTERM",
+                        help="Then an interruption loses nothing, if it can be written within the notice.",
+                    )  # fmt: skip
+            with simulation:
+                _fields(asked, SIMULATION, known)
     return asked.settings(workload=known.workload)
 
 
@@ -88,25 +93,34 @@ def choose_base(point: list[int]) -> None:
     st.session_state["base_nodes"] = point[0]
 
 
-def _group(name: str, *, expanded: bool) -> Any:
-    """Open where the link says something about it, so that nothing given is hidden."""
-    given = any(one.name in st.query_params for one in SETTINGS if one.group == name)
-    return st.expander(name, icon=f":material/{_ICON[name]}:", expanded=expanded or given)
+def _first_given() -> str | None:
+    """The first group of assumptions of which the link says something."""
+    return next((one.group for one in SETTINGS if one.name in st.query_params), None)
+
+
+def _folded() -> Any:
+    """Open where the link says something of what is in it, so that nothing given is hidden."""
+    return st.expander("Assumptions", icon=":material/tune:", expanded=_first_given() is not None)
 
 
 def _fields(asked: Asked[SavingsSettings], group: str, derived: Derived, hidden: frozenset[str] = frozenset()) -> None:
-    for one in SETTINGS:
-        if one.group == group and one.name not in hidden:
-            known = derived.values.get(one.name, one.assumed)
-            unknown = "none" if one.optional else "not known"
-            more: dict[str, Any] = {} if one.whole else {"format": "%g", "step": _step(one)}
-            asked.show(
-                one.name,
-                label=one.label if one.unit in _COUNTED else f"{one.label}, {one.unit}",
-                placeholder=unknown if known is None else f"{known:g}",
-                help=f"{one.help} Source: {derived.sources.get(one.name, one.source)}.",
-                **more,
-            )
+    with st.grid(min_column_width=220, gap="small", vertical_alignment="bottom"):
+        for one in SETTINGS:
+            if one.group == group and one.name not in hidden:
+                _field(asked, one, derived)
+
+
+def _field(asked: Asked[SavingsSettings], one: Setting, derived: Derived) -> None:
+    known = derived.values.get(one.name, one.assumed)
+    unknown = "none" if one.optional else "not known"
+    more: dict[str, Any] = {} if one.whole else {"format": "%g", "step": _step(one)}
+    asked.show(
+        one.name,
+        label=one.label if one.unit in _COUNTED else f"{one.label}, {one.unit}",
+        placeholder=unknown if known is None else f"{known:g}",
+        help=f"{one.help} Source: {derived.sources.get(one.name, one.source)}.",
+        **more,
+    )
 
 
 def _step(setting: Setting) -> float:

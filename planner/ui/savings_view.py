@@ -8,7 +8,7 @@ from typing import Any, Final
 import streamlit as st
 
 from planner import words
-from planner.figures import savings_discount
+from planner.figures import savings_break_even, savings_discount
 from planner.kubernetes import commands
 from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
@@ -96,14 +96,14 @@ def figures(saved: Savings, assumptions: Assumptions) -> None:
     with st.grid(min_column_width=150):
         _metric("Saved a month", words.usd(saved.saved_usd.p50), f"P5 {words.usd(saved.saved_usd.p5)}")
         if saved.usd_per_useful_gpu_hour is not None and saved.on_demand_usd_per_gpu_hour is not None:
-            price = f"on demand {words.unit_price(saved.on_demand_usd_per_gpu_hour)}"
+            price = f"now {words.unit_price(saved.on_demand_usd_per_gpu_hour)}"
             _metric("Useful GPU-hour", words.unit_price(saved.usd_per_useful_gpu_hour.p50), price)
         else:
             _metric("Net cost a month", words.usd(saved.net_usd.p50), f"on demand {words.usd(saved.on_demand_usd)}")
         _metric("Interruptions", f"{saved.interruptions.p50:,.0f}", f"P95 {saved.interruptions.p95:,.0f}")
         if assumptions.work is Work.JOBS:
-            late = f"{saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}"
-            _metric("Jobs late", late, f"failed {saved.failed_jobs.p50:,.0f}")
+            _metric("Jobs late", f"{saved.late_jobs.p50:,.0f}", f"of {saved.jobs:,.0f}")
+            _metric("Jobs failed", f"{saved.failed_jobs.p50:,.0f}", f"of {saved.jobs:,.0f}")
         if assumptions.needed_nodes:
             short = words.duration(saved.shortfall_hours * 3_600)
             _metric("Shortfall", short, f"under {assumptions.needed_nodes} ready")
@@ -150,19 +150,18 @@ def _band(band: Band) -> dict[str, float]:
     return {"mean": band.mean, "P5": band.p5, "P50": band.p50, "P95": band.p95}
 
 
-def marks(assumptions: Assumptions) -> tuple[tuple[str, float], ...]:
-    """The three rates on the break-even chart."""
-    return (
+@errors.part
+def break_even(saved: Savings, assumptions: Assumptions) -> None:
+    """What is saved at every rate of losses, the three assumed ones marked; in words, and how often to write checkpoints."""
+    found = saved.break_even
+    marks = (
         ("low", assumptions.hazard_low_per_hour),
         ("likely", assumptions.hazard_likely_per_hour),
         ("high", assumptions.hazard_high_per_hour),
     )
-
-
-@errors.part
-def under_break_even(saved: Savings) -> None:
-    """The rate in words, and how often to write checkpoints."""
-    st.caption(words.literal(saved.break_even.sentence))
+    if found.curve:
+        charts.show(savings_break_even.figure(found, marks), key="even", alt=savings_break_even.alt(found))
+    st.caption(words.literal(found.sentence))
     if saved.best_checkpoint_minutes is not None and saved.young_checkpoint_minutes is not None:
         st.caption(
             f"Checkpoints lose least when written after {words.duration(saved.best_checkpoint_minutes * 60)} of work (Daly; Young's "

@@ -13,7 +13,7 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
 from planner.questions.filters import Kept
 from planner.questions.seats import NodeSeats
-from planner.ui import charts, errors, link, tables
+from planner.ui import charts, errors, link, opening, tables
 
 _ALL = "all"
 _NAMED = 12  # nodes named in a line before "and n more"
@@ -30,9 +30,9 @@ def figures(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
         st.metric("GPUs", f"{total:,}", border=True, height="stretch")
         st.metric("Held", f"{total - free:,}", border=True, height="stretch", help="By bound pods, as requested.")
         st.metric("Free", f"{free:,}", border=True, height="stretch", help=f"{cordoned:,} of them on cordoned nodes.")
-        st.metric("Most free on one node", f"{hole:,}", border=True, height="stretch")
+        st.metric("Most on one node", f"{hole:,}", border=True, height="stretch")
         of_all = f"Of {words.count(len(snapshot.nodes), 'node')}."
-        st.metric("Nodes with GPUs", f"{len(seated):,}", border=True, height="stretch", help=of_all)
+        st.metric("GPU nodes", f"{len(seated):,}", border=True, height="stretch", help=of_all)
 
 
 def chosen(nodes: Sequence[NodeSeats]) -> list[NodeSeats]:
@@ -95,8 +95,11 @@ def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot, kept: Kept) -> Non
         if gpus
     ]
     tables.show(
-        rows, alt=f"Where the next pod of each of {len(rows)} workloads fits", empty="No workload asks for GPUs."
-    )
+        rows, alt=f"Where the next pod of each of {len(rows)} workloads fits", empty="No workload asks for GPUs.",
+        opens=[opening.rollout(str(row["workload"])) for row in rows], key="next_pods",
+    )  # fmt: skip
+    if rows:
+        st.caption(opening.SELECT)
 
 
 def _named(nodes: Sequence[str]) -> str:

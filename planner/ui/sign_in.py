@@ -56,6 +56,11 @@ def _seen(snapshot: Snapshot, patterns: tuple[str, ...]) -> Snapshot:
     return as_seen(snapshot, partial(access.sees, patterns))
 
 
+def sees(namespace: str) -> bool:
+    """Whether whoever asks may see what is in it."""
+    return access.sees(_patterns(), namespace)
+
+
 def sees_all() -> bool:
     """Whether no namespace is hidden from whoever asks."""
     return _patterns() is None

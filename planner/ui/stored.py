@@ -127,8 +127,9 @@ def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: Head
     return tuple(found)
 
 
-def two_moments() -> tuple[tuple[Snapshot, Snapshot], History] | None:
-    """Two times of one of the store's clusters, as the link has them, and what the store says until the later."""
+def two_moments() -> tuple[tuple[Snapshot, Snapshot], History | None] | None:
+    """Two times of one of the store's clusters, as the link has them, and what the store says until the later, which is of
+    all namespaces together: None for somebody who sees some."""
     if not clusters():
         return None
     url = os.environ[VARIABLE]
@@ -142,7 +143,7 @@ def two_moments() -> tuple[tuple[Snapshot, Snapshot], History] | None:
         earlier = link.select("From", list(texts), key="from")
         later = link.select("To", newest_first, key="to")
     first, last = sorted((texts[earlier], texts[later]), key=lambda one: one.taken_at)
-    said = _history_until(url, cluster, last.taken_at)
+    said = _history_until(url, cluster, last.taken_at) if sign_in.sees_all() else None
     return (_called(url, first), _called(url, last)), said
 
 

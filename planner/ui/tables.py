@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,8 @@ from planner.words import Text, literal, printable
 
 _PAGE_PIXELS = 800  # what a window of 1,280 pixels leaves for a table
 _LINE_PIXELS, _LETTER_PIXELS, _EDGE_PIXELS = 20, 7.2, 20
-_MOST_LINES, _MARK_PIXELS = 3, 40  # the second: the boxes that select a row
+_MOST_LINES, _MARK_PIXELS = 4, 40  # the second: the boxes that select a row
+_WRAPS_PIXELS = 66  # Streamlit wraps the texts of rows that are higher than 4rem, and of no others
 
 
 def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
@@ -37,7 +39,13 @@ def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
     while widest > 40 and sum(max(least[name], min(asked[name], widest)) for name in names) > within:
         widest -= 4
     widths = {name: max(least[name], min(asked[name], widest)) for name in names}
-    return widths, min(_MOST_LINES, max(-(-asked[name] // widths[name]) for name in names))
+    lines = max(_lines(text, widths[name]) for name in names for text in words[name])
+    return widths, min(_MOST_LINES, lines)
+
+
+def _lines(text: str, pixels: int) -> int:
+    """Lines that `text` takes in a column so wide."""
+    return len(textwrap.wrap(text, max(1, int((pixels - _EDGE_PIXELS) / _LETTER_PIXELS)), break_on_hyphens=False))
 
 
 def _pixels(letters: int) -> int:
@@ -53,25 +61,29 @@ def show(
     placeholder: str = "–",
     within: int = _PAGE_PIXELS,
     opens: Sequence[opening.Target | None] = (),
+    on_pick: Callable[[int], None] | None = None,
     **more: Any,
 ) -> None:
     """Show `rows` (all with the same names, in the order of the columns); `empty` is said when there are none.
 
     `columns` is Streamlit's column configuration; unknown values (None) are shown as `placeholder`. Where the
-    columns are wider than `within` pixels, the widest texts wrap. `opens`: where each row leads when it is selected.
+    columns are wider than `within` pixels, the widest texts wrap. `opens`: where each row leads when it is selected;
+    `on_pick`: what is called with its place, before the page runs (with a `key`).
     """
     if not rows:
         st.caption(empty)
         return
     cells = [{name: _cell(cell) for name, cell in row.items()} for row in rows]
-    widths, lines = fitted(cells, within - _MARK_PIXELS if opens else within)
+    widths, lines = fitted(cells, within - _MARK_PIXELS if opens or on_pick else within)
     if lines > 1:
-        more["row_height"] = 14 + _LINE_PIXELS * lines
+        more["row_height"] = max(_WRAPS_PIXELS, 14 + _LINE_PIXELS * lines)
     config: dict[str, Any] = {name: {"width": width} for name, width in widths.items()}
     for name, one in (columns or {}).items():
         config[name] = {**config.get(name, {}), **one} if isinstance(one, Mapping) else one
     if opens:
         more |= {"on_select": "rerun", "selection_mode": "single-row"}
+    elif on_pick is not None:
+        more |= {"on_select": lambda: _picked(more["key"], on_pick), "selection_mode": "single-row"}
     event = st.dataframe(
         pd.DataFrame(cells),
         hide_index=True,
@@ -83,6 +95,12 @@ def show(
     )
     if opens:
         opening.selected(event, opens)
+
+
+def _picked(key: str, on_pick: Callable[[int], None]) -> None:
+    rows = st.session_state[key].selection.rows
+    if rows:
+        on_pick(rows[0])
 
 
 def small(rows: Rows, *, empty: str = "") -> None:

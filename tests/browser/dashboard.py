@@ -16,14 +16,30 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, WebSocket, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+ALL_DRAWN = """() => {
+  const main = document.querySelector('[data-testid="stMain"]');
+  const seen = what => [...main.querySelectorAll(what)]
+    .filter(one => one.checkVisibility() && one.getBoundingClientRect().top < window.innerHeight);
+  const wide = one => one.getBoundingClientRect().width;
+  return !seen('[data-testid="stSkeleton"]').length
+    && seen('[data-testid="stDataFrame"]').every(table => table.querySelector('[role="columnheader"]'))
+    && seen('.js-plotly-plot').every(chart => {
+      const drawn = chart.querySelector('.main-svg');
+      return drawn && Math.abs(wide(drawn) - wide(chart)) < 2;
+    });
+}"""
+"""Whether the tables and charts in the window are drawn, at its width: each is when it comes into sight."""
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "docs" / "screenshots"  # what the documents show
 OUTPUT = Path(__file__).parent / "output"  # for a person to look at, not kept
 SCREENSHOTS_ASKED = "HEADROOM_SCREENSHOTS"
 _WAIT_SECONDS = 60
+_ENDED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 _ANSWER_MS = 30_000
 # Streamlit's frontend looks for the server below the page's own path first; the two answers "no" are its way of asking.
 _PROBES = re.compile(r"/_stcore/(health|host-config)$")
@@ -94,6 +110,23 @@ class Visitor:
         page.on("console", lambda message: self._hear(message.type, message.text, message.location))
         page.on("pageerror", lambda error: self.complaints.append(f"page error: {error}"))
         page.on("request", lambda request: self._see(request.url))
+        self._asked = 0  # runs of the script that this window has asked for
+        self._settled = 0  # of them those asked for before the last time that it had settled
+        self._ended = 0  # when the last run ended: how many had been asked for
+        page.on("websocket", self._listen)
+
+    def _listen(self, socket: WebSocket) -> None:
+        socket.on("framesent", self._sent)
+        socket.on("framereceived", self._received)
+
+    def _sent(self, frame: str | bytes) -> None:
+        if isinstance(frame, bytes) and BackMsg.FromString(frame).HasField("rerun_script"):
+            self._asked += 1
+
+    def _received(self, frame: str | bytes) -> None:
+        told = ForwardMsg.FromString(frame) if isinstance(frame, bytes) else ForwardMsg()
+        if told.HasField("script_finished") and told.script_finished in _ENDED:
+            self._ended = self._asked
 
     def _hear(self, kind: str, text: str, location: Any) -> None:
         if kind == "error" and not _PROBES.search(location.get("url", "")):
@@ -114,6 +147,7 @@ class Visitor:
         self.page.wait_for_selector('[data-testid="stMain"] :is(h1, [data-testid="stAlert"])', timeout=_ANSWER_MS)
         assert not self.page.get_by_text("Our mistake").count(), "the page failed: see the server's log"
         expect(self.page.locator('[data-stale="true"]')).to_have_count(0, timeout=_ANSWER_MS)
+        self._settled = self._asked
 
     def main(self) -> Locator:
         return self.page.get_by_test_id("stMain")
@@ -147,8 +181,11 @@ class Visitor:
         self.answered()
 
     def answered(self) -> None:
-        """Wait for the run that an input set off."""
-        self.page.wait_for_timeout(300)  # the run starts a moment after the input
+        """Wait for the run that an input set off: one that was asked for since the page had settled, to its end."""
+        deadline = time.monotonic() + _ANSWER_MS / 1000
+        while self._ended <= self._settled:
+            assert time.monotonic() < deadline, "no input set off a run, or it didn't end"
+            self.page.wait_for_timeout(20)  # what the window sends and hears is told meanwhile
         self.settle()
 
     def is_healthy(self) -> None:
@@ -168,7 +205,7 @@ class Visitor:
             size = self.page.viewport_size or {"width": 1360, "height": 900}
             height = self.main().evaluate("main => main.scrollHeight")
             self.page.set_viewport_size({"width": size["width"], "height": min(height + 16, 4000)})
-            self.page.wait_for_timeout(700)  # charts are drawn anew at the new size
+            self.page.wait_for_function(ALL_DRAWN)
             folder.mkdir(parents=True, exist_ok=True)
             self.page.screenshot(path=folder / f"{name}.png")
             self.page.set_viewport_size(size)

@@ -74,14 +74,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         ):
             found = Served(f"http://localhost:{port}", cluster, is_gone, log, items())
             try:
-                _wait(found, process)
+                wait(found, process)
                 yield found
             finally:
                 process.terminate()
                 process.wait(20)
 
 
-def _wait(served: Served, process: subprocess.Popen[bytes]) -> None:
+def wait(served: Served, process: subprocess.Popen[bytes]) -> None:
     for _ in range(600):
         assert process.poll() is None, served.log.read_text()
         try:
@@ -96,7 +96,10 @@ def test_one_process_answers_all_three(served: Served, visit: Visit) -> None:
     asked = json.dumps(RECORDED["steps"][1]["reviews"][0]["body"]).encode()
     review = json.loads(served.get("/v1/rollouts?timeout=600s", asked)[1])
     assert "stuck" in review["response"]["warnings"][0]
-    assert "headroom_snapshot_age_seconds" in served.get("/metrics")[1]
+    told = served.get("/metrics")[1]
+    assert "headroom_snapshot_age_seconds" in told
+    assert "headroom_api_requests_per_minute_limit 600.0" in told
+    assert 0 < float(told.partition("\nheadroom_api_requests_per_minute ")[2].partition("\n")[0]) <= 600
     assert served.get("/healthz") == (200, "ok\n")
     visitor = visit(url=served.url)
     visitor.open("rollout")

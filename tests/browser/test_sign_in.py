@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError, URLError
@@ -45,12 +45,12 @@ research = ["llm-lab"]
 
 
 @contextmanager
-def provider(folder: Path, seconds: int = SECONDS) -> Iterator[str]:
-    """An OIDC provider whose tokens hold so long; its URL."""
+def provider(folder: Path, seconds: int = SECONDS, people: Sequence[Mapping[str, object]] = PEOPLE) -> Iterator[str]:
+    """An OIDC provider of these people whose tokens hold so long; its URL."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    people = [word for one in PEOPLE for word in ("--user-claims", json.dumps(one))]
+    claims = [word for one in people for word in ("--user-claims", json.dumps(one))]
     command = [
         sys.executable,
         "-m",
@@ -61,7 +61,7 @@ def provider(folder: Path, seconds: int = SECONDS) -> Iterator[str]:
         str(port),
         "-e",
         str(seconds),
-        *people,
+        *claims,
     ]
     url = f"http://localhost:{port}"
     with (folder / "provider.log").open("w") as log:

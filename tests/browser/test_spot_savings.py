@@ -23,6 +23,7 @@ def test_saving_and_checklist_are_there_and_the_copied_link_shows_the_same(visit
     visitor.open(f"spot_savings?workload={WORKER}&runs=1000")
     expect(visitor.main().get_by_text("○ Spot would save, after changes")).to_be_visible()
     expect(visitor.main().get_by_text("△ Needs changes for spot")).to_be_visible()
+    visitor.main().get_by_text("Assumptions", exact=True).click()
     visitor.fill("Of these, kept on demand", "2")
     expect(visitor.main().get_by_text("4 of 6 nodes on spot").first).to_be_visible()
     assert asked(visitor)["base_nodes"] == ["2"]
@@ -36,8 +37,8 @@ def test_saving_and_checklist_are_there_and_the_copied_link_shows_the_same(visit
 
 def test_a_click_on_a_mix_adopts_it(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=4000)
-    visitor.open(f"spot_savings?workload={WORKER}&runs=1000&availability=0.5")
-    chart = visitor.main().get_by_test_id("stPlotlyChart").nth(3)
+    visitor.open(f"spot_savings?workload={WORKER}&runs=1000&availability=0.5&part=Until when it pays")
+    chart = visitor.main().get_by_test_id("stPlotlyChart").filter(visible=True).nth(1)
     point = chart.locator(".scatterlayer .point").first
     point.scroll_into_view_if_needed()
     point.click(force=True)

@@ -6,17 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.browser.dashboard import Visitor, pages
+from tests.browser.dashboard import ALL_DRAWN, Visitor, pages
 
 _TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stDataFrame"]')].map(table => {
   const scroller = table.querySelector('.dvn-scroller');
   return {wide: scroller ? scroller.scrollWidth - scroller.clientWidth : 0,
           shown: [...table.querySelectorAll('[role="columnheader"]')].map(head => head.innerText)};
 }).filter(table => table.shown.length)"""
-_ALL_DRAWN = """() => document.querySelectorAll('[data-testid="stMain"] [data-testid="stSkeleton"]').length === 0
-  && [...document.querySelectorAll('[data-testid="stMain"] [data-testid="stDataFrame"]')]
-    .filter(table => table.checkVisibility() && table.getBoundingClientRect().top < window.innerHeight)
-    .every(table => table.querySelector('[role="columnheader"]'))"""
 FIRST = {  # on a phone, of the first table of a page
     "": ["workload", "its rollout now"],
     "headroom": ["pool", "nodes", "GPUs", "GPUs held"],
@@ -34,7 +30,7 @@ def tables(visitor: Visitor, width: int) -> list[dict[str, object]]:
     while (needed := min(visitor.main().evaluate("main => main.scrollHeight"), 9_000)) > height:
         height = needed
         visitor.page.set_viewport_size({"width": width, "height": height})
-        visitor.page.wait_for_function(_ALL_DRAWN)
+        visitor.page.wait_for_function(ALL_DRAWN)
     found: list[dict[str, object]] = visitor.page.evaluate(_TABLES)
     return found
 

@@ -24,7 +24,10 @@ from planner.errors import InputError
 from planner.kubernetes.records import FrozenMap, Presence
 from planner.questions.doctor import DoctorSettings, Weight, answer
 from planner.sources import demo
+from planner.sources.connection import MOST_PER_MINUTE
 from tests.builders.objects import node
+from tests.sources import kubeconfigs
+from tests.sources.api_server import api_server, as_recorded
 
 PROGRAM = [sys.executable, "-c", "from planner.cli import main; main()"]
 
@@ -200,6 +203,18 @@ def test_doctor_of_nodes_alone_is_4_and_says_what_fetches_the_rest(
     assert "pods" in out.split("kubectl get ")[1]
     assert err == "", "told once, in the answer"
     assert run(capsys, "doctor", "demo")[0] == 0
+
+
+def test_doctor_of_a_live_cluster_says_what_it_cost_the_api_server(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with api_server(as_recorded) as (configuration, asked):
+        monkeypatch.setenv("KUBECONFIG", str(kubeconfigs.write(tmp_path / "config", configuration.host)))
+        out = run(capsys, "doctor", "context:edu")[1]
+    (told,) = (line for line in out.splitlines() if line.startswith("Load: "))
+    assert int(told.split()[1].replace(",", "")) >= len(asked) > 10
+    assert f"never more than {MOST_PER_MINUTE} in any" in told
+    assert "Load:" not in run(capsys, "doctor", "demo")[1]
 
 
 def test_weights_are_known_for_all() -> None:

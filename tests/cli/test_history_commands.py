@@ -71,6 +71,7 @@ def test_one_of_several_that_fails_leaves_the_others_kept(capsys: pytest.Capture
         (("demo", "openb", "--name", "x"), "several clusters can't have one name"),
         (("demo", "--questions", "weather"), "no question that is kept"),
         (("demo", "--taken-at", "latest"), "names no moment"),
+        (("demo", "--taken-at", "0001-01-01"), "names no moment"),
         (("demo", "--taken-at", "soon"), "is no time"),
     ],
 )
@@ -80,6 +81,14 @@ def test_what_can_not_be_done_is_said(
     status, _, err = run(capsys, "snapshot", *arguments, "--store", str(tmp_path))
     assert status == 1
     assert said in err
+
+
+def test_a_snapshot_is_taken_at_the_moment_that_was_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for when in ("2026-11-17", "2026-11-18T10:30+01:00"):
+        run(capsys, "snapshot", "demo", "--store", str(tmp_path), "--questions", "costs", "--taken-at", when)
+    sql = "SELECT strftime(taken_at, '%Y-%m-%d %H:%M:%S.%f') AS taken FROM snapshots ORDER BY ALL"
+    out = run(capsys, "store", "query", str(tmp_path), sql, "-o", "csv")[1]
+    assert out.split("\n")[1:3] == ["2026-11-17 00:00:00.000000", "2026-11-18 09:30:00.000000"]
 
 
 def test_old_days_go(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

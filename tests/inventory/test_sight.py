@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -22,6 +23,8 @@ from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.tables import as_csv, as_json
 from planner.vocabulary import SYSTEM_NAMESPACES
+from tests.builders import objects
+from tests.builders.teams import two_teams
 
 SEEN = [("prod",), ("dev",), ("llm-lab", "batch"), ()]
 
@@ -29,6 +32,10 @@ SEEN = [("prod",), ("dev",), ("llm-lab", "batch"), ()]
 @cache
 def whole() -> Snapshot:
     return demo.read()
+
+
+def two_teams_snapshot() -> Snapshot:
+    return objects.snapshot(two_teams())
 
 
 @cache
@@ -116,6 +123,27 @@ def test_verdicts_are_the_whole_clusters(spaces: tuple[str, ...]) -> None:
             for_all.reason,
             for_all.peak_held,
         ), key
+
+
+@pytest.mark.parametrize("spaces", [("otter-lab",), ("otter-lab", "default"), ("default",)])
+def test_of_another_team_no_text_at_all_is_there(spaces: tuple[str, ...]) -> None:
+    """Names, images, commands, messages, keys and values of labels, what a node's kernel said."""
+    cluster = two_teams_snapshot()
+    assert cluster.problems == ()
+    view = as_seen(cluster, lambda one: one in spaces)
+    assert "zebra" in repr(cluster).lower()
+    assert "zebra" not in repr(view).lower()
+    for name, text in answers(view):
+        assert "zebra" not in text.lower(), name
+    for name in (one.name for one in fields(cluster) if one.name not in ("derived", "workloads", "others")):
+        if isinstance(found := getattr(cluster, name), tuple) and name not in ("events", "logs"):
+            assert len(getattr(view, name)) == len(found), "what they hold counts"
+
+
+def test_names_of_what_is_seen_stay_in_what_a_nodes_kernel_said() -> None:
+    cluster = two_teams_snapshot()
+    told = [one.message for one in as_seen(cluster, lambda one: one != "zebra-lab").events if one.object_kind == "Node"]
+    assert any("otter-lab" in one for one in told)
 
 
 def test_findings_are_of_what_is_seen() -> None:

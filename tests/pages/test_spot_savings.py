@@ -14,24 +14,26 @@ def page(given: Snapshot | None = None, **query: str) -> AppTest:
     return visit("spot_savings", given, **query)
 
 
+PARTS = ("How much", "Until when it pays", "Is it fit for spot?", "Every way of buying", "What it rests on")
 WORKER = {"workload": "Deployment/prod/ml-worker", "runs": "500"}
 
 
 def test_the_demo_says_what_is_saved_and_what_has_to_change() -> None:
-    app = page(None, **WORKER)
-    words = said(app)
+    parts = [page(None, **WORKER, part=part) for part in PARTS]
+    app, words = parts[0], "\n".join(map(said, parts))
     assert "○ Spot would save, after changes" in words
     assert "6 of 6 nodes on spot: saves $" in words
     assert "△ Needs changes for spot" in words
     assert "keeps SIGTERM to itself" in words
     assert "kubectl delete pod/" in words
     assert "Notice: 15 s" in words
-    assert len(app.get("plotly_chart")) == 5
+    assert [len(one.get("plotly_chart")) for one in parts] == [2, 2, 0, 1, 0]
     assert {one.label for one in app.metric} == {
         "Saved a month",
         "Useful GPU-hour",
         "Interruptions",
         "Jobs late",
+        "Jobs failed",
         "Shortfall",
     }
     assert {getattr(one, "label", "") for one in app.get("download_button")} == {
@@ -42,16 +44,17 @@ def test_the_demo_says_what_is_saved_and_what_has_to_change() -> None:
 
 
 def test_a_link_holds_the_assumptions() -> None:
-    app = page(None, **WORKER, base_nodes="2", job_minutes="5", fallback="wait", availability="0.5")
+    given = {**WORKER, "base_nodes": "2", "job_minutes": "5", "fallback": "wait", "availability": "0.5"}
+    app = page(None, **given, part=PARTS[1])
     assert app.number_input(key="base_nodes").value == 2
     words = said(app)
     assert "4 of 6 nodes on spot" in words
     assert "Chosen now: 4 spot, 2 on demand" in words
-    assert "Jobs of 5 min (as given)" in words
+    assert "Jobs of 5 min (as given)" in said(page(None, **given, part=PARTS[2]))
 
 
 def test_serving_asks_for_requests_not_for_jobs() -> None:
-    app = page(None, workload="Deployment/prod/inference-api", runs="500")
+    app = page(None, workload="Deployment/prod/inference-api", runs="500", part=PARTS[2])
     keys = {one.key for one in app.number_input}
     assert "request_seconds" in keys
     assert "job_minutes" not in keys
@@ -66,7 +69,7 @@ def test_flex_start_that_is_cheaper_is_told() -> None:
 
 
 def test_spot_that_does_not_pay_is_said_aloud() -> None:
-    words = said(page(None, **WORKER, spot_usd_per_hour="0.9"))
+    words = said(page(None, **WORKER, spot_usd_per_hour="0.9", part=PARTS[1]))
     assert "✗ Spot doesn't pay" in words
     assert "No share of spot is cheaper" in words
 

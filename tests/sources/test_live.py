@@ -25,7 +25,7 @@ from planner.inventory import succession
 from planner.inventory.picture import Picture
 from planner.kubernetes.records import Presence, Snapshot
 from planner.sources import kubernetes_api, live, watches
-from planner.sources.connection import Connection, Pace
+from planner.sources.connection import MOST_PER_MINUTE, Connection, Pace, requests_last_minute
 from planner.sources.live import Reader, Timing
 from tests.architecture.tree import ROOT
 from tests.bench.webhook import certificate
@@ -72,8 +72,8 @@ def reading(
 ) -> Iterator[tuple[Reader, list[Asked]]]:
     with api_server(play, **server) as (configuration, asked):
 
-        def connect(name: str, pace: Pace) -> Connection:
-            return Connection(configuration, name=name, pace=pace, log_in=log_in)
+        def connect(name: str) -> Connection:
+            return Connection(configuration, name=name, log_in=log_in)
 
         reader = Reader("test", timing=timing, connect=connect)
         reader.start()
@@ -266,9 +266,7 @@ def test_a_token_that_expires_is_taken_anew(cluster: LivingCluster) -> None:
             new.host, new.api_key = configuration.host, {"BearerToken": f"Bearer {good[0]}"}
             return new
 
-        reader = Reader(
-            "test", timing=QUICK, connect=lambda name, pace: Connection(log_in(), name=name, pace=pace, log_in=log_in)
-        )
+        reader = Reader("test", timing=QUICK, connect=lambda name: Connection(log_in(), name=name, log_in=log_in))
         reader.start()
         try:
             reader.wait(60)
@@ -342,6 +340,20 @@ def test_no_more_requests_a_minute_than_stated() -> None:
     pace.wait(sleep)
     assert len(slept) == 1
     assert 59 < slept[0] <= 60
+
+
+def test_readers_readings_and_logs_of_a_server_share_one_pace(cluster: LivingCluster) -> None:
+    with reading(cluster.play) as (reader, asked):
+        reader.wait(60)
+        eventually(lambda: reader.condition.watched == len(kubernetes_api.PATHS) - 1)
+        other = Connection(client.Configuration(host=f"{reader._connection.host}/"), name="by another name")
+        assert other.pace is reader.pace
+        kubernetes_api.Api(other).snapshot()
+        with pytest.raises(SourceError, match="no log"):
+            kubernetes_api.Api(other).log("default", "p0", "c", False)
+        assert any(one.path.endswith("/pods/p0/log") for one in asked)
+        assert requests_last_minute() >= reader.condition.requests >= len(asked)
+        assert reader.condition.most_requests == MOST_PER_MINUTE == 600
 
 
 def test_at_rest_it_asks_a_dozen_times_a_minute() -> None:

@@ -153,6 +153,23 @@ def test_processes_may_be_started_before_they_are_asked() -> None:
     two.close()
 
 
+def test_each_idle_process_that_lacks_a_snapshot_gets_it() -> None:
+    two = Pool(2)
+    two.warm()
+    snapshot = demo.read()
+    assert len(list(two.run_in_each(number_of_process, snapshot))) == 2
+    assert len(list(two.run_in_each(number_of_process, snapshot))) == 0
+    two.close()
+
+
+def test_a_process_that_dies_while_it_is_made_ready_costs_nobody_an_answer() -> None:
+    one = Pool(1)
+    one.warm()
+    assert list(one.run_in_each(dies, demo.read())) == []
+    assert one.run(number_of_process, demo.read()) > 0
+    one.close()
+
+
 def test_what_is_held_is_bounded() -> None:
     import pickle
 

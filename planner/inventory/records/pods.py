@@ -47,8 +47,13 @@ def read_pod(shared: Shared, pod: wire.Pod) -> model.Pod:
     status = pod.status or wire.PodStatus()
     _count_allocated(spec, status)
     node_name, spec.node_name = spec.node_name, None  # all pods of a template share one spec
+    affinity = _taken_out(spec)
     pod_spec = shared.once("pod", cut(spec), lambda one: read_pod_spec(shared, one))
     spec.node_name = node_name
+    if affinity is not None:
+        spec.affinity = affinity
+        where = shared.once("node affinity", affinity.node_affinity, _node_affinity)
+        pod_spec = shared.pair(pod_spec, where, model.PodSpec.with_node_affinity)
     ready_at = scheduled_at = None
     is_ready, unschedulable_message = False, ""
     for condition in status.conditions or ():
@@ -87,6 +92,18 @@ def read_pod(shared: Shared, pod: wire.Pod) -> model.Pod:
     )
 
 
+def _taken_out(spec: wire.PodSpec) -> wire.Affinity | None:
+    """The affinity of a pod that is for one node, which `spec` then lacks: a DaemonSet's pods differ in that only."""
+    affinity = spec.affinity
+    required = affinity.node_affinity.required if affinity is not None and affinity.node_affinity is not None else None
+    if affinity is None or required is None or affinity.pod_affinity or affinity.pod_anti_affinity:
+        return None
+    if not any(term.match_fields for term in required.node_selector_terms or ()):
+        return None
+    spec.affinity = None
+    return affinity
+
+
 def _count_allocated(spec: wire.PodSpec, status: wire.PodStatus) -> None:
     """While a pod is resized in place, its requests in `spec`, its containers' and its own, become what counts of them.
 
@@ -94,6 +111,10 @@ def _count_allocated(spec: wire.PodSpec, status: wire.PodStatus) -> None:
     kubelet has called it infeasible. Source: component-helpers `resource/helpers.go` `determineEffectiveRequests`,
     `PodRequests`.
     """
+    if not any(
+        one.resources for many in (status.container_statuses, status.init_container_statuses) for one in many or ()
+    ):
+        return
     statuses = {one.name: one for one in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))}
     sidecars = [one for one in spec.init_containers or () if one.restart_policy == "Always"]
     for container in (*(spec.containers or ()), *sidecars):

@@ -14,6 +14,7 @@ from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
 
 T = TypeVar("T")
+V = TypeVar("V")
 W = TypeVar("W")
 
 
@@ -30,12 +31,13 @@ class Shared:
         self._conditions: dict[Any, Labels] = {}
         self._amounts: dict[Any, Amounts] = {}
         self._parts: dict[tuple[str, bytes], Any] = {}
+        self._pairs: dict[tuple[int, int], tuple[Any, Any, Any]] = {}  # by what was shared before
 
     def seconds(self, moment: datetime | None) -> float | None:
         """Seconds since the epoch, remembering the newest."""
         if moment is None:
             return None
-        seconds = seconds_of(moment)
+        seconds = moment.timestamp() if moment.tzinfo else seconds_of(moment)
         if seconds > self.newest:
             self.newest = seconds
         return seconds
@@ -79,6 +81,18 @@ class Shared:
         if known is None:
             known = self._parts[key] = make(decoded)
         return known
+
+    def pair(self, one: V, other: W, make: Callable[[V, W], T]) -> T:
+        """``make(one, other)``, made once for the same two, which `once` gave."""
+        known = self._pairs.get((id(one), id(other)))
+        if known is None:
+            known = self._pairs[id(one), id(other)] = (
+                make(one, other),
+                one,
+                other,
+            )  # kept, so that their ids are theirs
+        made: T = known[0]
+        return made
 
 
 def read_owner(shared: Shared, metadata: wire.Metadata) -> model.Owner | None:

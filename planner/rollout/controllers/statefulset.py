@@ -13,7 +13,9 @@ from planner.kubernetes.records import ClaimTemplate, FrozenMap, PodSpec, Volume
 from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import object_count, volume_claim_usage
 from planner.rollout.controllers import revisions
+from planner.rollout.controllers.ordinals import Ordinals
 from planner.rollout.simulation import Simulation
+from planner.rollout.tally import ENDING, READY
 from planner.scheduling.pod import LivePod
 from planner.scheduling.storage import claims_by_key
 from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
@@ -42,6 +44,8 @@ class StatefulSetController:
         self._made_claims: set[str] = set()
         self.is_parallel = workload.pod_management_policy == "Parallel"
         self.max_unavailable = workload.strategy.max_unavailable
+        self._pods: Ordinals | None = None  # made when it is first asked
+        self._read = 0  # of the simulation's news
         self._seen = -1  # of what happened to its pods, when it last had nothing to do
 
     @classmethod
@@ -85,13 +89,26 @@ class StatefulSetController:
         """``kubectl rollout status``: the ordinals from the partition up are updated, and all are Ready."""
         if self.workload.strategy.kind == ON_DELETE:
             return self._all_ready(simulation) and self.update_revision == self.current_revision
-        standing = [p for p in self.all_pods(simulation) if not p.is_terminating]
-        updated = sum(1 for p in standing if p.revision == self.update_revision)
+        standing = simulation.tally(self.key, self.workload.uid).count(lacking=ENDING)
         wanted = max(0, self.replicas - self.partition)
-        return updated >= wanted and self._all_ready(simulation) and len(standing) == self.replicas
+        is_updated = self._ordinals(simulation).updated >= wanted
+        return is_updated and self._all_ready(simulation) and standing == self.replicas
 
     def _all_ready(self, simulation: Simulation) -> bool:
-        return sum(1 for p in self.all_pods(simulation) if p.is_ready and not p.is_terminating) >= self.replicas
+        return simulation.tally(self.key, self.workload.uid).count(READY, lacking=ENDING) >= self.replicas
+
+    def _ordinals(self, simulation: Simulation) -> Ordinals:
+        """Its pods, brought up to date."""
+        if self._pods is None:
+            start = self.workload.start_ordinal
+            wanted = range(start, start + self.replicas)
+            self._pods = Ordinals(wanted, self.update_revision, self.all_pods(simulation))
+        else:
+            for pod in simulation.news[self._read :]:
+                if pod.owner == self.key:
+                    self._pods.take(pod)
+        self._read = len(simulation.news)
+        return self._pods
 
     def sync(self, simulation: Simulation) -> bool:
         if self._seen == simulation.told[self.key]:  # since then nothing did
@@ -102,41 +119,43 @@ class StatefulSetController:
         return busy
 
     def _sync(self, simulation: Simulation) -> bool:
+        """`performUpdate`: the first pod missing is made, then the surplus goes, then old ones; where it isn't Parallel,
+        one at a time, and none as long as one before it isn't available."""
         if not self._has_revision(simulation):
             return False
-        start = self.workload.start_ordinal
-        by_ordinal = {p.ordinal: p for p in self.all_pods(simulation)}
-        simulation.budget.spend(len(by_ordinal) // 4)  # every one of them is looked at, four in a microsecond
+        pods = self._ordinals(simulation)
         if self.is_parallel:
-            simulation.foresee_pods(self.replicas - len(by_ordinal))
-        ordinals = range(start, start + self.replicas)
+            simulation.foresee_pods(self.replicas - pods.count)
         busy = False
-        for ordinal in ordinals:
-            pod = by_ordinal.get(ordinal)
-            if pod is None:
-                pod = self._create(simulation, ordinal)
-                if pod is None:
-                    return busy
-                by_ordinal[ordinal] = pod
-                busy = True
-                if not self.is_parallel:
-                    return True
-            elif not self.is_parallel and _is_unavailable(pod):
-                return busy
-        condemned = sorted((p for o, p in by_ordinal.items() if o not in ordinals), key=lambda p: -p.ordinal)
-        broken = next((p for p in reversed(condemned) if _is_unavailable(p)), None)
-        for pod in condemned:
-            if not self.is_parallel and _is_unavailable(pod) and (pod.is_terminating or pod is not broken):
-                return busy
-            if pod.is_terminating:
-                continue
-            simulation.delete(pod)
-            if not self.is_parallel:
-                return True
+        while (missing := pods.first_missing) is not None:
+            waits_for = pods.unavailable.lowest
+            if not self.is_parallel and waits_for is not None and waits_for < missing:
+                return False
+            made = self._create(simulation, missing)
+            if made is None or not self.is_parallel:
+                return busy or made is not None
+            pods.take(made)
             busy = True
+        if not self.is_parallel and len(pods.unavailable):
+            return busy
+        if self.is_parallel:
+            surplus = pods.surplus_standing.highest_first(len(pods.surplus_standing))
+        elif (last := pods.surplus.highest) is None:
+            surplus = []
+        elif last in pods.surplus_unavailable and (
+            pods.pod(last).is_terminating or pods.surplus_unavailable.lowest != last
+        ):
+            return busy
+        else:
+            surplus = [last]
+        for ordinal in surplus:
+            simulation.delete(pods.pod(ordinal))
+        if surplus and not self.is_parallel:
+            return True
+        busy = busy or bool(surplus)
         if self.workload.strategy.kind == ON_DELETE:
             return busy
-        return self._update(simulation, by_ordinal, start) or busy
+        return self._update(simulation, pods) or busy
 
     def _has_revision(self, simulation: Simulation) -> bool:
         """Whether the new revision's ControllerRevision is there, or was made; nothing is done as long as a quota
@@ -148,30 +167,20 @@ class StatefulSetController:
             return self._made_revision
         return True
 
-    def _update(self, simulation: Simulation, by_ordinal: dict[int, LivePod], start: int) -> bool:
-        lowest = start + self.partition
-        targets = [by_ordinal[o] for o in range(start + self.replicas - 1, start - 1, -1) if o in by_ordinal]
+    def _update(self, simulation: Simulation, pods: Ordinals) -> bool:
+        lowest = self.workload.start_ordinal + self.partition
         if self.max_unavailable is not None:
             allowed = max(1, scaled_value(self.max_unavailable, self.replicas, round_up=False))
-            room = allowed - sum(_is_unavailable(p) for p in targets)
-            if room <= 0:
-                return False
-            old = [p for p in targets if p.ordinal >= lowest and self._is_old(p) and not p.is_terminating]
-            for pod in old[:room]:
-                simulation.delete(pod)
-            return bool(old)
-        for pod in targets:
-            if pod.ordinal < lowest:
-                break
-            if self._is_old(pod) and not pod.is_terminating:
-                simulation.delete(pod)
-                return True
-            if _is_unavailable(pod):
-                return False
-        return False
-
-    def _is_old(self, pod: LivePod) -> bool:
-        return pod.revision != self.update_revision
+            room = allowed - len(pods.unavailable)
+            old = [ordinal for ordinal in pods.old.highest_first(max(0, room)) if ordinal >= lowest]
+        else:
+            first = pods.old.highest
+            waits_for = pods.unavailable.highest
+            is_next = first is not None and first >= lowest and (waits_for is None or waits_for <= first)
+            old = [first] if first is not None and is_next else []
+        for ordinal in old:
+            simulation.delete(pods.pod(ordinal))
+        return bool(old)
 
     def _create(self, simulation: Simulation, ordinal: int) -> LivePod | None:
         """`newVersionedStatefulSetPod`: below the partition the current revision, else the new one."""
@@ -228,8 +237,3 @@ class StatefulSetController:
         )
         others = tuple(v for v in spec.volumes if v.name not in {one.name for one in self.workload.claim_templates})
         return replace(spec, volumes=others + claims)
-
-
-def _is_unavailable(pod: LivePod) -> bool:
-    """`isUnavailable`."""
-    return pod.is_terminating or not pod.is_available
