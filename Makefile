@@ -32,7 +32,7 @@ app: setup ## the dashboard on http://localhost:8501, with the embedded demo clu
 
 test: setup ## every test, the browser ones included
 	@$(BIN)/python -m tests.browser.prepare
-	@$(BIN)/python -m tests.sources.s3_server
+	@$(BIN)/python -m tests.sources.object_stores
 	@$(BIN)/python -m tests.deploy.helm
 	@$(BIN)/pytest -n 2 --dist loadfile --ignore tests/browser; others=$$?; $(BIN)/pytest tests/browser && exit $$others
 

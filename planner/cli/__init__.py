@@ -5,6 +5,7 @@ Every command ends with a status of `planner.exit_status`.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -63,6 +64,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "store": ("store", "What is in a store, asked with SQL, and kept small."),
     },
 }
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMMANDS = {name: entry for commands in SECTIONS.values() for name, entry in commands.items()}
 
 
@@ -159,6 +161,7 @@ def kubectl_plugin() -> None:
 def _run(argv: list[str] | None) -> None:
     try:
         status = headroom.main(args=argv, prog_name="headroom", standalone_mode=False)
+        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         sys.exit(ExitStatus.BAD_INPUT)
@@ -169,4 +172,10 @@ def _run(argv: list[str] | None) -> None:
         sys.exit(ExitStatus.NOT_KNOWN if isinstance(error, NotKnownError) else ExitStatus.BAD_INPUT)
     except BrokenPipeError:
         sys.exit(ExitStatus.ANSWERED)
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of the output would be tried again at the end
+        click.echo(f"headroom: the output can't be written: {error.strerror}. Make room where it goes", err=True)
+        sys.exit(ExitStatus.BAD_INPUT)
     sys.exit(status if isinstance(status, int) else ExitStatus.ANSWERED)

@@ -19,7 +19,6 @@ from planner.errors import InputError, SourceError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Given
-from planner.sources import access
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
 from planner.words import duration
 
@@ -101,8 +100,6 @@ def command(
     )
     routes, lifespan = paths(metrics, webhook, reviewers), stopping(keeper)
     app = _with_dashboard(cluster, routes, lifespan) if dashboard else application(routes, lifespan)
-    if dashboard and access.configured() is None:
-        say("No sign-in is configured: the dashboard answers localhost only.")
     server = Server(app, host=host, port=port, certificate=tls_cert, key=tls_key, is_dashboard=dashboard)
     server.load()
     reviewers.start()

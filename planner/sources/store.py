@@ -13,9 +13,11 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -42,6 +44,8 @@ GRACE_SECONDS: Final = 3_600.0
 """How long a reader may still need what was joined into other files."""
 ORPHAN_SECONDS: Final = 86_400.0
 """How long a writer may take from its first file to the manifest; what nobody named by then is nobody's."""
+RETRY_SECONDS: Final = 30
+_RETRY_LIMIT: Final = "retry_limit_seconds"  # pyarrow's option
 _FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
 _NODES_SEEN: Final = """
 SELECT cluster, node, any_value(node_pool) AS node_pool, any_value(machine_type) AS machine_type,
@@ -96,6 +100,7 @@ class Store:
     """
 
     def __init__(self, url: str) -> None:
+        url = url.removeprefix(names.PREFIX)  # as CLUSTER is written
         self.url = _shown(url)
         self._files, self._root = _file_system(url)
         self._is_local = isinstance(self._files, fs.LocalFileSystem)
@@ -155,10 +160,16 @@ class Store:
         with self._told("written"):
             for path, data in also.items():
                 self._put(path, data)
-            self._each(
-                lambda name: self._put(files[name], _parquet(tables[name], _COMPRESSION.get(name, "zstd"))),
-                list(tables),
-            )
+            try:
+                self._each(
+                    lambda name: self._put(files[name], _parquet(tables[name], _COMPRESSION.get(name, "zstd"))),
+                    list(tables),
+                )
+            except BaseException:
+                if self._is_local:  # room on a full disk; nobody named them
+                    with suppress(SourceError):
+                        self._delete(files.values())
+                raise
             if time.monotonic() - began > ORPHAN_SECONDS / 2:
                 raise SourceError("writing took too long: what was written first may be gone", where=self.url)
             entry = Entry(name=unique, written_at=time.time(), parts=parts, files=files, snapshots=snapshots)
@@ -344,7 +355,7 @@ class Store:
                 return _rows(connection.sql(sql, params=list(parameters)))
             except duckdb.Error as error:
                 said = str(error).strip()
-                if "No such file" in said or "PATH_NOT_FOUND" in said:
+                if _is_gone(error):
                     raise FileNotFoundError(said) from None
                 raise InputError(said, where="SQL", mend="docs/store.md lists tables and columns") from None
 
@@ -389,20 +400,34 @@ class Store:
         `told` hears what is done, how many partitions are, and of how many. It may be stopped at any moment.
 
         Two that do it at once, and writers meanwhile, don't disturb one another (`planner.store.manifest`).
+
+        Raises
+        ------
+        SourceError
+            When files are damaged or gone; all that can be joined is joined before.
         """
         joined = partitions = 0
+        damage: list[SourceError] = []
         partitions_there = list(self._partitions())
         for number, partition in enumerate(partitions_there):
             told(f"joins {partition.cluster}, {partition.day}", number, len(partitions_there))
-            entries = list(self._entries(partition))
-            found = manifest.readings(partition, entries)
-            if len(found) > 1:
-                self._join(partition, found)
-                joined, partitions = joined + len(found), partitions + 1
+            try:
+                number_joined = self._again_if_gone(partial(self._join, partition))
+            except SourceError as error:
+                damage.append(error)
+                continue
+            joined, partitions = joined + number_joined, partitions + bool(number_joined)
         told("deletes what was joined before", len(partitions_there), len(partitions_there))
-        return Tidied(joined=joined, partitions=partitions, deleted=self._sweep(grace_seconds))
+        done = Tidied(joined=joined, partitions=partitions, deleted=self._sweep(grace_seconds))
+        if damage:
+            raise damage[0]
+        return done
 
-    def _join(self, partition: Partition, found: Sequence[Reading]) -> None:
+    def _join(self, partition: Partition) -> int:
+        """Join the entries of a partition that are read; how many there were, 0 where there is one at most."""
+        found = manifest.readings(partition, list(self._entries(partition)))
+        if len(found) < 2:
+            return 0
         tables = {}
         for name, table in NAMED.items():
             if any(name in one.entry.files for one in found):
@@ -414,6 +439,7 @@ class Store:
         parts = tuple(sorted({part for one in found for part in one.entry.parts}))
         snapshots = {name: path for one in found for name, path in one.entry.snapshots.items()}
         self._write_tables(partition, parts, tables, {}, snapshots)
+        return len(found)
 
     def expire(self, *, before: float) -> int:
         """Delete every day that ended before the moment `before`; how many files went."""
@@ -444,6 +470,8 @@ class Store:
             self._delete(sorted(going))
             named |= staying
             gone += len(late) + len(going)
+        if not named:  # no manifest at all: somebody lost it, and a copy of it may come back
+            return gone
         orphans = [
             path
             for folder in ("tables", "snapshots", manifest.FOLDER)
@@ -474,8 +502,10 @@ class Store:
         def read(path: str) -> Entry | None:
             try:
                 return manifest.decode(self._get(path), path)
-            except FileNotFoundError:  # joined or expired since it was listed
-                return None
+            except OSError as error:
+                if _is_gone(error):  # joined or expired since it was listed
+                    return None
+                raise
 
         with self._told("read"):
             found = dict(zip(paths, self._each(read, paths), strict=True))
@@ -532,11 +562,10 @@ class Store:
         for _ in range(3):
             try:
                 return ask()
-            except FileNotFoundError:
-                continue
-            except pa.ArrowException:  # a file is damaged
-                with self._told("read"):
-                    raise
+            except (OSError, pa.ArrowException) as error:  # the latter: a file is damaged
+                if not _is_gone(error):
+                    with self._told("read"):
+                        raise
         with self._told("read"):
             return ask()
 
@@ -561,6 +590,13 @@ class _Told:
             raise SourceError(f"the store can't be {self.verb}: {said}", where=self.url, mend=mend) from error
 
 
+def _is_gone(error: Exception) -> bool:
+    """Whether a file isn't there any more, in the words of a disk and of object stores (pyarrow's, and DuckDB's of it)."""
+    return isinstance(error, FileNotFoundError) or any(
+        word in str(error) for word in ("No such file", "PATH_NOT_FOUND", "RESOURCE_NOT_FOUND", "NO_SUCH_KEY")
+    )
+
+
 def _file_system(url: str) -> tuple[Any, str]:
     if not url.strip():
         raise InputError("it names no store", where="--store", mend=_FORM)
@@ -577,7 +613,7 @@ def _file_system(url: str) -> tuple[Any, str]:
         raise InputError("a store is a path or a URL of file, s3 or gs", where=_shown(url), mend=_FORM)
     try:
         with _Told(_shown(url), "reached"):
-            files, root = fs.FileSystem.from_uri(url)
+            files, root = fs.FileSystem.from_uri(_patient(url) if scheme != "s3" else url)
     except SourceError as error:
         if isinstance(error.__cause__, pa.ArrowInvalid):
             raise InputError(str(error.__cause__), where=_shown(url), mend=_FORM) from None
@@ -585,6 +621,14 @@ def _file_system(url: str) -> tuple[Any, str]:
     if not root:
         raise InputError("it names no bucket", where=_shown(url), mend=_FORM)
     return files, str(root).rstrip("/")
+
+
+def _patient(url: str) -> str:
+    """`url` of Google Cloud Storage, whose client would else try for a quarter of an hour where nobody answers."""
+    parts = urlsplit(url)
+    if _RETRY_LIMIT in parts.query:
+        return url
+    return urlunsplit(parts._replace(query="&".join(filter(None, [parts.query, f"{_RETRY_LIMIT}={RETRY_SECONDS}"]))))
 
 
 def _shown(url: str) -> str:
@@ -596,6 +640,7 @@ def _shown(url: str) -> str:
 
 
 def _put_local(path: Path, data: bytes) -> None:
+    folders = {path.parent, *(one.parent for one in path.parents if not one.exists())}  # of new folders too
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{_unique()}.part")
     try:
@@ -607,11 +652,12 @@ def _put_local(path: Path, data: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    for folder in folders:
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def _unique() -> str:

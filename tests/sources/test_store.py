@@ -1,4 +1,4 @@
-"""A store on a disk and on an S3 server: what is written is there, once, whoever else writes, joins or dies meanwhile."""
+"""A store on a disk, on an S3 server and on one of Google Cloud Storage: what is written is there, once, whoever else writes, joins or dies meanwhile."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from planner.store import kept
 from planner.store.names import Place, encoded, snapshot_id, time_text
 from planner.store.rows import Answered, Rows, rows_of
 from planner.store.schema import NAMED
-from tests.sources import s3_server
+from tests.sources.object_stores import GCS, S3, ObjectStore
 from tests.store import killed
 
 GKE = "user@gke_acme:europe-west4/edu"
@@ -54,26 +55,38 @@ def write(store: Store, cluster: str, snapshot: Snapshot) -> bool:
     return store.write(cluster, snapshot, rows(snapshot))
 
 
-@pytest.fixture(scope="module")
-def bucket() -> Iterator[str]:
-    if not s3_server.SERVER.exists():
+@contextmanager
+def bucket(kind: ObjectStore) -> Iterator[str]:
+    if not kind.program.exists():
         if os.environ.get("CI") == "true":
-            pytest.fail(s3_server.MISSING)
-        pytest.skip(s3_server.MISSING)
+            pytest.fail(kind.missing)
+        pytest.skip(kind.missing)
     before = dict(os.environ)
-    os.environ.update(s3_server.CREDENTIALS)
+    os.environ.update(kind.environment)
     try:
-        with s3_server.running("history") as url:
+        with kind.running() as url:
             yield url
     finally:
         os.environ.clear()
         os.environ.update(before)
 
 
-@pytest.fixture(params=["path", "file", "s3"])
+@pytest.fixture(scope="module")
+def s3() -> Iterator[str]:
+    with bucket(S3) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def gs() -> Iterator[str]:
+    with bucket(GCS) as url:
+        yield url
+
+
+@pytest.fixture(params=["path", "file", "s3", "gs"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "s3":
-        address: str = request.getfixturevalue("bucket")
+    if request.param in ("s3", "gs"):
+        address: str = request.getfixturevalue(request.param)
         return address.replace("some/where", f"some/{tmp_path.name}")
     folder = tmp_path / "a store"
     return str(folder) if request.param == "path" else folder.as_uri()
@@ -226,6 +239,35 @@ def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
         store.query("SELECT pod FROM pods")
 
 
+def test_a_damaged_day_keeps_no_other_from_being_joined(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    for seconds in (0, 1, DAY, DAY + 1):
+        write(store, "prod", later(seconds))
+    first = min((tmp_path / "tables" / "pods").rglob("*.parquet"), key=lambda path: path.parent.name)
+    whole = first.read_bytes()
+    first.write_bytes(whole[:60])
+    with pytest.raises(SourceError, match=first.name):
+        store.compact(grace_seconds=0)
+    assert [len(one.entry.parts) for one in store.readings()] == [1, 1, 2]
+    first.write_bytes(whole)
+    assert store.compact(grace_seconds=0).partitions == 1
+    assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 4 * 24}]
+
+
+def test_without_its_manifest_nothing_of_a_store_is_deleted(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "store"))
+    write(store, "prod", later(0))
+    old = time.time() - 2 * ORPHAN_SECONDS
+    files = [path for path in (tmp_path / "store").rglob("*.*") if path.is_file()]
+    for path in files:
+        os.utime(path, (old, old))
+    (tmp_path / "store" / "manifest").rename(tmp_path / "manifest")
+    assert store.snapshots() == ()
+    assert store.compact(grace_seconds=0).deleted == 0
+    (tmp_path / "manifest").rename(tmp_path / "store" / "manifest")
+    assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 24}]
+
+
 def test_a_snapshot_larger_than_the_limit_is_refused(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     write(store, "prod", later(0))
@@ -264,8 +306,13 @@ def test_credentials_in_an_address_are_not_shown() -> None:
     assert "secret" not in Store("s3://key:secret@bucket/x?region=us-east-1").url
 
 
-def test_a_store_that_does_not_answer_is_said() -> None:
-    store = Store("s3://nobody/x?endpoint_override=127.0.0.1:9&scheme=http&region=us-east-1")
+@pytest.mark.parametrize(
+    "url",
+    ["s3://nobody/x?region=us-east-1&", "gs://anonymous@nobody/x?", "gs://anonymous@nobody/x?retry_limit_seconds=1&"],
+)
+def test_a_store_that_does_not_answer_is_said(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.sources.store.RETRY_SECONDS", 2)
+    store = Store(f"{url}endpoint_override=127.0.0.1:9&scheme=http")
     with pytest.raises(SourceError, match="can't be"):
         store.clusters()
 
