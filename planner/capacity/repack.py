@@ -28,7 +28,7 @@ from planner.kubernetes.records import Node, Pod
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.empty_node import bare_copy, empty_copy
 from planner.scheduling.filters import passes_rules
-from planner.scheduling.shape import Shape, allowed, compile_shape
+from planner.scheduling.shape import Shape, allowed, compile_alike
 from planner.scheduling.state import State
 
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
@@ -138,11 +138,11 @@ class Packing:
     def _kind(self, smaller: Cluster, number: int) -> _Kind:
         """Pods that no volume ties to nodes are compiled once for all pools."""
         group = smaller.groups[number]
-        shape = compile_shape(smaller, group.namespace, group.labels, group.spec)
+        shape = compile_alike(smaller, group.namespace, group.labels, group.spec)
         if shape.is_simple and not any(v.claim_name or v.claim_template or v.disk_id for v in group.spec.volumes):
             may = allowed(self.cluster, group.spec)
         else:
-            shape = compile_shape(self.cluster, group.namespace, group.labels, group.spec)
+            shape = compile_alike(self.cluster, group.namespace, group.labels, group.spec)
             may = np.zeros(self.cluster.node_count, dtype=np.bool_)
             may[shape.candidates] = True
         return _Kind(

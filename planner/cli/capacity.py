@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from planner.capacity.headroom import Fit
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import pool_limits, pool_options
 from planner.questions.capacity import QUESTION, CapacityAnswer, CapacitySettings, answer
@@ -34,7 +34,7 @@ def command(
 
     def text() -> None:
         _print(found, settings.shapes)
-        click.echo(f"\nfrom {snapshot.source}")
+        terminal.say(f"\nfrom {snapshot.source}")
 
     output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
     return QUESTION.exit_status(snapshot, found)
@@ -45,12 +45,12 @@ def _table(rows: Rows) -> None:
 
 
 def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
-    click.echo(answer.sentence)
+    terminal.say(answer.sentence)
     for text, one in zip(texts, answer.shapes, strict=True):
-        click.echo(f"\n{text}: {one.sentence}")
+        terminal.say(f"\n{text}: {one.sentence}")
         if one.message:
-            click.echo(f"  kube-scheduler: {one.message}")
-    click.echo("\nresources (requested by bound pods)")
+            terminal.say(f"  kube-scheduler: {one.message}")
+    terminal.say("\nresources (requested by bound pods)")
     _table(
         [
             {
@@ -63,7 +63,7 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
             for line in answer.resources
         ]
     )
-    click.echo("\nnode pools")
+    terminal.say("\nnode pools")
     rows: list[Row] = []
     for place in answer.pools:
         pool = place.pool
@@ -82,9 +82,9 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
             }
         )
     _table(rows)
-    click.echo(f"\nwhat fits (standard: {answer.standard_basis})")
+    terminal.say(f"\nwhat fits (standard: {answer.standard_basis})")
     _table([_fit_row(one) for one in (*answer.standard, *answer.workloads)])
-    click.echo(f"\nfree GPUs: {answer.fragments.sentence}")
+    terminal.say(f"\nfree GPUs: {answer.fragments.sentence}")
     for size in answer.fragments.sizes[1:]:
         reasons = ", ".join(f"{gpus} {reason}" for reason, gpus, _ in size.by_reason)
         usable = size.free - size.stranded
@@ -92,7 +92,7 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
             f"  pods of {size.gpus}: {usable} of {size.free} usable" + (f" (stranded: {reasons})" if reasons else "")
         )
     for finding in answer.findings:
-        click.echo(f"\n{finding.severity.value}: {finding.what}. {finding.mend}")
+        terminal.say(f"\n{finding.severity.value}: {finding.what}. {finding.mend}")
 
 
 def _fit_row(one: Fit) -> Row:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.given import price_book, price_options
 from planner.cli.trends import newest
 from planner.questions.commitments import (
@@ -59,10 +59,10 @@ def command(
 
 
 def _print(found: CommitmentsAnswer) -> None:
-    click.echo(found.sentence)
+    terminal.say(found.sentence)
     _table("the cheapest level, USD a month", best_rows(found))
     _table("the hours above it, USD a month", above_rows(found))
-    click.echo(f"\nprices as of {found.prices_as_of}; a commitment is paid whether it is used or not")
+    terminal.say(f"\nprices as of {found.prices_as_of}; a commitment is paid whether it is used or not")
 
 
 def _table(title: str, rows: Rows) -> None:

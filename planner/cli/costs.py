@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import price_book, price_options
 from planner.pricing.book import age_warning
@@ -62,9 +62,9 @@ def _is_given(context: click.Context, name: str) -> bool:
 
 def _print_shares(found: ClusterBill, book: PriceBook) -> None:
     if found.bill_usd_per_month is None:
-        click.echo(found.sentence)
+        terminal.say(found.sentence)
         return
-    click.echo(f"{found.bill_usd_per_month:,.2f} USD a month after sustained use, by {found.by}")
+    terminal.say(f"{found.bill_usd_per_month:,.2f} USD a month after sustained use, by {found.by}")
     table = [
         {
             found.by: line.name or line.share.value,
@@ -78,14 +78,14 @@ def _print_shares(found: ClusterBill, book: PriceBook) -> None:
     ]
     click.echo(f"\n{as_text(table)}", nl=False)
     if found.hidden_usd:
-        click.echo(f"\nhidden by the filter: {found.hidden_usd:,.2f}")
+        terminal.say(f"\nhidden by the filter: {found.hidden_usd:,.2f}")
     for one in found.not_in:
-        click.echo(f"\nnot in it: {one.sentence}")
+        terminal.say(f"\nnot in it: {one.sentence}")
     _print_age(found, book)
 
 
 def _print(found: ClusterBill, book: PriceBook) -> None:
-    click.echo(found.sentence)
+    terminal.say(found.sentence)
     rows = [
         {
             "pool": pool.node_pool,
@@ -100,12 +100,12 @@ def _print(found: ClusterBill, book: PriceBook) -> None:
     ]
     click.echo(f"\n{as_text(rows, unknown='no price')}", nl=False)
     for group in found.unpriced:
-        click.echo(f"\n{len(group.nodes)} without a price: {group.sentence}")
+        terminal.say(f"\n{len(group.nodes)} without a price: {group.sentence}")
     for note in found.notes:
-        click.echo(f"\n{note}")
+        terminal.say(f"\n{note}")
     for one in found.not_in:
-        click.echo(f"\nnot in it: {one.sentence}")
-    click.echo(f"\nUSD a month, list prices less negotiated discounts. {book.source}.")
+        terminal.say(f"\nnot in it: {one.sentence}")
+    terminal.say(f"\nUSD a month, list prices less negotiated discounts. {book.source}.")
     _print_age(found, book)
 
 

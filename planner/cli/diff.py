@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
 from planner.questions.diff import (
@@ -67,13 +67,15 @@ def command(
 
 
 def _print(found: DiffAnswer) -> None:
-    click.echo(f"{found.sentence}\n")
+    terminal.say(found.sentence)
+    click.echo()
     for rows in (workload_rows(found), number_rows(found), finding_rows(found)):
         if rows:
             click.echo(as_text(rows))
     for one in found.notes:
-        click.echo(f"note: {one}\n")
-    click.echo(f"from {found.before} to {found.after}")
+        terminal.say(f"note: {one}")
+        click.echo()
+    terminal.say(f"from {found.before} to {found.after}")
     if found.since:
         click.echo(f"\nsince when\n{as_text(since_rows(found))}", nl=False)
 

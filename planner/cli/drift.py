@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import prometheus_options, usage_over_time
 from planner.drift.model import DriftReport, ServiceDrift
@@ -51,22 +51,22 @@ def command(
 
 
 def _print(report: DriftReport, *, everything: bool) -> None:
-    click.echo(report.sentence)
+    terminal.say(report.sentence)
     for sentence in report.ambiguous:
-        click.echo(f"Note: {sentence}.")
+        terminal.say(f"Note: {sentence}.")
     for service in report.services:
         click.echo()
         _print_service(service, everything=everything)
 
 
 def _print_service(service: ServiceDrift, *, everything: bool) -> None:
-    click.echo(f"{service.service} ({', '.join(service.environments)})")
+    terminal.say(f"{service.service} ({', '.join(service.environments)})")
     sentences = [one.sentence for one in service.explanations] or [service.sentence]
     for sentence in sentences:
-        click.echo(f"  {sentence}")
+        terminal.say(f"  {sentence}")
     click.echo(as_text([dict(row) for row in matrix_rows(service, everything=everything)]), nl=False)
     for row in suggestion_rows([service]):
-        click.echo(f"  {row['environment']}, {row['container']}: {row['today']}")
-        click.echo(f"    suggested: {row['suggested']}")
-        click.echo(f"    {row['rule']}")
-        click.echo(f"    {row['source']}")
+        terminal.say(f"  {row['environment']}, {row['container']}: {row['today']}")
+        terminal.say(f"    suggested: {row['suggested']}")
+        terminal.say(f"    {row['rule']}")
+        terminal.say(f"    {row['source']}")

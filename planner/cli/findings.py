@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, answer
 from planner.questions.question import Given
@@ -32,8 +32,8 @@ def command(cluster: str, fail_on: tuple[str, ...], rows: str, output_format: st
 
 
 def _print(found: FindingsAnswer) -> None:
-    click.echo(found.sentence)
+    terminal.say(found.sentence)
     for one in found.findings:
         about = f"{one.object}: " if one.object else ""
         mend = f". {one.mend}" if one.mend else ""
-        click.echo(f"{WORD[one.severity]}: {about}{one.what}{mend}")
+        terminal.say(f"{WORD[one.severity]}: {about}{one.what}{mend}", indent="  ")

@@ -7,7 +7,7 @@ from textwrap import indent
 
 import click
 
-from planner.cli import output
+from planner.cli import output, terminal
 from planner.cli.cluster import read_clusters
 from planner.cli.given import price_book, price_options
 from planner.questions.fleet import (
@@ -49,7 +49,7 @@ def command(
 
 
 def _print(found: FleetAnswer) -> None:
-    click.echo(found.sentence)
+    terminal.say(found.sentence)
     _table("clusters", cluster_rows(found))
     _table("GPUs by model", model_rows(found))
     shared = [row for row in workload_rows(found) if row["differs"]]

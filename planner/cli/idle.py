@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import ask_prometheus, price_book, price_options, prometheus_options
 from planner.errors import InputError
@@ -55,7 +55,7 @@ def command(
 
 
 def _print(found: IdleAnswer) -> None:
-    click.echo(f"{found.sentence}.")
+    terminal.say(f"{found.sentence}.")
     if found.pods:
         click.echo("")
         click.echo(as_text(pod_rows(found), unknown="not known"), nl=False)

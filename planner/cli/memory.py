@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.inventory import cadvisor
 from planner.kubernetes.records import Snapshot
@@ -70,7 +70,7 @@ def command(
 
     def text() -> None:
         if settings.node:
-            click.echo(found.cluster.sentence)
+            terminal.say(found.cluster.sentence)
             _print_node(found.cluster.nodes[0])
         else:
             _print(found)
@@ -87,7 +87,7 @@ def _with_metrics(snapshot: Snapshot, path: Path | None) -> Snapshot:
 
 
 def _print(answer: MemoryPlan) -> None:
-    click.echo(answer.cluster.sentence)
+    terminal.say(answer.cluster.sentence)
     _table(
         [
             {
@@ -103,11 +103,11 @@ def _print(answer: MemoryPlan) -> None:
         ]
     )
     for finding in answer.findings:
-        click.echo(f"{finding.severity}: {finding.object or 'cluster'}: {finding.what}. {finding.mend}.")
+        terminal.say(f"{finding.severity}: {finding.object or 'cluster'}: {finding.what}. {finding.mend}.", indent="  ")
 
 
 def _print_node(node: NodeReport) -> None:
-    click.echo(f"{node.name}: {node.sentence}")
+    terminal.say(f"{node.name}: {node.sentence}")
     _table(
         [
             {
@@ -145,7 +145,7 @@ def _table(rows: Rows) -> None:
 
 
 def _print_changed(answer: MemoryWhatIf) -> None:
-    click.echo(answer.sentence)
+    terminal.say(answer.sentence)
     _table(
         [
             {

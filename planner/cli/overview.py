@@ -57,4 +57,4 @@ def _print(found: ClusterOverview) -> None:
             for line in found.gpus
         ]
         click.echo(f"\n{as_text(rows)}", nl=False)
-    click.echo(f"\nfrom {found.source}")
+    terminal.say(f"\nfrom {found.source}")

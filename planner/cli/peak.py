@@ -28,10 +28,10 @@ def command(cluster: str, rows: str, output_format: str) -> int:
 def _print(found: PeakAnswer) -> None:
     terminal.say(f"{found.sentence}.")
     for line in found.lines:
-        click.echo(f"\n{line.workload} ({line.autoscaler})")
+        terminal.say(f"\n{line.workload} ({line.autoscaler})")
         for name, one in (("lowest", line.lowest), ("today", line.today), ("highest", line.highest)):
             room = f"; only {one.reached} of them find a node" if one.reached < one.replicas else ""
             head = f"  {name:<8}{one.replicas:>5}  "
             terminal.say_verdict(one.verdict, head, f"{words(one.verdict, one.reason)}{room}", indent=" " * len(head))
     if found.not_asked:
-        click.echo(f"\n{found.not_asked:,} more are scaled and weren't asked")
+        terminal.say(f"\n{found.not_asked:,} more are scaled and weren't asked")

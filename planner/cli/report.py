@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from planner import tables
-from planner.cli import options, output, waiting
+from planner.cli import options, output, terminal, waiting
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options, prometheus_options, usage_over_time
 from planner.errors import InputError
@@ -61,8 +61,8 @@ def command(
     for name, form in zip(files, forms, strict=True):
         content = written(found, settings, given, form)
         output.write_file(Path(name), content)
-        click.echo(f"{name}: {len(content.encode()) / 1e6:.1f} MB, {count(len(found.chapters), 'chapter')}")
-    click.echo(str(found.answer.sentence))
+        terminal.say(f"{name}: {len(content.encode()) / 1e6:.1f} MB, {count(len(found.chapters), 'chapter')}")
+    terminal.say(str(found.answer.sentence))
     return QUESTION.exit_status(snapshot, found.answer)
 
 

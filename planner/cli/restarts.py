@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import prometheus_options, usage_over_time
 from planner.errors import InputError
@@ -76,9 +76,9 @@ def _with_logs(snapshot: Snapshot, cluster: str, folders: tuple[Path, ...], *, l
 # ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _print(found: RestartPlan, snapshot: Snapshot) -> None:
     report = found.report
-    click.echo(report.sentence)
+    terminal.say(report.sentence)
     for gap in report.gaps:
-        click.echo(f"Note: {gap}")
+        terminal.say(f"Note: {gap}")
     if not report.loops:
         return
     click.echo()
@@ -103,20 +103,20 @@ def _line(loop: Loop, snapshot: Snapshot) -> dict[str, object]:
 
 
 def _print_loop(loop: Loop, cure: Cure | None) -> None:
-    click.echo(loop.sentence)
+    terminal.say(loop.sentence)
     for one in loop.diagnosis.evidence:
-        click.echo(f"  {one.source.value}: {one.text}")
-    click.echo(f"  What would help: {loop.diagnosis.cure}.")
+        terminal.say(f"  {one.source.value}: {one.text}")
+    terminal.say(f"  What would help: {loop.diagnosis.cure}.")
     if cure is not None:
-        click.echo(f"  Suggested: {cure.suggestion.text}")
-        click.echo(f"    {cure.suggestion.rule}")
-        click.echo(f"    {cure.suggestion.source}")
-        click.echo(f"    {cure.room_sentence}")
+        terminal.say(f"  Suggested: {cure.suggestion.text}")
+        terminal.say(f"    {cure.suggestion.rule}")
+        terminal.say(f"    {cure.suggestion.source}")
+        terminal.say(f"    {cure.room_sentence}")
         if cure.rollout is not None:
-            click.echo(f"    Its rollout: {cure.rollout.sentence}")
+            terminal.say(f"    Its rollout: {cure.rollout.sentence}")
         if cure.note:
-            click.echo(f"    {cure.note}")
+            terminal.say(f"    {cure.note}")
     for line in loop.lines:
         mark = {LineVerdict.NOISE: "noise", LineVerdict.ONLY_FAILING: "only here", LineVerdict.UNSURE: "unsure"}
-        click.echo(f"  log, {mark[line.verdict]}, {count(line.lines, 'line')}: {line.template}")
-        click.echo(f"    {line.sentence}.")
+        terminal.say(f"  log, {mark[line.verdict]}, {count(line.lines, 'line')}: {line.template}")
+        terminal.say(f"    {line.sentence}.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import FILE, ask_prometheus, price_book, price_options, prometheus_options
 from planner.inventory.node_lives import Watch, together, watch_snapshots
@@ -128,34 +128,38 @@ def _print(found: SavingsAnswer) -> None:
         assert found.fleet is not None
         _print_fleet(found, found.fleet)
     if (own := found.own_history) is not None:
-        click.echo(f"\nOwn history. {own.sentence}\n")
+        terminal.say(f"\nOwn history. {own.sentence}")
+        click.echo()
         click.echo(as_text(own_rows(found), unknown="not known"), nl=False)
-        click.echo(f"{own.back_test.sentence}")
+        terminal.say(own.back_test.sentence)
 
 
 def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
-    click.echo(fleet.sentence)
+    terminal.say(fleet.sentence)
     rows = (("on demand", fleet.on_demand_usd), ("= kept", fleet.kept_usd), ("+ freed", fleet.freed_usd),
             ("  of it by packing alone", fleet.packing_usd), ("− spot nodes that come", fleet.spot_usd),
             ("saved by spot", fleet.saved_usd), ("after interruptions", fleet.expected_usd))  # fmt: skip
     click.echo("")
     click.echo(as_text([{"USD a month": name, "": f"{usd:,.2f}"} for name, usd in rows]), nl=False)
-    click.echo("\nAll on-demand nodes, bought otherwise:\n")
+    terminal.say("\nAll on-demand nodes, bought otherwise:")
+    click.echo()
     click.echo(as_text(way_rows(found), unknown="no price"), nl=False)
-    click.echo("\nIn this order (most saved per pod-hour at risk first):\n")
+    terminal.say("\nIn this order (most saved per pod-hour at risk first):")
+    click.echo()
     click.echo(as_text(move_rows(found)), nl=False)
-    click.echo("\nWho bears it, before and after:\n")
+    terminal.say("\nWho bears it, before and after:")
+    click.echo()
     click.echo(as_text(bearer_rows(found)), nl=False)
     for workload, why in fleet.kept_off:
-        click.echo(f"stays: {workload}: {why}")
+        terminal.say(f"stays: {workload}: {why}")
     click.echo("\nAlone: by itself, whole nodes only; repacked: the rest of its pool packed more tightly. "
                "Details: --workload NAME", err=True)  # fmt: skip
 
 
 def _print_detail(found: SavingsAnswer, detail: SavingsDetail) -> None:
     saved, fitness, assumptions = detail.estimate.savings, detail.suitability, detail.assumptions
-    click.echo(detail.sentence)
-    click.echo(fitness.sentence)
+    terminal.say(detail.sentence)
+    terminal.say(fitness.sentence)
     click.echo("")
     click.echo(as_text(
         [
@@ -167,17 +171,19 @@ def _print_detail(found: SavingsAnswer, detail: SavingsDetail) -> None:
     click.echo("")
     click.echo(as_text(way_rows(found), unknown="no price"), nl=False)
     click.echo("")
-    click.echo(saved.break_even.sentence)
-    click.echo(detail.estimate.mix.sentence)
+    terminal.say(saved.break_even.sentence)
+    terminal.say(detail.estimate.mix.sentence)
     needed = detail.assumed.needed_nodes
     short = f" Fewer than {count(needed, 'node')} ready: {duration(saved.shortfall_hours * 3_600)} a month."
-    click.echo(f"Interruptions a month: {saved.interruptions.p50:,.0f}.{short if needed else ''}")
+    terminal.say(f"Interruptions a month: {saved.interruptions.p50:,.0f}.{short if needed else ''}")
     if saved.jobs:
-        click.echo(f"Jobs late: {saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}; failed: {saved.failed_jobs.p50:,.0f}.")
+        terminal.say(
+            f"Jobs late: {saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}; failed: {saved.failed_jobs.p50:,.0f}."
+        )
     if saved.best_checkpoint_minutes is not None:
-        click.echo(f"Best time between checkpoints: {duration(saved.best_checkpoint_minutes * 60)} (Daly).")
+        terminal.say(f"Best time between checkpoints: {duration(saved.best_checkpoint_minutes * 60)} (Daly).")
     for note in saved.notes:
-        click.echo(note)
+        terminal.say(note)
     click.echo("")
     _print_checks(fitness)
     click.echo("")
@@ -194,9 +200,9 @@ def _print_detail(found: SavingsAnswer, detail: SavingsDetail) -> None:
 
 def _print_checks(fitness: Suitability) -> None:
     for check in fitness.checks:
-        click.echo(f"[{check.status.value}] {CHECK_NAME[check.check]}: {check.evidence}")
+        terminal.say(f"[{check.status.value}] {CHECK_NAME[check.check]}: {check.evidence}")
         if check.cure and check.status is not Status.OK:
-            click.echo(f"    cure: {check.cure}")
+            terminal.say(f"    cure: {check.cure}")
         for line in check.by_hand.splitlines():
             click.echo(f"    {line}")
     if fitness.patch_yaml:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.questions.seats import QUESTION, SeatsAnswer, SeatsSettings, answer, free_seats
 from planner.tables import as_text
@@ -26,7 +26,7 @@ def command(cluster: str, rows: str, output_format: str, **asked: Any) -> int:
 
 
 def _print(found: SeatsAnswer) -> None:
-    click.echo(found.sentence)
+    terminal.say(found.sentence)
     rows = [
         {
             "node": node.node + (" (cordoned)" if node.is_cordoned else ""),

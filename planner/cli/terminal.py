@@ -46,13 +46,17 @@ def wrapped_to(columns: int) -> Iterator[None]:
 
 
 def say(words: str | Text = "", *, head: str = "", indent: str = "") -> None:
-    """`head` and `words` in lines of the terminal's width, those after the first indented."""
-    text, columns = printable(f"{head}{words}", one_line=True), width()
+    """`head` and `words` in lines of the terminal's width, those after the first indented: by two more than the first where
+    that is, and nobody says how far. Line ends before the first are kept."""
+    given, columns = f"{head}{words}", width()
+    text = printable(given.lstrip("\n"), one_line=True)
+    lead = len(text) - len(text.lstrip())
     if columns is not None and len(text) > columns:
         text = textwrap.fill(
-            text, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            text, columns, subsequent_indent=indent or " " * (lead and lead + 2), break_long_words=False,
+            break_on_hyphens=False,
         )  # fmt: skip
-    click.echo(text)
+    click.echo("\n" * (len(given) - len(given.lstrip("\n"))) + text)
 
 
 def say_verdict(verdict: Verdict, head: str, words: str | Text = "", *, indent: str = "") -> None:

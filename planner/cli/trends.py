@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.kubernetes.records import Snapshot
 from planner.questions import trends
 from planner.questions.question import Given
@@ -48,10 +48,10 @@ def newest(store: Store, clusters: tuple[str, ...]) -> list[Snapshot]:
 
 
 def _print(found: TrendsAnswer) -> None:
-    click.echo(found.sentence)
+    terminal.say(found.sentence)
     lines = [line for line in found.lines if line.period is Period.ALL or not line.node_pool]
     if lines:
-        click.echo("\nGPUs that pods hold or wait for, highest of each day")
+        terminal.say("\nGPUs that pods hold or wait for, highest of each day")
         rows: list[Row] = [
             {
                 "model": line.gpu_model or line.resource,
@@ -66,10 +66,10 @@ def _print(found: TrendsAnswer) -> None:
         ]
         click.echo(indent(as_text(rows), "  "), nl=False)
     if money := trends.money_words(found):
-        click.echo(f"\ncost: {money}")
+        terminal.say(f"\ncost: {money}")
     troubled = trends.in_trouble(found.streaks)
     if troubled:
-        click.echo("\nsince when")
+        terminal.say("\nsince when")
         click.echo(
             indent(
                 as_text(

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from planner.cli import options, output
+from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
 from planner.questions.overview import supplies_of
@@ -43,7 +43,7 @@ def command(
 
     def text() -> None:
         _print(found)
-        click.echo(f"\nfrom {snapshot.source}")
+        terminal.say(f"\nfrom {snapshot.source}")
 
     output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
     return QUESTION.exit_status(snapshot, found)
@@ -54,16 +54,17 @@ def _table(rows: Rows) -> None:
 
 
 def _print(found: WhatIfAnswer) -> None:
-    click.echo(f"what if {found.changes}\n{found.sentence}")
+    terminal.say(f"what if {found.changes}")
+    terminal.say(found.sentence)
     for step in found.steps:
-        click.echo(f"  {'✓' if step.is_done else '✗'} {step.sentence}")
+        terminal.say(f"  {'✓' if step.is_done else '✗'} {step.sentence}")
         for held in step.drain.held_back[:10] if step.drain else ():
-            click.echo(f"      {held.pod} on {held.node}: {held.why}")
+            terminal.say(f"      {held.pod} on {held.node}: {held.why}")
         for one in step.drain.unplaced[:10] if step.drain else ():
-            click.echo(f"      {one.count} of {one.workload} wait ({one.before} did before): {one.message}")
+            terminal.say(f"      {one.count} of {one.workload} wait ({one.before} did before): {one.message}")
     _table([{"": name, "today": before, "then": after} for name, before, after in _beside(found)])
     for change in found.verdicts:
-        click.echo(f"  {change.workload}: {change.before.value} → {change.after.value}: {change.sentence}")
+        terminal.say(f"  {change.workload}: {change.before.value} → {change.after.value}: {change.sentence}")
 
 
 def _beside(found: WhatIfAnswer) -> list[tuple[str, int, int]]:

@@ -65,7 +65,13 @@ class Rule:
         MatchBy.AUTO, name="match", label="Recognised by",
         help="What says which service a workload is. auto: app.kubernetes.io/name, else app, else its name.",
     )  # fmt: skip
-    label: str = setting("", form="L", help="The label to match by, where that is chosen: team.example/service.")
+    label: str = setting(
+        "",
+        name="match_label",
+        label="Label",
+        form="L",
+        help="The label to match by, where that is chosen: team.example/service.",
+    )
     environment_words: tuple[str, ...] = setting(
         ENVIRONMENT_WORDS, label="Words that say where something runs", form="W,W", parse=parse_words,
         help="Taken off the ends of names: api-dev and api-prod are both api.",

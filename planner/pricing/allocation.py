@@ -9,7 +9,7 @@ allocatable, the requests are what is divided by. Amounts are shared out in cent
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -68,6 +68,23 @@ def allocate(
     nodes : node name → node
     held : node name → what its pods request, by whom
     """  # fmt: skip
+    return [
+        AllocatedCost(
+            name=holder,
+            share=share,
+            node=node,
+            gpu_usd=gpu / 100,
+            cpu_usd=cpu / 100,
+            memory_usd=memory / 100,
+        )
+        for node, holder, share, (gpu, cpu, memory) in allocated_cents(costs, nodes, held)
+    ]
+
+
+def allocated_cents(
+    costs: Sequence[NodeCost], nodes: Mapping[str, Node], held: Mapping[str, Iterable[Held]]
+) -> Iterator[tuple[str, str, Share, tuple[int, int, int]]]:
+    """The same as (node, holder, share, cents of GPUs, CPU and memory)."""
     keys: list[tuple[str, str, Share]] = []
     amounts: list[float] = []
     for cost in costs:
@@ -76,17 +93,8 @@ def allocate(
             keys.append((name, holder, share))
             amounts.extend(parts)
     cents = shared_out(amounts, sum(cost.effective.total for cost in costs))
-    return [
-        AllocatedCost(
-            name=holder,
-            share=share,
-            node=node,
-            gpu_usd=cents[3 * i] / 100,
-            cpu_usd=cents[3 * i + 1] / 100,
-            memory_usd=cents[3 * i + 2] / 100,
-        )
-        for i, (node, holder, share) in enumerate(keys)
-    ]
+    for i, (node, holder, share) in enumerate(keys):
+        yield node, holder, share, (cents[3 * i], cents[3 * i + 1], cents[3 * i + 2])
 
 
 def _of_node(whole: SplitCost, node: Node, held: tuple[Held, ...]) -> Iterable[tuple[str, Share, tuple[float, ...]]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor
+
+import numpy as np
 
 
 def shared_out(amounts: Sequence[float], total: float | None = None) -> list[int]:
@@ -15,9 +16,9 @@ def shared_out(amounts: Sequence[float], total: float | None = None) -> list[int
     [34, 33, 33]
     """
     whole = round(100 * (sum(amounts) if total is None else total))
-    cents = [floor(100 * amount) for amount in amounts]
-    left = whole - sum(cents)
-    by_remainder = sorted(range(len(amounts)), key=lambda i: cents[i] - 100 * amounts[i])
-    for i in by_remainder[: max(0, left)]:
-        cents[i] += 1
-    return cents
+    exact = 100 * np.array(amounts, dtype=np.float64)
+    cents = np.floor(exact).astype(np.int64)
+    by_remainder = np.argsort(cents - exact, kind="stable")
+    cents[by_remainder[: max(0, whole - int(cents.sum()))]] += 1
+    shared: list[int] = cents.tolist()
+    return shared

@@ -20,7 +20,7 @@ from planner.kubernetes.records import EMPTY, Amounts, Finding, Severity, Snapsh
 from planner.kubernetes.requests import pod_requests
 from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
-from planner.questions.filters import NO_POOL, Kept
+from planner.questions.filters import NO_POOL, Filter, Kept
 from planner.questions.overview import GpuModelLine, free_words, supplies_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, fact, unit_of
@@ -28,7 +28,7 @@ from planner.scheduling.cluster import Cluster
 from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
-from planner.words import count, plural, roughly, short_name
+from planner.words import count, plural, roughly, sentence, short_name
 
 _SHOWN_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 
@@ -43,6 +43,7 @@ class CapacitySettings:
         "or a workload's key.",
     )
     pools: PoolSettings = settings_within(PoolSettings)
+    filter: Filter = settings_within(Filter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +94,12 @@ def narrowed(whole: CapacityAnswer, kept: Kept) -> CapacityAnswer:
     """The pools and workloads that are let through; what is free and what of it is stranded stays the whole cluster's."""
     if kept.is_all:
         return whole
+    own = tuple(one for one in whole.workloads if kept.workload(one.shape))
     return replace(
         whole,
+        sentence=str(kept.beside(sentence(whole.sentence), len(own), len(whole.workloads), "workload")),
         pools=tuple(line for line in whole.pools if kept.pool(line.pool.name or NO_POOL)),
-        workloads=tuple(one for one in whole.workloads if kept.workload(one.shape)),
+        workloads=own,
     )
 
 
@@ -237,7 +240,8 @@ def answer(snapshot: Snapshot, settings: CapacitySettings, given: Given = NOTHIN
         When a text isn't a shape.
     """
     typed = tuple(shape(snapshot, text) for text in settings.shapes)
-    return replace(capacity(snapshot, settings.pools.known(given)), shapes=typed)
+    whole = replace(capacity(snapshot, settings.pools.known(given)), shapes=typed)
+    return narrowed(whole, overview_question.kept_by(snapshot, settings.filter))
 
 
 def facts(answer: CapacityAnswer) -> Iterator[Fact]:

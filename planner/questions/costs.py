@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from planner.errors import InputError
 from planner.exit_status import ExitStatus
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import LOCAL_SSD_LABELS, is_gke, node_pool
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, Amounts, PodSpec, Snapshot
-from planner.kubernetes.requests import sum_requests
+from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Pod, Snapshot
+from planner.kubernetes.requests import pod_requests
 from planner.pricing.allocation import AllocatedCost, Held, Share, added_up, allocate
 from planner.pricing.cluster import ClusterCost, cluster_cost
 from planner.pricing.model import PriceBook
@@ -25,6 +24,8 @@ from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.vocabulary import HOURS_PER_MONTH, SYSTEM_NAMESPACES
 from planner.words import Text, count, usd
+
+K = TypeVar("K", bound=Hashable)
 
 USD_A_MONTH: Final = "USD/month"
 
@@ -72,28 +73,41 @@ class ClusterBill(ClusterCost):
         return tuple(line for line in self.lines if line.share is Share.IDLE)
 
 
-class _Specs(dict[int, tuple[PodSpec, int]]):
-    """Pod specs with their numbers, by identity: pods alike share theirs, and comparing them would cost too much."""
+Bound = Iterable[tuple[Pod, str]]
+"""Pods that hold room, each with the node that it does on."""
 
-    def add(self, spec: PodSpec) -> None:
-        self[id(spec)] = (spec, self[id(spec)][1] + 1 if id(spec) in self else 1)
 
-    @property
-    def requests(self) -> Amounts:
-        return sum_requests(self.values())
+def bound_pods(snapshot: Snapshot) -> Iterator[tuple[Pod, str]]:
+    """Pods that are bound and not finished; they hold what they request, terminating ones until they are gone."""
+    return ((pod, pod.node_name) for pod in snapshot.pods if pod.holds_room)
+
+
+def requested_by_node(bound: Bound) -> dict[str, Amounts]:
+    """Node → what pods request on it."""
+    return {node: FrozenMap(amounts) for node, amounts in _added_up(bound).items()}
+
+
+def _added_up(bound: Iterable[tuple[Pod, K]]) -> dict[K, dict[str, int]]:
+    """Requests by key. Specs are told by identity: pods alike share theirs, and comparing them would cost too much."""
+    asked: dict[int, tuple[tuple[str, int], ...]] = {}
+    sums: dict[K, dict[str, int]] = {}
+    for pod, key in bound:
+        amounts = asked.get(id(pod.spec))
+        if amounts is None:
+            amounts = asked[id(pod.spec)] = tuple(pod_requests(pod.spec).items())
+        own = sums.setdefault(key, {})
+        for name, amount in amounts:
+            own[name] = own.get(name, 0) + amount
+    return sums
+
+
+def _requested(snapshot: Snapshot) -> dict[str, Amounts]:
+    return requested_by_node(bound_pods(snapshot))
 
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
-    """The cluster's cost by pool and way of buying, and what nobody requests (`planner.pricing.cluster`).
-
-    Pods that are bound and not finished hold what they request, terminating ones until they are gone.
-    """
-    bound: dict[str, _Specs] = defaultdict(_Specs)
-    for pod in snapshot.pods:
-        if pod.holds_room:
-            bound[pod.node_name].add(pod.spec)
-    requested = {node: specs.requests for node, specs in bound.items()}
-    return cluster_cost(book, snapshot.nodes, requested)
+    """The cluster's cost by pool and way of buying, and what nobody requests (`planner.pricing.cluster`)."""
+    return cluster_cost(book, snapshot.nodes, snapshot.derived.once(_requested, snapshot))
 
 
 def bill(book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE) -> ClusterBill:
@@ -132,11 +146,22 @@ def _unused(cost: ClusterCost) -> Iterator[AllocatedCost]:
 def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held]]:
     """Node → what is requested on it, by whom. The system's namespaces are shared, whoever is asked for.
 
+    Made once a snapshot; don't change it.
+
     Raises
     ------
     InputError
         When `by` is none of namespace, label:NAME, pool and workload.
     """
+    return snapshot.derived.once(_held_by_node, snapshot, by)
+
+
+def _held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]]:
+    return holders(snapshot, bound_pods(snapshot), by)
+
+
+def holders(snapshot: Snapshot, bound: Bound, by: str = NAMESPACE) -> dict[str, list[Held]]:
+    """`held_by_node` where the snapshot's pods are elsewhere."""
     label = by.removeprefix(LABEL) if by.startswith(LABEL) else ""
     if not label and by not in (NAMESPACE, POOL, WORKLOAD):
         raise InputError(
@@ -146,24 +171,21 @@ def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held
         )
     keys = workload_keys(snapshot) if by == WORKLOAD else {}
     spaces = {one.name: one.labels for one in snapshot.namespaces}
-    bound: dict[str, dict[tuple[str, Share], _Specs]] = defaultdict(lambda: defaultdict(_Specs))
-    for pod in snapshot.pods:
-        if not pod.holds_room:
-            continue
-        is_system = pod.namespace in SYSTEM_NAMESPACES
-        name = pod.namespace
-        if label and not is_system:
+
+    def held(pod: Pod, node: str) -> tuple[str, str, Share]:
+        if pod.namespace in SYSTEM_NAMESPACES:
+            return node, pod.namespace, Share.SHARED
+        if label:
             said = pod.labels.get(label) or spaces.get(pod.namespace, EMPTY).get(label)
-            name = str(said) if said else f"no label {label}"
-        elif by == WORKLOAD:
-            name = keys[pod.uid]
-        bound[pod.node_name][name, Share.SHARED if is_system else Share.USED].add(pod.spec)
-    return {
-        node: [
-            Held(name=name, share=share, requests=specs.requests) for (name, share), specs in sorted(holders.items())
-        ]
-        for node, holders in bound.items()
-    }
+            return node, str(said) if said else f"no label {label}", Share.USED
+        return node, keys[pod.uid] if by == WORKLOAD else pod.namespace, Share.USED
+
+    found: dict[str, list[Held]] = {}
+    for (node, name, share), amounts in sorted(
+        _added_up((pod, held(pod, node)) for pod, node in bound).items(), key=lambda item: item[0]
+    ):
+        found.setdefault(node, []).append(Held(name=name, share=share, requests=FrozenMap(amounts)))
+    return found
 
 
 # https://cloud.google.com/kubernetes-engine/pricing (2026): a fee for each cluster, of whatever mode

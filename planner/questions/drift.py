@@ -13,7 +13,8 @@ from planner.errors import InputError
 from planner.exit_status import ExitStatus
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
-from planner.questions.filters import Kept
+from planner.questions.filters import Filter, Kept
+from planner.questions.overview import kept_by
 from planner.questions.patched import put
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import RolloutResult
@@ -26,6 +27,7 @@ class DriftSettings:
 
     services: tuple[str, ...] = setting((), name="service", short="-s", form="S", help="Only this service.")
     rule: Rule = settings_within(Rule)
+    filter: Filter = settings_within(Filter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +70,9 @@ def answer(snapshot: Snapshot, settings: DriftSettings, given: Given = NOTHING) 
             raise InputError(
                 f'no service "{name}" runs in several environments', where="service", mend=f"There are: {there}"
             )
-    if not settings.services:
-        return report
-    return replace(report, services=tuple(one for one in report.services if one.service in settings.services))
+    if settings.services:
+        report = replace(report, services=tuple(one for one in report.services if one.service in settings.services))
+    return narrowed(report, kept_by(snapshot, settings.filter))
 
 
 def narrowed(whole: DriftReport, kept: Kept) -> DriftReport:

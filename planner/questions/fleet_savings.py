@@ -10,7 +10,7 @@ what each saves by itself per pod-hour at risk, and only as far as that saves so
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
@@ -21,12 +21,12 @@ from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.kubernetes.nodes import arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
 from planner.kubernetes.startup import learn_start
-from planner.pricing.allocation import Share, allocate
+from planner.pricing.allocation import Held, Share, allocated_cents
 from planner.pricing.cents import shared_out
-from planner.pricing.cluster import ClusterCost, NodeCost
+from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node
-from planner.questions.costs import WORKLOAD, cost_cluster, held_by_node
+from planner.questions.costs import WORKLOAD, bound_pods, cost_cluster, held_by_node, holders, requested_by_node
 from planner.questions.prepared import compiled
 from planner.questions.spot_inputs import pods_to_a_node, rates_of, workloads
 from planner.spot.assumptions import Assumptions, Fallback
@@ -152,8 +152,13 @@ def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any])
         for one in workloads(snapshot)
     }
     kinds = tuple(_kinds(snapshot, book, cost))
+    kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
+    on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
     going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
-    done = [_left(snapshot, kind, going, pods, asked, fitness) for kind in kinds]
+    done = [
+        _left(snapshot, kind, {key: on_kind[key][number] for key in going}, pods, asked, fitness)
+        for number, kind in enumerate(kinds)
+    ]
     repacked = [one for one, _ in done]
     moves = _in_order([moves for _, moves in done])
     return _summed(snapshot, book, cost, kinds, repacked, moves, kept_off, fitness)
@@ -211,14 +216,12 @@ def _who_goes(
 def _left(
     snapshot: Snapshot,
     kind: _Kind,
-    going: set[str],
+    here: Mapping[str, int],
     pods: Mapping[str, tuple[Pod, ...]],
     asked: Mapping[str, Any],
     fitness: Mapping[str, Suitability],
 ) -> tuple[Repacked, list[Move]]:
-    """One pool after those have left whose leaving saves something, and each leaving."""
-    names = {snapshot.nodes[i].name for i in kind.nodes}
-    here = {key: sum(pod.node_name in names for pod in pods.get(key, ())) for key in sorted(going)}
+    """One pool after those have left whose leaving saves something, and each leaving; `here`: workload → its pods in it."""
     movers = sorted((key for key, number in here.items() if number), key=lambda key: (-here[key], key))
     packing = Packing(compiled(snapshot), kind.nodes, movers)
     tightened, start = packing.tighten(), packing.mark
@@ -363,7 +366,6 @@ def _summed(
     kept_off: tuple[tuple[str, str], ...],
     fitness: Mapping[str, Suitability],
 ) -> FleetSavings:
-    priced = {one.node.node: one for one in cost.nodes}
     demand = [one for one in cost.nodes if one.node.provisioning is Provisioning.ON_DEMAND]
     cents = dict(
         zip((one.node.node for one in demand), shared_out([one.effective.total for one in demand]), strict=True)
@@ -378,7 +380,8 @@ def _summed(
     saved = round((gone - packing) / 100 - spot_usd, 2)
     chosen = [move for move in moves if move.is_worth_it]
     interruptions = round(sum(move.saved_usd - move.expected_usd for move in chosen), 2)
-    after = _after(snapshot, done, set(freed), new)
+    nodes, bound = _after(snapshot, done, set(freed), new)
+    cost_after = cluster_cost(book, nodes, requested_by_node(bound))
     unused = round(sum(one.usd_per_month or 0.0 for one in cost.unused_commitments), 2)
     found = FleetSavings(
         sentence=Text(),
@@ -396,7 +399,12 @@ def _summed(
         packing_nodes=packed,
         spot_nodes=len(new),
         moves=moves,
-        bearers=tuple(_bearers(snapshot, after, priced, cost_cluster(book, after))),
+        bearers=tuple(
+            _bearers(
+                _by_way(snapshot.nodes, cost.nodes, held_by_node(snapshot)),
+                _by_way(nodes, cost_after.nodes, holders(snapshot, bound)),
+            )
+        ),
         kept_off=kept_off,
         ways=_ways(snapshot, book, demand, (on_demand - gone) / 100 + spot_usd, interruptions),
         workloads=tuple(fitness),
@@ -438,28 +446,29 @@ def _ways(
     )  # fmt: skip
 
 
-def _after(snapshot: Snapshot, done: Sequence[Repacked], freed: set[str], new: Mapping[str, str]) -> Snapshot:
-    """The snapshot with everything moved; new nodes are like those that they replace, bought on spot."""
+def _after(
+    snapshot: Snapshot, done: Sequence[Repacked], freed: set[str], new: Mapping[str, str]
+) -> tuple[tuple[Node, ...], list[tuple[Pod, str]]]:
+    """Nodes, and pods on theirs, with everything moved; new nodes are like those that they replace, bought on spot."""
     known = {node.name: node for node in snapshot.nodes}
-    placed = {number: node for one in done for number, node in one.placed.items()}
+    placed = {id(snapshot.pods[number]): node for one in done for number, node in one.placed.items()}
     spot = tuple(
         replace(known[like], name=name, uid="", labels=FrozenMap({**known[like].labels, GKE_SPOT: "true"}))
         for name, like in new.items()
     )
-    pods = tuple(
-        replace(pod, node_name=placed[i]) if i in placed else pod
-        for i, pod in enumerate(snapshot.pods)
-        if i in placed or pod.node_name not in freed
+    moved = ((pod, placed.get(id(pod), node)) for pod, node in bound_pods(snapshot))
+    return (
+        tuple(node for node in snapshot.nodes if node.name not in freed) + spot,
+        [(pod, node) for pod, node in moved if node not in freed],
     )
-    return replace(snapshot, nodes=tuple(node for node in snapshot.nodes if node.name not in freed) + spot, pods=pods)
 
 
-def _bearers(
-    before: Snapshot, after: Snapshot, priced: Mapping[str, NodeCost], cost_after: ClusterCost
-) -> Iterator[Bearer]:
+_Cents = Mapping[tuple[str, Share], tuple[int, int]]
+"""(name, share) → cents on on-demand nodes and on others."""
+
+
+def _bearers(was: _Cents, now: _Cents) -> Iterator[Bearer]:
     """Who bears what before and after, so that each column adds up to the sums of the whole."""
-    was = _by_way(before, tuple(priced.values()))
-    now = _by_way(after, cost_after.nodes)
     names = sorted({*was, *now}, key=lambda key: (list(Share).index(key[1]), -sum(was.get(key, (0, 0))), key[0]))
     for name, share in names:
         (demand, spot), (kept, spot_after) = was.get((name, share), (0, 0)), now.get((name, share), (0, 0))
@@ -475,15 +484,14 @@ def _bearers(
         )
 
 
-def _by_way(snapshot: Snapshot, costs: Sequence[NodeCost]) -> dict[tuple[str, Share], tuple[int, int]]:
-    """(name, share) → cents on on-demand nodes and on others."""
-    nodes, held = {node.name: node for node in snapshot.nodes}, held_by_node(snapshot)
+def _by_way(nodes: Iterable[Node], costs: Sequence[NodeCost], held: Mapping[str, list[Held]]) -> _Cents:
+    known = {node.name: node for node in nodes}
     sums: dict[tuple[str, Share], list[int]] = defaultdict(lambda: [0, 0])
     uncommitted = [one for one in costs if not one.commitment_id]  # what is committed stays, and is paid, either way
     for way in (0, 1):
         some = [one for one in uncommitted if (one.node.provisioning is not Provisioning.ON_DEMAND) == bool(way)]
-        for line in allocate(some, nodes, held):
-            sums[line.name, line.share][way] += round(100 * line.usd)
+        for _, name, share, cents in allocated_cents(some, known, held):
+            sums[name, share][way] += sum(cents)
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}
 
 
@@ -492,10 +500,10 @@ def on_demand_shares(snapshot: Snapshot, book: PriceBook) -> dict[str, float]:
     cost, nodes = cost_cluster(book, snapshot), {node.name: node for node in snapshot.nodes}
     some = [one for one in cost.nodes if one.node.provisioning is Provisioning.ON_DEMAND]
     sums: dict[str, int] = defaultdict(int)
-    for line in allocate(some, nodes, held_by_node(snapshot, WORKLOAD)):
-        if line.share is Share.USED:
-            sums[line.name] += round(100 * line.usd)
-    return {name: cents / 100 for name, cents in sums.items()}
+    for _, name, share, cents in allocated_cents(some, nodes, held_by_node(snapshot, WORKLOAD)):
+        if share is Share.USED:
+            sums[name] += sum(cents)
+    return {name: amount / 100 for name, amount in sums.items()}
 
 
 def _sentence(found: FleetSavings) -> str:

@@ -108,6 +108,7 @@ class Cluster:
         self.identifying_labels = self._identifying_labels()
         self.node_class, self.class_members = self._node_classes()
         self.priorities = classes_in(snapshot)
+        self.smaller: Cluster | None = None  # the one that this is with more nodes, all else alike
         self._derived = Derived()  # shapes and the like, compiled once a cluster
 
     # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -260,6 +261,8 @@ class Cluster:
         larger._domains = {}
         larger.node_class, larger.class_members = larger._with_classes_of(nodes)
         larger._derived = Derived()
+        larger._derived.know(Cluster._label_groups, self.remember(Cluster._label_groups))
+        larger.smaller = self
         return larger
 
     def with_snapshot(self, snapshot: Snapshot) -> Cluster:
@@ -267,6 +270,7 @@ class Cluster:
         other = object.__new__(Cluster)
         other.__dict__.update(self.__dict__)
         other.snapshot = snapshot
+        other.smaller = None
         other._derived = Derived()
         return other
 

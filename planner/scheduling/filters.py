@@ -7,19 +7,21 @@ Filters run in the profile's order and the first one a node fails gives its reas
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.scheduling.cluster import PODS_ROW, BoolArray, IntArray
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.scores import resource_scores
 from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
 from planner.scheduling.state import State
 from planner.scheduling.storage import STORAGE_REASONS
 from planner.vocabulary import PODS
+
+Nodes = NDArray[np.intp] | slice
 
 
 class Fails(IntEnum):
@@ -73,9 +75,11 @@ class View:
 
     fits: BoolArray  # bool[candidate]
     seen: int  # how much of State.changed is in
+    open: NDArray[np.intp] | None = None  # int[], where `fits` holds; None: to be looked up
+    nodes: NDArray[np.intp] | None = None  # the nodes there; don't change it
     may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: nobody asked
     scores: IntArray | None = None  # int64[candidate]; None: nobody asked for those of many
-    scored: int = 0  # how much of State.changed is in the scores
+    stale: list[NDArray[np.intp]] = field(default_factory=list)  # where `scores` are older than `fits`
 
 
 def view(state: State, shape: Shape) -> View:
@@ -88,7 +92,12 @@ def view(state: State, shape: Shape) -> View:
         found.seen = len(state.changed)
         if len(places):
             touched = shape.candidates[places]
-            found.fits[places] = _resources_fit(state, shape, touched)
+            fits = _resources_fit(state, shape, touched)
+            if (found.fits[places] != fits).any():
+                found.fits[places] = fits
+                found.open = found.nodes = None
+            if found.scores is not None:
+                found.stale.append(places)
             if found.may is not None:
                 found.may[places] = _fits_alone(state, shape, touched)
     return found
@@ -101,12 +110,12 @@ def scores_on(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
         if len(nodes) * 4 < len(shape.candidates):
             return resource_scores(state, shape, nodes)
         seen.scores = resource_scores(state, shape, shape.candidates)
-    else:
-        places = _places(state, shape, seen.scored)
-        if len(places):
-            seen.scores[places] = resource_scores(state, shape, shape.candidates[places])
-    seen.scored = len(state.changed)
-    scores: IntArray = seen.scores[np.searchsorted(shape.candidates, nodes)]
+    elif seen.stale:
+        places = seen.stale[0] if len(seen.stale) == 1 else np.unique(np.concatenate(seen.stale))
+        seen.scores[places] = resource_scores(state, shape, shape.candidates[places])
+        seen.stale = []
+    is_all = nodes is seen.nodes and seen.open is not None
+    scores: IntArray = seen.scores[seen.open if is_all else np.searchsorted(shape.candidates, nodes)]
     return scores
 
 
@@ -164,7 +173,10 @@ def _resources_fit(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolA
 def feasible_nodes(state: State, shape: Shape) -> NDArray[np.intp]:
     """Nodes that pass every filter now, ascending. Nominated pods are the scheduler's business."""
     seen = view(state, shape)
-    nodes = shape.candidates[seen.fits]
+    if seen.nodes is None:
+        seen.open = np.flatnonzero(seen.fits)
+        seen.nodes = shape.candidates[seen.open]
+    nodes = seen.nodes
     if not len(nodes) or (shape.is_simple and not state.is_kept_away(shape)):
         return nodes
     return np.flatnonzero(fails(state, shape) == Fails.NOTHING)
@@ -190,18 +202,17 @@ def fails(state: State, shape: Shape) -> NDArray[np.uint8]:
         conflicts = np.flatnonzero((shape.static == Static.PASSES) & (shape.storage.codes != 0))
         lacking[conflicts[~_resources_fit(state, shape, conflicts)]] = True
     mark(lacking, Fails.RESOURCES)
-    _mark_rules(state, shape, codes)
+    _mark_rules(state, shape, codes, slice(None))
     return codes
 
 
 def passes_rules(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray:
     """Which of `nodes` pass the rest of the filters, where static ones and amounts are passed: bool[len(nodes)]."""
-    codes = np.full(state.cluster.node_count, Fails.RESOURCES, dtype=np.uint8)
-    codes[nodes] = Fails.NOTHING
+    codes = np.full(len(nodes), Fails.NOTHING, dtype=np.uint8)
     if shape.host_ports:
-        _mark(codes, _ports_taken(state, shape), Fails.PORTS)
-    _mark_rules(state, shape, codes)
-    passes: BoolArray = codes[nodes] == Fails.NOTHING
+        _mark(codes, _ports_taken(state, shape)[nodes], Fails.PORTS)
+    _mark_rules(state, shape, codes, nodes)
+    passes: BoolArray = codes == Fails.NOTHING
     return passes
 
 
@@ -209,26 +220,28 @@ def _mark(codes: NDArray[np.uint8], refused: BoolArray, code: int) -> None:
     codes[refused & (codes == 0)] = code
 
 
-def _mark_rules(state: State, shape: Shape, codes: NDArray[np.uint8]) -> None:
-    """The filters after the amounts."""
+def _mark_rules(state: State, shape: Shape, codes: NDArray[np.uint8], nodes: Nodes) -> None:
+    """The filters after the amounts: `codes` are those of `nodes`."""
     mark = partial(_mark, codes)
     if any(state.exclusive.get(claim, 0) for claim in shape.storage.exclusive_claims):
         mark(np.ones(len(codes), dtype=np.bool_), Fails.EXCLUSIVE_CLAIM)
     if shape.storage.disks:
-        mark(_disks_taken(state, shape), Fails.DISK)
+        mark(_disks_taken(state, shape)[nodes], Fails.DISK)
     if shape.storage.mounts:
-        mark(state.volumes.over_limit(shape.storage), Fails.VOLUME_LIMIT)
+        mark(state.volumes.over_limit(shape.storage)[nodes], Fails.VOLUME_LIMIT)
     if shape.storage.codes is not None or shape.storage.late:
-        now = state.volumes.codes(shape.storage)
+        now = state.volumes.codes(shape.storage)[nodes]
         conflicts = (codes == 0) & (now != 0)
         codes[conflicts] = Fails.STORAGE + now[conflicts]
     for spread in shape.hard_spread:
-        _mark_spread(state, shape, spread, mark)
-    _mark_affinity(state, shape, mark)
+        _mark_spread(state, shape, spread, mark, nodes)
+    _mark_affinity(state, shape, mark, nodes)
     if shape.uses_devices:
-        lacking, elsewhere = state.devices.refused(shape.devices, codes == 0)
-        mark(lacking, Fails.DEVICES)
-        mark(elsewhere, Fails.CLAIM_ELSEWHERE)
+        left = np.zeros(state.cluster.node_count, dtype=np.bool_)
+        left[nodes] = codes == 0
+        lacking, elsewhere = state.devices.refused(shape.devices, left)
+        mark(lacking[nodes], Fails.DEVICES)
+        mark(elsewhere[nodes], Fails.CLAIM_ELSEWHERE)
         if state.devices.error:
             mark(codes == 0, Fails.DEVICE_ERROR)
 
@@ -254,31 +267,35 @@ def _disks_taken(state: State, shape: Shape) -> BoolArray:
     return taken
 
 
-def _mark_spread(state: State, shape: Shape, spread: Spread, mark) -> None:  # type: ignore[no-untyped-def]
+def _mark_spread(state: State, shape: Shape, spread: Spread, mark, nodes: Nodes) -> None:  # type: ignore[no-untyped-def]
     """Source: plugins/podtopologyspread `Filter`, `minMatchNum`."""
     domains = state.cluster.domains(spread.topology_key)
-    mark(domains.codes < 0, Fails.SPREAD_LABEL)
+    mark(domains.codes[nodes] < 0, Fails.SPREAD_LABEL)
     count = state.selected(shape.namespace, spread.selector)
-    per_node = count.by_domain(domains, spread.topology_key, spread.counted).at(slice(None))
-    eligible = spread.counted & (domains.codes >= 0)
-    lowest = 0
-    if eligible.any():
-        found = len(np.unique(domains.codes[eligible]))
-        lowest = int(per_node[eligible].min()) if found >= spread.min_domains else 0
-    skew = per_node + int(spread.matches_itself) - lowest
+    sums = count.by_domain(domains, spread.topology_key, spread.counted)
+    eligible = state.cluster.remember(_eligible, spread)
+    lowest = int(sums.totals[eligible].min()) if len(eligible) and len(eligible) >= spread.min_domains else 0
+    skew = sums.at(nodes) + int(spread.matches_itself) - lowest
     mark(skew > spread.max_skew, Fails.SPREAD)
 
 
-def _mark_affinity(state: State, shape: Shape, mark) -> None:  # type: ignore[no-untyped-def]
+def _eligible(cluster: Cluster, spread: Spread) -> NDArray[np.intp]:
+    """The domains in which pods count."""
+    codes = cluster.domains(spread.topology_key).codes
+    return np.unique(codes[spread.counted & (codes >= 0)])
+
+
+def _mark_affinity(state: State, shape: Shape, mark, nodes: Nodes) -> None:  # type: ignore[no-untyped-def]
     """Source: plugins/interpodaffinity `Filter`."""
     cluster = state.cluster
     if shape.affinity:
-        mark(~_affinity_satisfied(state, shape), Fails.AFFINITY)
+        mark(~_affinity_satisfied(state, shape)[nodes], Fails.AFFINITY)
     for term in shape.anti_affinity:
         sums = state.matching_all((term,)).by_domain(cluster.domains(term.topology_key), term.topology_key, None)
-        mark(sums.at(slice(None)) > 0, Fails.ANTI_AFFINITY)
+        mark(sums.at(nodes) > 0, Fails.ANTI_AFFINITY)
     for term in state.terms_about(shape, state.anti):
-        mark(cluster.domains(term.topology_key).sums(state.anti[term]) > 0, Fails.EXISTING_ANTI_AFFINITY)
+        taken = cluster.domains(term.topology_key).sums(state.anti[term])[nodes]
+        mark(taken > 0, Fails.EXISTING_ANTI_AFFINITY)
 
 
 def _affinity_satisfied(state: State, shape: Shape) -> BoolArray:

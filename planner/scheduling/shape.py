@@ -414,6 +414,15 @@ def compile_shape(
     return cluster.remember(_compile, namespace, labels, spec, default_selector)
 
 
+def compile_alike(cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec) -> Shape:
+    """The same, compiled once for the same objects: comparing and hashing what many pods have costs more."""
+    return cluster.remember(_compile_same, namespace, Same(labels), Same(spec))
+
+
+def _compile_same(cluster: Cluster, namespace: str, labels: Same[Labels], spec: Same[PodSpec]) -> Shape:
+    return _compile(cluster, namespace, labels.value, spec.value, None)
+
+
 def _may_preempt(cluster: Cluster, spec: PodSpec) -> bool:
     known = class_of(spec, cluster.priorities)
     return (spec.preemption_policy or (known.preemption_policy if known else "PreemptLowerPriority")) != "Never"

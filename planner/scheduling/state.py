@@ -22,7 +22,7 @@ from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray
 from planner.scheduling.devices import Devices
 from planner.scheduling.shape import Shape, Term, compile_term
-from planner.scheduling.storage import Volumes
+from planner.scheduling.storage import Volumes, disks_of
 
 K = TypeVar("K")
 
@@ -181,6 +181,8 @@ def carried_terms(namespace: str, labels: Labels, spec: PodSpec) -> tuple[tuple[
 
 
 def _carried(cluster: Cluster) -> _Carried:
+    if cluster.smaller is not None:
+        return _widened(cluster.smaller.remember(_carried), cluster.node_count)
     carried = _Carried({}, {}, {}, {}, {})
 
     def count(table: dict[K, IntArray], key: K, nodes: CodeArray) -> None:
@@ -197,13 +199,24 @@ def _carried(cluster: Cluster) -> _Carried:
                     count(table, term, group.nodes)
         for port in host_ports(spec):
             count(carried.ports, port, group.nodes)
+        for disk in disks_of(spec):
+            count(carried.disks, disk, group.nodes)
         for volume in spec.volumes:
-            if volume.disk_id:
-                count(carried.disks, (volume.disk_id, volume.read_only), group.nodes)
-            elif volume.claim_name:
+            if volume.claim_name:
                 claim = (group.namespace, volume.claim_name)
                 carried.exclusive[claim] = carried.exclusive.get(claim, 0) + len(group.nodes)
     return carried
+
+
+def _widened(carried: _Carried, node_count: int) -> _Carried:
+    """The same where nodes without pods have come at the end."""
+
+    def wide(table: dict[K, IntArray]) -> dict[K, IntArray]:
+        return {key: np.pad(counts, (0, node_count - len(counts))) for key, counts in table.items()}
+
+    return _Carried(
+        wide(carried.anti), wide(carried.likes), wide(carried.ports), carried.exclusive, wide(carried.disks)
+    )
 
 
 def anti_terms(cluster: Cluster) -> Terms:
@@ -294,11 +307,16 @@ class State:
         return self._count(_Matching(terms))
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _note(self, shape: Shape, node: int, placed: int, standing: int) -> None:
+    def _counts_of(self, shape: Shape) -> list[Count]:
+        """The counts in which pods of the shape are."""
         counts = self._by_shape.get(shape)
         if counts is None:
             near = (*self._counts_in.get(shape.namespace, ()), *self._counts_in.get(None, ()))
             counts = self._by_shape[shape] = [count for count in near if count.knows(shape)]
+        return counts
+
+    def _note(self, shape: Shape, node: int, placed: int, standing: int) -> None:
+        counts = self._counts_of(shape)
         self._moves.append((shape, node, placed, standing))
         self.touched.add(node)
         for count in counts:
@@ -386,12 +404,15 @@ class State:
             np.add.at(self.scored[row], come, amount)
             np.subtract.at(self.scored[row], gone, amount)
         self.changed += [*before, *after]
+        self.touched.update(before, after)
         for shape, left, reached in zip(shapes, before, after, strict=True):
             if shape.has_affinity or shape.host_ports or shape.storage.is_in_motion:
                 self._carry(shape, left, -1)
                 self._carry(shape, reached, 1)
-            self._note(shape, left, -1, -1)
-            self._note(shape, reached, 1, 1)
+            self._moves += ((shape, left, -1, -1), (shape, reached, 1, 1))
+            for count in self._counts_of(shape):
+                count.add(left, -1)
+                count.add(reached, 1)
 
     def terminate(self, shape: Shape, node: int) -> None:
         """A bound pod starts to terminate: it keeps what it holds, but spreading no longer counts it."""

@@ -129,7 +129,11 @@ def check_all(snapshot: Snapshot, *, capacity: Capacity = Capacity.SPOT) -> tupl
 
 
 def pods_by_workload(snapshot: Snapshot) -> dict[str, tuple[Pod, ...]]:
-    """Workload key → its pods that aren't finished."""
+    """Workload key → its pods that aren't finished; made once a snapshot, don't change it."""
+    return snapshot.derived.once(_pods_by_workload, snapshot)
+
+
+def _pods_by_workload(snapshot: Snapshot) -> dict[str, tuple[Pod, ...]]:
     keys = workload_keys(snapshot)
     found: dict[str, list[Pod]] = {}
     for pod in snapshot.pods:
