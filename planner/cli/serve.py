@@ -68,6 +68,7 @@ def command(
     from planner.serve.metrics import Metrics
     from planner.serve.reviewers import Reviewers
     from planner.serve.server import Server, application, paths, run, stopping
+    from planner.serve.teller import Teller
     from planner.serve.webhook import Webhook
 
     if (tls_cert is None) != (tls_key is None):
@@ -82,18 +83,18 @@ def command(
         return pool_limits(snapshot, pool_files, gke)
 
     waiting.end()
-    reviewers = Reviewers(workers, say)
+    reviewers, teller = Reviewers(workers, say), Teller(given)
     is_live, context = cluster.startswith(CONTEXT_PREFIX), cluster.removeprefix(CONTEXT_PREFIX)
     if is_live:
         from planner.sources import live
 
         keeper = Keeper(
-            partial(_watched, context), limits_of, given, every_seconds=every_seconds, look_seconds=LOOK_SECONDS,
+            partial(_watched, context), limits_of, teller.metrics, every_seconds=every_seconds, look_seconds=LOOK_SECONDS,
             age=lambda: live.reader(context).condition.age_seconds, know=reviewers.know, say=say,
         )  # fmt: skip
     else:
         read = partial(read_cluster, cluster)
-        keeper = Keeper(read, limits_of, given, every_seconds=every_seconds, know=reviewers.know, say=say)
+        keeper = Keeper(read, limits_of, teller.metrics, every_seconds=every_seconds, know=reviewers.know, say=say)
     metrics = Metrics(keeper, partial(_load, context) if is_live else None)
     webhook = Webhook(
         keeper, metrics, reviewers, denies=deny is not None, is_live=is_live, within_seconds=within_seconds
@@ -103,11 +104,13 @@ def command(
     server = Server(app, host=host, port=port, certificate=tls_cert, key=tls_key, is_dashboard=dashboard)
     server.load()
     reviewers.start()
+    teller.start()
     try:
         keeper.start()
         run(server, say)
     finally:
         reviewers.stop()
+        teller.stop()
     return 0
 
 

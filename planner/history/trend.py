@@ -207,11 +207,12 @@ def _weeks(first: Floats, share: float, ahead: int) -> float | None:
 def _back_test(when: NDArray[np.int64], seen: Floats, seed: int) -> tuple[int, int]:
     held = tried = 0
     for end in range(int(when[0]) + LEAST_DAYS - 1, int(when[-1]) - _WEEK + 1, _WEEK):
-        past, then = when <= end, np.flatnonzero(when == end + _WEEK)
-        if past.sum() < LEAST_DAYS or not len(then):
+        past, week = when <= end, np.flatnonzero((when > end) & (when <= end + _WEEK))
+        if past.sum() < LEAST_DAYS or not len(week):
             continue
-        ahead = end + _WEEK - int(when[past][-1])
+        then = week[-1]  # of working days a Friday
+        ahead = int(when[then] - when[past][-1])
         low, _, high = band_after(when[past].tolist(), seen[past].tolist(), ahead, seed=seed)
         tried += 1
-        held += bool(low - 0.5 <= seen[then[0]] <= high + 0.5)  # a count stands for what rounds to it
+        held += bool(low - 0.5 <= seen[then] <= high + 0.5)  # a count stands for what rounds to it
     return held, tried

@@ -476,6 +476,8 @@ class PodStatus(Wire):
     reason: str | None = None
     nominated_node_name: str | None = None
     resource_claim_statuses: list[PodClaimStatus] | None = None
+    resources: Resources | None = None
+    allocated_resources: Quantities | None = None
 
 
 class Object(Wire):

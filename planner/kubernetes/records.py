@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar, overload
 
 from planner.kubernetes.derived import Derived
-from planner.kubernetes.kinds import REPLICA_SET, Kind, kind_called
+from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind, kind_called
 from planner.vocabulary import POD_TEMPLATE_HASH
 
 V = TypeVar("V")
@@ -452,7 +452,7 @@ class Strategy:
     """Update strategy as written. `max_surge` and `max_unavailable` are an int, a text such as ``"25%"``, or None where
     the field doesn't exist (Recreate, OnDelete). `kind`: RollingUpdate | Recreate | OnDelete."""
 
-    kind: str = "RollingUpdate"
+    kind: str = ROLLING_UPDATE
     max_surge: int | str | None = None
     max_unavailable: int | str | None = None
     partition: int = 0

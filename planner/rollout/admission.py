@@ -9,7 +9,7 @@ The order is the API server's: what changes the pod, validation, what refuses it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -38,7 +38,7 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import format_amount
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import DEVICE_CLASS_PREFIX, is_extended_resource
+from planner.vocabulary import DEVICE_CLASS_PREFIX, TAINT_NOT_READY, TAINT_UNREACHABLE, is_extended_resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,14 +67,19 @@ class Refusal:
 
 
 def pod_limits(spec: PodSpec) -> Amounts:
-    """Limits of a pod summed as requests are, over containers, sidecars and init containers."""
+    """Limits of a pod summed as requests are, over containers, sidecars and init containers.
+
+    Overhead counts where there is a limit (component-helpers `resource/helpers.go` `PodLimits`).
+    """
     as_requests = replace(
         spec,
         containers=tuple(replace(c, requests=c.limits) for c in spec.containers),
         init_containers=tuple(replace(c, requests=c.limits) for c in spec.init_containers),
         pod_requests=spec.pod_limits,
+        overhead=EMPTY,
     )
-    return pod_requests(as_requests)
+    limits = pod_requests(as_requests)
+    return FrozenMap({name: amount + spec.overhead.get(name, 0) for name, amount in limits.items()})
 
 
 def _is_best_effort(spec: PodSpec) -> bool:
@@ -199,11 +204,27 @@ def volume_claim_usage(snapshot: Snapshot, claim: ClaimTemplate) -> dict[str, in
     return counted
 
 
+_TOLERATED_SECONDS = 300  # kube-apiserver's --default-not-ready-toleration-seconds, --default-unreachable-…
+
+
 def tolerating(spec: PodSpec) -> PodSpec:
     """`spec` with a toleration for the taint of each extended resource it asks for (ExtendedResourceToleration)."""
     asked = {name for one in spec.containers + spec.init_containers for name in one.requests}
     added = tuple(_toleration(name) for name in sorted(asked) if is_extended_resource(name))
     new = tuple(one for one in added if one not in spec.tolerations)
+    return replace(spec, tolerations=spec.tolerations + new) if new else spec
+
+
+def _tolerating_for_a_while(spec: PodSpec) -> PodSpec:
+    """`spec` with the tolerations every pod gets for nodes that aren't Ready or reachable (DefaultTolerationSeconds).
+
+    They are of NoExecute: a node that only has such a taint takes new pods. Source: kubernetes
+    `plugin/pkg/admission/defaulttolerationseconds/admission.go`.
+    """
+    own = [one.key for one in spec.tolerations if one.effect in ("", "NoExecute")]
+    added = (TAINT_NOT_READY, TAINT_UNREACHABLE) if "" not in own else ()
+    while_it_lasts = Toleration(operator="Exists", effect="NoExecute", toleration_seconds=_TOLERATED_SECONDS)
+    new = tuple(replace(while_it_lasts, key=key) for key in added if key not in own)
     return replace(spec, tolerations=spec.tolerations + new) if new else spec
 
 
@@ -298,6 +319,7 @@ class Admission:
         priority_class = class_name(spec, self._classes)
         if priority_class != spec.priority_class_name:
             spec = replace(spec, priority_class_name=priority_class)
+        spec = _tolerating_for_a_while(spec)
         runtime = self._runtimes.get(spec.runtime_class_name)
         if runtime is not None:
             spec = _with_runtime(spec, runtime)
@@ -319,7 +341,7 @@ class Admission:
         problem = self._runtime_problem(spec)
         if problem:
             return Refusal(name=name, problem=problem)
-        invalid = "; ".join(_invalid(spec))
+        invalid = "; ".join((*_invalid(spec), *_inconsistent(spec)))
         if invalid:
             return Refusal(name=name, problem=invalid, is_invalid=True)
         for limits in self._ranges.get(namespace, ()):
@@ -369,8 +391,12 @@ class Admission:
 
     def object_refusal(self, kind: str, namespace: str, name: str, counted: Mapping[str, int]) -> Refusal | None:
         """Why the API server refuses an object that isn't a pod, and counts as `counted`; None when it doesn't."""
-        quotas = [one for one in self._quotas.get(namespace, ()) if not has_scopes(one[0])]
         resource = next((key.removeprefix("count/") for key in counted if key.startswith("count/")), kind)
+        for limits in self._ranges.get(namespace, ()):
+            problem = _listed(_claim_out_of_bounds(limits, kind, counted.get("requests.storage")))
+            if problem:
+                return Refusal(name=name, problem=problem, what=kind, resource=resource)
+        quotas = [one for one in self._quotas.get(namespace, ()) if not has_scopes(one[0])]
         return _exceeded(quotas, counted, name, kind, resource)
 
     def charge_object(self, namespace: str, counted: Mapping[str, int], sign: int = 1) -> None:
@@ -472,17 +498,57 @@ def _invalid(spec: PodSpec) -> Iterator[str]:
                     )
 
 
+def _inconsistent(spec: PodSpec) -> Iterator[str]:
+    """Containers that ask for more than the pod as a whole, as a limit range's defaults can make them
+    (`validatePodResourceConsistency`)."""
+    if spec.pod_requests is None and spec.pod_limits is None:
+        return
+    of_containers = pod_requests(replace(spec, pod_requests=None, overhead=EMPTY))
+    for name, amount in sorted((spec.pod_requests or EMPTY).items()):
+        if of_containers.get(name, 0) > amount:
+            yield (
+                f'spec.resources.requests[{name}]: Invalid value: "{format_amount(amount, name)}": must be greater than or '
+                f"equal to aggregate container requests of {format_amount(of_containers[name], name)}"
+            )
+    limits: Amounts = spec.pod_limits or EMPTY
+    for i, one in enumerate(spec.containers):
+        for name, limit in sorted(one.limits.items()):
+            if limit > limits.get(name, limit):
+                yield (
+                    f'spec.resources.containers[{i}][{name}].limits: Invalid value: "{format_amount(limit, name)}": must be '
+                    f"less than or equal to pod limits of {format_amount(limits[name], name)}"
+                )
+
+
 def _out_of_bounds(limits: LimitRange, spec: PodSpec) -> str:
-    """Source: limitranger `PodValidateLimitFunc`; several errors are listed as apimachinery's aggregates are."""
+    """Source: limitranger `PodValidateLimitFunc`, for which overhead doesn't count; several errors are listed as
+    apimachinery's aggregates are."""
     problems: list[str] = []
+    spec = replace(spec, overhead=EMPTY)
     for item in limits.items:
         if item.kind == "Container":
             for container in spec.containers + spec.init_containers:
                 problems += _check(item, container.requests, container.limits)
         elif item.kind == POD.name:
             problems += _check(item, pod_requests(spec), pod_limits(spec))
+    return _listed(problems)
+
+
+def _listed(problems: Iterable[str]) -> str:
     different = list(dict.fromkeys(problems))
     return different[0] if len(different) == 1 else f"[{', '.join(different)}]" if different else ""
+
+
+def _claim_out_of_bounds(limits: LimitRange, kind: str, size_bytes: int | None) -> Iterator[str]:
+    """`PersistentVolumeClaimValidateLimitFunc`: a claim has no limits."""
+    for item in limits.items:
+        if item.kind != kind or size_bytes is None:
+            continue
+        bounds = (("minimum", item.minimum, -1), ("maximum", item.maximum, 1))
+        for word, bound, sign in ((word, amounts.get("storage"), sign) for word, amounts, sign in bounds):
+            if bound is not None and sign * size_bytes > sign * bound:
+                asked, allowed = format_amount(size_bytes, "storage"), format_amount(bound, "storage")
+                yield f"{word} storage usage per {kind} is {allowed}, but request is {asked}"
 
 
 def _check(item: LimitRangeItem, requests: Mapping[str, int], limits: Mapping[str, int]) -> Iterator[str]:

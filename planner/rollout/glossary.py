@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from planner.kubernetes.kinds import RECREATE
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.wording import REASON, WORD
 
@@ -55,7 +56,7 @@ _OTHERS: Final = {
     "Wanted": "What pods ask for that have no node yet.",
     "maxSurge": "How many pods more than wanted may run during a rollout.",
     "maxUnavailable": "How many pods of those wanted may be missing during a rollout.",
-    "Recreate": "All old pods end before the first new one starts: nothing is served meanwhile, and nothing extra is needed.",
+    RECREATE: "All old pods end before the first new one starts: nothing is served meanwhile, and nothing extra is needed.",
     "Way out": "Steps after which the rollout finishes; each was simulated on this very snapshot.",
     "Readiness plan": "The least to change or add so that every workload can be rolled out.",
     "Preemption": "A pod of higher priority has others evicted to get their place.",

@@ -669,8 +669,11 @@ class SchedulingQueue:
                     found.append(pod)
         return sorted(found, key=lambda p: p.arrived)
 
-    def waiters(self, *, with_words: bool = True) -> list[Waiter]:
-        """All that wait or waited at some time, in the order they came; what was last said to them, if it is wanted."""
+    def waiters(self, *, with_words: bool = True, of: Callable[[LivePod], bool] = lambda _: True) -> list[Waiter]:
+        """All that wait or waited at some time, in the order they came; what was last said to them, if it is wanted.
+
+        Pods in motion are left out that aren't `of` those meant: there may be very many that wait no more.
+        """
         found: list[Waiter] = []
         for line, one in zip(self._base, self._resting.lines, strict=False):
             words = self._words_of_all(line) if with_words else None
@@ -684,7 +687,7 @@ class SchedulingQueue:
                         )
                     )  # fmt: skip
         known = [self._bring(i) for i in (*self._brought, *self._strays, *self.to_take_up())]
-        found += [_waiter(pod) for pod in (*known, *self.arrivals)]
+        found += [_waiter(pod) for pod in (*known, *self.arrivals) if of(pod)]
         return sorted(found, key=lambda w: w.arrived)
 
     def _words_of_all(self, line: Line) -> str | Words | None:

@@ -513,9 +513,9 @@ class Simulation:
         """The pods made during the run."""
         return self._waiting.arrivals
 
-    def waiters(self, *, with_words: bool = True) -> list[Waiter]:
-        """All that wait or waited at some time, in the order they came."""
-        return self._waiting.waiters(with_words=with_words)
+    def waiters(self, *, with_words: bool = True, of: Callable[[LivePod], bool] = lambda _: True) -> list[Waiter]:
+        """All that wait or waited at some time, in the order they came (`SchedulingQueue.waiters`)."""
+        return self._waiting.waiters(with_words=with_words, of=of)
 
     @property
     def ever_waiting(self) -> list[LivePod]:

@@ -79,12 +79,17 @@ def _where(run: Run, nodes: BoolArray) -> str:
 def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
     """Pods never placed, grouped; `keys` maps owners' keys to workload keys."""
     groups: Counter[tuple[str, str, str, str | None, bool]] = Counter()
-    for one in run.simulation.waiters():
+
+    @cache
+    def belongs(owner: str) -> tuple[str, str]:
+        workload = keys.get(owner, owner if kind_in(owner) not in PARTS else "")
+        return owner.split("/", 1)[0] + "/" + owner.rsplit("/", 1)[-1], workload
+
+    for one in run.simulation.waiters(of=lambda pod: not (pod.is_gone or pod.is_bound)):
         pod = one.pod
-        if pod is not None and (pod.is_gone or pod.is_bound):
-            continue
-        workload = keys.get(one.owner, one.owner if kind_in(one.owner) not in PARTS else "")
-        owner = one.owner.split("/", 1)[0] + "/" + one.owner.rsplit("/", 1)[-1] if one.owner else POD.key("", one.name)
+        owner, workload = belongs(one.owner)
+        if not one.owner:
+            owner = POD.key("", one.name)
         message = pod.message if pod is not None else str(one.words)
         groups[(one.namespace, owner, workload, message, pod is not None and pod.is_new)] += one.count
     return tuple(
@@ -454,13 +459,14 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
 
     def is_rival(one: Waiter) -> bool:
         pod = one.pod
-        if one.owner in own or (least_priority is not None and one.shape.priority < least_priority):
+        if least_priority is not None and one.shape.priority < least_priority:
             return False
         if pod is not None and (pod.is_gone or pod.is_gated or pod.is_terminating):
             return False
         return not pod.is_lost and bool(mine[pod.node]) if pod is not None and pod.is_bound else meets(one.shape)
 
-    found = [one for one in run.simulation.waiters(with_words=False) if is_rival(one)]
+    others = run.simulation.waiters(with_words=False, of=lambda pod: pod.owner not in own)
+    found = [one for one in others if one.owner not in own and is_rival(one)]
     numbers: Counter[str] = Counter()
     for one in found:
         numbers[one.owner] += one.count

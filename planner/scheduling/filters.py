@@ -7,7 +7,7 @@ Filters run in the profile's order and the first one a node fails gives its reas
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
 
@@ -75,9 +75,11 @@ class View:
 
     fits: BoolArray  # bool[candidate]
     seen: int  # how much of State.changed is in
+    open: NDArray[np.intp] | None = None  # int[], where `fits` holds; None: to be looked up
+    nodes: NDArray[np.intp] | None = None  # the nodes there; don't change it
     may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: nobody asked
     scores: IntArray | None = None  # int64[candidate]; None: nobody asked for those of many
-    scored: int = 0  # how much of State.changed is in the scores
+    stale: list[NDArray[np.intp]] = field(default_factory=list)  # where `scores` are older than `fits`
 
 
 def view(state: State, shape: Shape) -> View:
@@ -90,7 +92,12 @@ def view(state: State, shape: Shape) -> View:
         found.seen = len(state.changed)
         if len(places):
             touched = shape.candidates[places]
-            found.fits[places] = _resources_fit(state, shape, touched)
+            fits = _resources_fit(state, shape, touched)
+            if (found.fits[places] != fits).any():
+                found.fits[places] = fits
+                found.open = found.nodes = None
+            if found.scores is not None:
+                found.stale.append(places)
             if found.may is not None:
                 found.may[places] = _fits_alone(state, shape, touched)
     return found
@@ -103,12 +110,12 @@ def scores_on(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
         if len(nodes) * 4 < len(shape.candidates):
             return resource_scores(state, shape, nodes)
         seen.scores = resource_scores(state, shape, shape.candidates)
-    else:
-        places = _places(state, shape, seen.scored)
-        if len(places):
-            seen.scores[places] = resource_scores(state, shape, shape.candidates[places])
-    seen.scored = len(state.changed)
-    scores: IntArray = seen.scores[np.searchsorted(shape.candidates, nodes)]
+    elif seen.stale:
+        places = seen.stale[0] if len(seen.stale) == 1 else np.unique(np.concatenate(seen.stale))
+        seen.scores[places] = resource_scores(state, shape, shape.candidates[places])
+        seen.stale = []
+    is_all = nodes is seen.nodes and seen.open is not None
+    scores: IntArray = seen.scores[seen.open if is_all else np.searchsorted(shape.candidates, nodes)]
     return scores
 
 
@@ -166,7 +173,10 @@ def _resources_fit(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolA
 def feasible_nodes(state: State, shape: Shape) -> NDArray[np.intp]:
     """Nodes that pass every filter now, ascending. Nominated pods are the scheduler's business."""
     seen = view(state, shape)
-    nodes = shape.candidates[seen.fits]
+    if seen.nodes is None:
+        seen.open = np.flatnonzero(seen.fits)
+        seen.nodes = shape.candidates[seen.open]
+    nodes = seen.nodes
     if not len(nodes) or (shape.is_simple and not state.is_kept_away(shape)):
         return nodes
     return np.flatnonzero(fails(state, shape) == Fails.NOTHING)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.scheduling.cluster import CPU_ROW, MEMORY_ROW, IntArray
+from planner.scheduling.cluster import CPU_ROW, MEMORY_ROW, BoolArray, IntArray
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 from planner.vocabulary import HOSTNAME
@@ -78,31 +78,33 @@ def total_scores(state: State, shape: Shape, base: IntArray, nodes: NDArray[np.i
 def _spread_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
     """Source: plugins/podtopologyspread/scoring.go. Pods with constraints of their own ignore nodes without the keys."""
     cluster = state.cluster
-    ignored = np.zeros(len(nodes), dtype=np.bool_)
+    ignored: BoolArray | None = None
     if shape.has_own_spread:
+        ignored = np.zeros(len(nodes), dtype=np.bool_)
         for spread in shape.soft_spread:
             ignored |= cluster.domains(spread.topology_key).codes[nodes] < 0
+        if not ignored.any():
+            ignored = None
     raw = np.zeros(len(nodes), dtype=np.float64)
     for spread in shape.soft_spread:
         domains = cluster.domains(spread.topology_key)
         codes = domains.codes[nodes]
         count = state.selected(shape.namespace, spread.selector)
         if spread.topology_key == HOSTNAME:
-            size = len(nodes) - int(ignored.sum())
+            size = len(nodes) if ignored is None else len(nodes) - int(ignored.sum())
             here = count.by_node[nodes]
         else:
-            considered = codes[~ignored] if shape.has_own_spread else codes
+            considered = codes if ignored is None else codes[~ignored]
             size = int(np.count_nonzero(np.bincount(considered + 1, minlength=1)))
             here = count.by_domain(domains, spread.topology_key, spread.counted).at(nodes)
         raw += np.where(codes >= 0, here * math.log(size + 2) + (spread.max_skew - 1), 0.0)
     scores = np.floor(raw + 0.5).astype(np.int64)
-    scored = scores[~ignored]
+    scored = scores if ignored is None else scores[~ignored]
     if not len(scored):
         return np.zeros(len(nodes), dtype=np.int64)
     lowest, highest = int(scored.min()), int(scored.max())
-    if highest == 0:
-        return np.where(ignored, 0, 100)
-    return np.where(ignored, 0, 100 * (highest + lowest - scores) // highest)
+    given: IntArray = np.full(len(nodes), 100) if highest == 0 else 100 * (highest + lowest - scores) // highest
+    return given if ignored is None else np.where(ignored, 0, given)
 
 
 def _inter_pod_raw(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:

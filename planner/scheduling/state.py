@@ -22,7 +22,7 @@ from planner.kubernetes.selectors import is_empty, labels_match
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray
 from planner.scheduling.devices import Devices
 from planner.scheduling.shape import Shape, Term, compile_term
-from planner.scheduling.storage import Volumes
+from planner.scheduling.storage import Volumes, disks_of
 
 K = TypeVar("K")
 
@@ -199,10 +199,10 @@ def _carried(cluster: Cluster) -> _Carried:
                     count(table, term, group.nodes)
         for port in host_ports(spec):
             count(carried.ports, port, group.nodes)
+        for disk in disks_of(spec):
+            count(carried.disks, disk, group.nodes)
         for volume in spec.volumes:
-            if volume.disk_id:
-                count(carried.disks, (volume.disk_id, volume.read_only), group.nodes)
-            elif volume.claim_name:
+            if volume.claim_name:
                 claim = (group.namespace, volume.claim_name)
                 carried.exclusive[claim] = carried.exclusive.get(claim, 0) + len(group.nodes)
     return carried

@@ -38,13 +38,18 @@ STORAGE_REASONS = {
     ZONE_CONFLICT: "node(s) had no available volume zone",
     VOLUME_MISSING: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 }
-_ZONE_LABELS = (
-    ZONE,
-    REGION,
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
-)
+_SUCCESSORS = {
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "failure-domain.beta.kubernetes.io/region": REGION,
+}
+_ZONE_LABELS = (ZONE, REGION, *_SUCCESSORS)
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_CONFLICTING = (
+    "awsElasticBlockStore",
+    "gcePersistentDisk",
+    "iscsi",
+    "rbd",
+)  # volumerestrictions `needsRestrictionsCheck`
 ClaimKey = tuple[str, str]  # namespace, name
 
 
@@ -184,16 +189,34 @@ class _Compiler:
             self.lacks("StorageClass")
             return
         storage_class = self._class_of(wanted)
+        provisions = storage_class is not None and storage_class.provisioner not in ("", _NO_PROVISIONER)
+        is_made = key is not None and key in self.claims
         if storage_class is None or storage_class.volume_binding_mode != "WaitForFirstConsumer":
-            if key is not None and key in self.claims:
-                self.block("pod has unbound immediate PersistentVolumeClaims")
-            return  # one that is still to be made is bound at once
-        if selected_node:
-            self._mark(NO_VOLUME, lambda node: node.name == selected_node)
-        provisions = storage_class.provisioner not in ("", _NO_PROVISIONER)
+            if provisions and not is_made:
+                return  # one that is still to be made is bound at once
+            if is_made or self.knows("PersistentVolume"):
+                class_name = storage_class.name if storage_class else wanted.storage_class_name or ""
+                free = () if is_made else tuple(self._suiting(key, wanted, class_name))
+                if not free:
+                    self.block("pod has unbound immediate PersistentVolumeClaims")
+                    return
+                nowhere = np.zeros_like(self.codes, dtype=np.bool_)
+                self.late.append(
+                    LateClaim(
+                        key=key,
+                        requested_bytes=wanted.requested_bytes,
+                        volumes=free,
+                        provisioned=nowhere,
+                        reach=(),
+                    )
+                )
+                return
         if not provisions and not self.knows("PersistentVolume"):
             self.lacks("PersistentVolume")
             return
+        assert storage_class is not None
+        if selected_node:
+            self._mark(NO_VOLUME, lambda node: node.name == selected_node)
         if storage_class.provisioner in self.limited:
             self.mounts.append((storage_class.provisioner, key))
         if key is not None and provisions and set(wanted.access_modes) == {"ReadWriteOnce"}:
@@ -254,9 +277,9 @@ class _Compiler:
 
 def storage_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> StorageDemand:
     """Compile a pod's volumes against the cluster's claims and volumes."""
-    disks = tuple((v.disk_id, v.read_only) for v in spec.volumes if v.disk_id)
+    disks = disks_of(spec)
     claimed = [v for v in spec.volumes if v.claim_name or v.claim_template is not None]
-    if not claimed and not disks:
+    if not claimed and not any(v.disk_id for v in spec.volumes):
         return StorageDemand()
     compiler = _Compiler(cluster, namespace)
     for volume in spec.volumes:
@@ -278,15 +301,26 @@ def storage_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> StorageDe
     )
 
 
+def disks_of(spec: PodSpec) -> tuple[tuple[str, bool], ...]:
+    """(disk, whether others may read it too) of the disks that pods of one node can't share freely (`isVolumeConflict`): an
+    EBS volume not even for reading."""
+    return tuple(
+        (f"{one.kind}/{one.disk_id}", one.read_only and one.kind != "awsElasticBlockStore")
+        for one in spec.volumes
+        if one.disk_id and one.kind in _CONFLICTING
+    )
+
+
 def _in_terms(terms: tuple[NodeSelectorTerm, ...], node: Node) -> bool:
     return terms_match(terms, node.labels, node.name)
 
 
 def _in_zone(key: str, zones: list[str], node: Node) -> bool:
-    """Nodes without any topology label aren't restricted (volumezone `Filter`)."""
+    """Nodes without any topology label aren't restricted; a label's older name is met by the newer one (volumezone
+    `Filter`, `translateToGALabel`)."""
     if not any(label in node.labels for label in _ZONE_LABELS):
         return True
-    return node.labels.get(key) in zones
+    return node.labels.get(key, node.labels.get(_SUCCESSORS.get(key, key))) in zones
 
 
 # ── in motion ────────────────────────────────────────────────────────────────────────────────────────────────────────

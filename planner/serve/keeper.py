@@ -11,12 +11,11 @@ from planner.capacity.node_pools import NodePool
 from planner.errors import HeadroomError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
-from planner.questions.metrics import ClusterMetrics, cluster_metrics
-from planner.questions.question import Given
+from planner.questions.metrics import ClusterMetrics
 from planner.questions.rollout import growing
 
 _METRICS_SHARE = 0.1
-"""Of the time that goes into metrics at most: the webhook's answers are worked out beside them."""
+"""Of the time that goes into metrics at most: reviews are answered on the same cores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +37,8 @@ class Keeper:
         Reads the cluster, raising `HeadroomError`.
     limits : callable
         What is known of node pools, of a snapshot.
-    given : Given
-        The price book, for metrics.
+    metrics : callable
+        Metrics of a snapshot and the pools that may grow, worked out where no review waits for it; raises `HeadroomError`.
     every_seconds : float
         Between two times that the metrics are worked out, and between two listings unless `look_seconds` is given.
     look_seconds : float, optional
@@ -54,7 +53,7 @@ class Keeper:
         self,
         read: Callable[[], Snapshot],
         limits: Callable[[Snapshot], tuple[PoolLimits, ...]],
-        given: Given,
+        metrics: Callable[[Snapshot, tuple[NodePool, ...]], ClusterMetrics],
         *,
         every_seconds: float,
         look_seconds: float | None = None,
@@ -62,7 +61,7 @@ class Keeper:
         know: Callable[[Snapshot, tuple[NodePool, ...]], None],
         say: Callable[[str], None],
     ) -> None:
-        self._read, self._limits, self._given, self._know, self._say = read, limits, given, know, say
+        self._read, self._limits, self._metrics, self._know, self._say = read, limits, metrics, know, say
         self.every_seconds = every_seconds
         self._look_seconds, self._age = look_seconds or every_seconds, age
         self.failures = 0
@@ -108,7 +107,7 @@ class Keeper:
         kept = self.kept
         if kept is None or (kept.metrics is not None and kept.metrics.digest == kept.snapshot.digest):
             return
-        metrics = cluster_metrics(kept.snapshot, self._given)
+        metrics = self._metrics(kept.snapshot, kept.pools)
         self.kept = Kept(snapshot=kept.snapshot, pools=kept.pools, listed_at=kept.listed_at, metrics=metrics)
 
     def _run(self) -> None:

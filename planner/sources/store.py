@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -354,7 +355,7 @@ class Store:
                 return _rows(connection.sql(sql, params=list(parameters)))
             except duckdb.Error as error:
                 said = str(error).strip()
-                if "No such file" in said or "PATH_NOT_FOUND" in said:
+                if _is_gone(error):
                     raise FileNotFoundError(said) from None
                 raise InputError(said, where="SQL", mend="docs/store.md lists tables and columns") from None
 
@@ -399,20 +400,34 @@ class Store:
         `told` hears what is done, how many partitions are, and of how many. It may be stopped at any moment.
 
         Two that do it at once, and writers meanwhile, don't disturb one another (`planner.store.manifest`).
+
+        Raises
+        ------
+        SourceError
+            When files are damaged or gone; all that can be joined is joined before.
         """
         joined = partitions = 0
+        damage: list[SourceError] = []
         partitions_there = list(self._partitions())
         for number, partition in enumerate(partitions_there):
             told(f"joins {partition.cluster}, {partition.day}", number, len(partitions_there))
-            entries = list(self._entries(partition))
-            found = manifest.readings(partition, entries)
-            if len(found) > 1:
-                self._join(partition, found)
-                joined, partitions = joined + len(found), partitions + 1
+            try:
+                number_joined = self._again_if_gone(partial(self._join, partition))
+            except SourceError as error:
+                damage.append(error)
+                continue
+            joined, partitions = joined + number_joined, partitions + bool(number_joined)
         told("deletes what was joined before", len(partitions_there), len(partitions_there))
-        return Tidied(joined=joined, partitions=partitions, deleted=self._sweep(grace_seconds))
+        done = Tidied(joined=joined, partitions=partitions, deleted=self._sweep(grace_seconds))
+        if damage:
+            raise damage[0]
+        return done
 
-    def _join(self, partition: Partition, found: Sequence[Reading]) -> None:
+    def _join(self, partition: Partition) -> int:
+        """Join the entries of a partition that are read; how many there were, 0 where there is one at most."""
+        found = manifest.readings(partition, list(self._entries(partition)))
+        if len(found) < 2:
+            return 0
         tables = {}
         for name, table in NAMED.items():
             if any(name in one.entry.files for one in found):
@@ -424,6 +439,7 @@ class Store:
         parts = tuple(sorted({part for one in found for part in one.entry.parts}))
         snapshots = {name: path for one in found for name, path in one.entry.snapshots.items()}
         self._write_tables(partition, parts, tables, {}, snapshots)
+        return len(found)
 
     def expire(self, *, before: float) -> int:
         """Delete every day that ended before the moment `before`; how many files went."""
@@ -454,6 +470,8 @@ class Store:
             self._delete(sorted(going))
             named |= staying
             gone += len(late) + len(going)
+        if not named:  # no manifest at all: somebody lost it, and a copy of it may come back
+            return gone
         orphans = [
             path
             for folder in ("tables", "snapshots", manifest.FOLDER)
@@ -484,8 +502,10 @@ class Store:
         def read(path: str) -> Entry | None:
             try:
                 return manifest.decode(self._get(path), path)
-            except FileNotFoundError:  # joined or expired since it was listed
-                return None
+            except OSError as error:
+                if _is_gone(error):  # joined or expired since it was listed
+                    return None
+                raise
 
         with self._told("read"):
             found = dict(zip(paths, self._each(read, paths), strict=True))
@@ -542,11 +562,10 @@ class Store:
         for _ in range(3):
             try:
                 return ask()
-            except FileNotFoundError:
-                continue
-            except pa.ArrowException:  # a file is damaged
-                with self._told("read"):
-                    raise
+            except (OSError, pa.ArrowException) as error:  # the latter: a file is damaged
+                if not _is_gone(error):
+                    with self._told("read"):
+                        raise
         with self._told("read"):
             return ask()
 
@@ -569,6 +588,13 @@ class _Told:
             said = " ".join(str(error).split())[:300]
             mend = "Check the address, the network, the credentials in the environment and the room on the disk"
             raise SourceError(f"the store can't be {self.verb}: {said}", where=self.url, mend=mend) from error
+
+
+def _is_gone(error: Exception) -> bool:
+    """Whether a file isn't there any more, in the words of a disk and of object stores (pyarrow's, and DuckDB's of it)."""
+    return isinstance(error, FileNotFoundError) or any(
+        word in str(error) for word in ("No such file", "PATH_NOT_FOUND", "RESOURCE_NOT_FOUND", "NO_SUCH_KEY")
+    )
 
 
 def _file_system(url: str) -> tuple[Any, str]:

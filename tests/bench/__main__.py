@@ -1,6 +1,6 @@
 """``make bench``: the figures of speed and memory, each beside its target and a comparator of the same run.
 
-``python -m tests.bench [--nodes N]… [--only WORD]…`` measures less. The exit status is 0 whether targets are met or not:
+``python -m tests.bench [--nodes N]… [--only WORD]…`` measures less; ``--markdown`` prints rows as documents have them. The exit status is 0 whether targets are met or not:
 how fast a shared machine is on some evening is not a property of the code.
 """
 
@@ -172,7 +172,7 @@ def crowded(_: int) -> Iterator[Figure]:
 
 
 def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
-    snapshot, calm = crowd.snapshot(copies, varied=varied), made(quiet)
+    snapshot = crowd.snapshot(copies, varied=varied)
     is_target, slack = copies == 208, 4 if varied else 1
     cluster = f"{copies} {'varied' if varied else 'copies'}"
 
@@ -199,38 +199,55 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
     yield figure(
         "the same with remedies and ties",
         best(lambda run: ask(crowd.STUCK, run, ties=True), runs=3),
-        lambda: best(lambda run: rollout_question.rollout(calm, _restart(clusters.HELD, run, ties=True)), runs=3),
+        lambda: _quiet_seconds(quiet, "ties"),
         0.500,
     )
     yield figure(
         "strategy grid",
         best(lambda run: rollout_question.strategy_grid(snapshot, _restart(crowd.STUCK, run), crowd.STUCK), runs=5),
-        lambda: best(
-            lambda run: rollout_question.strategy_grid(calm, _restart(clusters.TEN, run), clusters.TEN), runs=5
-        ),
+        lambda: _quiet_seconds(quiet, "grid"),
         0.100,
     )
     rolling = sum(w.traits.rolls_out for w in snapshot.workloads)
     yield figure(
         f"every workload's own rollout ({rolling:,})",
         best(lambda _: overview_question.overview(snapshot), runs=2),
-        lambda: best(lambda _: overview_question.overview(calm), runs=1),
+        lambda: _quiet_seconds(quiet, "overview"),
         5.0,
     )
     yield figure(
         "readiness plan",
         once(lambda: plan_question.answer(snapshot, plan_question.PlanSettings())),
-        lambda: once(lambda: plan_question.answer(calm, plan_question.PlanSettings())),
+        lambda: _quiet_seconds(quiet, "plan"),
         10.0,
     )
     yield figure(
-        "seats", best(lambda _: seats_question.seats(snapshot), runs=2),
-        lambda: best(lambda _: seats_question.seats(calm), runs=2), 0.300,
+        "seats", best(lambda _: seats_question.seats(snapshot), runs=3), lambda: _quiet_seconds(quiet, "seats"), 0.300,
     )  # fmt: skip
     yield figure(
-        "capacity", best(lambda _: capacity_question.capacity(snapshot), runs=2),
-        lambda: best(lambda _: capacity_question.capacity(calm), runs=2), 0.300,
+        "capacity", best(lambda _: capacity_question.capacity(snapshot), runs=3),
+        lambda: _quiet_seconds(quiet, "capacity"), 0.300,
     )  # fmt: skip
+
+
+@cache
+def _quiet_seconds(nodes: int, question: str) -> float:
+    """What a question takes of the quiet cluster: once, as it stands beside several figures."""
+    calm = made(nodes)
+    match question:
+        case "ties":
+            return best(lambda run: rollout_question.rollout(calm, _restart(clusters.HELD, run, ties=True)), runs=3)
+        case "grid":
+            return best(
+                lambda run: rollout_question.strategy_grid(calm, _restart(clusters.TEN, run), clusters.TEN), runs=5
+            )
+        case "overview":
+            return best(lambda _: overview_question.overview(calm), runs=2)
+        case "plan":
+            return once(lambda: plan_question.answer(calm, plan_question.PlanSettings()))
+        case "seats":
+            return best(lambda _: seats_question.seats(calm), runs=3)
+    return best(lambda _: capacity_question.capacity(calm), runs=3)
 
 
 def _waiting() -> Iterator[Figure]:
@@ -247,6 +264,7 @@ def _waiting() -> Iterator[Figure]:
 
 
 def _many_replicas() -> Iterator[Figure]:
+    """Ten thousand that wait, and ten thousand that find room: then each is placed for itself."""
     snapshot = demo.read()
     for replicas in (1_000, 10_000):
         change = WorkloadChange(workload="Deployment/prod/web", replicas=replicas)
@@ -442,16 +460,17 @@ OF_GENERATED_CLUSTERS: dict[Callable[[int], Iterator[Figure]], int] = {
 @click.command()
 @click.option("--nodes", type=click.Choice([str(size) for size in SIZES]), multiple=True, help="Only these sizes.")
 @click.option("--only", type=click.Choice(list(MEASURES)), multiple=True, help="Only these figures.")
-def bench(nodes: tuple[str, ...], only: tuple[str, ...]) -> None:
+@click.option("--markdown", "is_markdown", is_flag=True, help="The table in Markdown.")
+def bench(nodes: tuple[str, ...], only: tuple[str, ...], *, is_markdown: bool) -> None:
     """Measure and print the table."""
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}\n")
-    print(header())
+    print(header(is_markdown=is_markdown))
     figures = []
     for measure in (MEASURES[name] for name in only or MEASURES):
         largest = OF_GENERATED_CLUSTERS.get(measure)
         sizes = [0] if largest is None else [size for size in map(int, nodes or SIZES) if size <= largest]
         for figure in (figure for size in sizes for figure in measure(size)):
-            print(figure.line(), flush=True)
+            print(figure.line(is_markdown=is_markdown), flush=True)
             figures.append(figure)
     with_target = [figure.is_met for figure in figures if figure.is_met is not None]
     print(f"\n{sum(with_target)} of {len(with_target)} targets met")

@@ -41,35 +41,47 @@ class Figure:
             return self.quotient <= self.at_most_ratio
         return None
 
-    def line(self) -> str:
-        """The figure as a row of the table."""
+    @property
+    def cells(self) -> dict[str, str]:
+        """What the table has of it, by column."""
         target = ""
         if self.at_most_seconds is not None:
             target = f"<= {spoken(self.at_most_seconds)}"
         elif self.at_most_ratio is not None:
             target = f"<= {self.at_most_ratio:g} x"
         beside = f"{self.beside} {spoken(self.beside_seconds)}" if self.beside_seconds is not None else self.beside
-        return COLUMNS.format(
-            figure=self.figure,
-            cluster=self.cluster,
-            measured=spoken(self.seconds),
-            beside=beside,
-            ratio="" if self.quotient is None else f"{self.quotient:.3g} x",
-            target=target,
-            met={True: "met", False: "NOT MET", None: ""}[self.is_met],
-        ).rstrip()
+        return {
+            "figure": self.figure,
+            "cluster": self.cluster,
+            "measured": spoken(self.seconds),
+            "beside": beside,
+            "ratio": "" if self.quotient is None else f"{self.quotient:.3g} x",
+            "target": target,
+            "met": {True: "met", False: "NOT MET", None: ""}[self.is_met],
+        }
+
+    def line(self, *, is_markdown: bool = False) -> str:
+        """The figure as a row of the table."""
+        return _row(self.cells, is_markdown)
 
 
-def header() -> str:
-    return COLUMNS.format(
-        figure="figure",
-        cluster="cluster",
-        measured="measured",
-        beside="beside it",
-        ratio="ratio",
-        target="target",
-        met="",
-    ).rstrip()
+_HEADINGS = {
+    "figure": "figure",
+    "cluster": "cluster",
+    "measured": "measured",
+    "beside": "beside it",
+    "ratio": "ratio",
+    "target": "target",
+    "met": "",
+}
+
+
+def header(*, is_markdown: bool = False) -> str:
+    return _row(_HEADINGS, is_markdown) + ("\n" + "| --- " * len(_HEADINGS) + "|" if is_markdown else "")
+
+
+def _row(cells: dict[str, str], is_markdown: bool) -> str:
+    return f"| {' | '.join(cells.values())} |" if is_markdown else COLUMNS.format(**cells).rstrip()
 
 
 def spoken(seconds: float | None) -> str:

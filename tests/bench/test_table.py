@@ -1,6 +1,6 @@
 """A figure over its target is called not met."""
 
-from tests.bench.table import Figure, spoken
+from tests.bench.table import Figure, header, spoken
 
 
 def test_target_in_seconds() -> None:
@@ -8,6 +8,12 @@ def test_target_in_seconds() -> None:
     slow = Figure(figure="a", cluster="", seconds=0.021, at_most_seconds=0.02)
     assert slow.is_met is False
     assert slow.line().endswith("<= 20 ms  NOT MET")
+    assert slow.line(is_markdown=True).endswith("| <= 20 ms | NOT MET |")
+
+
+def test_a_table_for_documents_has_as_many_cells_in_each_row() -> None:
+    rows = [*header(is_markdown=True).splitlines(), Figure(figure="a", cluster="b").line(is_markdown=True)]
+    assert {row.count("|") for row in rows} == {8}
 
 
 def test_target_as_a_ratio_to_what_stands_beside_it() -> None:

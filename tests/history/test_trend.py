@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,14 @@ def test_a_straight_line_is_full_when_it_gets_there() -> None:
     assert found.late_weeks is not None
     assert found.late_weeks - found.early_weeks < 0.5
     assert (found.held, found.tried) == (2, 2)
+
+
+def test_a_series_of_working_days_is_tried_on_its_own_past_too() -> None:
+    monday = date(2026, 3, 2).toordinal()
+    days = [monday + day for day in range(70) if day % 7 < 5]
+    found = trend(days, [20.0 + 0.5 * (day - monday) for day in days], 100)
+    assert found.tried == 6  # from the 14th day seen on, a week at a time
+    assert found.held == 6
 
 
 def test_gaps_do_not_matter() -> None:

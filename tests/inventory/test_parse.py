@@ -755,3 +755,15 @@ def test_while_a_pod_is_resized_what_is_allocated_counts(allocated: Object, reas
     pending = [{"type": "PodResizePending", "status": "True", "reason": reason}] if reason else []
     one["status"] = {**one.get("status", {}), "containerStatuses": [state], "conditions": pending}
     assert read(one).pods[0].spec.containers[0].requests == {"cpu": expected}
+
+
+def test_while_a_pod_is_resized_as_a_whole_what_is_allocated_counts() -> None:
+    """Source: component-helpers `resource/helpers.go` `PodRequests` (InPlacePodLevelResourcesVerticalScaling, on in 1.36)."""
+    one = pod(containers=[container(resources={"requests": {"cpu": "1"}})])
+    one["spec"]["resources"] = {"requests": {"cpu": "2"}, "limits": {"cpu": "4"}}
+    held = {"cpu": "3"}
+    one["status"] = {**one.get("status", {}), "resources": {"requests": held}, "allocatedResources": held}
+    assert read(one).pods[0].spec.pod_requests == {"cpu": 3_000}
+    one["status"]["conditions"] = [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]
+    one["status"] |= {"resources": {"requests": {"cpu": "1"}}, "allocatedResources": {"cpu": "1"}}
+    assert read(one).pods[0].spec.pod_requests == {"cpu": 1_000}

@@ -93,6 +93,16 @@ def validate(pod: Object) -> None:
                 is_extended(name) and requests.get(name, Fraction(0)) != most
             ):
                 raise Refused(f"{name} request is not within its limit")
+    level = pod["spec"].get("resources") or {}  # validatePodResourceConsistency
+    together = pod_requests({"spec": {**pod["spec"], "resources": {}, "overhead": {}}})
+    for name, most in (level.get("requests") or {}).items():
+        if together.get(name, Fraction(0)) > quantity(most):
+            raise Refused(f"the containers request more {name} than the pod")
+    for name, most in (level.get("limits") or {}).items():
+        if any(
+            resources_of(one, "limits").get(name, Fraction(0)) > quantity(most) for one in pod["spec"]["containers"]
+        ):
+            raise Refused(f"a container's limit of {name} is beyond the pod's")
 
 
 def check_limit_ranges(cluster: Cluster, pod: Object) -> None:
@@ -105,9 +115,25 @@ def check_limit_ranges(cluster: Cluster, pod: Object) -> None:
             if item["type"] == "Container":
                 held = [(resources_of(one, "requests"), resources_of(one, "limits")) for one in containers_of(pod)]
             elif item["type"] == "Pod":
-                held = [(pod_requests(pod), pod_limits(pod))]
+                bare = {**pod, "spec": {**pod["spec"], "overhead": {}}}  # its podRequests and podLimits know none
+                held = [(pod_requests(bare), pod_limits(bare))]
             for requests, limits in held:
                 if any(out_of_bounds(item, requests, limits)):
+                    raise Refused("LimitRange")
+
+
+def check_claim(cluster: Cluster, claim: Object) -> None:
+    """plugin/pkg/admission/limitranger PersistentVolumeClaimValidateLimitFunc."""
+    asked = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage")
+    for limit_range in cluster.of("LimitRange"):
+        if limit_range["metadata"]["namespace"] != claim["metadata"]["namespace"] or asked is None:
+            continue
+        for item in limit_range["spec"]["limits"]:
+            if item["type"] == "PersistentVolumeClaim":
+                low, high = (item.get("min") or {}).get("storage"), (item.get("max") or {}).get("storage")
+                if low is not None and quantity(asked) < quantity(low):
+                    raise Refused("LimitRange")
+                if high is not None and quantity(asked) > quantity(high):
                     raise Refused("LimitRange")
 
 

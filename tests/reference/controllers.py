@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from tests.reference import storage
-from tests.reference.admission import admit_pod
+from tests.reference.admission import admit_pod, check_claim
 from tests.reference.cluster import Cluster, age_class
 from tests.reference.devices import deallocate
 from tests.reference.objects import (
@@ -531,6 +531,7 @@ def make_volume_claims(cluster: Cluster, item: Object, pod: Object) -> None:
         volumes.append({"name": name, "persistentVolumeClaim": {"claimName": own}})
         if cluster.get("PersistentVolumeClaim", pod["metadata"]["namespace"], own) is None:
             claim = storage.make_claim(pod["metadata"]["namespace"], own, template)
+            check_claim(cluster, claim)
             check(cluster, claim)
             storage.provision_at_once(cluster, cluster.create(claim))
 
@@ -735,12 +736,17 @@ def roll_daemons(cluster: Cluster, item: Object) -> bool:
     surge, unavailable = daemon_limits(cluster, item)
     replace, candidates, spare_new, spare_candidates = [], [], [], []
     down = surging = 0
-    names = [n["metadata"]["name"] for n in cluster.of("Node") if daemon_should_run(item, n)[0]]
+    wanted = [n["metadata"]["name"] for n in cluster.of("Node") if daemon_should_run(item, n)[0]]
+    names = [*wanted, *(name for name in by_node if name not in wanted)]  # nodeToDaemonPods has both
     cluster.random.shuffle(names)  # the controller walks a map
+    available = 0
+    unwanted: list[Object] = []
     for name in names:
         alive = [pod for pod in by_node.get(name, []) if not is_terminating(pod)]
         new = next((p for p in alive if labels(p).get(REVISION) == item["metadata"]["revision"]), None)
         old = next((p for p in alive if labels(p).get(REVISION) != item["metadata"]["revision"]), None)
+        speaks = old if old is not None else new
+        available += speaks is not None and is_available(speaks, seconds)
         if surge == 0:
             if (old is None) == (new is None):
                 down += 1
@@ -752,7 +758,9 @@ def roll_daemons(cluster: Cluster, item: Object) -> bool:
             elif old is not None:
                 candidates.append(old)
         elif old is not None and new is None:
-            if is_available(old, seconds):
+            if name not in wanted:
+                (unwanted if is_available(old, seconds) else replace).append(old)
+            elif is_available(old, seconds):
                 spare_candidates.append(name)
             else:
                 spare_new.append(name)
@@ -763,6 +771,7 @@ def roll_daemons(cluster: Cluster, item: Object) -> bool:
                 surging += 1
     if surge == 0:
         return sync_daemons(cluster, item, [], replace + candidates[: max(0, unavailable - down)])
+    replace += unwanted[: max(0, available - len(wanted))]
     return sync_daemons(cluster, item, spare_new + spare_candidates[: max(0, surge - surging)], replace)
 
 
@@ -900,6 +909,7 @@ def sync_ephemeral_volumes(cluster: Cluster) -> bool:
                 continue
             claim = storage.make_claim(namespace, name, volume["ephemeral"]["volumeClaimTemplate"], pod)
             try:
+                check_claim(cluster, claim)
                 check(cluster, claim)
             except Refused:
                 continue

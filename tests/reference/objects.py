@@ -168,12 +168,17 @@ def container_requests(container: Object, missing: Requests, status: Object) -> 
         if one["name"] == container["name"] and one.get("resources") is not None
     ]
     for one in of_container:
-        held = maximum(amounts(one["resources"].get("requests")), amounts(one.get("allocatedResources")))
-        infeasible = any(
-            c["type"] == "PodResizePending" and c.get("reason") == "Infeasible" for c in status.get("conditions") or []
-        )
-        requests = held if infeasible else maximum(requests, held)
+        requests = effective(requests, one, status)
     return {**missing, **requests}
+
+
+def effective(asked: Requests, one: Object, status: Object) -> Requests:
+    """determineEffectiveRequests; `one` says what is in force and allocated, of a container or of the pod."""
+    held = maximum(amounts(one["resources"].get("requests")), amounts(one.get("allocatedResources")))
+    infeasible = any(
+        c["type"] == "PodResizePending" and c.get("reason") == "Infeasible" for c in status.get("conditions") or []
+    )
+    return held if infeasible else maximum(asked, held)
 
 
 def add(left: Requests, right: Requests) -> Requests:
@@ -205,9 +210,11 @@ def pod_requests(pod: Object, missing: Requests | None = None) -> Requests:
             own = add(own, sidecars)
         start = maximum(start, own)
     total = maximum(total, start)
-    for name, q in ((spec.get("resources") or {}).get("requests") or {}).items():
+    level = amounts((spec.get("resources") or {}).get("requests"))
+    now = effective(level, status, status) if level and status.get("resources") is not None else level
+    for name in level:
         if name in ("cpu", "memory") or name.startswith("hugepages-"):
-            total[name] = quantity(q)
+            total[name] = now.get(name, Fraction(0))
     overhead = {name: quantity(q) for name, q in (spec.get("overhead") or {}).items()}
     return add(total, overhead)
 

@@ -76,6 +76,8 @@ def refusals_on(cluster: Cluster, pod: Object, node: Object) -> list[str]:
             reasons.append("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)")
         elif not reaches(volume, node):
             reasons.append("node(s) didn't match PersistentVolume's node affinity")
+        elif not is_in_zone(volume, node):
+            reasons.append("node(s) had no available volume zone")
     for claim in sorted(unbound, key=storage_asked):
         volume = matching_volume(cluster, claim, node, taken)
         if volume is not None:
@@ -90,16 +92,28 @@ def reaches(volume: Object, node: Object) -> bool:
     return required is None or node_selector_matches(required, node)
 
 
+def is_in_zone(volume: Object, node: Object) -> bool:
+    """volumezone/volume_zone.go Filter: labels of the volume, the older ones translated to the newer."""
+    newer = {f"failure-domain.beta.kubernetes.io/{one}": f"topology.kubernetes.io/{one}" for one in ("zone", "region")}
+    known = labels(node)
+    wanted = {name: value for name, value in labels(volume).items() if name in newer or name in newer.values()}
+    if not any(name in known for name in (*newer, *newer.values())):
+        return True
+    return all(known.get(name, known.get(newer.get(name, ""))) in set(v.split("__")) for name, v in wanted.items())
+
+
 def storage_asked(claim: Object) -> Fraction:
     return quantity(((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage", 0))
 
 
-def matching_volume(cluster: Cluster, claim: Object, node: Object, taken: set[str]) -> Object | None:
+def matching_volume(cluster: Cluster, claim: Object, node: Object | None, taken: set[str]) -> Object | None:
     """component-helpers/storage/volume FindMatchingVolume: of what is free, the smallest that is large enough."""
     chosen = None
     for volume in cluster.of("PersistentVolume"):
         spec = volume["spec"]
-        if volume["metadata"]["name"] in taken or spec.get("storageClassName") != claim["spec"].get("storageClassName"):
+        if volume["metadata"]["name"] in taken or (
+            (spec.get("storageClassName") or "") != (claim["spec"].get("storageClassName") or "")
+        ):
             continue
         owner = spec.get("claimRef")
         if owner and not is_kept_for(owner, claim):
@@ -110,7 +124,9 @@ def matching_volume(cluster: Cluster, claim: Object, node: Object, taken: set[st
             continue
         if claim["spec"].get("volumeMode", "Filesystem") != spec.get("volumeMode", "Filesystem"):
             continue
-        if quantity(spec["capacity"]["storage"]) < storage_asked(claim) or not reaches(volume, node):
+        if quantity(spec["capacity"]["storage"]) < storage_asked(claim):
+            continue
+        if node is not None and not reaches(volume, node):
             continue
         if chosen is None or quantity(spec["capacity"]["storage"]) < quantity(chosen["spec"]["capacity"]["storage"]):
             chosen = volume
@@ -200,10 +216,17 @@ def make_claim(namespace: str, name: str, template: Object, owner: Object | None
 
 
 def provision_at_once(cluster: Cluster, claim: Object) -> None:
-    """A claim of an immediate class with a provisioner has its volume before anybody schedules its pod."""
+    """A claim that needn't wait for its pod is bound, if to anything, before anybody schedules that."""
     found = class_of(cluster, claim)
-    if found and not is_late(cluster, claim) and found.get("provisioner", NO_PROVISIONER) != NO_PROVISIONER:
+    if is_late(cluster, claim):
+        return
+    volume = matching_volume(cluster, claim, None, set())  # the PV controller takes one that is there first
+    if volume is None and found and found.get("provisioner", NO_PROVISIONER) != NO_PROVISIONER:
         volume = make_volume(cluster, claim, None)
+    if volume is not None:
+        namespace, name = key(claim)
+        volume["spec"]["claimRef"] = {"namespace": namespace, "name": name, "uid": claim["metadata"].get("uid")}
+        volume.setdefault("status", {})["phase"] = "Bound"
         claim["spec"]["volumeName"] = volume["metadata"]["name"]
         claim["status"]["phase"] = "Bound"
 

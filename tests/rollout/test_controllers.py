@@ -179,6 +179,34 @@ def test_a_daemon_pod_that_waits_belongs_to_the_node_it_names() -> None:
     assert run.touched == ()
 
 
+def _tainted(surge: int, unavailable: int, *, is_ready: bool) -> Run:
+    """Three nodes with a daemon pod each; the last one has a taint of NoSchedule, as a node that isn't Ready does."""
+    nodes = [node("n-0"), node("n-1"), node("n-2", taints=(("node.kubernetes.io/not-ready", "NoSchedule"),))]
+    items = daemon_set("worker", ["n-0", "n-1", "n-2"], pod_spec(), updateStrategy=rolling(surge, unavailable))
+    if not is_ready:
+        items[-1]["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    return roll(nodes, items, key=DAEMONS)
+
+
+def test_a_rolling_daemon_set_leaves_nodes_it_may_not_start_on() -> None:
+    """Source: kubernetes `pkg/controller/daemon/update.go` `rollingUpdate` goes through all nodes that have a pod."""
+    for surge, unavailable, is_ready in ((0, 1, False), (0, 1, True), (1, 0, False), (1, 0, True)):
+        run = _tainted(surge, unavailable, is_ready=is_ready)
+        assert run.completed, (surge, unavailable, is_ready)
+        assert run.moments[DAEMONS][-1].pods == 2, (surge, unavailable, is_ready)
+
+
+def test_a_daemon_set_that_stops_surging_keeps_the_older_pod_of_a_node() -> None:
+    """Source: kubernetes `pkg/controller/daemon/daemon_controller.go` `podsShouldBeOnNode`."""
+    items = daemon_set("worker", ["n-0", "n-0"], pod_spec(), updateStrategy=rolling(0, 1))
+    items[-1]["metadata"]["labels"] = {"app": "worker", "controller-revision-hash": "2"}
+    items[-1]["metadata"]["creationTimestamp"] = "2026-11-21T10:00:01Z"
+    items[-2]["metadata"]["creationTimestamp"] = "2026-11-21T10:00:00Z"
+    run = roll(node("n-0"), items, key=DAEMONS)
+    assert run.completed
+    assert max(m.pods - m.terminating for m in run.moments[DAEMONS][1:]) == 1
+
+
 # ── minReadySeconds ──────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_pod_is_available_a_step_after_it_is_ready() -> None:
     one = pod_spec(gpus=1)

@@ -208,3 +208,36 @@ def test_without_claims_in_the_snapshot_the_answer_is_unknown() -> None:
     assert question.shape.storage.unknown
     assert question.fitting() == ["n-0", "n-1"]
     assert not ask(claim("pv"), volume()).shape.storage.unknown
+
+
+def test_a_volumes_older_zone_label_is_met_by_the_newer_one_of_a_node() -> None:
+    """Source: plugins/volumezone `Filter`, `translateToGALabel`."""
+    older = "failure-domain.beta.kubernetes.io/zone"
+    assert ask(claim("pv"), volume(labels={older: "a"})).fitting() == ["n-0"]
+
+
+def test_only_some_kinds_of_disks_can_not_be_shared() -> None:
+    """Source: plugins/volumerestrictions `needsRestrictionsCheck`, `isVolumeConflict`: EBS not even for reading, Azure at
+    will."""
+    for source, fits in (
+        ({"awsElasticBlockStore": {"volumeID": "v", "readOnly": True}}, ["n-1"]),
+        ({"gcePersistentDisk": {"pdName": "v", "readOnly": True}}, ["n-0", "n-1"]),
+        ({"azureDisk": {"diskName": "v", "diskURI": "v"}}, ["n-0", "n-1"]),
+    ):
+        spec = pod_spec(volumes=[{"name": "disk", **source}])
+        assert ask(pod("other", spec, on="n-0"), spec=spec).fitting() == fits, source
+
+
+def test_a_claim_to_be_made_of_no_class_that_provisions_needs_a_volume_that_is_there() -> None:
+    """Source: plugins/volumebinding `PreFilter`: a claim that nobody binds is an immediate one."""
+    template = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}}
+
+    def of(class_name: str) -> Item:
+        made = {"spec": {**template, "storageClassName": class_name}}
+        return pod_spec(volumes=[{"name": "data", "ephemeral": {"volumeClaimTemplate": made}}])
+
+    static = volume("b", storageClassName="typed-wrong")
+    at_once = storage_class("Immediate")
+    assert "unbound immediate" in ask(at_once, volume(), spec=of("typed-wrong")).attempt().message
+    assert ask(at_once, static, spec=of("typed-wrong")).fitting() == ["n-1"]
+    assert ask(at_once, volume(), spec=of("fast")).fitting() == ["n-0", "n-1"]

@@ -23,6 +23,6 @@ def test_a_mistake_costs_one_answer_and_not_the_process(
     body = json.dumps(recorded["steps"][0]["reviews"][0]["body"]).encode()
     cluster = snapshot(node("gpu-0", gpus=1), deployment("serve", ["gpu-0"], pod_spec(gpus=1)))
     monkeypatch.setattr(reviewers, "review", broken)
-    found = reviewers._reviewed(cluster, body, (), time.monotonic() + 60)
+    found = reviewers._reviewed(cluster, (), body, time.monotonic() + 60)
     assert found == Review(silence=Silence.NOT_KNOWN)
     assert "a mistake of ours: AssertionError: never comes to rest" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import http.client
 import json
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -21,6 +22,7 @@ from planner.questions.metrics import cluster_metrics
 from planner.questions.question import Given
 from planner.serve.keeper import Keeper
 from planner.serve.server import MOST_BYTES
+from planner.serve.teller import Teller
 from planner.serve.webhook import timeout_of
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -86,6 +88,8 @@ def test_recorded_reviews_get_an_answer_over_tls(server: Address) -> None:
 
 def test_metrics_are_openmetrics_to_who_asks_for_them(server: Address) -> None:
     post(server, json.dumps(RECORDED["steps"][1]["reviews"][0]["body"]).encode())
+    while "headroom_workloads{" not in get(server, "/metrics")[2]:
+        time.sleep(0.1)  # worked out beside the server, a little after it is ready
     status, kind, text = get(server, "/metrics", accept="application/openmetrics-text; version=1.0.0")
     assert (status, kind.split(";")[0]) == (200, "application/openmetrics-text")
     read = text_fd_to_metric_families(iter(text.splitlines(keepends=True)))  # type: ignore[no-untyped-call]
@@ -184,7 +188,12 @@ def test_a_listing_that_fails_keeps_what_was_known() -> None:
         return known.pop()
 
     keeper = Keeper(
-        read, lambda _: (), Given(), every_seconds=5, know=lambda found, _pools: told.append(found), say=said.append
+        read,
+        lambda _: (),
+        Teller(Given()).metrics,
+        every_seconds=5,
+        know=lambda found, _pools: told.append(found),
+        say=said.append,
     )
     keeper.list_anew()
     kept = keeper.kept

@@ -239,6 +239,35 @@ def test_a_file_that_is_gone_is_an_error(tmp_path: Path) -> None:
         store.query("SELECT pod FROM pods")
 
 
+def test_a_damaged_day_keeps_no_other_from_being_joined(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    for seconds in (0, 1, DAY, DAY + 1):
+        write(store, "prod", later(seconds))
+    first = min((tmp_path / "tables" / "pods").rglob("*.parquet"), key=lambda path: path.parent.name)
+    whole = first.read_bytes()
+    first.write_bytes(whole[:60])
+    with pytest.raises(SourceError, match=first.name):
+        store.compact(grace_seconds=0)
+    assert [len(one.entry.parts) for one in store.readings()] == [1, 1, 2]
+    first.write_bytes(whole)
+    assert store.compact(grace_seconds=0).partitions == 1
+    assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 4 * 24}]
+
+
+def test_without_its_manifest_nothing_of_a_store_is_deleted(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "store"))
+    write(store, "prod", later(0))
+    old = time.time() - 2 * ORPHAN_SECONDS
+    files = [path for path in (tmp_path / "store").rglob("*.*") if path.is_file()]
+    for path in files:
+        os.utime(path, (old, old))
+    (tmp_path / "store" / "manifest").rename(tmp_path / "manifest")
+    assert store.snapshots() == ()
+    assert store.compact(grace_seconds=0).deleted == 0
+    (tmp_path / "manifest").rename(tmp_path / "store" / "manifest")
+    assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 24}]
+
+
 def test_a_snapshot_larger_than_the_limit_is_refused(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     write(store, "prod", later(0))

@@ -105,10 +105,11 @@ def _taken_out(spec: wire.PodSpec) -> wire.Affinity | None:
 
 
 def _count_allocated(spec: wire.PodSpec, status: wire.PodStatus) -> None:
-    """While a pod is resized in place, its containers' requests in `spec` become what counts of them.
+    """While a pod is resized in place, its requests in `spec`, its containers' and its own, become what counts of them.
 
     That is the most of what is asked for, what is allocated and what is in force; what is asked for is left out once the
-    kubelet has called it infeasible. Source: component-helpers `resource/helpers.go` `determineEffectiveRequests`.
+    kubelet has called it infeasible. Source: component-helpers `resource/helpers.go` `determineEffectiveRequests`,
+    `PodRequests`.
     """
     if not any(
         one.resources for many in (status.container_statuses, status.init_container_statuses) for one in many or ()
@@ -118,18 +119,25 @@ def _count_allocated(spec: wire.PodSpec, status: wire.PodStatus) -> None:
     sidecars = [one for one in spec.init_containers or () if one.restart_policy == "Always"]
     for container in (*(spec.containers or ()), *sidecars):
         known = statuses.get(container.name)
-        asked = container.resources
-        if known is None or known.resources is None or asked is None:
-            continue
-        current = [known.resources.requests or {}, known.allocated_resources or {}]
-        own = asked.requests or {}
-        if all(one == own for one in current):
-            continue
-        if not _is_infeasible(status):
-            current.append(own)
-        names = dict.fromkeys(name for amounts in current for name in amounts)
-        counted = {name: _most(name, [one[name] for one in current if name in one]) for name in names}
-        container.resources = wire.Resources(requests=counted, limits=asked.limits, claims=asked.claims)
+        if known is not None and known.resources is not None and container.resources is not None:
+            container.resources = _effective(container.resources, known, status)
+    if spec.resources is not None and spec.resources.requests and status.resources is not None:
+        spec.resources = _effective(spec.resources, status, status)
+
+
+def _effective(
+    asked: wire.Resources, known: wire.ContainerStatus | wire.PodStatus, status: wire.PodStatus
+) -> wire.Resources:
+    own = asked.requests or {}
+    in_force = known.resources.requests if known.resources else None
+    current = [in_force or {}, known.allocated_resources or {}]
+    if all(one == own for one in current):
+        return asked
+    if not _is_infeasible(status):
+        current.append(own)
+    names = dict.fromkeys(name for amounts in current for name in amounts)
+    counted = {name: _most(name, [one[name] for one in current if name in one]) for name in names}
+    return wire.Resources(requests=counted, limits=asked.limits, claims=asked.claims)
 
 
 def _most(resource: str, quantities: list[str | int | float]) -> str | int | float:

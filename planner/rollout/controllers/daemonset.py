@@ -5,6 +5,7 @@ Source: kubernetes `pkg/controller/daemon/{daemon_controller,update}.go` of 1.36
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
 from dataclasses import replace
 from enum import Enum
 from itertools import islice
@@ -134,9 +135,9 @@ class DaemonSetController:
             for pod in self.all_pods(simulation):
                 self._pods.setdefault(_node_of(simulation.cluster, pod), []).append(pod)
             self._read = len(simulation.news)
-            self._order = list(self.targets(simulation))
+            self._order = list(dict.fromkeys((*self.targets(simulation), *self._pods)))
             simulation.random.shuffle(self._order)  # the controller ranges over a map
-            dirty = set(self._pods).union(self._order)
+            dirty = set(self._order)
         else:
             news = [p for p in simulation.news[self._read :] if p.owner == self.key]
             self._read = len(simulation.news)
@@ -184,7 +185,10 @@ class DaemonSetController:
 
     def _in(self, *states: NodeState) -> list[int]:
         """Target nodes in one of the states, in the controller's (arbitrary) order."""
-        return sorted((n for state in states for n in self._nodes[state]), key=self._rank.__getitem__)
+        return self._sorted(n for state in states for n in self._nodes[state])
+
+    def _sorted(self, nodes: Iterable[int]) -> list[int]:
+        return sorted(nodes, key=self._rank.__getitem__)
 
     def _count(self, *states: NodeState) -> int:
         return sum(len(self._nodes[state]) for state in states)
@@ -260,14 +264,18 @@ class DaemonSetController:
         return any(made), not all(made)
 
     def _prune(self, simulation: Simulation) -> bool:
-        """`podsShouldBeOnNode`: one pod a node, or two while the new one of a surging DaemonSet gets Ready."""
+        """`podsShouldBeOnNode`: one pod a node, the oldest, or two while the new one of a surging DaemonSet gets Ready."""
         surge, _ = self.limits(simulation)
-        busy = False
-        for node in self._in(NodeState.REPLACED) if surge else []:
-            _, old = self._pair(self._pods[node])
-            if old is not None:
-                simulation.delete(old)
-                busy = True
+        states = (NodeState.REPLACED,) if surge else (NodeState.REPLACED, NodeState.SURGING)
+        crowded = [node for state in states for node in (*self._in(state), *self._others[state])]
+        if surge:
+            busy = self._delete_old(simulation, crowded)
+        else:
+            busy = bool(crowded)
+            for node in crowded:
+                standing = [pod for pod in self._pods[node] if not pod.is_terminating]
+                for pod in sorted(standing, key=lambda p: (not p.is_bound, p.created_at, p.number))[1:]:
+                    simulation.delete(pod)
         return busy | self._leave(simulation)
 
     def _leave(self, simulation: Simulation) -> bool:
@@ -292,32 +300,53 @@ class DaemonSetController:
         )
 
     def _roll(self, simulation: Simulation) -> bool:
-        """`rollingUpdate`: within maxUnavailable by deleting old pods, or within maxSurge by adding new ones."""
+        """`rollingUpdate`: within maxUnavailable by deleting old pods, or within maxSurge by adding new ones.
+
+        It looks at every node with a pod, those included that the pods should not be on (any more): an old pod there is
+        deleted in its turn, and has no successor.
+        """
         surge, unavailable = self.limits(simulation)
+        leaving = self._others[NodeState.OLD_WAITS]
         if surge == 0:
-            # pods on nodes it should not be on (any more) count as well, as long as they are there
             waits = (NodeState.LEAVING, NodeState.REPLACED, NodeState.SURGING, NodeState.NEW_WAITS, NodeState.OLD_WAITS)
             missing = self._count(NodeState.EMPTY, *waits) + sum(len(self._others[state]) for state in waits)
-            doomed = self._in(NodeState.OLD_WAITS) + self._some(simulation, unavailable - missing)
-            for node in doomed:
-                _, old = self._pair(self._pods[node])
-                if old is not None:
-                    simulation.delete(old)
-            return bool(doomed)
-        surging = self._count(NodeState.SURGING)
-        busy = False
-        for node in self._in(NodeState.OLD_WAITS) + self._some(simulation, surge - surging):
+            ready = (self._nodes[NodeState.OLD_READY], self._others[NodeState.OLD_READY])
+            doomed = self._sorted(self._nodes[NodeState.OLD_WAITS] | leaving)
+            return self._delete_old(simulation, doomed + self._some(simulation, unavailable - missing, *ready))
+        busy = self._delete_old(simulation, [*leaving, *self._spare(simulation)])
+        surging = self._count(NodeState.SURGING) + len(self._others[NodeState.SURGING])
+        candidates = self._some(simulation, surge - surging, self._nodes[NodeState.OLD_READY])
+        for node in self._in(NodeState.OLD_WAITS) + candidates:
             busy |= self._create(simulation, node)
         return busy
 
-    def _some(self, simulation: Simulation, count: int) -> list[int]:
-        """Up to `count` nodes with a Ready old pod."""
+    def _spare(self, simulation: Simulation) -> list[int]:
+        """Nodes that a surging DaemonSet leaves: an available pod on one goes once as many others are available as it has
+        nodes."""
+        candidates = self._sorted(self._others[NodeState.OLD_READY])
+        if not candidates:
+            return []
+        pairs = [self._pair(pods) for pods in self._pods.values()]
+        available = sum(pod.is_available for pod in (old or new for new, old in pairs) if pod is not None)
+        return candidates[: max(0, available - len(self.targets(simulation)))]
+
+    def _delete_old(self, simulation: Simulation, nodes: Iterable[int]) -> bool:
+        doomed = [old for _, old in (self._pair(self._pods[node]) for node in nodes) if old is not None]
+        for pod in doomed:
+            simulation.delete(pod)
+        return bool(doomed)
+
+    def _some(self, simulation: Simulation, count: int, *ready: Set[int]) -> list[int]:
+        """Up to `count` nodes with a Ready old pod, which are in one of `ready`."""
         if count <= 0:
             return []
-        while self._next < len(self._order) and self._order[self._next] not in self._nodes[NodeState.OLD_READY]:
+
+        def may(node: int) -> bool:
+            return any(node in nodes for nodes in ready)
+
+        while self._next < len(self._order) and not may(self._order[self._next]):
             self._next += 1
-        rest = (n for n in islice(self._order, self._next, None) if n in self._nodes[NodeState.OLD_READY])
-        found = list(islice(rest, count + 1))
+        found = list(islice(filter(may, islice(self._order, self._next, None)), count + 1))
         simulation.choices += len(found) > count
         return found[:count]
 

@@ -66,7 +66,7 @@ def _looks_like(pod: Pod, template: Template, spec: PodSpec, claims: Set[str]) -
     if _volumes(pod.spec, claims) != _volumes(spec, claims):
         return False
     labels = {key: value for key, value in pod.labels.items() if key in template.labels or key not in _ADDED}
-    tolerated = set(pod.spec.tolerations).issuperset(spec.tolerations)
+    tolerated = set(pod.spec.tolerations).issuperset(template.spec.tolerations)  # admission adds some
     return labels == template.labels and _compared(pod.spec) == _compared(spec) and tolerated
 
 

@@ -1,0 +1,40 @@
+"""The process that works metrics out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner.errors import SourceError
+from planner.questions.metrics import cluster_metrics
+from planner.questions.question import Given
+from planner.serve.teller import Teller
+from tests.builders.objects import deployment, node, pod_spec, snapshot
+
+CLUSTER = snapshot(node("gpu-0", gpus=1), deployment("serve", ["gpu-0"], pod_spec(gpus=1)))
+
+
+def test_it_says_what_would_be_said_here() -> None:
+    teller = Teller(Given())
+    try:
+        assert teller.metrics(CLUSTER, ()) == cluster_metrics(CLUSTER, Given())
+        later = snapshot(node("gpu-0", gpus=2), deployment("serve", ["gpu-0"], pod_spec(gpus=1)))
+        assert teller.metrics(later, ()) == cluster_metrics(later, Given())
+    finally:
+        teller.stop()
+
+
+def test_one_that_ended_gives_way_to_another() -> None:
+    teller = Teller(Given())
+    try:
+        teller.metrics(CLUSTER, ())
+        assert teller._process is not None
+        teller._process._process.kill()
+        with pytest.raises(SourceError, match="ended"):
+            teller.metrics(CLUSTER, ())
+        assert teller.metrics(CLUSTER, ()) == cluster_metrics(CLUSTER, Given())
+    finally:
+        teller.stop()
+    with pytest.raises(SourceError):
+        teller.metrics(replace(CLUSTER), ())
