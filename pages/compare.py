@@ -15,8 +15,9 @@ if times:
 elif settings.changes or others:
     compare_view.show(snapshot, settings, others)
 else:
+    kept = "Choose two times of the store above, upload" if stored.clusters() else "Upload"
     st.info(
-        "Upload an earlier snapshot below, or write changes above, such as drain:pool/gpu-t4.",
+        f"{kept} an earlier snapshot below, or write changes above, such as drain:pool/gpu-t4.",
         title="? Nothing to compare with",
     )
 drift_inputs.upload()

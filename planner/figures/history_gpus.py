@@ -26,7 +26,7 @@ def figure(days: Sequence[DayOfGpus], line: TrendLine | None) -> go.Figure:
                 x=at,
                 y=values,
                 name=name,
-                mode="lines",
+                mode="lines" if len(days) > 1 else "markers",  # a day alone has no line
                 line={"color": colour, "width": 3, "dash": dash, "shape": "hv"},
                 hovertemplate=f"%{{x}}: %{{y:,}} {name}<extra></extra>",
             )

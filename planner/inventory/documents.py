@@ -105,6 +105,7 @@ def _document_parts(view: memoryview, start: int, where: str, problems: list[Fin
 
 def objects_of(text: str, where: str, repeated: list[str] | None = None) -> list[dict[str, Any]]:
     """The objects in a manifest: every document, Lists taken apart, those in Lists too. Nothing damaged is let through.
+    Items of a DeploymentList that don't say what they are are Deployments (`decodeToList` in apimachinery's unstructured).
 
     Keys of YAML that are given twice are added to `repeated`.
 
@@ -119,7 +120,9 @@ def objects_of(text: str, where: str, repeated: list[str] | None = None) -> list
         one = left.pop()
         items = one.get("items", one) if isinstance(one, dict) and str(one.get("kind", "")).endswith("List") else one
         if items is None or isinstance(items, list):
-            left += (items or ())[::-1]
+            kind = str(one["kind"]).removesuffix("List") if isinstance(one, dict) else ""
+            told = {"apiVersion": one.get("apiVersion"), "kind": kind} if kind else {}
+            left += [told | each if isinstance(each, dict) else each for each in items or ()][::-1]
         elif isinstance(items, dict) and items is one:
             objects.append(one)
         else:

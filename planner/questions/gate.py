@@ -323,7 +323,7 @@ def _answer(
 def _limits_passed(policy: GatePolicy, gpus: int, dollars: float | None) -> tuple[Text, ...]:
     said = []
     if policy.most_extra_gpus is not None and gpus > policy.most_extra_gpus:
-        said.append(f"{gpus} GPUs more than today, and the policy allows {policy.most_extra_gpus}")
+        said.append(f"{count(gpus, 'GPU')} more than today, and the policy allows {policy.most_extra_gpus}")
     if (most := policy.most_extra_usd_per_month) is not None:
         if dollars is None:
             said.append(f"the policy allows {usd(most)} a month more, and what the change costs isn't known")

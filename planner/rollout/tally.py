@@ -17,11 +17,13 @@ class Tally:
     def __init__(self, pods: Iterable[LivePod]) -> None:
         self._state: dict[int, int] = {}  # by the pod's number
         self._counts = [0] * _STATES
+        self.changes = 0  # how often something happened
         for pod in pods:
             self.take(pod)
 
     def take(self, pod: LivePod) -> None:
         """Something happened to a pod."""
+        self.changes += 1
         before = self._state.pop(pod.number, None)
         if before is not None:
             self._counts[before] -= 1

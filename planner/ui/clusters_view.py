@@ -33,7 +33,7 @@ def clusters() -> tuple[Snapshot, ...]:
 def show(found: FleetAnswer) -> None:
     """The sentence, GPUs by model over all, each cluster, and what is in several."""
     stuck = sum(one.stuck for one in found.clusters)
-    (st.warning if stuck else st.success)(words.literal(found.sentence), title=_title(found, stuck))
+    (st.error if stuck else st.success)(words.literal(found.sentence), title=_title(found, stuck))
     st.header("GPUs by model")
     models = [_named(row, _MODEL) for row in model_rows(found)]
     tables.show(models, alt="GPUs by model over these clusters", empty="No GPUs in these clusters.")

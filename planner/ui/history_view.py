@@ -20,11 +20,14 @@ _RANK = {Outlook.FULL: 0, Outlook.FILLS: 1}
 
 def expected(found: TrendsAnswer) -> None:
     """What is to be expected of each model, the fullest first; then one model by day."""
-    whole = [line for line in found.lines if not line.node_pool and line.period is Period.ALL]
+    whole = sorted(
+        (line for line in found.lines if not line.node_pool and line.period is Period.ALL),
+        key=lambda line: (_RANK.get(line.trend.outlook, 2), line.trend.early_weeks or 0.0),
+    )
     if not whole:
         st.info("No node of this history has GPUs.", title="? No GPUs")
         return
-    first = min(whole, key=lambda line: (_RANK.get(line.trend.outlook, 2), line.trend.early_weeks or 0.0))
+    first = whole[0]
     said = f"{first.gpu_model or first.resource}: {first.sentence}"
     title = words.literal(said)
     box = {Outlook.FULL: st.warning, Outlook.FILLS: st.warning, Outlook.TOO_SHORT: st.info}.get(
@@ -34,6 +37,11 @@ def expected(found: TrendsAnswer) -> None:
         f"{words.count(found.snapshots, 'snapshot')} from {words.moment(found.first_at)} to {words.moment(found.last_at)}.",
         title=f"{_GLYPH.get(first.trend.outlook, '✓')} {title}",
     )
+    if len(found.clusters) > 1 and found.gpus and found.gpus[0].day > words.moment(found.first_at)[:10]:
+        st.caption(
+            f"Together they are known since {found.gpus[0].day} only: one of these clusters wasn't kept before. Choose one "
+            "above for its own history."
+        )
     tables.small([_row(line) for line in whole])
     name = link.select("GPU model", [_name(line) for line in whole], key="model")
     line = next(one for one in whole if _name(one) == name)
@@ -46,8 +54,12 @@ def expected(found: TrendsAnswer) -> None:
         for one in found.lines
         if one.gpu_model == line.gpu_model and one.resource == line.resource and one is not line
     ]
-    with st.expander("Pools, working hours and nights", icon=":material/schedule:"):
-        tables.small([_row(one) | {"Pool": one.node_pool or "all", "Hours": one.period.value} for one in pools])
+    hours = [one for one in pools if not one.node_pool]
+    if hours:
+        st.header("Working hours, and nights and weekends")
+        tables.small([{"Hours": one.period.value} | _row(one) for one in hours])
+    with st.expander("Each pool", icon=":material/dns:"):
+        tables.small([{"Pool": one.node_pool, "Hours": one.period.value} | _row(one) for one in pools if one.node_pool])
 
 
 _GLYPH = {Outlook.FULL: "△", Outlook.FILLS: "△", Outlook.TOO_SHORT: "?", Outlook.NO_TREND: "✓"}
@@ -85,7 +97,8 @@ def since(found: TrendsAnswer) -> None:
 def money(found: TrendsAnswer) -> None:
     """Cost and idle by day, in words; the days are in the download."""
     said = trends.money_words(found)
-    st.markdown(words.literal(said) if said else "No price is known for these clusters.")
+    st.header("Cost")
+    st.markdown(words.literal(words.sentence(said)) if said else "No price is known for these clusters.")
 
 
 def commitment(found: CommitmentsAnswer) -> None:

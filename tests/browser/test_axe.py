@@ -18,7 +18,6 @@ STREAMLITS_OWN: Final = {
     "list": "stSidebarNav",  # sections of st.navigation are headers and lists within one <ul>
     "listitem": "stSidebarNav",
     "presentation-role-conflict": "stFileUploaderDropzone",  # role="presentation" on what takes the focus
-    "nested-interactive": "stFileUploaderDropzone",  # a button within it
 }
 """Rule → the test id of the element that breaks it, or that holds what does. No argument of its function changes that."""
 _WITHIN: Final = "([target, id]) => Boolean(document.querySelector(target)?.closest(`[data-testid='${id}']`))"

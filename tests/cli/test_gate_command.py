@@ -159,7 +159,7 @@ def test_only_the_policy_refuses_is_5(capsys: pytest.CaptureFixture[str], folder
     with_policy(folder, "[gate]\nmost_extra_gpus = 0\n")
     status, out, _ = gate(capsys, "cluster.json", "-f", file)
     assert status == 5
-    assert "policy: 1 GPUs more than today, and the policy allows 0" in out
+    assert "policy: 1 GPU more than today, and the policy allows 0" in out
 
 
 def test_least_ready(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
@@ -272,7 +272,17 @@ def test_junit(reports: dict[str, str]) -> None:
     assert cases["Deployment/ml/a", "rolls out alone"].find("failure") is not None
     assert cases["Pod/default/x", "rolls out alone"].find("skipped") is not None
     assert len(cases["Deployment/ml/calm", "rolls out together"]) == 0
-    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("7", "3", "2")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("7", "3", "0")
+    assert suite[0].get("skipped") == "2"
+    allowed = {  # attributes that junit-10.xsd (jenkinsci/xunit-plugin) has; it refuses others
+        "testsuites": {"name", "time", "tests", "failures", "errors"},
+        "testsuite": {"name", "tests", "failures", "errors", "skipped", "time", "timestamp", "file", "package"},
+        "testcase": {"name", "time", "classname", "group"},
+        "failure": {"type", "message"},
+        "skipped": {"type", "message"},
+    }
+    assert all(set(element.keys()) <= allowed[element.tag] for element in suite.iter())
+    assert all({"name", "tests", "failures", "errors"} <= set(one.keys()) for one in suite.iter("testsuite"))
 
 
 def test_sarif(reports: dict[str, str]) -> None:

@@ -208,6 +208,13 @@ def test_any_bytes_are_read_or_refused(noise: bytes, position: int) -> None:
 
 
 # ── manifests and patches: strict ────────────────────────────────────────────────────────────────────────────────────
+def test_items_of_a_typed_list_in_a_manifest_are_of_its_kind() -> None:
+    text = "apiVersion: apps/v1\nkind: DeploymentList\nitems: [{metadata: {name: a}}, {kind: Job, metadata: {name: b}}]"
+    first, second = objects_of(text, "m")
+    assert (first["kind"], first["apiVersion"]) == ("Deployment", "apps/v1")
+    assert second["kind"] == "Job"
+
+
 def test_objects_of_takes_lists_apart() -> None:
     text = json.dumps(LIST) + "\n---\n" + json.dumps(node("c"))
     assert [one["metadata"]["name"] for one in objects_of(text, "m")] == ["a", "b", "p1", "p2", "app", "c"]

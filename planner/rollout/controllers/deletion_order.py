@@ -35,6 +35,9 @@ class DeletionOrder:
         self._key: dict[int, Key] = {}  # by number, as it is now
         self._heap: list[tuple[Key, float, int]] = []  # with what was once true, and what tells equals apart
         self._ageing: list[tuple[float, int]] = []  # when the key of which pod is no longer true
+        self._until: dict[int, float] = {}  # by number, the last of that
+        self._ages: dict[float, tuple[int, float]] = {}  # by time, at `_aged_at`
+        self._aged_at = -_NEVER
         self._leaders: dict[tuple[str, float], str] = {}  # a time → the uid that stands for all who share it
 
     def first(self, simulation: Simulation, count: int) -> list[LivePod]:
@@ -55,6 +58,8 @@ class DeletionOrder:
 
     def _catch_up(self, simulation: Simulation) -> None:
         now = simulation.now + 1.0
+        if now != self._aged_at:
+            self._aged_at, self._ages = now, {}
         owners = frozenset((self._owner, *self._related()))
         news = simulation.news[self._read :] if self._read else [p for o in owners for p in simulation.pods.get(o, ())]
         self._read = len(simulation.news)
@@ -64,6 +69,7 @@ class DeletionOrder:
                 dirty.update(self._move(pod))
         while self._ageing and self._ageing[0][0] <= now:
             _, number = heappop(self._ageing)
+            self._until.pop(number, None)
             if number in self._key:
                 dirty[number] = self._own[self._node[number]][number]
         for number, pod in dirty.items():
@@ -92,19 +98,26 @@ class DeletionOrder:
 
     def _rank(self, simulation: Simulation, pod: LivePod, now: float) -> None:
         is_placed = pod.node != NOWHERE
-        ready, ready_until = _age(pod.ready_at, now) if pod.is_ready else (0, _NEVER)
-        created, created_until = _age(pod.created_at, now)
+        ready, ready_until = self._age(pod.ready_at) if pod.is_ready else (0, _NEVER)
+        created, created_until = self._age(pod.created_at)
         key = (
             is_placed, pod.is_running, pod.is_ready, pod.deletion_cost, -self._beside[pod.node] if is_placed else 0,
             ready, self._leader("ready", pod.ready_at, pod) if pod.is_ready else "",
             -pod.restarts, created, self._leader("created", pod.created_at, pod),
         )  # fmt: skip
         until = min(ready_until, created_until)
-        if until < _NEVER:
+        if until < _NEVER and self._until.get(pod.number) != until:
+            self._until[pod.number] = until
             heappush(self._ageing, (until, pod.number))
         if self._key.get(pod.number) != key:
             self._key[pod.number] = key
             heappush(self._heap, (key, simulation.random.random(), pod.number))
+
+    def _age(self, time: float) -> tuple[int, float]:
+        found = self._ages.get(time)
+        if found is None:
+            found = self._ages[time] = _age(time, self._aged_at)
+        return found
 
     def _leader(self, what: str, time: float, pod: LivePod) -> str:
         return self._leaders.setdefault((what, time), pod.uid)

@@ -65,6 +65,9 @@ class ReplicaSetController:
         self.retry_at: float | None = None  # on the simulation's clock: when the work queue tries again by itself
         self._seen: tuple[int, ...] = ()  # what of its own it had seen at the last refusal
         self._status: tuple[int, ...] | None = None  # replicas, ready, terminating, available as last written
+        self._at_rest: tuple[int, int] | None = (
+            None  # replicas, and changes of its pods, with which it has nothing to do
+        )
 
     @classmethod
     def of(
@@ -127,6 +130,9 @@ class ReplicaSetController:
         """
         if self._to_create:
             return self._create_batch(simulation)
+        seen = (self.replicas, self.tally(simulation).changes)
+        if self._at_rest == seen:
+            return False
         missing = self.replicas - self.active(simulation)
         if missing < 0:
             for pod in self.first_to_go(simulation, -missing):
@@ -134,7 +140,11 @@ class ReplicaSetController:
             return True
         if missing == 0:
             self._failures, self.retry_at = 0, None
-        elif not self._is_backing_off(simulation):
+            if self._report(simulation):
+                return True
+            self._at_rest = seen
+            return False
+        if not self._is_backing_off(simulation):
             simulation.foresee_pods(missing)
             self._to_create, self._batch = min(missing, _BURST), _FIRST_BATCH
             if self._create_batch(simulation):
