@@ -261,7 +261,7 @@ def _print_costs(costs: StrategyCosts) -> None:
     click.echo(
         f"\nUSD a month: spare nodes kept on demand, kept on spot, or added for each of {terms.rollouts_per_month:g} "
         f"rollouts ({duration(terms.node_start_seconds)} before, {duration(terms.scale_down_seconds)} after it). What is stuck today "
-        "is shown as it would be with them. Pod-hours missing, and pods of others preempted: a month."
+        "is shown as it would be with them. Pod-hours missing, pods of others preempted, and the jobs that kills: a month."
     )
     if costs.as_of:
         click.echo(
@@ -289,4 +289,5 @@ def _cost_row(one: StrategyPrice) -> dict[str, object]:
         "takes": duration(one.seconds),
         "pod-hours missing": round(cost.missing_pod_hours, 2),
         "others preempted": round(cost.evictions, 2),
+        "jobs killed": round(cost.killed_jobs, 2),
     }

@@ -109,6 +109,11 @@ def apply_change(workload: Workload, change: WorkloadChange) -> tuple[Workload, 
     changed = _scaled(changed, change.replicas)
     changed = replace(changed, strategy=_strategy(changed, change))
     check_workload(workload, changed)
+    if (
+        workload.traits.has_ordinals
+        and workload.strategy.max_unavailable is None is not changed.strategy.max_unavailable
+    ):
+        findings.append(_dropped(workload.key))
     is_restart = change.new_revision and not change.patch
     return changed, is_restart or has_new_template(workload, changed), tuple(findings)
 
@@ -317,6 +322,15 @@ def _unread(key: str, fields: list[str]) -> Finding:
     what = f"{', '.join(fields[:4])}: not read by the planner, so it changes nothing here"
     mend = "Check the spelling if it should"
     return Finding(severity=Severity.INFO, code="change-not-read", object=key, what=what, mend=mend)
+
+
+def _dropped(key: str) -> Finding:
+    """Source: kubernetes `pkg/registry/apps/statefulset/strategy.go` `dropStatefulSetDisabledFields`."""
+    what = (
+        "maxUnavailable: the API server drops it unless its feature gate MaxUnavailableStatefulSet is on (off in 1.36)"
+    )
+    mend = "It counts here where another StatefulSet of the snapshot has it, which shows that the gate is on"
+    return Finding(severity=Severity.INFO, code="change-dropped", object=key, what=what, mend=mend)
 
 
 def _without_lost_commands(patch: Any) -> Any:

@@ -30,6 +30,8 @@ def check_workload(before: Workload | None, after: Workload) -> None:
     if deadline is not None and deadline <= wait and is_given:
         what = f"progressDeadlineSeconds is {deadline}, and must be greater than minReadySeconds, which is {wait}"
         raise ChangeError(what, where=after.key, mend="Raise it, or wait for fewer seconds")
+    if wait < 0 and is_given:
+        raise ChangeError(f"minReadySeconds is {wait}", where=after.key, mend="Give 0 or more")
     if not 0 <= after.replicas <= _MOST_REPLICAS:
         raise ChangeError(f"replicas is {after.replicas}", where=after.key, mend="Give 0 or more")
 
@@ -80,9 +82,10 @@ def _check_strategy(strategy: Strategy, workload: Workload) -> None:
     if workload.traits.is_per_node and len(sizes) == 2 and all(sizes.values()):
         mend = "Give one of them as 0"
         raise ChangeError("maxSurge may not be set when maxUnavailable is not 0", where=where, mend=mend)
-    unavailable = strategy.max_unavailable
-    if isinstance(unavailable, str) and sizes["maxUnavailable"] > 100:
-        raise ChangeError(f"maxUnavailable is {unavailable}", where=where, mend="Give 100% or less")
+    bounded = values if workload.traits.is_per_node else values[1:]  # a Deployment may surge by more
+    for name, value in bounded:
+        if isinstance(value, str) and sizes[name] > 100:
+            raise ChangeError(f"{name} is {value}", where=where, mend="Give 100% or less")
 
 
 def _check_template(before: Workload | None, after: Workload) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import TypeVar
 
 from planner import words
@@ -18,7 +19,7 @@ from planner.kubernetes.kinds import DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, 
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import owners_of, workload_key, workload_keys
 from planner.kubernetes.priorities import class_called
-from planner.kubernetes.records import Amounts, Finding, Node, Pod, Presence, Severity, Snapshot, Workload
+from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import check_share, rolling_limits
@@ -255,15 +256,19 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
     """
     held = _held_by_node(snapshot)
     open_nodes = [node for node in snapshot.nodes if not node.is_cordoned]
+
+    @cache
+    def has_room(asked: Amounts, selector: Labels) -> bool:
+        nodes = (node for node in open_nodes if selector.items() <= node.labels.items())
+        return any(_has_room(node, held.get(node.name, {}), asked) for node in nodes)
+
     for workload in snapshot.workloads:
         if not workload.traits.surges_freely or workload.replicas == 0 or _may_be_unavailable(workload):
             continue
         asked = pod_requests(workload.template.spec)
         if not any(amount and is_extended_resource(name) for name, amount in asked.items()):
             continue
-        selector = workload.template.spec.node_selector
-        nodes = (node for node in open_nodes if selector.items() <= node.labels.items())
-        if any(_has_room(node, held.get(node.name, {}), asked) for node in nodes):
+        if has_room(asked, workload.template.spec.node_selector):
             continue
         devices = ", ".join(f"{n} {name}" for name, n in sorted(asked.items()) if n and is_extended_resource(name))
         unavailable, count = workload.strategy.max_unavailable, workload.replicas

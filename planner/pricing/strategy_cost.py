@@ -33,6 +33,7 @@ class StrategyUse:
     seconds: float  # of one rollout
     extra_gpus: int
     evictions: int = 0  # pods of others that are preempted in one rollout
+    killed_jobs: int = 0  # of those, pods of Jobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,8 @@ class StrategyCost:
     added_hours: float  # node time billed for one rollout
     missing_pod_hours: float  # a month: at most so many pod-hours fewer than the replicas, the price in availability
     missing_usd: float | None  # … at the price that was given; None: none was
-    evictions: float  # a month: pods of others that are preempted, and jobs among them begin again
+    evictions: float  # a month: pods of others that are preempted
+    killed_jobs: float  # a month: of those the pods of Jobs, which begin again
     rollout_hours: float  # a month: time in which a rollout is under way
     availability: str  # the pods that serve while it rolls out: "five of six pods for 4 min"
     sentence: Text
@@ -117,6 +119,7 @@ def strategy_cost(use: StrategyUse, terms: SpareTerms) -> StrategyCost:
         missing_pod_hours=missing,
         missing_usd=None if terms.usd_per_pod_hour is None else missing * terms.usd_per_pod_hour,
         evictions=use.evictions * terms.rollouts_per_month,
+        killed_jobs=use.killed_jobs * terms.rollouts_per_month,
         rollout_hours=use.seconds / 3600 * terms.rollouts_per_month,
         availability=_availability(use),
         sentence=Text(),
@@ -146,8 +149,10 @@ def _without(cost: StrategyCost) -> str:
 
 
 def _availability(use: StrategyUse) -> str:
-    others = f", and {words.count(use.evictions, 'pod')} of others preempted each time" if use.evictions else ""
-    return _served(use) + others
+    if not use.evictions:
+        return _served(use)
+    jobs = f", {words.count(use.killed_jobs, 'job')} killed by it" if use.killed_jobs else ""
+    return f"{_served(use)}, and {words.count(use.evictions, 'pod')} of others preempted each time{jobs}"
 
 
 def _served(use: StrategyUse) -> str:

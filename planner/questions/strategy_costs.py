@@ -1,27 +1,14 @@
-"""The price of every rollout strategy of a workload: the grid joined with what its spare GPUs cost.
-
-How many are spare. A cell that completes today uses what room there is: its peak beyond what the workload holds between
-rollouts, at most its surge (a pod that ends late holds its GPU beside its successor's, but nobody has to keep one for
-that). A cell that is stuck for want of room is played again with the nodes its surge needs; where pods wait for such
-nodes already, they get theirs beside it, outside the price. A cell that more nodes don't help has no price.
-"""
+"""The price of every rollout strategy of a workload: the grid joined with what its spare GPUs cost."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from math import ceil
 from typing import Any, Final
 
-from planner.capacity.growth import GROWING_REASONS
-from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import NODE, POD, RECREATE
+from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS, node_pool
-from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Node, Pod, Snapshot, Strategy, Workload
-from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
+from planner.kubernetes.records import Snapshot
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, spare_terms
 from planner.pricing.strategy_cost import (
@@ -38,15 +25,12 @@ from planner.questions.costs import USD_A_MONTH, known_book
 from planner.questions.prepared import Scenario
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
-from planner.rollout.answers import GridCell, Reason, Remedy, StrategyGrid, Verdict
-from planner.rollout.grid import play_cell, rolling
-from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import empty_copy
+from planner.questions.spare_needs import SpareNeeds, StrategyNeed, spare_needs
+from planner.rollout.answers import Reason, Verdict
 from planner.settings import setting, settings_of, settings_within
 from planner.tables import Row
-from planner.words import count, listing, usd
+from planner.words import count, listing
 
-_MOST_OTHER_NODES: Final = 8  # tried at most for pods of others that wait for the same nodes
 _NAMED: Final = 3
 
 SPARE: Final = "Spare GPUs"
@@ -133,41 +117,6 @@ class StrategyCostSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyNeed:
-    """A cell of the grid. `played` is the cell today, or with room where it lacks that; None: nodes don't help."""
-
-    today: GridCell
-    is_recreate: bool
-    played: GridCell | None
-    extra_gpus: int
-    extra_nodes: int  # new nodes that hold as many pods more
-
-    @property
-    def name(self) -> str:
-        """``Surge 1``, ``Unavailable 1``, ``Surge 1, unavailable 2``, ``Recreate``."""
-        surge, unavailable = self.today.max_surge, self.today.max_unavailable
-        if self.is_recreate:
-            return RECREATE
-        if not surge:
-            return f"Unavailable {unavailable}"
-        return f"Surge {surge}, unavailable {unavailable}" if unavailable else f"Surge {surge}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpareNeeds:
-    """What every strategy of a workload needs, before prices. `node`: one like those its new pods run on, "" if none."""
-
-    workload: str
-    replicas: int
-    gpus_per_pod: int
-    node: str
-    needs: tuple[StrategyNeed, ...]  # row by row of the grid without 0/0, then Recreate
-    others_nodes: int  # nodes that pods which wait today take, before a spare one is free
-    others: tuple[str, ...]  # whose pods these are
-    own_waiting: int  # pods of its own that wait today: they come before a spare one as well
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyPrice:
     """One strategy with its price.
 
@@ -210,135 +159,6 @@ class StrategyCosts:
     machine_type: str
     region_id: str
     as_of: str  # of the prices
-
-
-# ── what each strategy needs ─────────────────────────────────────────────────────────────────────────────────────────
-class _Case:
-    """One workload's rollout on today's cluster, and on one with more nodes."""
-
-    def __init__(self, snapshot: Snapshot, scenario: Scenario, key: str) -> None:
-        prepared = prepared_question.prepare(snapshot, scenario)
-        place = next(i for i, r in enumerate(prepared.revisions) if r.after.key == key)
-        before, self.workload = prepared.revisions[place].before, prepared.revisions[place].after
-        self.cluster = prepared_question.compiled(prepared.snapshot)
-        self.gpus = _gpus(self.workload)
-        self.at_rest = max(self.gpus * self.workload.replicas, _gpus(before) * before.replicas if before else 0)
-        self.node = _node_for(self.cluster, self.workload) if self.gpus else None
-        self.pods_per_node = _pods_per_node(self.cluster, self.node, self.workload) if self.node else 1
-        self._revisions, self._pod_times, self._seed = prepared.revisions, prepared.pod_times[place], scenario.seed
-        keys = workload_keys(self.cluster.snapshot)
-        pods = (self.cluster.snapshot.pods[i] for i in self.cluster.waiting)
-        self.own_waiting = sum(keys.get(pod.uid) == key for pod in pods)
-        self._grown: dict[int, Cluster] = {0: self.cluster}
-
-    def lacks_room(self, cell: GridCell) -> bool:
-        return self.node is not None and cell.verdict is Verdict.STUCK and cell.reason in GROWING_REASONS
-
-    def with_room(self, cell: GridCell, strategy: Strategy, others: int) -> GridCell:
-        """The cell with the nodes its surge needs, and `others` for pods that wait today."""
-        assert self.node is not None
-        count = ceil(cell.max_surge / self.pods_per_node) + others
-        if count not in self._grown:
-            new = tuple(empty_copy(self.cluster, self.node, i) for i in range(count))
-            self._grown[count] = self.cluster.grown(new)
-        return play_cell(
-            self._grown[count], self._revisions, self.workload.key, strategy, cell.max_surge, cell.max_unavailable,
-            seed=self._seed, pod_times=self._pod_times,
-        )  # fmt: skip
-
-    def need(self, cell: GridCell, strategy: Strategy, others: int) -> StrategyNeed:
-        played = self.with_room(cell, strategy, others) if self.lacks_room(cell) else cell
-        is_recreate = strategy.kind == RECREATE
-        surge = 0 if is_recreate else cell.max_surge
-        extra = min(max(0, played.peak_gpus - self.at_rest), surge * self.gpus) if _completes(played) else 0
-        return StrategyNeed(
-            today=cell,
-            is_recreate=is_recreate,
-            played=played if _completes(played) else None,
-            extra_gpus=extra,
-            extra_nodes=ceil(ceil(extra / self.gpus) / self.pods_per_node) if extra else 0,
-        )
-
-
-def spare_needs(snapshot: Snapshot, scenario: Scenario, grid: StrategyGrid) -> SpareNeeds:
-    """What each cell of `grid` needs of spare GPUs; `grid` is that of `rollout_question.strategy_grid` for the same scenario."""
-    case = _Case(snapshot, scenario, grid.workload)
-    cells = tuple(_cells(grid))
-    first = next(((cell, strategy) for cell, strategy in cells if case.lacks_room(cell)), None)
-    others = 0
-    if first is not None:
-        own = ceil(case.own_waiting / case.pods_per_node)
-        tried = range(own, own + _MOST_OTHER_NODES + 1)
-        others = next((count for count in tried if _completes(case.with_room(*first, count))), own)
-    return SpareNeeds(
-        workload=grid.workload,
-        replicas=case.workload.replicas,
-        gpus_per_pod=case.gpus,
-        node=case.node.name if case.node else "",
-        needs=tuple(case.need(cell, strategy, others) for cell, strategy in cells),
-        others_nodes=others,
-        others=_waiting_for(case.cluster, case.node, case.workload) if case.node and others else (),
-        own_waiting=case.own_waiting,
-    )
-
-
-def _cells(grid: StrategyGrid) -> Iterator[tuple[GridCell, Strategy]]:
-    for row in grid.cells:
-        for cell in row:
-            if cell.is_valid:
-                yield cell, rolling(cell.max_surge, cell.max_unavailable)
-    yield grid.recreate, Strategy(kind=RECREATE)
-
-
-def _completes(cell: GridCell) -> bool:
-    return cell.verdict is Verdict.COMPLETES
-
-
-def _gpus(workload: Workload) -> int:
-    """GPUs that one pod asks for."""
-    return requested_gpus(workload.template.spec)
-
-
-def _node_for(cluster: Cluster, workload: Workload) -> Node | None:
-    """A node that takes the workload's new pods when empty: of the pool most of its pods run on, if that has one."""
-    spec = workload.template.spec
-    asked = pod_requests(spec)
-    fitting = [
-        node
-        for node in cluster.nodes
-        if node_affinity_matches(spec, node.labels, node.name)
-        and tolerates_taints(spec.tolerations, node.taints)
-        and all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items())
-    ]
-    keys = workload_keys(cluster.snapshot)
-    mine = Counter(pod.node_name for pod in cluster.snapshot.pods if keys.get(pod.uid) == workload.key)
-    pools: Counter[str] = Counter()
-    for node in cluster.nodes:
-        pools[node_pool(node)] += mine[node.name]
-    return max(fitting, key=lambda node: pools[node_pool(node)], default=None)
-
-
-def _pods_per_node(cluster: Cluster, node: Node, workload: Workload) -> int:
-    room = empty_copy(cluster, node, 0).allocatable
-    asked = pod_requests(workload.template.spec)
-    return max(1, min((room.get(name, 0) // amount for name, amount in asked.items() if amount), default=1))
-
-
-def _waiting_for(cluster: Cluster, node: Node, workload: Workload) -> tuple[str, ...]:
-    """Whose pods wait for GPUs and could go to `node`, as namespace/name; not the workload's own."""
-    keys = workload_keys(cluster.snapshot)
-
-    def is_one(pod: Pod) -> bool:
-        return (
-            keys.get(pod.uid) != workload.key
-            and any(is_gpu_resource(name) for name in pod_requests(pod.spec))
-            and node_affinity_matches(pod.spec, node.labels, node.name)
-            and tolerates_taints(pod.spec.tolerations, node.taints)
-        )
-
-    waiting = (cluster.snapshot.pods[i] for i in cluster.waiting)
-    names = (keys.get(pod.uid, POD.key(pod.namespace, pod.name)).partition("/")[2] for pod in waiting if is_one(pod))
-    return tuple(dict.fromkeys(names))
 
 
 # ── what that costs ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -435,6 +255,7 @@ def _priced(need: StrategyNeed, needs: SpareNeeds, terms: SpareTerms) -> Strateg
             # whole nodes: a pod may leave GPUs of its node that no pod like it can use
             extra_gpus=max(need.extra_gpus, need.extra_nodes * terms.gpus_per_node),
             evictions=played.evictions,
+            killed_jobs=played.killed_jobs,
         )
         cost = strategy_cost(use, terms)
     return StrategyPrice(
@@ -525,7 +346,7 @@ def spare_values(settings: StrategyCostSettings) -> dict[str, float | None]:
 
 _ARRIVAL: Final = "node_start_seconds"
 _MONEY: Final = ("kept_on_demand_usd", "kept_on_spot_usd", "added_usd")
-_TAKEN: Final = ("missing_pod_hours", "missing_usd", "evictions", "rollout_hours")  # a month
+_TAKEN: Final = ("missing_pod_hours", "missing_usd", "evictions", "killed_jobs", "rollout_hours")  # a month
 
 
 def facts(answer: StrategyCosts) -> Iterator[Fact]:
@@ -543,6 +364,7 @@ def facts(answer: StrategyCosts) -> Iterator[Fact]:
             yield fact("strategy_missing_pod_hours", one.cost.missing_pod_hours, "pod-hours/month", **named)
             yield fact("strategy_missing_cost", one.cost.missing_usd, USD_A_MONTH, **named)
             yield fact("strategy_evictions", one.cost.evictions, "pods/month", **named)
+            yield fact("strategy_killed_jobs", one.cost.killed_jobs, "jobs/month", **named)
             yield fact("strategy_rollout_hours", one.cost.rollout_hours, "hours/month", **named)
 
 
@@ -574,25 +396,3 @@ QUESTION: Final = Question(
     tables={"strategies": strategy_rows},
     hangs_on=(NODE.name, POD.name),
 )
-
-
-# ── a remedy's node ──────────────────────────────────────────────────────────────────────────────────────────────────
-def remedy_cost(snapshot: Snapshot, book: PriceBook, remedy: Remedy, terms: SpareTerms | None = None) -> str:
-    """What the nodes a way out adds cost, in words; "" where it adds none. `terms` tell when an added node comes and goes.
-
-    Examples
-    --------
-    ``$438 a month kept, $0.53 for one rollout``
-    """
-    node = next((node for node in snapshot.nodes if node.name == remedy.node_template), None)
-    if node is None or not remedy.extra_nodes:
-        return ""
-    price = price_node(book, node, Provisioning.ON_DEMAND).price
-    hourly, monthly = price.usd_per_hour, price.sustained_use_usd_per_month
-    if hourly is None or monthly is None:
-        return "no price"
-    start = terms.node_start_seconds if terms else GPU_NODE_ARRIVAL_SECONDS
-    idle = terms.scale_down_seconds if terms else SCALE_DOWN_SECONDS
-    kept = remedy.extra_nodes * monthly
-    once = remedy.extra_nodes * hourly * (start + remedy.seconds + idle) / 3600
-    return f"{usd(kept)} a month kept, {usd(once)} for one rollout"

@@ -177,6 +177,14 @@ def is_same_program(one: Container, other: Container) -> bool:
     return mine.rpartition("/")[2] == theirs.rpartition("/")[2] and one.name == other.name
 
 
+_Program = tuple[str, str, str]
+
+
+def _program(container: Container) -> _Program:
+    """All that `is_same_program` looks at."""
+    return container.image, container.name, container.program
+
+
 class Population:
     """All cases, with a way to the working peers and the siblings of one of them.
 
@@ -187,8 +195,8 @@ class Population:
         self.cases = tuple(all_cases)
         self._working: defaultdict[str, list[Case]] = defaultdict(list)  # by the image's last part
         self._siblings: defaultdict[tuple[str, str], list[Case]] = defaultdict(list)
-        self._peers: dict[tuple[str, str], tuple[Case, ...]] = {}
-        self._summaries: dict[tuple[str, str], Peers | None] = {}
+        self._peers: dict[_Program, tuple[Case, ...]] = {}
+        self._summaries: dict[_Program, Peers | None] = {}
         self.printed_by_working: Counter[str] = Counter()  # alarming template → working pods that print it
         for case in self.cases:
             self._siblings[case.key].append(case)
@@ -202,19 +210,21 @@ class Population:
 
     def peers(self, case: Case) -> tuple[Case, ...]:
         """Working containers that run the same program, in any namespace, `case` left out."""
-        if case.key not in self._peers:
+        program = _program(case.container)
+        if program not in self._peers:
             alike = self._working[_last_part(case.container)]
-            self._peers[case.key] = tuple(one for one in alike if is_same_program(case.container, one.container))
-        found = self._peers[case.key]
+            self._peers[program] = tuple(one for one in alike if is_same_program(case.container, one.container))
+        found = self._peers[program]
         return tuple(one for one in found if one is not case) if case.works else found
 
     def summary(self, case: Case) -> Peers | None:
         """What the program is given and uses where it works; None where it works nowhere else."""
         if case.works:
             return self._summary(case)
-        if case.key not in self._summaries:
-            self._summaries[case.key] = self._summary(case)
-        return self._summaries[case.key]
+        program = _program(case.container)
+        if program not in self._summaries:
+            self._summaries[program] = self._summary(case)
+        return self._summaries[program]
 
     def _summary(self, case: Case) -> Peers | None:
         peers = self.peers(case)

@@ -40,6 +40,10 @@ def restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> Resta
     usages : sequence of Usage, optional
         A history of use (Prometheus); without it the snapshot's PodMetrics count.
     """
+    return snapshot.derived.once(_restarts, snapshot) if usages is None else _restarts(snapshot, usages)
+
+
+def _restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> RestartReport:
     population = Population(cases(snapshot, usages))
     diagnosed = _diagnosed(population)
     groups = _groups(diagnosed)

@@ -221,6 +221,7 @@ class GridCell:
     is_current: bool = False
     extra_gpus: int = 0  # of the peak, those beyond what it holds before the change
     evictions: int = 0  # times that pods of others are preempted on the way
+    killed_jobs: int = 0  # of those, the pods of Jobs: what they were at is begun again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
+from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
 from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.requests import requested_gpus
 from planner.kubernetes.shares import rolling_limits
@@ -118,6 +118,7 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
     key = revision.after.key
     moments = run.moments[key]
     done = run.done[key]
+    others = [pod for pod in run.preempted if pod not in run.pods[key]]
     held = [sum(v for n, v in m.held_by_workload.items() if is_gpu_resource(n)) for m in moments]
     return GridCell(
         max_surge=surge,
@@ -126,7 +127,8 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
         reason=Reason.NONE if done else explain(run, revision).reason,
         peak_gpus=max(held),
         extra_gpus=max(held) - held[0],
-        evictions=sum(pod not in run.pods[key] for pod in run.preempted),
+        evictions=len(others),
+        killed_jobs=sum(kind_in(pod.owner).is_batch for pod in others),
         peak_pods=max(m.pods for m in moments[1:]),
         lowest_ready=min(m.ready for m in moments[1:]),
         ticks=run.ticks,

@@ -246,8 +246,7 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
                 yield case.remedy(
                     RemedyKind.ADD_NODE,
                     f"{count} more {noun} in {pool}",
-                    f"all {case.workload.replicas} pods stay up as the strategy says "
-                    f"({_at_worst(case, run)}); the {noun} can go again afterwards",
+                    f"the strategy stays as it is ({_at_worst(case, run)}); the {noun} can go again afterwards",
                     run,
                     command=_resize(case.cluster, pool, count),
                     extra_gpus=count * gpu_count(template),

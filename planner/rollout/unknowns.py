@@ -115,6 +115,12 @@ def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator
             may_help=True,
             mend="Read the answer as one without that field",
         )
+    if _compares(spec) and not any(_compares(one.spec) for one in cluster.snapshot.pods):
+        yield Unknown(
+            what="the pods' tolerations compare numbers (Lt, Gt), which the API server refuses unless its feature gate "
+            "TaintTolerationComparisonOperators is on (it is off by default in 1.36), and no pod there shows that it is",
+            mend="Ask whoever runs the control plane",
+        )
     account = spec.service_account_name
     if account and (revision.after.namespace, account) not in cluster.remember(_accounts):
         yield Unknown(
@@ -122,6 +128,11 @@ def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator
             "without it they are refused",
             mend=f"Check with {command('kubectl', 'get', f'serviceaccount/{account}', '-n', revision.after.namespace)}",
         )
+
+
+def _compares(spec: PodSpec) -> bool:
+    """Source: kubernetes `pkg/apis/core/validation/validation.go` `ValidateTolerations`."""
+    return any(one.operator in ("Lt", "Gt") for one in spec.tolerations)
 
 
 def _accounts(cluster: Cluster) -> frozenset[tuple[str, str]]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -55,7 +56,8 @@ def paths(metrics: Metrics, webhook: Webhook, reviewers: Reviewers) -> list[Rout
             return PlainTextResponse(f"{error}\n", status_code=400)
 
     async def exposed(request: Request) -> Response:
-        text, content_type = metrics.exposed(request.headers.get("accept", ""))
+        accept = request.headers.get("accept", "")
+        text, content_type = await run_in_threadpool(metrics.exposed, accept)  # reviews go on meanwhile
         return Response(text, headers={"content-type": content_type})
 
     return [

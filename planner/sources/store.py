@@ -345,7 +345,7 @@ class Store:
         with duckdb.connect(":memory:") as connection:
             connection.execute(";".join(f"SET {name}='{value}'" for name, value in safe.items()))
             for table in NAMED.values():
-                if table.name in sql:  # DuckDB never asks for more than it needs; the rest isn't even listed
+                if table.name in sql.lower():  # DuckDB never asks for more than it needs; the rest isn't even listed
                     for place, some in enumerate(self.datasets(table.name, readings)):
                         connection.register(f"_{table.name}_{place}", some)
                     union = " UNION ALL ".join(f"FROM _{table.name}_{i}" for i in range(place + 1))

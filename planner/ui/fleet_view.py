@@ -55,7 +55,7 @@ def moves(found: SavingsAnswer, kept: Kept) -> None:
             "saved $": row["saved_usd"],
             "fit": row["fit"],
             "at risk": row["pod_hours_at_risk"],
-            "nodes": f"{row['nodes_freed']} → {row['spot_nodes']}",
+            "nodes": f"{row['nodes_freed']:g} → {row['spot_nodes']:g}",
             "alone $": row["alone_usd"],
             "repacked $": row["alone_repacked_usd"],
         }
@@ -101,6 +101,9 @@ def kept_off(fleet: FleetSavings, kept: Kept) -> None:
     """What stays, and why."""
     shown = [(workload, why) for workload, why in fleet.kept_off if kept.workload(workload)]
     if shown:
-        with st.expander(f"{words.count(len(shown), 'workload')} stay where they are", icon=":material/push_pin:"):
+        with st.expander(
+            f"{words.count(len(shown), 'workload')} {words.plural(len(shown), 'stays where it is', 'stay where they are')}",
+            icon=":material/push_pin:",
+        ):
             for workload, why in shown:
                 st.markdown(f"**{words.literal(workload)}**: {words.literal(why)}")

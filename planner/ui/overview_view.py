@@ -53,7 +53,7 @@ def story(overview: ClusterOverview, kept: Kept) -> None:
         st.info(words.literal(overview.sentence), title="? Nothing to roll out", icon=":material/help:")
     elif not troubled:
         st.success(
-            words.literal(overview.sentence),
+            "Each by itself, if only its template changed, with everything else as it is.",
             title=f"✓ All {words.count(total, 'workload')}{which} could be rolled out now",
             icon=":material/check_circle:",
         )  # fmt: skip
@@ -97,6 +97,8 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
 @errors.part
 def troubled_lines(overview: ClusterOverview) -> None:
     """Each workload in trouble: verdict, link with the scenario in it, and why."""
+    if not trouble(overview):
+        st.caption("✓ None.")
     for line in trouble(overview)[:_SHOWN]:
         with st.container(border=True, gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -113,6 +115,9 @@ def troubled_lines(overview: ClusterOverview) -> None:
 @errors.part
 def gpus(overview: ClusterOverview) -> None:
     """GPUs by model: held, free, waited for."""
+    if not overview.gpus:
+        st.caption("No node of this cluster has GPUs.")
+        return
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
     is_one = len({line.resource for line in overview.gpus}) < 2
     is_over = any(line.overcommitted for line in overview.gpus)
@@ -126,7 +131,7 @@ def gpus(overview: ClusterOverview) -> None:
         }
         for line in overview.gpus
     ]
-    tables.small(rows, empty="No node of this cluster has GPUs.")
+    tables.small(rows)
 
 
 @errors.part

@@ -10,14 +10,14 @@ from planner import words
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.pricing.strategy_cost import SpareTerms
+from planner.questions import remedy_costs, spare_needs, strategy_costs
 from planner.questions import rollout as rollout_question
-from planner.questions import strategy_costs
 from planner.questions.question import Given
 from planner.questions.question import document as document_of
 from planner.questions.rollout import RolloutSettings
+from planner.questions.spare_needs import SpareNeeds
 from planner.questions.strategy_costs import (
     SETTINGS,
-    SpareNeeds,
     SpareSettings,
     StrategyCosts,
     StrategyCostSettings,
@@ -34,7 +34,7 @@ def known(
     snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Mapping[str, float]
 ) -> StrategyCosts | None:
     """What each strategy costs by what is assumed and `given` (of `typed`); None where there is no price to go by."""
-    needs = cache.answer(strategy_costs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
+    needs = cache.answer(spare_needs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
     try:
         if not needs.gpus_per_pod:
             return None
@@ -67,7 +67,7 @@ def _typed(name: str) -> object:
 def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given: Given) -> StrategyCosts | None:
     """The section; None where it can't be answered, which is said in its place."""
     st.header("What each strategy costs")
-    needs = cache.answer(strategy_costs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
+    needs = cache.answer(spare_needs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
     try:
         book = cache.price_book()
         if not needs.gpus_per_pod:
@@ -152,6 +152,7 @@ def _row(one: StrategyPrice) -> dict[str, object]:
         "minutes": one.seconds / 60 if one.seconds is not None else None,
         "pod-hours missing": round(cost.missing_pod_hours, 2) if cost else None,
         "others preempted": round(cost.evictions, 2) if cost else None,
+        "jobs killed": round(cost.killed_jobs, 2) if cost else None,
     }
 
 
@@ -163,7 +164,7 @@ def _basis(costs: StrategyCosts, needs: SpareNeeds) -> None:
         f"demand for each of {terms.rollouts_per_month:g} rollouts, from {words.duration(terms.node_start_seconds)} before "
         f"it until {words.duration(terms.scale_down_seconds)} after it. Extra GPUs come as whole nodes of "
         f"{words.count(terms.gpus_per_node, 'GPU')}. What is stuck today is shown as it would be with them. Pod-hours "
-        "missing and pods of others preempted: a month."
+        "missing, pods of others preempted and the jobs that kills: a month."
     )
     if costs.as_of:
         place = f" like pool {costs.node_pool}'s" if costs.node_pool else f" like {needs.node}"
@@ -182,6 +183,6 @@ def remedy_price(snapshot: Snapshot, costs: StrategyCosts | None) -> Callable[[R
             book = cache.price_book()
         except HeadroomError:  # said where the strategies' costs stand
             return "no price"
-        return strategy_costs.remedy_cost(snapshot, book, remedy, costs.terms if costs else None)
+        return remedy_costs.remedy_cost(snapshot, book, remedy, costs.terms if costs else None)
 
     return price

@@ -281,6 +281,11 @@ def test_strategies_that_are_refused(before: Workload, fields: Object, what: str
         change(before, **fields)
 
 
+def test_a_stateful_sets_max_unavailable_may_be_dropped() -> None:
+    for before, expected in ((read("StatefulSet"), ["change-dropped"]), (WORKER, [])):
+        assert [one.code for one in change(before, max_unavailable=2)[2]] == expected
+
+
 # ── requests, node selector ──────────────────────────────────────────────────────────────────────────────────────────
 def test_requests_go_to_the_container_that_asks_for_most() -> None:
     after, is_new, findings = change(requests=FrozenMap({"nvidia.com/gpu": 2, "cpu": 3000}))

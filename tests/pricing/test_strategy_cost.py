@@ -87,14 +87,17 @@ def test_more_of_anything_never_costs_less(extra: int, per_node: int, rollouts: 
 
 def test_what_a_strategy_takes_is_counted_and_priced_where_a_price_is_given() -> None:
     """20 rollouts of 6 minutes with one pod of four away: 2 pod-hours; at $30 an hour $60; two jobs begin again each time."""
-    use = StrategyUse(name="Unavailable 1", replicas=4, lowest_ready=3, seconds=360, extra_gpus=0, evictions=2)
+    use = StrategyUse(
+        name="Unavailable 1", replicas=4, lowest_ready=3, seconds=360, extra_gpus=0, evictions=3, killed_jobs=2
+    )
     terms = SpareTerms(on_demand_usd_per_gpu_hour=1.0, spot_usd_per_gpu_hour=0.5, gpus_per_node=1)
     cost = strategy_cost(use, terms)
     assert cost.missing_pod_hours == pytest.approx(2.0)
     assert cost.missing_usd is None
-    assert cost.evictions == 40
+    assert (cost.evictions, cost.killed_jobs) == (60, 40)
     assert cost.rollout_hours == pytest.approx(2.0)
-    assert "costs nothing: three of four pods for 6 min, and 2 pods of others preempted each time" in str(cost.sentence)
+    said = "costs nothing: three of four pods for 6 min, and 3 pods of others preempted each time, 2 jobs killed by it"
+    assert said in str(cost.sentence)
     priced = strategy_cost(use, replace(terms, usd_per_pod_hour=30.0))
     assert priced.missing_usd == pytest.approx(60.0)
     assert str(priced.sentence).startswith("Unavailable 1 costs $60.00 in missing pod-hours")

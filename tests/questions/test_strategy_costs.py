@@ -12,7 +12,8 @@ from planner.pricing.strategy_cost import SpareTerms
 from planner.questions import rollout as rollout_question
 from planner.questions import strategy_costs as plan_strategy_cost
 from planner.questions.prepared import Scenario
-from planner.questions.strategy_costs import StrategyCosts, StrategyPrice, costs_of, remedy_cost
+from planner.questions.remedy_costs import remedy_cost
+from planner.questions.strategy_costs import StrategyCosts, StrategyPrice, costs_of
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.sources import demo
 from planner.sources.prices import embedded_book

@@ -11,7 +11,7 @@ from planner.rollout.run import Run
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
-from tests.rollout.rollouts import WORKER, daemon_set, roll, rolling, stateful_set
+from tests.rollout.rollouts import WORKER, daemon_set, revision, roll, rolling, stateful_set
 
 SETS, DAEMONS = "StatefulSet/ml/worker", "DaemonSet/ml/worker"
 
@@ -177,6 +177,35 @@ def test_a_daemon_pod_that_waits_belongs_to_the_node_it_names() -> None:
     run = roll(node("n-0", gpus=2), node("n-1"), items, key=DAEMONS, new_revision=False)
     assert {p.name for p in run.pods[DAEMONS]} == {"worker-0", "worker-1"}
     assert run.touched == ()
+
+
+def test_max_unavailable_counts_where_the_feature_shows_to_be_on() -> None:
+    """Source: kubernetes `pkg/registry/apps/statefulset/strategy.go` `dropStatefulSetDisabledFields`; the gate
+    MaxUnavailableStatefulSet is off by default in 1.36."""
+    items = stateful_set("worker", ["n-0"] * 4, pod_spec())
+    template = {"metadata": {"labels": {"rev": "two"}}}
+    patch = {"spec": {"template": template, "updateStrategy": {"rollingUpdate": {"maxUnavailable": 2}}}}
+
+    def lowest(*more: Item) -> int:
+        run = roll(node("n-0"), items, [*more], key=SETS, patch=patch)
+        assert run.completed
+        return min(m.ready for m in run.moments[SETS])
+
+    assert lowest() == 3
+    other = stateful_set("other", [], pod_spec(), updateStrategy={"rollingUpdate": {"maxUnavailable": 1}})
+    assert lowest(*other) == 2
+
+
+def test_old_replica_sets_keep_their_own_min_ready_seconds() -> None:
+    """Source: kubernetes `pkg/controller/deployment/sync.go` `getNewReplicaSet`: only the current one's is updated."""
+    found = snapshot(node("n-0"), deployment("worker", ["n-0"], pod_spec(), strategy=rolling(0, 1)))
+    asked = revision(found, patch={"spec": {"minReadySeconds": 30}})
+    simulation = Simulation(Cluster(found))
+    controller = DeploymentController.start(simulation, asked.after, before=asked.before, has_new_template=True)
+    assert (controller.min_ready_seconds, [one.min_ready_seconds for one in controller.old]) == (30, [0])
+    same = DeploymentController.start(simulation, asked.after, before=asked.before, has_new_template=False)
+    assert same.new is not None
+    assert same.new.min_ready_seconds == 30
 
 
 def _tainted(surge: int, unavailable: int, *, is_ready: bool) -> Run:

@@ -197,6 +197,17 @@ def test_gates_pause_on_delete_and_pod_management() -> None:
     assert why(node("n-0"), broken, key=key).reason is Reason.POD_MANAGEMENT
 
 
+def test_tolerations_that_compare_are_unknown_where_nothing_shows_that_they_are_taken() -> None:
+    """Source: kubernetes `pkg/apis/core/validation/validation.go` `ValidateTolerations`; the gate
+    TaintTolerationComparisonOperators is off by default in 1.36."""
+    compares = pod_spec(tolerations=[{"key": "slo", "operator": "Gt", "value": "950", "effect": "NoSchedule"}])
+    patch = {"spec": {"template": {"spec": {"tolerations": compares["tolerations"]}}}}
+    for there, is_known in ((pod_spec(), False), (compares, True)):
+        read = snapshot(node("n-0"), *worker("n-0", spec=there))
+        lacking = unknowns(Cluster(read), revision(read, patch=patch))
+        assert any("compare numbers" in one.what for one in lacking) is not is_known
+
+
 def test_what_the_snapshot_lacks_for_an_answer() -> None:
     items = [node("n-0"), *worker("n-0", spec=volume_spec())]
     asked = revision(snapshot(items))

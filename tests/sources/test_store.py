@@ -251,7 +251,7 @@ def test_a_damaged_day_keeps_no_other_from_being_joined(tmp_path: Path) -> None:
     assert [len(one.entry.parts) for one in store.readings()] == [1, 1, 2]
     first.write_bytes(whole)
     assert store.compact(grace_seconds=0).partitions == 1
-    assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 4 * 24}]
+    assert store.query("SELECT count(*) AS n FROM Nodes") == [{"n": 4 * 24}]
 
 
 def test_without_its_manifest_nothing_of_a_store_is_deleted(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class DeploymentController:
         if current is None and not has_new_template and not (before is not None and before.is_paused):
             current = max(known, key=_revision, default=None)
         for replica_set in known:
-            controller = self._controller(replica_set)
+            controller = self._controller(replica_set, is_current=replica_set is current)
             self._own(simulation, controller)
             if replica_set is current:
                 self.new = controller
@@ -74,12 +74,13 @@ class DeploymentController:
     def owners(self) -> tuple[str, ...]:
         return tuple(s.key for s in self.all_sets())
 
-    def _controller(self, replica_set: ReplicaSet) -> ReplicaSetController:
+    def _controller(self, replica_set: ReplicaSet, *, is_current: bool) -> ReplicaSetController:
+        """Only the current ReplicaSet follows the Deployment's ``minReadySeconds`` (`getNewReplicaSet`)."""
         return ReplicaSetController.of(
             replica_set,
             desired=_number(replica_set.annotations.get(DESIRED_REPLICAS)),
             maximum=_number(replica_set.annotations.get(MAX_REPLICAS)),
-            min_ready_seconds=self.workload.min_ready_seconds,
+            min_ready_seconds=self.workload.min_ready_seconds if is_current else replica_set.min_ready_seconds,
             related=self.owners,
         )
 

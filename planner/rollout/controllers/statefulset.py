@@ -1,7 +1,8 @@
 """StatefulSet: pods with an ordinal, replaced from the highest down to the partition.
 
-Source: kubernetes `pkg/controller/statefulset/stateful_set_control.go` of 1.36. ``maxUnavailable`` counts only where it
-is set: the API server drops the field while the feature gate MaxUnavailableStatefulSet is off (its default).
+Source: kubernetes `pkg/controller/statefulset/stateful_set_control.go` of 1.36. ``maxUnavailable`` counts only where a
+StatefulSet of the snapshot has it: the API server drops the field from others while the feature gate
+MaxUnavailableStatefulSet is off (its default; `pkg/registry/apps/statefulset/strategy.go`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from planner.rollout.controllers import revisions
 from planner.rollout.controllers.ordinals import Ordinals
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import ENDING, READY
+from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.storage import claims_by_key
 from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
@@ -52,6 +54,8 @@ class StatefulSetController:
     def start(
         cls, simulation: Simulation, workload: Workload, *, before: Workload | None, has_new_template: bool
     ) -> StatefulSetController:
+        if workload.strategy.max_unavailable is not None and not simulation.cluster.remember(_takes_max_unavailable):
+            workload = replace(workload, strategy=replace(workload.strategy, max_unavailable=None))
         if before is None or not has_new_template:
             return cls(workload, before or workload, has_new_template=False)
         again = revisions.used_again(simulation, before, workload)
@@ -237,3 +241,9 @@ class StatefulSetController:
         )
         others = tuple(v for v in spec.volumes if v.name not in {one.name for one in self.workload.claim_templates})
         return replace(spec, volumes=others + claims)
+
+
+def _takes_max_unavailable(cluster: Cluster) -> bool:
+    """Whether the feature gate shows to be on: one without it would have kept the field out."""
+    kept = (one.strategy.max_unavailable for one in cluster.snapshot.every_workload if one.traits.has_ordinals)
+    return any(value is not None for value in kept)
