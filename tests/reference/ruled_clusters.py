@@ -266,7 +266,8 @@ def unstated(case: Draft) -> None:
         case.container_patch()
         case.pod_patch().setdefault(group, []).append(second)
     if case.rng.random() < 0.6:
-        case.container()["resources"]["limits"]["cpu"] = case.container()["resources"]["requests"]["cpu"]
+        resources = case.container()["resources"]  # a rule before may have left nothing to be asked for
+        resources.setdefault("limits", {})["cpu"] = resources.get("requests", {}).get("cpu", "1")
     if case.rng.random() < 0.15:
         case.spec()["resources"] = {"requests": {"cpu": "12"}}
 

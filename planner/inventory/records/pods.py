@@ -111,6 +111,8 @@ def _count_allocated(spec: wire.PodSpec, status: wire.PodStatus) -> None:
     kubelet has called it infeasible. Source: component-helpers `resource/helpers.go` `determineEffectiveRequests`,
     `PodRequests`.
     """
+    if spec.resources is not None and spec.resources.requests and status.resources is not None:
+        spec.resources = _effective(spec.resources, status, status)
     if not any(
         one.resources for many in (status.container_statuses, status.init_container_statuses) for one in many or ()
     ):
@@ -121,8 +123,6 @@ def _count_allocated(spec: wire.PodSpec, status: wire.PodStatus) -> None:
         known = statuses.get(container.name)
         if known is not None and known.resources is not None and container.resources is not None:
             container.resources = _effective(container.resources, known, status)
-    if spec.resources is not None and spec.resources.requests and status.resources is not None:
-        spec.resources = _effective(spec.resources, status, status)
 
 
 def _effective(
