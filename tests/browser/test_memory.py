@@ -22,7 +22,6 @@ def test_order_of_eviction_and_cgroup_values_of_a_node(visit: Callable[..., Visi
     expect(order.get_by_text("hard 27.9 GiB")).to_be_visible()
     expect(order.get_by_text("soft 26 GiB")).to_be_visible()
     page.get_by_role("tab", name="cgroup values").click()
-    visitor.answered()
     expect(page.get_by_text("cgroup v2, in bytes")).to_be_visible()
 
 
