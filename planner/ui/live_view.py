@@ -28,7 +28,7 @@ from planner.ui import cache, pool, sign_in
 
 LOOK_SECONDS: Final = 2.0
 SHARE_OF_TIME: Final = 0.5  # of one core's time that goes into answering anew by itself, all sessions together
-OFFERED_SECONDS: Final = 4.0  # that pages begin with the same snapshot: each is worked on in every process
+OFFERED_SECONDS: Final = 3.0  # at least, that pages begin with the same snapshot: each is worked on in every process
 LOOKING_SECONDS: Final = 10.0  # a session that didn't look for so long is gone
 _GLANCE_SECONDS: Final = 0.25
 _PINNED: Final = "_live_pinned"  # context → the snapshot of this run

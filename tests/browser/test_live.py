@@ -115,9 +115,9 @@ def test_the_page_follows_and_what_is_typed_stays(served: Served, visit: Visit) 
     field.press_sequentially("1")  # not entered: still being typed
     served.cluster.put(node("gpu-1", pool="gpu", gpus=1))
     try:
+        expect(visitor.page.get_by_text("2 nodes").first).to_be_visible(timeout=60_000)
         expect(visitor.main().get_by_text("completes").first).to_be_visible(timeout=60_000)
         expect(field).to_have_value("1")
-        expect(visitor.page.get_by_text("2 nodes").first).to_be_visible()
         visitor.settle()
     finally:
         served.cluster.delete(node("gpu-1", pool="gpu", gpus=1))
