@@ -123,7 +123,7 @@ class Person:
         self._finished = asyncio.Event()
         self._verdict_at = 0.0
         self._looks: dict[str, asyncio.Task[None]] = {}
-        self._query = ""
+        self._query = self._page = ""
 
     async def live(self, begun: asyncio.Barrier, seconds: float) -> None:
         """Come, wait until everybody is there, and change an input now and then."""
@@ -163,7 +163,9 @@ class Person:
 
     def _hear(self, message: ForwardMsg) -> None:
         kind = message.WhichOneof("type")
-        if kind == "auto_rerun":
+        if kind == "navigation":
+            self._page = message.navigation.page_script_hash  # a browser names its page by it whenever it asks
+        elif kind == "auto_rerun":
             asked = message.auto_rerun
             if asked.fragment_id not in self._looks:
                 self._looks[asked.fragment_id] = asyncio.create_task(self._look(asked.fragment_id, asked.interval))
@@ -191,7 +193,13 @@ class Person:
         while True:
             await asyncio.sleep(interval)
             await self._send(
-                ClientState(query_string=self._query, fragment_id=fragment, is_auto_rerun=True, page_name="rollout")
+                ClientState(
+                    query_string=self._query,
+                    fragment_id=fragment,
+                    is_auto_rerun=True,
+                    page_name="rollout",
+                    page_script_hash=self._page,
+                )
             )
 
 
