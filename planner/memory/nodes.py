@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planner import vocabulary
+from planner import collector, vocabulary
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import node_pool
@@ -176,6 +176,7 @@ def cluster_memory(
     return snapshot.derived.while_held(_cluster_memory, snapshot, settings, tuple(stats))
 
 
+@collector.resting()
 def _cluster_memory(snapshot: Snapshot, settings: KubeletSettings, stats: tuple[NodeMemoryStats, ...]) -> ClusterMemory:
     seen, systems = _Pods(snapshot, settings, stats), _systems(snapshot, stats)
     bound: dict[str, list[Pod]] = {node.name: [] for node in snapshot.nodes}

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from planner import collector
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Presence, Snapshot
 from planner.pricing.model import PriceBook
@@ -170,7 +169,6 @@ class Review:
         return [document(one.question, self.snapshot, one.settings, one.answer) for one in self.asked.values()]
 
 
-@collector.resting()
 def review(
     snapshot: Snapshot, settings: ReportSettings, given: Given = NOTHING, doing: Callable[[str], None] = lambda _: None
 ) -> Review:
