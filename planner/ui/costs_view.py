@@ -50,8 +50,9 @@ def settings(snapshot: Snapshot) -> CostsSettings:
 def head(bill: ClusterBill, book: PriceBook) -> None:
     """Key figures, the sentence, how old the prices are."""
     idle = sum(line.usd for line in bill.idle_lines)
-    if bill.bill_usd_per_month:
-        share = f"nobody requests {usd(idle)} of it ({idle / bill.bill_usd_per_month:.0%})"
+    if bill.bill_usd_per_month is not None:
+        part = f" ({idle / bill.bill_usd_per_month:.0%})" if bill.bill_usd_per_month else ""
+        share = f"nobody requests {usd(idle)} of it{part}"
         st.info(words.literal(f"{usd(bill.bill_usd_per_month)} a month; {share}."), icon=":material/payments:")
     else:
         st.info(words.literal(words.sentence(bill.sentence)), title="? No bill", icon=":material/help:")
