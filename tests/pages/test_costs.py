@@ -44,11 +44,11 @@ def _free() -> None:
     import dataclasses
 
     from planner.questions import costs
-    from planner.ui import cache, costs_view
+    from planner.ui import costs_view, prices
     from tests.builders.objects import node, snapshot
 
-    bill = costs.bill(cache.price_book(), snapshot(node("gpu-0", gpus=1)))
-    costs_view.head(dataclasses.replace(bill, bill_usd_per_month=0.0), cache.price_book())
+    bill = costs.bill(prices.book(), snapshot(node("gpu-0", gpus=1)))
+    costs_view.head(dataclasses.replace(bill, bill_usd_per_month=0.0), prices.book())
 
 
 def test_a_bill_of_nothing_is_a_bill() -> None:
