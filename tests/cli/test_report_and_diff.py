@@ -64,7 +64,12 @@ def test_what_several_chapters_need_is_worked_out_once(monkeypatch: pytest.Monke
 
     def counted(module: Any, name: str) -> None:
         whole = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *asked: (made.append(name), whole(*asked))[1])
+
+        def counting(*asked: Any) -> Any:
+            made.append(name)
+            return whole(*asked)
+
+        monkeypatch.setattr(module, name, counting)
 
     counted(overview, "played")
     counted(nodes, "_cluster_memory")
