@@ -28,7 +28,7 @@ def head(fleet: FleetSavings) -> None:
         title="○ Spot would save, after the changes each workload needs" if saves else "○ Nothing to save on spot",
         icon=":material/savings:",
     )
-    with st.grid(min_column_width=150):
+    with st.grid(3, min_column_width=150):
         for label, amount in (
             ("On demand now", fleet.on_demand_usd),
             ("Kept", fleet.kept_usd),
