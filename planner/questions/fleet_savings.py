@@ -66,6 +66,7 @@ class Move:
     repacked_usd: float | None
     risk_pod_hours: float
     is_worth_it: bool  # it is part of the whole
+    place: int = 0  # in the order of all moves, from 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,7 +349,8 @@ def _in_order(pools: Sequence[list[Move]]) -> tuple[Move, ...]:
     while any(waiting):
         first = max((moves for moves in waiting if moves), key=lambda moves: _ratio(moves[0]))
         ordered.append(first.pop(0))
-    return (*ordered, *(move for moves in pools for move in moves if not move.is_worth_it))
+    ordered += (move for moves in pools for move in moves if not move.is_worth_it)
+    return tuple(replace(move, place=place) for place, move in enumerate(ordered, start=1))
 
 
 def _ratio(move: Move) -> float:
