@@ -27,7 +27,7 @@ from planner.kubernetes.qos import is_static
 from planner.kubernetes.records import Node, Pod
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.empty_node import bare_copy, empty_copy
-from planner.scheduling.filters import passes_rules
+from planner.scheduling.filters import is_judged_by_node, passes_rules
 from planner.scheduling.shape import Shape, allowed, compile_alike
 from planner.scheduling.state import State
 
@@ -148,7 +148,7 @@ class Packing:
         return _Kind(
             shape=shape,
             may=may,
-            is_alone=shape.is_simple and not self.state.terms_about(shape, self.state.anti),
+            is_alone=is_judged_by_node(self.state, shape),
             alike=(shape.asks, shape.scored, shape.priority, id(may)),
             size=max((amount for _, amount in shape.asks), default=0),
             row=next((row for row, _ in reversed(shape.asks)), PODS_ROW),

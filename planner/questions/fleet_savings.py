@@ -495,6 +495,7 @@ def _by_way(nodes: Iterable[Node], costs: Sequence[NodeCost], held: Mapping[str,
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}
 
 
+@collector.resting()
 def on_demand_shares(snapshot: Snapshot, book: PriceBook) -> dict[str, float]:
     """Workload → what it bears of the on-demand nodes' bill, USD a month in whole cents; what is idle is nobody's."""
     cost, nodes = cost_cluster(book, snapshot), {node.name: node for node in snapshot.nodes}

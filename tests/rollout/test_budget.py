@@ -109,7 +109,8 @@ def test_nobody_waits_for_the_answer() -> None:
             ask()
     with allowed(lambda: False), pytest.raises(UnwantedError):
         current().spend(1_000_000)
-    assert overview(demo.read(), is_wanted=lambda: True).workloads
+    with allowed(lambda: True):
+        assert overview(demo.read()).workloads
 
 
 @pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
