@@ -108,10 +108,9 @@ class _Spreading:
     skew: int
 
     def raw(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
-        if self.codes is None:
-            raw = self.here[nodes] * self.weight + self.skew
-        else:
-            raw = (self.here * self.weight + self.skew)[self.codes]
+        raw: NDArray[np.float64] = (self.here if self.codes is not None else self.here[nodes]) * self.weight + self.skew
+        if self.codes is not None:
+            raw = raw[self.codes]
         return raw if self.labelled is None else np.where(self.labelled, raw, 0.0)
 
 

@@ -45,7 +45,7 @@ def test_those_who_go_are_the_first_of_all_that_stand(seed: int, are_told_apart:
 
     def moment() -> float:
         """Before now."""
-        return world.now - (next(times) / 997 if are_told_apart else luck.choice((0.0, 1.0, 7.0, 300.0)))
+        return float(world.now - (next(times) / 997 if are_told_apart else luck.choice((0.0, 1.0, 7.0, 300.0))))
 
     def make() -> None:
         number = len(standing) + len(world.news) + 1
