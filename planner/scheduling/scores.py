@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,8 +108,10 @@ class _Spreading:
     weight: float
     skew: int
 
-    def raw(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
-        raw: NDArray[np.float64] = (self.here if self.codes is not None else self.here[nodes]) * self.weight + self.skew
+    def raw(self, nodes: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
+        raw: NDArray[np.floating[Any]] = (
+            self.here if self.codes is not None else self.here[nodes]
+        ) * self.weight + self.skew
         if self.codes is not None:
             raw = raw[self.codes]
         return raw if self.labelled is None else np.where(self.labelled, raw, 0.0)
