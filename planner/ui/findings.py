@@ -46,7 +46,7 @@ def lost(snapshot: Snapshot, at_most: int = 3) -> str:
         f"- {words.literal(words.sentence(': '.join(filter(None, (one.object, one.what)))))} {words.literal(words.sentence(one.mend))}"
         for one in found[:at_most]
     ]
-    more = f"\n- and {len(found) - at_most:,} more: see the findings" if len(found) > at_most else ""
+    more = f"\n- and {len(found) - at_most:,} more" if len(found) > at_most else ""
     return f"{words.count(len(found), 'part')} could not be used:\n" + "\n".join(lines) + more
 
 

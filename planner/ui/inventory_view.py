@@ -146,10 +146,11 @@ def _say_read() -> None:
         st.caption(f"Still looking at {words.literal(snapshot.source)}.")
     elif st.session_state.get(_READ) == snapshot.digest:
         lost = findings.lost(snapshot)
+        where = "\n\nWhat else was found: see the findings." if lost else ""
         box = st.warning if lost else st.success
         box(
             f"{'△' if lost else '✓'} Read {words.count(len(snapshot.nodes), 'node')} and "
-            f"{words.count(len(snapshot.pods), 'pod')}. {lost}".rstrip(),
+            f"{words.count(len(snapshot.pods), 'pod')}. {lost}{where}".rstrip(),
         )
         st.caption(words.literal(f"What was given: {account.read_sentence(snapshot)}."))
         if lacking := account.missing_sentence(snapshot):

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import random
+import re
 import zipfile
 
 import pytest
@@ -81,9 +82,7 @@ def test_a_cluster_that_cannot_be_read_is_a_box_and_changes_nothing(name: str) -
     assert f"Where: {name}" in box
     assert "What to do: " in box
     assert "Still looking at demo" in said(app)
-    assert [one.value for one in app.header] == ["Another cluster", "What was read", "Findings"], (
-        "the rest of it stands"
-    )
+    assert [one.value for one in app.header] == ["What was read", "Another cluster", "Findings"]
 
 
 BAD_AMONG_GOOD = "\n---\n".join(
@@ -105,7 +104,7 @@ def test_what_is_good_in_a_damaged_file_is_read_and_the_rest_is_said(name: str) 
     box = str(app.warning[0].value).replace("\\", "")
     assert f"△ Read {read}. 1 part could not be used:" in box
     assert lost in box
-    assert box.rstrip(".").endswith(("complete", "place"))  # how to mend it
+    assert re.search(r"the copy is complete\.|near that place\.", box), "how to mend it"
     app = upload(visit("drift"), data, name)
     assert not app.exception
     assert lost in next(str(one.value).replace("\\", "") for one in app.warning if one.proto.title == "△ Not all of it")
