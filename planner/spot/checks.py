@@ -90,6 +90,7 @@ class Case:
     work: Work
     work_evidence: str
     job_minutes: float | None
+    with_cures: bool = True  # whether patches are written down
 
     @property
     def containers(self) -> tuple[Container, ...]:
@@ -111,7 +112,11 @@ class Case:
 
     def patched(self, spec: Mapping[str, Any]) -> str:
         """`spec` of the pod template as a patch of the workload."""
-        return as_yaml({"spec": {"template": {"spec": dict(spec)}}})
+        return self.written({"spec": {"template": {"spec": dict(spec)}}})
+
+    def written(self, patch: Mapping[str, Any]) -> str:
+        """A patch or an object as YAML; "" where cures aren't asked for."""
+        return as_yaml(dict(patch)) if self.with_cures else ""
 
 
 def _spot_nodes(snapshot: Snapshot) -> tuple[Node, ...]:
@@ -165,7 +170,7 @@ def _check_replicas(case: Case) -> CheckResult:
         status=Status.CHANGE,
         evidence="1 replica: while its node is replaced, nothing runs.",
         cure="Run two or more, on different nodes.",
-        yaml=as_yaml({"spec": {"replicas": 2}}),
+        yaml=case.written({"spec": {"replicas": 2}}),
     )
 
 
@@ -181,7 +186,7 @@ def _check_budget(case: Case) -> CheckResult:
             status=Status.CHANGE,
             evidence="No PodDisruptionBudget: a drain may take several pods while others are lost to a preemption.",
             cure="Add one. It can't stop a preemption, but it counts lost pods and holds back drains meanwhile.",
-            yaml=_budget_yaml(workload, workload.name),
+            yaml=_budget_yaml(case, workload.name),
             is_whole_object=True,
             source="https://kubernetes.io/docs/concepts/workloads/pods/disruptions/",
         )
@@ -198,14 +203,15 @@ def _check_budget(case: Case) -> CheckResult:
         status=Status.CHANGE,
         evidence=f"{evidence} {'It allows' if only else 'Together they allow'} {never}",
         cure="Allow at least one pod to be away." if only else "Leave one of them: narrow a selector, or delete one.",
-        yaml=_budget_yaml(workload, only.name) if only else "",
+        yaml=_budget_yaml(case, only.name) if only else "",
         is_whole_object=only is not None,
     )
 
 
-def _budget_yaml(workload: Workload, name: str) -> str:
+def _budget_yaml(case: Case, name: str) -> str:
     """A budget that lets one of the workload's pods be away."""
-    return as_yaml(
+    workload = case.workload
+    return case.written(
         {
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
@@ -536,7 +542,7 @@ def _check_placement(case: Case) -> CheckResult:
         evidence=evidence + pool,
         cure=f"Select and tolerate spot nodes{', where the Job is made' if is_job else ''}.",
         yaml="" if is_job else case.patched(wanted),
-        by_hand=_new_pool(case) + (as_yaml(wanted) if is_job else ""),
+        by_hand=_new_pool(case) + (case.written(wanted) if is_job else ""),
     )
 
 

@@ -8,7 +8,7 @@ with its notice can only be seen on a real node, so that every result comes with
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -97,9 +97,10 @@ def check_workload(
         Whether patches, objects and commands are written down too.
     """
     case = _case(snapshot, workload, capacity, job_minutes, pods_of(snapshot, workload) if pods is None else pods)
+    case = case if with_cures else replace(case, with_cures=False)
     checks = tuple(check(case) for check in CHECKS)
     fitness = _fitness(workload, checks)
-    patches = [check.yaml for check in checks if check.yaml and not check.is_whole_object] if with_cures else []
+    patches = [check.yaml for check in checks if check.yaml and not check.is_whole_object]
     merged: dict[str, Any] = {}
     for patch in patches:
         _merge(merged, yaml.load(patch, Loader=_LOADER))  # noqa: S506 - the safe one, of libyaml where it is there
@@ -112,7 +113,7 @@ def check_workload(
         work_evidence=case.work_evidence,
         checks=checks,
         patch_yaml=as_yaml(merged) if merged else "",
-        objects_yaml="---\n".join(check.yaml for check in checks if check.is_whole_object),
+        objects_yaml="---\n".join(check.yaml for check in checks if check.is_whole_object and check.yaml),
         commands=_commands(case) if with_cures else (),
         advice=_advice(case) if with_cures else (),
     )
