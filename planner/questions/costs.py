@@ -378,8 +378,7 @@ def _money(amount: float | None) -> float | None:
 
 
 def _status(answer: ClusterBill) -> ExitStatus:
-    is_known = answer.usd_per_month is not None and answer.is_shared_out
-    return ExitStatus.ANSWERED if is_known else ExitStatus.NOT_KNOWN
+    return ExitStatus.NOT_KNOWN if answer.usd_per_month is None else ExitStatus.ANSWERED
 
 
 QUESTION: Final = Question(
@@ -391,4 +390,5 @@ QUESTION: Final = Question(
     tables={"pools": pool_rows, "allocation": allocation_rows, "focus": bill_in_focus},
     status=_status,
     hangs_on=(NODE.name,),
+    parts_hang_on=(POD.name,),
 )
