@@ -4,7 +4,7 @@ from planner.questions import fleet, where
 from planner.questions.fleet import FleetSettings
 from planner.questions.question import Given
 from planner.questions.where import WhereSettings
-from planner.ui import cache, clusters_view, downloads, errors
+from planner.ui import cache, clusters_view, downloads, errors, prices
 from planner.ui.asked import Asked
 
 st.title("Clusters")
@@ -12,7 +12,7 @@ st.caption(
     "Several clusters side by side: GPUs by model over all of them, the same workload in each, where something fits."
 )
 first, *others = snapshots = clusters_view.clusters()
-given, settings = Given(others=tuple(others), book=cache.price_book()), FleetSettings()
+given, settings = Given(others=tuple(others), book=prices.book()), FleetSettings()
 with errors.shown():
     together = cache.ask(fleet.QUESTION, first, settings, given)
     clusters_view.show(together)

@@ -4,7 +4,7 @@ from planner.questions import commitments, trends
 from planner.questions.commitments import CommitmentsSettings
 from planner.questions.question import Given
 from planner.questions.trends import TrendsSettings
-from planner.ui import cache, downloads, errors, history_view, stored
+from planner.ui import cache, downloads, errors, history_view, prices, stored
 from planner.ui.asked import Asked
 
 st.title("History")
@@ -12,7 +12,7 @@ st.caption("What the snapshots in the store say: when GPUs are full, since when 
 if stored.is_there():
     past = stored.history()
     newest = [stored.latest(cluster) for cluster in past.clusters]
-    given = Given(history=past, others=tuple(newest[1:]), book=cache.price_book())
+    given = Given(history=past, others=tuple(newest[1:]), book=prices.book())
     full, since, commit = st.tabs(["When it is full", "Since when", "Commitments"])
     with full, errors.shown():
         asked = Asked(TrendsSettings)

@@ -44,7 +44,7 @@ with ways:
     if ways.open:
         savings_view.ways(result)
         st.header("What the discount was")
-        savings_view.history(cache.price_book(), derived)
+        savings_view.history(derived)
 with basis:
     if basis.open:
         savings_view.step_table(saved)

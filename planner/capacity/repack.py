@@ -27,7 +27,7 @@ from planner.kubernetes.qos import is_static
 from planner.kubernetes.records import Node, Pod
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.empty_node import bare_copy, empty_copy
-from planner.scheduling.filters import passes_rules
+from planner.scheduling.filters import is_judged_by_node, passes_rules
 from planner.scheduling.shape import Shape, allowed, compile_alike
 from planner.scheduling.state import State
 
@@ -100,7 +100,7 @@ class Packing:
         self._at: dict[int, int] = {}
         self._on: dict[int, set[int]] = defaultdict(set)
         self._pinned: set[int] = set()
-        self._group: dict[int, int] = {}
+        group_of: dict[int, int] = {}
         for number, node, group in _bound_on(cluster, pool):
             pod = pods[number]
             if goes_with_its_node(pod):
@@ -113,7 +113,7 @@ class Packing:
                 continue
             self._at[number] = node
             self._on[node].add(number)
-            self._group[number] = group
+            group_of[number] = group
         holding = sorted({self._at[number] for own in self._own.values() for number in own})
         bare = empty_copy(cluster, cluster.nodes[holding[0]], 0) if holding else None
         new = tuple(
@@ -130,8 +130,9 @@ class Packing:
         self._kept = np.flatnonzero(self._is_kept)
         self._last: dict[Shape, int] = {}  # where a pod of the shape went last
         self._log = _Log()
-        self._kinds = {group: self._kind(cluster, group) for group in dict.fromkeys(self._group.values())}
-        for kind in self._kinds.values():
+        kinds = {group: self._kind(cluster, group) for group in dict.fromkeys(group_of.values())}
+        self._kind_of = {number: kinds[group] for number, group in group_of.items()}
+        for kind in kinds.values():
             if not kind.is_alone:
                 passes_rules(self.state, kind.shape, self._kept[:0])  # what it asks about is counted from now on
 
@@ -148,14 +149,14 @@ class Packing:
         return _Kind(
             shape=shape,
             may=may,
-            is_alone=shape.is_simple and not self.state.terms_about(shape, self.state.anti),
+            is_alone=is_judged_by_node(self.state, shape),
             alike=(shape.asks, shape.scored, shape.priority, id(may)),
             size=max((amount for _, amount in shape.asks), default=0),
             row=next((row for row, _ in reversed(shape.asks)), PODS_ROW),
         )
 
     def _of(self, number: int) -> _Kind:
-        return self._kinds[self._group[number]]
+        return self._kind_of[number]
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _move(self, number: int, to: int) -> None:
@@ -164,9 +165,7 @@ class Packing:
         self._relocate(number, to)
 
     def _relocate(self, number: int, to: int) -> None:
-        shape = self._of(number).shape
-        self.state.remove(shape, self._at[number], is_terminating=False)
-        self.state.add(shape, to)
+        self.state.relocate(self._of(number).shape, self._at[number], to)
         self._put(number, to)
 
     def _relocate_alike(self, numbers: Sequence[int], to: Sequence[int]) -> None:

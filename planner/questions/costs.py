@@ -194,19 +194,19 @@ def holders(snapshot: Snapshot, bound: Bound, by: str = NAMESPACE) -> dict[str, 
     keys = workload_keys(snapshot) if by == WORKLOAD else {}
     spaces = {one.name: one.labels for one in snapshot.namespaces}
 
-    def held(pod: Pod, node: str) -> tuple[str, str, Share]:
+    def held(pod: Pod, node: str) -> tuple[str, str, bool]:
         if pod.namespace in SYSTEM_NAMESPACES:
-            return node, pod.namespace, Share.SHARED
+            return node, pod.namespace, True
         if label:
             said = pod.labels.get(label) or spaces.get(pod.namespace, EMPTY).get(label)
-            return node, str(said) if said else f"no label {label}", Share.USED
-        return node, keys[pod.uid] if by == WORKLOAD else pod.namespace, Share.USED
+            return node, str(said) if said else f"no label {label}", False
+        return node, keys[pod.uid] if by == WORKLOAD else pod.namespace, False
 
     found: dict[str, list[Held]] = {}
-    for (node, name, share), amounts in sorted(
-        _added_up((pod, held(pod, node)) for pod, node in bound).items(), key=lambda item: item[0]
-    ):
-        found.setdefault(node, []).append(Held(name=name, share=share, requests=FrozenMap(amounts)))
+    sums = _added_up((pod, held(pod, node)) for pod, node in bound)
+    for node, name, is_shared in sorted(sums):
+        share, amounts = Share.SHARED if is_shared else Share.USED, FrozenMap(sums[node, name, is_shared])
+        found.setdefault(node, []).append(Held(name=name, share=share, requests=amounts))
     return found
 
 

@@ -20,7 +20,6 @@ from planner import collector
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.kubernetes.nodes import arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
-from planner.kubernetes.startup import learn_start
 from planner.pricing.allocation import Bought, Cents, Share, allocated_cents, bought
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
@@ -253,7 +252,7 @@ def _left(
     movers = sorted((key for key, number in here.items() if number), key=lambda key: (-here[key], key))
     packing = Packing(compiled(snapshot), kind.nodes, movers)
     tightened, start = packing.tighten(), packing.mark
-    risks = {key: _risk(snapshot, kind, key, pods[key], fitness[key], asked) for key in movers}
+    risks = {key: _risk(snapshot, kind, key, fitness[key], asked) for key in movers}
     one_by_one = len(movers) * len(kind.nodes) <= _ONE_BY_ONE
     alone = {key: _saved(kind, packing.alone(key, repacks=False)) for key in movers} if one_by_one else {}
     repacked = {key: _saved(kind, packing.alone(key)) for key in movers} if one_by_one else {}
@@ -290,14 +289,13 @@ def _risk(
     snapshot: Snapshot,
     kind: _Kind,
     key: str,
-    pods: tuple[Pod, ...],
     fitness: Suitability,
     asked: Mapping[str, Any],
 ) -> _Risk:
     """What one pod loses on spot, from the closed forms: nodes are billed all month, whatever runs on them."""
     workload = snapshot.workload(key)
     assert workload is not None
-    start = learn_start(pods)
+    start = fitness.start
     given: dict[str, Any] = {"work": fitness.work, "window_seconds": float(fitness.window.seconds)}
     given |= {"pod_start_seconds": round(start.seconds, 1)} if start else {}
     given |= {"node_start_seconds": arrival_seconds(has_gpus=physical_gpus(kind.template) != 0)}

@@ -24,8 +24,8 @@ from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
 from planner.rollout.queue import resting
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.pod import DEFAULT_SCHEDULER
-from planner.scheduling.shape import Shape, Term, alike, compile_shape
-from planner.scheduling.state import carried_terms
+from planner.scheduling.shape import Shape, alike, compile_shape
+from planner.scheduling.state import anti_terms
 from planner.vocabulary import POD_TEMPLATE_HASH
 
 
@@ -136,11 +136,7 @@ def _is_overcommitted(cluster: Cluster, shape: Shape, places: Sequence[int]) -> 
 
 def _is_kept_away(cluster: Cluster, shape: Shape) -> bool:
     """Whether some pod's required anti-affinity speaks of the shape's pods: then nodes can't be judged one by one."""
-    return any(t.matches(cluster, shape.namespace, shape.labels) for t in cluster.remember(_anti_terms))
-
-
-def _anti_terms(cluster: Cluster) -> set[Term]:
-    return {t for g in cluster.groups for t in carried_terms(g.namespace, g.labels, g.spec)[0]}
+    return bool(anti_terms(cluster).about(cluster, shape.namespace, shape.labels))
 
 
 def _is_contested(cluster: Cluster, shape: Shape, places: list[int]) -> bool:

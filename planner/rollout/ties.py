@@ -16,6 +16,7 @@ from planner.rollout.answers import Ties
 from planner.rollout.budget import TOO_LARGE
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.filters import is_judged_by_node
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, Static
 from planner.scheduling.state import State
@@ -37,16 +38,11 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
 def _is_exchangeable(run: Run, revision: Revision) -> bool:
     simulation = run.simulation
     shape = run.new_shapes.get(revision.after.key)
-    if not revision.after.traits.surges_freely or shape is None or not _is_judged_by_node(simulation.state, shape):
+    if not revision.after.traits.surges_freely or shape is None or not is_judged_by_node(simulation.state, shape):
         return False
     own = {pod.owner for pod in run.pods[revision.after.key]}
     others = (pod for pod in run.ever_waiting if pod.owner not in own)
     return all(_same_size(simulation.state, shape, pod) for pod in (*run.touched, *others))
-
-
-def _is_judged_by_node(state: State, shape: Shape) -> bool:
-    """Whether a node's own amounts and labels decide, and neither pods of the shape nor others ask about neighbours."""
-    return shape.is_simple and not state.is_kept_away(shape)
 
 
 def _same_size(state: State, shape: Shape, pod: LivePod) -> bool:
@@ -59,7 +55,7 @@ def _same_size(state: State, shape: Shape, pod: LivePod) -> bool:
         return True
     if not (mine & theirs).any() and not pod.is_bound:
         return True
-    return bool(other.asks == shape.asks and (mine == theirs).all()) and _is_judged_by_node(state, other)
+    return bool(other.asks == shape.asks and (mine == theirs).all()) and is_judged_by_node(state, other)
 
 
 def sample(

@@ -149,9 +149,14 @@ def _fits_alone(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArra
     return fits
 
 
+def is_judged_by_node(state: State, shape: Shape) -> bool:
+    """Whether a node's own amounts and labels decide, and neither pods of the shape nor others ask about neighbours."""
+    return shape.is_simple and not state.is_kept_away(shape)
+
+
 def is_judged_alone(state: State, shape: Shape) -> bool:
-    """Whether each node judges the pod by static filters and amounts alone: nobody's anti-affinity speaks of it."""
-    return shape.is_plain and not state.is_kept_away(shape)
+    """Whether each node judges the pod by static filters and amounts alone: as above, and no volume says anything."""
+    return shape.is_plain and is_judged_by_node(state, shape)
 
 
 def refusing(shape: Shape) -> frozenset[int]:
@@ -177,7 +182,7 @@ def feasible_nodes(state: State, shape: Shape) -> NDArray[np.intp]:
         seen.open = np.flatnonzero(seen.fits)
         seen.nodes = shape.candidates[seen.open]
     nodes = seen.nodes
-    if not len(nodes) or (shape.is_simple and not state.is_kept_away(shape)):
+    if not len(nodes) or is_judged_by_node(state, shape):
         return nodes
     return np.flatnonzero(fails(state, shape) == Fails.NOTHING)
 

@@ -4,7 +4,6 @@ more cores, and a review that waits for another's work comes too late.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import sys
@@ -17,6 +16,7 @@ from planner.capacity.node_pools import NodePool
 from planner.inventory import sealed, succession
 from planner.kubernetes.records import Snapshot
 from planner.questions.prepared import compiled
+from planner.serve import child
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +52,9 @@ class Process:
         self._begin()
 
     def _begin(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
         self._held = ""  # the name of its snapshot, where that is of a live cluster
-        self._process = context.Process(target=_serve, args=(theirs, sealed.key(), self._niceness), daemon=True)
-        self._process.start()
-        theirs.close()
+        self._process, self._pipe = child.begin("planner.serve.process")
+        self._pipe.send((sealed.key(), self._niceness))
 
     def know(self, known: Known) -> None:
         """Answer from this from now on."""
@@ -79,17 +76,13 @@ class Process:
     def end(self) -> None:
         """End it."""
         self._pipe.close()
-        self._process.terminate()
-        self._process.join(5)
+        self._process.kill()
+        self._process.wait()
 
 
-def _serve(pipe: Connection, key: bytes, niceness: int) -> None:
+def _serve(pipe: Connection) -> None:
     """The other side: snapshots and questions, in the order in which they come, until the pipe is closed."""
-    import signal
-
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C goes to all of a terminal's processes; the parent ends this one
+    key, niceness = pipe.recv()
     if sys.platform != "win32":
         os.nice(niceness)
     sealed.use_key(key)
@@ -108,3 +101,10 @@ def _serve(pipe: Connection, key: bytes, niceness: int) -> None:
             continue
         function, asked = message
         pipe.send(function(snapshot, pools, *asked))
+
+
+if __name__ == "__main__":
+    try:
+        _serve(child.pipe())
+    except (EOFError, OSError):
+        pass

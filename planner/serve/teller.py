@@ -44,7 +44,7 @@ class Teller:
             raise SourceError("the process that works them out ended", where="this server") from None
         if isinstance(found, ClusterMetrics):
             return found
-        raise HeadroomError(found)
+        raise found
 
     def stop(self) -> None:
         """End the process."""
@@ -53,8 +53,8 @@ class Teller:
             self._process.end()
 
 
-def _worked_out(snapshot: Snapshot, _pools: tuple[NodePool, ...], given: Given) -> ClusterMetrics | str:
+def _worked_out(snapshot: Snapshot, _pools: tuple[NodePool, ...], given: Given) -> ClusterMetrics | HeadroomError:
     try:
         return cluster_metrics(snapshot, given)
     except HeadroomError as error:
-        return str(error)
+        return error

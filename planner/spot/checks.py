@@ -24,7 +24,7 @@ from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
 from planner.kubernetes.records import CommandForm, Container, FrozenMap, Labels, Node, Pod, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
-from planner.kubernetes.startup import learn_start
+from planner.kubernetes.startup import LearntStart
 from planner.spot import programs
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
 from planner.spot.programs import Signal
@@ -84,6 +84,7 @@ class Case:
     pods: tuple[Pod, ...]
     nodes: tuple[Node, ...]  # those the pods run on
     protection: Protection  # what its disruption budgets allow
+    start: LearntStart | None  # how long its pods take until they are Ready
     snapshot: Snapshot
     window: Window
     capacity: Capacity
@@ -358,8 +359,7 @@ def _check_pre_stop(case: Case) -> CheckResult:
 
 
 def _check_start_up(case: Case) -> CheckResult:
-    start = learn_start(case.pods)
-    seconds = start.seconds if start else None
+    seconds = case.start.seconds if case.start else None
     learnt = f"placed to Ready in {duration(seconds)} (median of its pods)" if seconds is not None else "no time seen"
     if case.work is Work.SERVING and not any(container.readiness_probe for container in case.containers):
         return CheckResult(

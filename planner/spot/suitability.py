@@ -21,6 +21,7 @@ from planner.kubernetes.kinds import POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
+from planner.kubernetes.startup import LearntStart, learn_start
 from planner.spot.assumptions import Capacity, Work
 from planner.spot.checks import CHECKS, Case, CheckResult, Status, in_sentence
 from planner.spot.windows import Provider, Window, window_of
@@ -69,6 +70,7 @@ class Suitability:
     window: Window
     work: Work  # what the workload seems to do
     work_evidence: str
+    start: LearntStart | None  # how long its pods take until they are Ready
     checks: tuple[CheckResult, ...]
     patch_yaml: str  # all patches of the checks merged; "" when there is none
     objects_yaml: str  # whole objects to add
@@ -111,6 +113,7 @@ def check_workload(
         window=case.window,
         work=case.work,
         work_evidence=case.work_evidence,
+        start=case.start,
         checks=checks,
         patch_yaml=as_yaml(merged) if merged else "",
         objects_yaml="---\n".join(check.yaml for check in checks if check.is_whole_object and check.yaml),
@@ -201,6 +204,7 @@ def _case(
         pods=pods,
         nodes=nodes,
         protection=protection(snapshot, workload),
+        start=learn_start(pods),
         snapshot=snapshot,
         window=window_of(nodes, capacity) if nodes else snapshot.derived.once(_window_anywhere, snapshot, capacity),
         capacity=capacity,

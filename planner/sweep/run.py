@@ -133,8 +133,14 @@ class OnDask:
     @contextmanager
     def open(self) -> Iterator[Executor]:
         """Tasks of a worker that dies are done by another; the scheduler sees to it."""
-        with self._client.get_executor(retries=_TRIES, pure=False) as executor:
-            yield executor
+        from planner.sweep import dask_workers
+
+        dask_workers.rest(self._client)
+        try:
+            with self._client.get_executor(retries=_TRIES, pure=False) as executor:
+                yield executor
+        finally:
+            dask_workers.go_on(self._client)
 
     def send(self, name: str, data: bytes) -> Any:
         """Every worker has it, so that it outlives one of them."""

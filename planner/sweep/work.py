@@ -51,11 +51,15 @@ class Task:
 def tasks_of(
     cluster: str, name: str, snapshot: Snapshot, asked: tuple[str, ...], done: Container[str], size: int
 ) -> Iterator[Task]:
-    """What is left to do of a snapshot: its readiness plan, then `size` workloads at a time."""
+    """What is left to do of a snapshot: its readiness plan, then `size` workloads at a time, those of most pods first.
+
+    What takes longest comes first, so that no worker waits long for another's last task (Graham 1969, longest processing time).
+    """
     if PLAN in asked and WHOLE not in done:
         yield Task(cluster=cluster, snapshot=name, workloads=(WHOLE,), asked=(PLAN,))
     each = tuple(one for one in asked if one != PLAN)
-    keys = [one.key for one in snapshot.workloads if one.traits.rolls_out and one.key not in done] if each else []
+    by_pods = sorted(snapshot.workloads, key=lambda one: -(one.status_replicas or one.replicas))
+    keys = [one.key for one in by_pods if one.traits.rolls_out and one.key not in done] if each else []
     for start in range(0, len(keys), size):
         yield Task(cluster=cluster, snapshot=name, workloads=tuple(keys[start : start + size]), asked=each)
 

@@ -6,28 +6,21 @@ share an entry, and copies records to look into them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
-from planner.pricing.model import OwnedCommitment, PriceBook
 from planner.questions.identity import key_of
 from planner.questions.progress import Listener, told_to
 from planner.questions.question import NOTHING, Given, Question
 from planner.rollout.budget import allowed
-from planner.sources import prices
 from planner.ui import patience, pool
 from planner.ui.answers import NOTHING as NOTHING_KEPT
 from planner.ui.answers import Answers
-from planner.words import literal
 
-_SAID: Final = "_price_problem_said"  # in this run
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 S = TypeVar("S")
@@ -134,46 +127,3 @@ def is_wanted() -> bool:
         run.yield_check()
         return not st.runtime.exists() or st.runtime.get_instance().is_active_session(run.session_id)
     return True
-
-
-def begin() -> None:
-    """At the beginning of a run: what is said once a run may be said again."""
-    st.session_state.pop(_SAID, None)
-
-
-COMMITMENTS: Final = "_commitments"  # what was given on the Costs page counts on every page of the session
-
-
-def price_book() -> PriceBook:
-    """The embedded prices under the last refresh; where that can't be read the embedded ones alone, which is said.
-
-    With the account's commitments: those given in this session, else those the dashboard was started with
-    (``HEADROOM_COMMITMENTS``); a file of them that can't be read is an error.
-    """
-    from planner.ui import uploads  # it knows sessions, which know this
-
-    book, problem = _price_book()
-    owned: tuple[OwnedCommitment, ...] = uploads.kept(COMMITMENTS, ()) or _started_with()
-    book = book.with_commitments(owned)
-    if problem is not None and not st.session_state.get(_SAID):
-        st.session_state[_SAID] = True
-        st.warning(
-            f"{literal(problem.where)} {literal(problem.what)}. {literal(problem.mend)} Until then the prices of "
-            f"{book.as_of} are used, which came with Headroom.", title="△ The refreshed prices can't be read",
-        )  # fmt: skip
-    return book
-
-
-@st.cache_resource(ttl="6h", show_spinner="Reading prices …")
-def _price_book() -> tuple[PriceBook, HeadroomError | None]:
-    """Files are read here, not on every run of a page."""
-    try:
-        return prices.load_book(), None
-    except HeadroomError as error:
-        return prices.embedded_book(), error
-
-
-@st.cache_resource(ttl="6h", show_spinner=False)
-def _started_with() -> tuple[OwnedCommitment, ...]:
-    file = os.environ.get("HEADROOM_COMMITMENTS")
-    return prices.load_commitments(Path(file)) if file else ()

@@ -21,7 +21,7 @@ from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.what_if import WhatIfSettings
 from planner.sources import node_pools
-from planner.ui import cache, errors, uploads
+from planner.ui import errors, prices, uploads
 from planner.ui.asked import Asked
 
 _POOLS = "_pool_limits"  # limits read from a file uploaded for a cluster
@@ -62,7 +62,7 @@ def given(snapshot: Snapshot) -> Given:
 def priced(known: Given) -> Given:
     """With prices, where they can be read."""
     try:
-        return replace(known, book=cache.price_book())
+        return replace(known, book=prices.book())
     except HeadroomError as error:
         errors.show(error)
         return known

@@ -11,7 +11,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.diff import QUESTION, DiffSettings, finding_rows, number_rows, since_rows, workload_rows
 from planner.questions.question import Given
 from planner.store.history import History
-from planner.ui import cache, capacity_inputs, downloads, errors, tables
+from planner.ui import capacity_inputs, downloads, errors, prices, tables
 from planner.ui.asked import Asked
 
 
@@ -26,7 +26,7 @@ def show(snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot], hi
     """What differs: after the changes where there are some, else from the other snapshot to this one."""
     first, then = (snapshot, ()) if asked.changes else (others[0], (snapshot,))
     limits = capacity_inputs.stated(snapshot)
-    given = Given(limits=limits, book=cache.price_book(), others=then, history=None if asked.changes else history)
+    given = Given(limits=limits, book=prices.book(), others=then, history=None if asked.changes else history)
     with errors.shown(), st.spinner("Comparing …"):
         found = QUESTION.answer(first, asked, given)
         st.markdown(f"**{words.literal(found.sentence)}**")

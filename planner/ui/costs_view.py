@@ -25,7 +25,7 @@ from planner.questions.costs import (
 )
 from planner.questions.focus import VERSION
 from planner.sources import bounded
-from planner.ui import cache, charts, downloads, errors, link, price_age, tables, uploads
+from planner.ui import charts, downloads, errors, link, price_age, prices, tables, uploads
 from planner.words import usd
 
 _MONEY = ("$/month", "idle $/month", "of that GPUs")
@@ -50,10 +50,11 @@ def settings(snapshot: Snapshot) -> CostsSettings:
 def head(bill: ClusterBill, book: PriceBook) -> None:
     """Key figures, the sentence, how old the prices are."""
     idle = sum(line.usd for line in bill.idle_lines)
-    if bill.bill_usd_per_month and not bill.is_shared_out:
+    if bill.bill_usd_per_month is not None and not bill.is_shared_out:
         st.info(words.literal(words.sentence(bill.sentence)), title="? Whose it is isn't known", icon=":material/help:")
-    elif bill.bill_usd_per_month:
-        share = f"nobody requests {usd(idle)} of it ({idle / bill.bill_usd_per_month:.0%})"
+    elif bill.bill_usd_per_month is not None:
+        part = f" ({idle / bill.bill_usd_per_month:.0%})" if bill.bill_usd_per_month else ""
+        share = f"nobody requests {usd(idle)} of it{part}"
         st.info(words.literal(f"{usd(bill.bill_usd_per_month)} a month; {share}."), icon=":material/payments:")
     else:
         st.info(words.literal(words.sentence(bill.sentence)), title="? No bill", icon=":material/help:")
@@ -67,13 +68,13 @@ def commitments() -> None:
     with st.expander("Commitments that the account owns", icon=":material/handshake:"):
         nothing: tuple[OwnedCommitment, ...] = ()
         uploads.ask(
-            "Commitments, CSV", key=cache.COMMITMENTS, types=["csv"], several=False, most_mib=1, nothing=nothing,
+            "Commitments, CSV", key=prices.COMMITMENTS, types=["csv"], several=False, most_mib=1, nothing=nothing,
             help=f"Columns {', '.join(COLUMNS)}; the last two may be empty. Not part of the link; counts on every page.",
             read=lambda files: parse_commitments(
                 bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]
             ),
         )  # fmt: skip
-        for one in cache.price_book().commitments:
+        for one in prices.book().commitments:
             place = f"{one.machine_type} in {one.region_id}"
             st.caption(words.literal(f"{one.commitment_id}: {words.count(one.nodes, 'node')} of {place}, {one.term}"))
 

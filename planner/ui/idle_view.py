@@ -10,7 +10,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.idle import QUESTION, IdleAnswer, IdleSettings, pod_rows
 from planner.questions.question import Given
 from planner.sources.prometheus_gpus import gpu_use
-from planner.ui import cache, downloads, errors, tables
+from planner.ui import cache, downloads, errors, prices, tables
 from planner.ui.asked import Asked
 from planner.ui.prometheus_form import Form
 from planner.words import usd
@@ -35,7 +35,7 @@ def show(snapshot: Snapshot) -> None:
         asked = Asked(IdleSettings)
         asked.show("idle_minutes")
         settings = asked.settings()
-        found = cache.ask(QUESTION, snapshot, settings, Given(book=cache.price_book(), gpu_uses=uses))
+        found = cache.ask(QUESTION, snapshot, settings, Given(book=prices.book(), gpu_uses=uses))
         _answer(found)
         downloads.answer(QUESTION, snapshot, settings, found)
     with st.expander("How busy GPUs were, from Prometheus", icon=":material/monitoring:", expanded=uses is None):

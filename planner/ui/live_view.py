@@ -53,7 +53,6 @@ def _try_to_read(context: str) -> None:
 
 def begin() -> None:
     """At the beginning of a run: the newest snapshot is what it answers for."""
-    cache.begin()
     st.session_state[_PINNED] = {}
     st.session_state[_BEGAN] = time.monotonic()
     st.session_state[_ENDED] = 0.0

@@ -15,7 +15,7 @@ from planner.sources.prometheus_nodes import nodes_before
 from planner.spot.assumptions import Life
 from planner.spot.interruption import parse_lives
 from planner.spot.own_history import OwnHistory, from_files, own_history
-from planner.ui import cache, errors, link, stored, tables, uploads
+from planner.ui import cache, errors, link, prices, stored, tables, uploads
 from planner.ui.prometheus_form import Form
 
 _FORM: Form[Watch] = Form(
@@ -44,7 +44,7 @@ def given(snapshot: Snapshot) -> Given:
     own = _worked_out(key_of(watches), together(watches)) if watches else None
     if own is None and lives:
         own = from_files(lives, gaps, "the uploaded file")
-    return Given(book=cache.price_book(), lives=lives, gaps=gaps, own_history=own)
+    return Given(book=prices.book(), lives=lives, gaps=gaps, own_history=own)
 
 
 @st.cache_resource(ttl="1h", max_entries=16, show_spinner="Fitting your own nodes' lives …")

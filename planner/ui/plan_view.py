@@ -12,7 +12,7 @@ from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, Measure, MeasureKind, PlanAnswer, PlanSettings
 from planner.questions.question import Given
 from planner.rollout.wording import words as verdict_words
-from planner.ui import cache, downloads, errors, opening, progress, tables
+from planner.ui import cache, downloads, errors, opening, prices, progress, tables
 from planner.ui.asked import Asked
 from planner.words import usd
 
@@ -22,7 +22,7 @@ _QUICK_NODES = 500  # above, the Overview doesn't work it out by itself
 def given() -> Given:
     """Prices, where they can be read."""
     try:
-        return Given(book=cache.price_book())
+        return Given(book=prices.book())
     except HeadroomError as error:
         errors.show(error)
         return Given()

@@ -9,24 +9,20 @@ from __future__ import annotations
 import logging
 import os
 import pickle
-import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
-import planner
 from planner.errors import HeadroomError, NotKnownError, SourceError
 from planner.inventory import sealed, succession
 from planner.kubernetes.records import Snapshot
 from planner.questions import progress
 from planner.questions.identity import key_in_pool, pack
 from planner.rollout.budget import TOO_LARGE, UnwantedError
-from planner.ui.worker import function_called, ready
+from planner.serve import child
+from planner.ui.worker import ready
 
 VARIABLE: Final = "HEADROOM_WORKERS"
 """How many processes; 0: none, the server works things out itself."""
@@ -36,7 +32,6 @@ MOST_RESIDENT_BYTES: Final = 4 * 2**30  # a process that has grown beyond gives 
 LONGEST_SECONDS: Final = 600.0  # of one task: what the engine's own bound lets through on a slow machine, and more
 _GRACE_SECONDS: Final = 3.0  # for a task that is told to stop
 _GLANCE_SECONDS: Final = 0.25  # between two looks whether somebody still waits
-_ROOT: Final = str(Path(planner.__file__).parents[1])
 _LOG = logging.getLogger(__name__)
 
 
@@ -44,16 +39,7 @@ class Worker:
     """One process, and what it holds."""
 
     def __init__(self) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - this very program
-                [sys.executable, "-m", "planner.ui.worker", str(theirs.fileno())],
-                env={**os.environ, "PYTHONPATH": os.pathsep.join([_ROOT, *sys.path])},
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is the server's; without it this ends by itself
-            )
-        self._connection = Connection(ours.detach())
+        self._process, self._connection = child.begin("planner.ui.worker")
         self.held: set[str] = set()
         self._send("key", sealed.key())
 
@@ -254,8 +240,7 @@ def _value(found: tuple[Any, ...]) -> Any:
     match found:
         case ("answer", value):
             return value
-        case ("ours", kind, what, where, mend):
-            error: HeadroomError = function_called(kind)(what, where=where, mend=mend)
+        case ("ours", HeadroomError() as error):
             raise error
         case ("other", kind, text):
             _LOG.error("a question failed\n%s", text)

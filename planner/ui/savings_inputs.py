@@ -11,14 +11,12 @@ import streamlit as st
 
 from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
-from planner.pricing.history import PriceChange
 from planner.questions import spot_inputs
 from planner.questions.savings import SavingsSettings
 from planner.questions.spot_inputs import Derived
 from planner.settings import Setting
-from planner.sources import prices
 from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Work
-from planner.ui import cache, filtered, link
+from planner.ui import cache, filtered, link, prices
 from planner.ui.asked import Asked
 
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
@@ -34,15 +32,9 @@ _WORD: dict[str, str] = {
 _COUNTED = frozenset({"", "nodes", "GPUs", "zones", "retries", "runs"})  # the label says it already
 
 
-@st.cache_resource(show_spinner="Reading the history of prices …")
-def price_changes() -> tuple[PriceChange, ...]:
-    """How list prices moved."""
-    return prices.load_changes()
-
-
 def derived(snapshot: Snapshot, key: str) -> Derived:
     """What the cluster and the prices say of the workload."""
-    return cache.answer(spot_inputs.derive, snapshot, cache.price_book(), key)
+    return cache.answer(spot_inputs.derive, snapshot, prices.book(), key)
 
 
 def pick(snapshot: Snapshot) -> str:

@@ -19,7 +19,7 @@ from planner.spot.checks import CHECK_NAME, CheckResult, Status
 from planner.spot.economics import Band, Savings
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
-from planner.ui import charts, errors, price_age, savings_inputs, tables
+from planner.ui import charts, errors, price_age, prices, tables
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -227,9 +227,9 @@ def _cures(fitness: Suitability) -> None:
 
 
 @errors.part
-def history(book: PriceBook, derived: Derived) -> None:
+def history(derived: Derived) -> None:
     """The discount of each GPU over time; the workload's own machine first, where the log has it."""
-    series = _series(book, derived)
+    series = _series(prices.book(), derived)
     if not series:
         st.caption("No history of the discount for these machines.")
         return
@@ -246,7 +246,7 @@ def history(book: PriceBook, derived: Derived) -> None:
 
 
 def _series(book: PriceBook, derived: Derived) -> Sequence[DiscountSeries]:
-    found = discount_series(savings_inputs.price_changes(), book)
+    found = discount_series(prices.changes(), book)
     machine = derived.machine_type
     mine = [one for one in found if machine and any(_family(machine) == _family(other) for other in one.machine_types)]
     return [*mine, *(one for one in found if one not in mine)][:_MOST_SERIES]

@@ -6,11 +6,12 @@ import streamlit as st
 
 from planner import words
 from planner.rollout import glossary
-from planner.ui import filtered, findings, review, session, sign_in
+from planner.ui import filtered, findings, prices, review, session, sign_in
 
 
 def show() -> None:
     """The choice of cluster, its size and its age, under the navigation."""
+    prices.begin()
     with st.sidebar, st.container(gap="xsmall"):
         sign_in.sidebar()
         session.choose()

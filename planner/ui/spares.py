@@ -24,7 +24,7 @@ from planner.questions.strategy_costs import (
     StrategyPrice,
 )
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
-from planner.ui import cache, errors, link, price_age, tables, verdict
+from planner.ui import cache, errors, link, price_age, prices, tables, verdict
 from planner.ui.asked import Asked
 
 _ELSEWHERE = "node_start_seconds"  # asked for with the growth of node pools
@@ -39,9 +39,7 @@ def known(
         if not needs.gpus_per_pod:
             return None
         settings = StrategyCostSettings(rollout=rollout, spares=SpareSettings(**given))
-        return strategy_costs.price_strategies(
-            snapshot, cache.price_book(), needs, strategy_costs.spare_values(settings)
-        )
+        return strategy_costs.price_strategies(snapshot, prices.book(), needs, strategy_costs.spare_values(settings))
     except HeadroomError:  # said where the costs stand
         return None
 
@@ -69,7 +67,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
     st.header("What each strategy costs")
     needs = cache.answer(spare_needs.spare_needs, snapshot, rollout_question.scenario_of(snapshot, rollout), grid)
     try:
-        book = cache.price_book()
+        book = prices.book()
         if not needs.gpus_per_pod:
             st.caption("Its pods ask for no GPU, and only spare GPUs are priced.")
             return None
@@ -180,7 +178,7 @@ def remedy_price(snapshot: Snapshot, costs: StrategyCosts | None) -> Callable[[R
         if not remedy.extra_nodes:
             return ""
         try:
-            book = cache.price_book()
+            book = prices.book()
         except HeadroomError:  # said where the strategies' costs stand
             return "no price"
         return remedy_costs.remedy_cost(snapshot, book, remedy, costs.terms if costs else None)

@@ -1,6 +1,6 @@
 """One process of the pool: holds snapshots and price books, and works out what it is asked. Knows no Streamlit.
 
-Started as ``python -m planner.ui.worker FD``; talks over that socket, and ends with it.
+Talks over the pipe that it was started with (`planner.serve.child`), and ends with it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import io
 import pickle
-import sys
 import time
 import traceback
 from collections import OrderedDict
@@ -20,6 +19,7 @@ from planner.inventory import succession
 from planner.questions import INDEX, question_called
 from planner.questions.progress import told_to
 from planner.rollout.budget import UnwantedError, allowed
+from planner.serve import child
 
 MOST_HELD_BYTES: Final = 512 * 2**20  # of packed snapshots; unpacked and compiled they are some five times that
 
@@ -87,11 +87,10 @@ def ready() -> None:
         question_called(name)
 
 
-def error_of(error: BaseException) -> tuple[str, ...]:
-    """An error as texts: ours whole, any other as its traceback."""
+def error_of(error: BaseException) -> tuple[Any, ...]:
+    """An error to be told: ours whole, any other as its traceback."""
     if isinstance(error, HeadroomError):
-        kind = type(error)
-        return "ours", f"{kind.__module__}:{kind.__qualname__}", error.what, error.where, error.mend
+        return "ours", error
     return "other", type(error).__name__, "".join(traceback.format_exception(error))
 
 
@@ -127,8 +126,8 @@ def serve(connection: Connection) -> None:
     """Answer until the other end is gone.
 
     Taken: ("key", bytes), ("hold", name, packed), ("follow", name, before, steps), ("ask", function, packed), ("unwanted",).
-    Given, for each "ask": packed ("answer", value), ("ours", kind, what, where, mend), ("other", kind, traceback) or
-    ("unwanted",), after any number of ("doing", what, share); for each "hold" and "follow" the names that were forgotten.
+    Given, for each "ask": packed ("answer", value), ("ours", error), ("other", kind, traceback) or ("unwanted",), after any
+    number of ("doing", what, share); for each "hold" and "follow" the names that were forgotten.
     """
     held = Held()
     while True:
@@ -152,6 +151,6 @@ def serve(connection: Connection) -> None:
 
 if __name__ == "__main__":
     try:
-        serve(Connection(int(sys.argv[1])))
+        serve(child.pipe())
     except (KeyboardInterrupt, BrokenPipeError):
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from tests.pages.clusters import full
 from tests.pages.visiting import said, visit
@@ -37,3 +38,20 @@ def test_nodes_without_a_price_are_no_money() -> None:
     assert "△ 3 nodes: no price: node node-0 has no label" in said(app)
     table = next(one.value for one in app.dataframe if "bought" in one.value)
     assert table["$/month"].isna().all()
+
+
+def _free() -> None:
+    import dataclasses
+
+    from planner.questions import costs
+    from planner.ui import costs_view, prices
+    from tests.builders.objects import node, snapshot
+
+    bill = costs.bill(prices.book(), snapshot(node("gpu-0", gpus=1)))
+    costs_view.head(dataclasses.replace(bill, bill_usd_per_month=0.0), prices.book())
+
+
+def test_a_bill_of_nothing_is_a_bill() -> None:
+    app = AppTest.from_function(_free).run()
+    assert not app.exception
+    assert "$0 a month; nobody requests $0 of it." in said(app)

@@ -22,7 +22,6 @@ from planner.questions.metrics import cluster_metrics
 from planner.questions.question import Given
 from planner.serve.keeper import Keeper
 from planner.serve.server import MOST_BYTES
-from planner.serve.teller import Teller
 from planner.serve.webhook import timeout_of
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -190,7 +189,7 @@ def test_a_listing_that_fails_keeps_what_was_known() -> None:
     keeper = Keeper(
         read,
         lambda _: (),
-        Teller(Given()).metrics,
+        lambda found, _pools: cluster_metrics(found, Given()),
         every_seconds=5,
         know=lambda found, _pools: told.append(found),
         say=said.append,

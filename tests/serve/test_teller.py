@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from planner.errors import SourceError
+from planner.errors import HeadroomError, SourceError
 from planner.questions.metrics import cluster_metrics
 from planner.questions.question import Given
+from planner.serve import teller as room
 from planner.serve.teller import Teller
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 
@@ -38,3 +41,24 @@ def test_one_that_ended_gives_way_to_another() -> None:
         teller.stop()
     with pytest.raises(SourceError):
         teller.metrics(replace(CLUSTER), ())
+
+
+def test_what_could_not_be_worked_out_says_where_and_how_to_mend_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise SourceError("no prices", where="the catalog", mend="Give a file")
+
+    monkeypatch.setattr(room, "cluster_metrics", refuse)
+
+    class Here:
+        number = 0
+
+        def know(self, _: object) -> None: ...
+
+        def ask(self, function: Callable[..., object], *asked: object) -> object:
+            return pickle.loads(pickle.dumps(function(CLUSTER, (), *asked)))
+
+    teller = Teller(Given())
+    monkeypatch.setattr(teller, "_process", Here())
+    with pytest.raises(HeadroomError) as found:
+        teller.metrics(CLUSTER, ())
+    assert str(found.value) == "the catalog: no prices. Give a file"

@@ -27,6 +27,7 @@ from planner.sources.store import Store
 from planner.store.names import snapshot_id
 from planner.sweep import run as runs
 from planner.sweep.run import Asked, Local, sweep
+from planner.sweep.work import tasks_of
 from tests.architecture.tree import ROOT
 from tests.sweep.dask_cluster import Workers, dask_cluster
 
@@ -127,6 +128,14 @@ def test_a_snapshot_is_sent_once(tmp_path: Path) -> None:
     assert len(sent) == 2
 
 
+def test_what_takes_longest_comes_first() -> None:
+    """A worker that gets the longest task last keeps all others waiting."""
+    first, *_, last = tasks_of("edu", "now", demo.read(), ROLLOUT, (), 4)
+    assert {one.partition("/")[0] for one in first.workloads} == {"DaemonSet"}
+    alone = {one.key for one in demo.read().workloads if one.replicas == 1}
+    assert set(last.workloads) <= alone
+
+
 def test_a_killed_process_is_replaced_and_nothing_is_lost_or_twice(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     killed: list[int] = []
@@ -202,6 +211,26 @@ def test_a_dask_worker_that_is_killed_loses_nothing_and_nothing_comes_twice(
     assert on_dask.query(ONCE) == [{"n": 4 * PROD, "workloads": 4 * PROD}]
     over(Threads(), local, 4)
     assert on_dask.query(FACTS) == local.query(FACTS)
+
+
+PROFILERS = """
+import sys
+from planner.sweep.run import OnDask
+crew = OnDask(sys.argv[1])
+run = lambda: sorted(set(crew._client.run(lambda dask_worker: dask_worker.periodic_callbacks["profile"].is_running()).values()))
+print(run())
+with crew.open() as executor:
+    print(run(), executor.submit(sum, (1, 2)).result())
+print(run())
+crew.close()
+"""
+
+
+def test_dask_s_profiler_rests_while_a_sweep_runs_and_goes_on_afterwards(dask: tuple[str, Workers]) -> None:
+    """It takes a tenth of the workers' time; a cluster that others use has it back."""
+    command = [sys.executable, "-W", "ignore", "-c", PROFILERS, dask[0]]
+    driver = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert driver.stdout.splitlines() == ["[True]", "[False] 3", "[True]"], driver.stderr[-2_000:]
 
 
 # ── the command ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,8 @@ import pytest
 from planner.errors import InputError
 from planner.figures import bars
 from planner.sources import prices
-from planner.ui import cache, overview_view
+from planner.ui import overview_view
+from planner.ui import prices as session_prices
 from tests.pages.visiting import said, visit
 
 
@@ -23,10 +24,10 @@ def no_prices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def gone(*_: Any, **__: Any) -> NoReturn:
         raise InputError("can't be read: no such file or directory", where="gcp_prices.csv", mend="Check the path")
 
-    cache._price_book.clear()
+    session_prices._refreshed.clear()
     monkeypatch.setattr(prices, "load_book", gone)
     yield
-    cache._price_book.clear()
+    session_prices._refreshed.clear()
 
 
 def test_a_chart_that_throws(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,44 @@
+"""What a sweep asks of the workers of a Dask cluster while it runs."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Final
+
+from distributed import WorkerPlugin
+
+NAME: Final = "headroom-sweep"
+_PROFILER: Final = ("profile", "profile-cycle")
+
+
+class NoProfiler(WorkerPlugin):
+    """Dask looks a hundred times a second at what a worker does, which takes a tenth of what is worked out beside it.
+
+    Its profiler rests while this is there, on workers that come later too, and goes on afterwards. ``distributed``,
+    `Worker.__init__`: the periodic callbacks "profile" and "profile-cycle", absent where the configuration turns them off.
+    """
+
+    def setup(self, worker: Any) -> None:
+        """Called on each worker when it begins."""
+        for one in _callbacks(worker):
+            one.stop()
+
+    def teardown(self, worker: Any) -> None:
+        """Called on each worker when it ends."""
+        for one in _callbacks(worker):
+            one.start()
+
+
+def rest(client: Any) -> None:
+    """Let the profilers rest."""
+    client.register_plugin(NoProfiler(), name=NAME)
+
+
+def go_on(client: Any) -> None:
+    """Let them go on, where there is still a cluster."""
+    with suppress(OSError, ValueError):  # gone, or another sweep has let them go on
+        client.unregister_worker_plugin(NAME)
+
+
+def _callbacks(worker: Any) -> list[Any]:
+    return [worker.periodic_callbacks[name] for name in _PROFILER if name in worker.periodic_callbacks]
