@@ -78,6 +78,7 @@ class _Kind(NamedTuple):
 
     shape: Shape
     may: BoolArray  # bool[node]
+    is_anywhere: bool  # on each of the pool's nodes, and of the new ones
     is_alone: bool  # each node judges the pod by static filters and amounts alone
     alike: _Alike
     size: int  # its largest amount
@@ -149,6 +150,7 @@ class Packing:
         return _Kind(
             shape=shape,
             may=may,
+            is_anywhere=bool(may[self._kept].all() and may[self._first_new :].all()),
             is_alone=is_judged_by_node(self.state, shape),
             alike=(shape.asks, shape.scored, shape.priority, id(may)),
             size=max((amount for _, amount in shape.asks), default=0),
@@ -228,9 +230,9 @@ class Packing:
         return [int(node) for node in nodes[np.argsort(load, kind="stable")]]
 
     def _empties(self, node: int) -> bool:
-        mark = self.mark
+        mark, others = self.mark, self._kept[self._kept != node]
         for number in sorted(self._on[node], key=lambda one: (-self._of(one).size, one)):
-            to = self._target(number, but=node)
+            to = self._target(number, others)
             if to < 0:
                 self.undo(mark)
                 return False
@@ -239,18 +241,17 @@ class Packing:
         self._log.freed.append(node)
         return True
 
-    def _target(self, number: int, *, but: int) -> int:
-        """The fullest node that is kept and takes the pod; −1 where there is none.
+    def _target(self, number: int, others: NDArray[np.intp]) -> int:
+        """The fullest of the `others` that are kept that takes the pod; −1 where there is none.
 
         A pod is judged without itself: it is taken off its node while others are looked at.
         """
         kind, at = self._of(number), self._at[number]
         shape, free = kind.shape, self.state.free
         last = self._last.get(shape, -1) if kind.is_alone else -1  # it was the fullest, and is fuller now
-        if last >= 0 and last != but and self._is_kept[last] and self._takes(shape, last):
+        if last >= 0 and last != at and self._is_kept[last] and self._takes(shape, last):
             return last
-        nodes = self._kept[self._has_room(kind, self._kept)]
-        nodes = nodes[nodes != but]
+        nodes = others[self._has_room(kind, others)]
         if len(nodes) and not kind.is_alone:
             with self.state.tried_out():
                 self.state.remove(shape, at, is_terminating=False)
@@ -266,7 +267,8 @@ class Packing:
         """Which of `nodes` the static filters allow and have the amounts: bool[len(nodes)]."""
         free = self.state.free
         takes: BoolArray = free[PODS_ROW].take(nodes) > 0
-        takes &= kind.may.take(nodes)
+        if not kind.is_anywhere:
+            takes &= kind.may.take(nodes)
         for row, amount in kind.shape.asks:
             takes &= free[row].take(nodes) >= amount
         return takes

@@ -129,7 +129,9 @@ def allocated_cents(
     return _in_cents(_lines(_entries(costs, nodes, held))[0])
 
 
-_Entry = tuple[NodeCost, str, Share, tuple[float, ...]]
+Parts = tuple[float, float, float]
+"""USD for GPUs, CPU and memory."""
+_Entry = tuple[NodeCost, str, Share, Parts]
 _Key = tuple[Bought, str, Share]
 
 
@@ -170,18 +172,20 @@ def _in_cents(lines: Mapping[_Key, Sequence[float]]) -> dict[_Key, Cents]:
     return found
 
 
-def _of_node(whole: SplitCost, node: Node, held: tuple[Held, ...]) -> Iterable[tuple[str, Share, tuple[float, ...]]]:
+def _of_node(whole: SplitCost, node: Node, held: tuple[Held, ...]) -> Iterator[tuple[str, Share, Parts]]:
+    """Who bears which parts of the node, and what of each is idle."""
     gpus = tuple(name for name in node.allocatable if is_gpu_resource(name))
-    left = dict.fromkeys(PARTS, 1.0)
-    asked: dict[str, list[float]] = {}
-    for part, names in (("gpu", gpus), ("cpu", (CPU,)), ("memory", (MEMORY,))):
-        wanted = [float(sum(one.requests.get(name, 0) for name in names)) for one in held]
-        there = max(float(sum(node.allocatable.get(name, 0) for name in names)), sum(wanted))
-        asked[part] = [amount / there if there else 0.0 for amount in wanted]
-        left[part] = 1.0 - sum(asked[part]) if there else 1.0
+    parts: list[list[float]] = []
+    for amount, names in ((whole.gpu, gpus), (whole.cpu, (CPU,)), (whole.memory, (MEMORY,))):
+        wanted = [sum(one.requests.get(name, 0) for name in names) for one in held]
+        there = max(sum(node.allocatable.get(name, 0) for name in names), sum(wanted))
+        shares = [float(each) / there if there else 0.0 for each in wanted]
+        shares.append(max(0.0, 1.0 - sum(shares)))
+        parts.append([share * amount for share in shares])
+    gpu, cpu, memory = parts
     for i, one in enumerate(held):
-        yield one.name, one.share, tuple(asked[part][i] * getattr(whole, part) for part in PARTS)
-    yield "", Share.IDLE, tuple(max(0.0, left[part]) * getattr(whole, part) for part in PARTS)
+        yield one.name, one.share, (gpu[i], cpu[i], memory[i])
+    yield "", Share.IDLE, (gpu[-1], cpu[-1], memory[-1])
 
 
 def added_up(lines: Iterable[AllocatedCost], name_of: Mapping[str, str] | None = None) -> tuple[AllocatedCost, ...]:

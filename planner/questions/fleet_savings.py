@@ -183,7 +183,7 @@ def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any])
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
     going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
     done = [
-        _left(snapshot, kind, {key: on_kind[key][number] for key in going}, pods, asked, fitness)
+        _left(snapshot, kind, {key: on_kind[key][number] for key in going}, asked, fitness)
         for number, kind in enumerate(kinds)
     ]
     repacked = [one for one, _ in done]
@@ -244,7 +244,6 @@ def _left(
     snapshot: Snapshot,
     kind: _Kind,
     here: Mapping[str, int],
-    pods: Mapping[str, tuple[Pod, ...]],
     asked: Mapping[str, Any],
     fitness: Mapping[str, Suitability],
 ) -> tuple[Repacked, list[_Exact]]:
