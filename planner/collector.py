@@ -38,10 +38,15 @@ def resting(*, keeps: bool = False) -> Iterator[None]:
                 gc.enable()
 
 
-def settle() -> None:
-    """Look no more at what is there now: a live cluster stays as long as the process, and each pass would go through all of it.
+def put_aside() -> None:
+    """Look no more at what is there now: a command's cluster stays as long as it, and each pass would go through all of it.
 
     What of it is replaced later is given back all the same, unless it stands in a cycle; records don't.
     """
-    gc.collect()
     gc.freeze()
+
+
+def settle() -> None:
+    """`put_aside` for good, in a process that goes on: what stands in a cycle by now is given back first."""
+    gc.collect()
+    put_aside()

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 import click
 
+from planner import collector
 from planner.cli import waiting
 from planner.errors import InputError
 from planner.inventory import account
@@ -25,11 +26,12 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, is_told: bool = Tr
     """
     waiting.doing(f"reading {spec}")
     snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=bounded.limit_bytes())
+    collector.put_aside()
     waiting.doing("working it out")
     if not is_told or waiting.is_quiet():
         return snapshot
     for problem in snapshot.problems:
-        if problem.severity is Severity.ERROR or problem.code == account.UNCHECKED:
+        if problem.severity is Severity.ERROR or problem.code in (account.UNCHECKED, account.EXPIRES):
             place = f"{problem.object}: " if problem.object else ""
             mend = f". {problem.mend}" if problem.mend else ""
             click.echo(f"headroom: warning: {place}{problem.what}{mend}", err=True)

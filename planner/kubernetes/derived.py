@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from typing import Any, Final, Generic, TypeVar, TypeVarTuple
+from weakref import WeakValueDictionary
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -31,10 +32,11 @@ class Same(Generic[T]):
 class Derived:
     """Results of functions of one value. They never leave the process: a copy or a pickle has none."""
 
-    __slots__ = ("_made",)
+    __slots__ = ("_held", "_made")
 
     def __init__(self) -> None:
         self._made: dict[Callable[..., Any], dict[tuple[Hashable, ...], Any]] = {}
+        self._held: WeakValueDictionary[tuple[Hashable, ...], Any] = WeakValueDictionary()
 
     def once(self, make: Callable[[S, *About], T], source: S, *about: *About) -> T:
         """``make(source, *about)``, made once.
@@ -53,6 +55,13 @@ class Derived:
             kept[about] = made
             return made
         found: T = kept[about]
+        return found
+
+    def while_held(self, make: Callable[[S, *About], T], source: S, *about: *About) -> T:
+        """``make(source, *about)``, not made again as long as somebody holds the last one: for what is too large to keep."""
+        found: T | None = self._held.get((make, *about))
+        if found is None:
+            found = self._held[make, *about] = make(source, *about)
         return found
 
     def know(self, make: Callable[[S], T], made: T) -> None:

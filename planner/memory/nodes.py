@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planner import vocabulary
+from planner import collector, vocabulary
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import node_pool
@@ -19,6 +19,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.qos import (
     QosClass,
     is_critical,
+    is_static,
     pod_limit,
     pod_qos_class,
     ranked_request,
@@ -42,7 +43,6 @@ class _Use:
     anonymous_bytes: int | None = None
 
 
-_UNKNOWN = _Use(None)
 _Uses = Mapping[tuple[str, str], Mapping[str, _Use]]  # (namespace, pod) → container → use
 
 
@@ -151,7 +151,7 @@ class ClassLine:
     over_request_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class ClusterMemory:
     """All nodes, the nearest to eviction first, and the classes."""
 
@@ -173,19 +173,19 @@ def cluster_memory(
     `stats` are the ``container_memory_*`` of kubelets, where someone has them: they tell anonymous memory from file
     cache, and what a node's system uses.
     """
-    uses = _uses(snapshot, stats)
-    systems = _systems(snapshot, stats)
-    workloads = workload_keys(snapshot)
+    return snapshot.derived.while_held(_cluster_memory, snapshot, settings, tuple(stats))
+
+
+@collector.resting()
+def _cluster_memory(snapshot: Snapshot, settings: KubeletSettings, stats: tuple[NodeMemoryStats, ...]) -> ClusterMemory:
+    seen, systems = _Pods(snapshot, settings, stats), _systems(snapshot, stats)
     bound: dict[str, list[Pod]] = {node.name: [] for node in snapshot.nodes}
     for pod in snapshot.pods:
         if pod.holds_room and pod.node_name in bound:
             bound[pod.node_name].append(pod)
     nodes = tuple(
         sorted(
-            (
-                _node_report(node, bound[node.name], uses, workloads, settings, systems.get(node.name))
-                for node in snapshot.nodes
-            ),
+            (_node_report(node, bound[node.name], seen, settings, systems.get(node.name)) for node in snapshot.nodes),
             key=lambda node: (
                 node.known_share is None,
                 node.until_hard_bytes is None,
@@ -225,16 +225,11 @@ def _systems(snapshot: Snapshot, stats: Sequence[NodeMemoryStats]) -> dict[str, 
 
 
 def _node_report(
-    node: Node,
-    pods: list[Pod],
-    uses: _Uses,
-    workloads: Mapping[str, str],
-    settings: KubeletSettings,
-    system_bytes: int | None,
+    node: Node, pods: list[Pod], seen: _Pods, settings: KubeletSettings, system_bytes: int | None
 ) -> NodeReport:
     memory = node_memory(node, settings)
     lines = eviction_lines(memory, settings, system_bytes)
-    ranked = _ranked([_pod_memory(pod, uses, workloads, memory, settings) for pod in pods], memory)
+    ranked = seen.ranked(pods, memory)
     used = sum(pod.working_set_bytes or 0 for pod in ranked)
     unknown = sum(pod.working_set_bytes is None for pod in ranked)
     first = next((pod for pod in ranked if pod.eviction_rank and not pod.is_critical), None)
@@ -244,7 +239,7 @@ def _node_report(
         has_gpus=any(is_gpu_resource(name) and amount for name, amount in node.capacity.items()),
         memory=memory,
         lines=lines,
-        request_bytes=sum(pod_request(pod.spec, vocabulary.MEMORY) for pod in pods),
+        request_bytes=sum(seen.alike(pod, memory).request_bytes for pod in pods),
         limit_bytes=sum(pod.limit_bytes or 0 for pod in ranked),
         unlimited_pods=sum(pod.limit_bytes is None for pod in ranked),
         working_set_bytes=used,
@@ -259,76 +254,138 @@ def _node_report(
     )
 
 
-def _pod_memory(
-    pod: Pod, uses: _Uses, workloads: Mapping[str, str], memory: NodeMemory, settings: KubeletSettings
-) -> PodMemory:
-    seen = uses.get((pod.namespace, pod.name), {})
-    working_sets = [use.working_set_bytes for use in seen.values() if use.working_set_bytes is not None]
-    total = memory.capacity_bytes + memory.swap_bytes
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """What pods of one spec and class have in common on nodes of one size, with containers of which no use is known."""
+
+    qos: QosClass
+    is_critical: bool
+    ranked_request_bytes: int
+    request_bytes: int
+    limit_bytes: int | None
+    cgroup: GroupCgroup
+    containers: tuple[ContainerMemory, ...]
+
+
+def _alike(pod: Pod, memory: NodeMemory, settings: KubeletSettings) -> _Alike:
     containers = []
     for one in running_containers(pod.spec):
-        values, use = container_cgroup(pod, one, memory, settings), seen.get(one.name, _UNKNOWN)
-        used = use.working_set_bytes
+        values = container_cgroup(pod, one, memory, settings)
         containers.append(
             ContainerMemory(
                 name=one.name,
                 is_sidecar=one not in pod.spec.containers,
                 request_bytes=one.requests.get(vocabulary.MEMORY, 0),
                 limit_bytes=values.memory_max,
-                working_set_bytes=used,
-                anonymous_bytes=use.anonymous_bytes,
-                cpu_millicores=use.cpu_millicores,
+                working_set_bytes=None,
+                anonymous_bytes=None,
+                cpu_millicores=None,
                 cgroup=values,
-                oom_score=None if used is None else values.oom_score_adj + share_per_mille(used, total),
             )
         )
-    return PodMemory(
-        namespace=pod.namespace,
-        name=pod.name,
-        workload=workloads[pod.uid],
-        node=pod.node_name,
+    return _Alike(
         qos=pod_qos_class(pod),
-        priority=pod.spec.priority or 0,
         is_critical=is_critical(pod),
-        request_bytes=ranked_request(pod.spec),
+        ranked_request_bytes=ranked_request(pod.spec),
+        request_bytes=pod_request(pod.spec, vocabulary.MEMORY),
         limit_bytes=pod_limit(pod.spec),
-        working_set_bytes=sum(working_sets) if working_sets else None,
         cgroup=pod_cgroup(pod, settings),
         containers=tuple(containers),
     )
 
 
-def _ranked(pods: list[PodMemory], memory: NodeMemory) -> tuple[PodMemory, ...]:
-    """`pods` with their ranks, in the order of eviction; those of unknown use last, without a rank."""
-    by_name = {pod.key: pod for pod in _with_oom_ranks(pods, memory)}
-    order = eviction_order(
-        PodUsage(
-            name=pod.key,
-            priority=pod.priority,
-            request_bytes=pod.request_bytes,
-            working_set_bytes=pod.working_set_bytes,
+class _Pods:
+    """Pods as their nodes see them; what pods alike have in common is worked out once."""
+
+    def __init__(self, snapshot: Snapshot, settings: KubeletSettings, stats: Sequence[NodeMemoryStats]) -> None:
+        self._settings = settings
+        self._uses = _uses(snapshot, stats)
+        self._workloads = workload_keys(snapshot)
+        self._known: dict[tuple[int, str, bool, NodeMemory], _Alike] = {}
+
+    def alike(self, pod: Pod, memory: NodeMemory) -> _Alike:
+        """Specs are told by identity: the snapshot keeps them, and pods alike share theirs."""
+        key = (id(pod.spec), pod.qos_class, is_static(pod), memory)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = _alike(pod, memory, self._settings)
+        return found
+
+    def ranked(self, pods: list[Pod], memory: NodeMemory) -> tuple[PodMemory, ...]:
+        """The pods of a node with their ranks, in the order of eviction; those of unknown use last, without a rank."""
+        seen = [self._used(pod, memory) for pod in pods]
+        order = eviction_order(
+            PodUsage(
+                name=str(place),
+                priority=pod.spec.priority or 0,
+                request_bytes=self.alike(pod, memory).ranked_request_bytes,
+                working_set_bytes=used,
+            )
+            for place, (pod, (used, _)) in enumerate(zip(pods, seen, strict=True))
+            if used is not None
         )
-        for pod in pods
-        if pod.working_set_bytes is not None
+        ranks = {int(usage.name): rank for rank, usage in enumerate(order, 1)}
+        places = (*ranks, *(place for place in range(len(pods)) if place not in ranks))
+        containers = _with_oom_ranks([containers for _, containers in seen], memory)
+        return tuple(
+            self._pod(pods[place], memory, seen[place][0], containers[place], ranks.get(place)) for place in places
+        )
+
+    def _used(self, pod: Pod, memory: NodeMemory) -> tuple[int | None, tuple[ContainerMemory, ...]]:
+        """What a pod uses, and its containers with what each does."""
+        uses, containers = self._uses.get((pod.namespace, pod.name)), self.alike(pod, memory).containers
+        if not uses:
+            return None, containers
+        working_sets = [use.working_set_bytes for use in uses.values() if use.working_set_bytes is not None]
+        total = memory.capacity_bytes + memory.swap_bytes
+        known = (_using(one, uses[one.name], total) if one.name in uses else one for one in containers)
+        return sum(working_sets) if working_sets else None, tuple(known)
+
+    def _pod(
+        self, pod: Pod, memory: NodeMemory, used: int | None, containers: tuple[ContainerMemory, ...], rank: int | None
+    ) -> PodMemory:
+        alike = self.alike(pod, memory)
+        return PodMemory(
+            namespace=pod.namespace,
+            name=pod.name,
+            workload=self._workloads[pod.uid],
+            node=pod.node_name,
+            qos=alike.qos,
+            priority=pod.spec.priority or 0,
+            is_critical=alike.is_critical,
+            request_bytes=alike.ranked_request_bytes,
+            limit_bytes=alike.limit_bytes,
+            working_set_bytes=used,
+            cgroup=alike.cgroup,
+            containers=containers,
+            eviction_rank=rank,
+        )
+
+
+def _using(container: ContainerMemory, use: _Use, total_bytes: int) -> ContainerMemory:
+    used, adjusted = use.working_set_bytes, container.cgroup.oom_score_adj
+    return replace(
+        container,
+        working_set_bytes=used,
+        anonymous_bytes=use.anonymous_bytes,
+        cpu_millicores=use.cpu_millicores,
+        oom_score=None if used is None else adjusted + share_per_mille(used, total_bytes),
     )
-    known = [replace(by_name[usage.name], eviction_rank=rank) for rank, usage in enumerate(order, 1)]
-    return (*known, *(pod for pod in by_name.values() if pod.working_set_bytes is None))
 
 
-def _with_oom_ranks(pods: list[PodMemory], memory: NodeMemory) -> list[PodMemory]:
-    """`pods` with the order in which the kernel would pick their containers, were the whole node out of memory."""
+def _with_oom_ranks(pods: list[tuple[ContainerMemory, ...]], memory: NodeMemory) -> list[tuple[ContainerMemory, ...]]:
+    """Each pod's containers with the order in which the kernel would pick them, were the whole node out of memory."""
     total = memory.capacity_bytes + memory.swap_bytes
     points = [
         None if one.working_set_bytes is None else badness(one.working_set_bytes, one.cgroup.oom_score_adj, total)
-        for pod in pods
-        for one in pod.containers
+        for containers in pods
+        for one in containers
     ]
     rank = {index: rank for rank, index in enumerate(kill_order(points), 1)}
+    if not rank:
+        return pods
     numbers = iter(range(len(points)))
-    return [
-        replace(pod, containers=tuple(replace(one, oom_rank=rank.get(next(numbers))) for one in pod.containers))
-        for pod in pods
-    ]
+    return [tuple(replace(one, oom_rank=rank.get(next(numbers))) for one in containers) for containers in pods]
 
 
 def _node_sentence(

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Final, TypeVar
 
+from planner import collector
 from planner.errors import InputError
 from planner.exit_status import ExitStatus
 from planner.inventory.account import unseen
@@ -122,6 +123,7 @@ def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
     return cluster_cost(book, snapshot.nodes, snapshot.derived.once(_requested, snapshot))
 
 
+@collector.resting()
 def bill(book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE) -> ClusterBill:
     """The cluster's cost shared out by namespace, label, pool or workload.
 

@@ -602,6 +602,7 @@ def _by_way(cents: Mapping[tuple[Bought, str, Share], Cents]) -> _Cents:
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}
 
 
+@collector.resting()
 def on_demand_shares(snapshot: Snapshot, book: PriceBook) -> dict[str, float]:
     """Workload → what it bears of the on-demand nodes' bill, USD a month in whole cents; what is idle is nobody's."""
     cost, nodes = cost_cluster(book, snapshot), {node.name: node for node in snapshot.nodes}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -87,10 +87,15 @@ class ClusterOverview:
     hidden: int = 0  # workloads that the filter leaves out; GPUs, nodes and pods are the whole cluster's
 
 
-def overview(snapshot: Snapshot, is_wanted: Callable[[], bool] | None = None) -> ClusterOverview:
-    """Every workload's own rollout, were its template changed now; GPUs by model."""
+def overview(snapshot: Snapshot) -> ClusterOverview:
+    """Every workload's own rollout, were its template changed now; GPUs by model. Played once a snapshot (`played`)."""
+    return snapshot.derived.once(played, snapshot)
+
+
+def played(snapshot: Snapshot) -> ClusterOverview:
+    """`overview`, played anew."""
     cluster = compiled(snapshot)
-    answers = Answers(cluster, is_wanted)
+    answers = Answers(cluster)
     lines = tuple(
         _overview_line(cluster, workload, answers.of(restarted(workload)))
         for workload in snapshot.workloads
@@ -167,8 +172,8 @@ class Answer:
 class Answers:
     """Workloads' own rollouts, each by itself; those that are alike have one answer."""
 
-    def __init__(self, cluster: Cluster, is_wanted: Callable[[], bool] | None = None) -> None:
-        self._cluster, self._is_wanted = cluster, is_wanted
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
         self._known: dict[Hashable, Answer] = {}
 
     def of(self, revision: Revision) -> Answer:
@@ -178,7 +183,7 @@ class Answers:
         known = self._known.get(key) if key is not None else None
         if known is not None:
             return known
-        with allowed(self._is_wanted):  # each is a question of its own
+        with allowed():  # each is a question of its own
             answer = glance(self._cluster, revision).answer
         if key is not None and not answer.names(workload.namespace):  # it may speak of the others' too
             self._known[key] = answer

@@ -15,7 +15,7 @@ import msgspec
 from planner import words
 from planner.errors import NotKnownError
 from planner.exit_status import ExitStatus, gravest
-from planner.inventory.account import Unseen, unseen
+from planner.inventory.account import ServerLoad, Unseen, unseen
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.inventory.gpu_use import GpuUse
 from planner.inventory.pool_limits import PoolLimits
@@ -60,6 +60,7 @@ class Given:
     gpu_uses: tuple[GpuUse, ...] | None = None  # how busy GPUs were
     others: tuple[Snapshot, ...] = ()  # clusters to compare with
     history: History | None = None  # of a store
+    load: ServerLoad | None = None  # what reading a live cluster cost its API server
     now: float | None = None  # seconds since the epoch, by the reader's clock
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from planner import collector
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.memory.pod_names import usages_by_workload
@@ -43,6 +44,7 @@ def restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> Resta
     return snapshot.derived.once(_restarts, snapshot) if usages is None else _restarts(snapshot, usages)
 
 
+@collector.resting()
 def _restarts(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> RestartReport:
     population = Population(cases(snapshot, usages))
     diagnosed = _diagnosed(population)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
-from planner.scheduling.scores import resource_scores
+from planner.scheduling.scores import Amounts, resource_scores, resource_scores_again
 from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
 from planner.scheduling.state import State
 from planner.scheduling.storage import STORAGE_REASONS
@@ -80,6 +80,7 @@ class View:
     may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: nobody asked
     scores: IntArray | None = None  # int64[candidate]; None: nobody asked for those of many
     stale: list[NDArray[np.intp]] = field(default_factory=list)  # where `scores` are older than `fits`
+    known: dict[Amounts, int] = field(default_factory=dict)  # scores by a node's amounts
 
 
 def view(state: State, shape: Shape) -> View:
@@ -112,7 +113,7 @@ def scores_on(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
         seen.scores = resource_scores(state, shape, shape.candidates)
     elif seen.stale:
         places = seen.stale[0] if len(seen.stale) == 1 else np.unique(np.concatenate(seen.stale))
-        seen.scores[places] = resource_scores(state, shape, shape.candidates[places])
+        seen.scores[places] = resource_scores_again(state, shape, shape.candidates[places], seen.known)
         seen.stale = []
     is_all = nodes is seen.nodes and seen.open is not None
     scores: IntArray = seen.scores[seen.open if is_all else np.searchsorted(shape.candidates, nodes)]
@@ -121,12 +122,18 @@ def scores_on(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
 
 def _places(state: State, shape: Shape, since: int) -> NDArray[np.intp]:
     """Where among the shape's candidates the nodes are that have changed since."""
-    changed = np.array(list(set(state.changed[since:])), dtype=np.intp)
-    if not len(shape.candidates):
-        return changed[:0]
-    places: NDArray[np.intp] = np.searchsorted(shape.candidates, changed)
-    places[places == len(shape.candidates)] = 0
-    known: NDArray[np.intp] = places[shape.candidates[places] == changed]
+    found, candidates = set(state.changed[since:]), shape.candidates
+    if not len(candidates):
+        return candidates
+    if len(found) == 1:
+        (node,) = found
+        place = int(candidates.searchsorted(node))
+        is_one = place < len(candidates) and candidates[place] == node
+        return np.array((place,) if is_one else (), dtype=np.intp)
+    changed = np.fromiter(found, dtype=np.intp, count=len(found))
+    places: NDArray[np.intp] = candidates.searchsorted(changed)
+    places[places == len(candidates)] = 0
+    known: NDArray[np.intp] = places[candidates[places] == changed]
     return known
 
 

@@ -8,16 +8,24 @@ Source: kubernetes `pkg/scheduler/apis/config/v1/default_plugins.go` and each pl
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.scheduling.cluster import CPU_ROW, MEMORY_ROW, BoolArray, IntArray
-from planner.scheduling.shape import Shape
+from planner.scheduling.shape import Shape, Spread
 from planner.scheduling.state import State
 from planner.vocabulary import HOSTNAME
 
 _TAINT_WEIGHT, _AFFINITY_WEIGHT, _SPREAD_WEIGHT, _INTER_POD_WEIGHT = 3, 2, 2, 2
+
+
+Amounts = tuple[int, int, int, int, int, int]  # a node's size, what scoring counts as asked, and what is: of each row
+_AHEAD = 16  # pods of a shape that go to a node one after another
+_FEW = 8  # nodes for which looking up is quicker than working out
 
 
 def resource_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
@@ -26,19 +34,56 @@ def resource_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntA
     Source: plugins/noderesources `leastResourceScorer`, `balancedResourceScorer` (1.36: by improvement).
     """
     capacity = state.cluster.allocatable[CPU_ROW : MEMORY_ROW + 1, nodes]
+    total = _by_amounts(shape, capacity, state.scored[:, nodes], state.used[CPU_ROW : MEMORY_ROW + 1, nodes])
+    if shape.image_score is not None:
+        total += shape.image_score[nodes]
+    return total
+
+
+def resource_scores_again(state: State, shape: Shape, nodes: NDArray[np.intp], known: dict[Amounts, int]) -> IntArray:
+    """The same for nodes that have changed, mostly one; `known` is what amounts gave before, and is added to."""
+    if len(nodes) > _FEW:
+        return resource_scores(state, shape, nodes)
+    size, scored, used = state.cluster.allocatable.item, state.scored.item, state.used.item
+    found = np.zeros(len(nodes), dtype=np.int64)
+    for place, i in enumerate(nodes.tolist()):
+        now = (
+            size(CPU_ROW, i), size(MEMORY_ROW, i), scored(0, i), scored(1, i), used(CPU_ROW, i), used(MEMORY_ROW, i),
+        )  # fmt: skip
+        score = known.get(now)
+        if score is None:
+            known.update(_ahead(shape, now))
+            score = known[now]
+        found[place] = score
+    if shape.image_score is not None:
+        found += shape.image_score[nodes]
+    return found
+
+
+def _ahead(shape: Shape, now: Amounts) -> Iterator[tuple[Amounts, int]]:
+    """What a node's amounts give, now and while pods of the shape go there one after another."""
+    more = np.arange(_AHEAD)
+    sizes, scored, used = (np.array(now[i : i + 2], dtype=np.int64)[:, None] for i in (0, 2, 4))
+    all_scored, all_used = scored + more * shape.scored_column, used + more * shape.balanced_column
+    totals = _by_amounts(shape, np.repeat(sizes, _AHEAD, axis=1), all_scored, all_used)
+    return zip(
+        ((*now[:2], *amounts) for amounts in zip(*all_scored.tolist(), *all_used.tolist(), strict=True)),
+        totals.tolist(),
+        strict=True,
+    )
+
+
+def _by_amounts(shape: Shape, capacity: IntArray, scored: IntArray, used: IntArray) -> IntArray:
     divisor = np.maximum(capacity, 1)
     exists = capacity > 0
-    asked = state.scored[:, nodes] + shape.scored_column
+    asked = scored + shape.scored_column
     left = np.maximum(capacity - asked, 0) * 100 // divisor  # 0 where it has nothing of the resource
     weights = exists.sum(axis=0)
     total: IntArray = left.sum(axis=0) // np.maximum(weights, 1)
     if any(shape.balanced):
-        used = state.used[CPU_ROW : MEMORY_ROW + 1, nodes]
         both = weights == 2
         after = _balance(used + shape.balanced_column, divisor, both)
         total += 50 + (50 + after - _balance(used, divisor, both)) // 2
-    if shape.image_score is not None:
-        total += shape.image_score[nodes]
     return total
 
 
@@ -49,61 +94,123 @@ def _balance(used: IntArray, capacity: IntArray, both: NDArray[np.bool_]) -> Int
     return result
 
 
+@dataclass(slots=True, eq=False)
+class _Spreading:
+    """One soft constraint over the nodes of a `_Standing`, whose counts are kept up to date by the state.
+
+    `here` counts pods, by domain of `codes` (int[node]), or by node where each node is one of its own (`codes` is None);
+    a node of no domain, of those `labelled` leaves out, has none.
+    """
+
+    here: IntArray
+    codes: NDArray[np.intp] | None
+    labelled: BoolArray | None  # None: all
+    weight: float
+    skew: int
+
+    def raw(self, nodes: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
+        raw: NDArray[np.floating[Any]] = (
+            self.here if self.codes is not None else self.here[nodes]
+        ) * self.weight + self.skew
+        if self.codes is not None:
+            raw = raw[self.codes]
+        return raw if self.labelled is None else np.where(self.labelled, raw, 0.0)
+
+
+@dataclass(slots=True, eq=False)
+class _Standing:
+    """What of a shape's scores stays as it is while the feasible `nodes` are the same."""
+
+    nodes: NDArray[np.intp]
+    fixed: IntArray | None  # of TaintToleration and NodeAffinity: int64[node]
+    ignored: BoolArray | None  # nodes without the keys of the pod's own constraints
+    spreads: tuple[_Spreading, ...]
+
+
+def _standing(state: State, shape: Shape, nodes: NDArray[np.intp]) -> _Standing:
+    found = state.standings.get(shape)
+    if not isinstance(found, _Standing) or found.nodes is not nodes:
+        ignored = _ignored(state, shape, nodes)
+        spreads = tuple(_spreading(state, shape, one, nodes, ignored) for one in shape.soft_spread)
+        found = state.standings[shape] = _Standing(nodes, _fixed(shape, nodes), ignored, spreads)
+    return found
+
+
+def _fixed(shape: Shape, nodes: NDArray[np.intp]) -> IntArray | None:
+    total: IntArray | None = None
+    for raw, weight, is_reversed in (
+        (shape.disliked, _TAINT_WEIGHT, True),
+        (shape.preferred, _AFFINITY_WEIGHT, False),
+    ):
+        highest = int(raw[nodes].max()) if raw is not None else 0
+        if raw is not None and highest:
+            share = 100 * raw[nodes] // highest
+            score = weight * (100 - share if is_reversed else share)
+            total = score if total is None else total + score
+    return total
+
+
+def _ignored(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolArray | None:
+    if not shape.has_own_spread:
+        return None
+    ignored = np.zeros(len(nodes), dtype=np.bool_)
+    for spread in shape.soft_spread:
+        ignored |= state.cluster.domains(spread.topology_key).codes[nodes] < 0
+    return ignored if ignored.any() else None
+
+
+def _spreading(
+    state: State, shape: Shape, spread: Spread, nodes: NDArray[np.intp], ignored: BoolArray | None
+) -> _Spreading:
+    domains = state.cluster.domains(spread.topology_key)
+    codes = domains.codes[nodes].astype(np.intp)
+    labelled = None if (codes >= 0).all() else codes >= 0
+    count = state.selected(shape.namespace, spread.selector)
+    is_own = spread.topology_key == HOSTNAME
+    if is_own:
+        size = len(nodes) if ignored is None else len(nodes) - int(ignored.sum())
+        here = count.by_node
+    else:
+        considered = codes if ignored is None else codes[~ignored]
+        size = int(np.count_nonzero(np.bincount(considered + 1, minlength=1)))
+        here = count.by_domain(domains, spread.topology_key, spread.counted).totals
+        if not len(here):  # nobody has the label
+            here, codes = np.zeros(1, dtype=np.int64), np.zeros(len(nodes), dtype=np.intp)
+    return _Spreading(here, None if is_own else codes, labelled, math.log(size + 2), spread.max_skew - 1)
+
+
 def total_scores(state: State, shape: Shape, base: IntArray, nodes: NDArray[np.intp]) -> IntArray:
     """Weighted sum of all scores over the feasible `nodes`: int64[len(nodes)].
 
-    `base` is what `resource_scores` gave for these nodes; it is not changed.
+    `base` is what `resource_scores` gave for these nodes; it is not changed, and neither may `nodes` be.
     """
-    total = base.copy()
-    if shape.disliked is not None:
-        raw = shape.disliked[nodes]
-        highest = int(raw.max())
-        if highest:
-            total += _TAINT_WEIGHT * (100 - 100 * raw // highest)
-    if shape.preferred is not None:
-        raw = shape.preferred[nodes]
-        highest = int(raw.max())
-        if highest:
-            total += _AFFINITY_WEIGHT * (100 * raw // highest)
-    if shape.soft_spread:
-        total += _SPREAD_WEIGHT * _spread_scores(state, shape, nodes)
+    total = base
+    standing = _standing(state, shape, nodes)
+    if standing.fixed is not None:
+        total = total + standing.fixed
+    if standing.spreads:
+        total = total + _SPREAD_WEIGHT * _spread_scores(standing)
     if shape.liked or state.terms_about(shape, state.likes):
         raw = _inter_pod_raw(state, shape, nodes)
         lowest, highest = int(raw.min()), int(raw.max())
         if highest > lowest:
-            total += _INTER_POD_WEIGHT * (100.0 * ((raw - lowest) / (highest - lowest))).astype(np.int64)
+            total = total + _INTER_POD_WEIGHT * (100.0 * ((raw - lowest) / (highest - lowest))).astype(np.int64)
     return total
 
 
-def _spread_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
+def _spread_scores(standing: _Standing) -> IntArray:
     """Source: plugins/podtopologyspread/scoring.go. Pods with constraints of their own ignore nodes without the keys."""
-    cluster = state.cluster
-    ignored: BoolArray | None = None
-    if shape.has_own_spread:
-        ignored = np.zeros(len(nodes), dtype=np.bool_)
-        for spread in shape.soft_spread:
-            ignored |= cluster.domains(spread.topology_key).codes[nodes] < 0
-        if not ignored.any():
-            ignored = None
-    raw = np.zeros(len(nodes), dtype=np.float64)
-    for spread in shape.soft_spread:
-        domains = cluster.domains(spread.topology_key)
-        codes = domains.codes[nodes]
-        count = state.selected(shape.namespace, spread.selector)
-        if spread.topology_key == HOSTNAME:
-            size = len(nodes) if ignored is None else len(nodes) - int(ignored.sum())
-            here = count.by_node[nodes]
-        else:
-            considered = codes if ignored is None else codes[~ignored]
-            size = int(np.count_nonzero(np.bincount(considered + 1, minlength=1)))
-            here = count.by_domain(domains, spread.topology_key, spread.counted).at(nodes)
-        raw += np.where(codes >= 0, here * math.log(size + 2) + (spread.max_skew - 1), 0.0)
+    first, *others = standing.spreads
+    raw = first.raw(standing.nodes)
+    for spreading in others:
+        raw = raw + spreading.raw(standing.nodes)
     scores = np.floor(raw + 0.5).astype(np.int64)
+    ignored = standing.ignored
     scored = scores if ignored is None else scores[~ignored]
     if not len(scored):
-        return np.zeros(len(nodes), dtype=np.int64)
+        return np.zeros(len(scores), dtype=np.int64)
     lowest, highest = int(scored.min()), int(scored.max())
-    given: IntArray = np.full(len(nodes), 100) if highest == 0 else 100 * (highest + lowest - scores) // highest
+    given: IntArray = np.full(len(scores), 100) if highest == 0 else 100 * (highest + lowest - scores) // highest
     return given if ignored is None else np.where(ignored, 0, given)
 
 

@@ -274,6 +274,7 @@ class State:
         self._moves: list[tuple[Shape, int, int, int]] = []  # shape, node, change in pods, change in standing pods
         self._below: dict[int, IntArray] = {}  # priority → requests of pods below it
         self.views: dict[Shape, object] = {}  # per shape, kept by planner.scheduling.filters
+        self.standings: dict[Shape, object] = {}  # per shape, kept by planner.scheduling.scores
 
     # ── counting ────────────────────────────────────────────────────────────────────────────────────────────────────
     def _count(self, asked: _Selected | _Matching) -> Count:

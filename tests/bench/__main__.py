@@ -125,7 +125,7 @@ def rollout(nodes: int) -> Iterator[Figure]:
         yield Figure(
             figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
             cluster=cluster,
-            seconds=best(lambda _: overview_question.overview(snapshot), runs=3),
+            seconds=best(lambda _: overview_question.played(snapshot), runs=3),
             at_most_seconds=5.0 if is_target else None,
         )
     if nodes == 65_000:
@@ -211,7 +211,7 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
     rolling = sum(w.traits.rolls_out for w in snapshot.workloads)
     yield figure(
         f"every workload's own rollout ({rolling:,})",
-        best(lambda _: overview_question.overview(snapshot), runs=2),
+        best(lambda _: overview_question.played(snapshot), runs=2),
         lambda: _quiet_seconds(quiet, "overview"),
         5.0,
     )
@@ -242,7 +242,7 @@ def _quiet_seconds(nodes: int, question: str) -> float:
                 lambda run: rollout_question.strategy_grid(calm, _restart(clusters.TEN, run), clusters.TEN), runs=5
             )
         case "overview":
-            return best(lambda _: overview_question.overview(calm), runs=2)
+            return best(lambda _: overview_question.played(calm), runs=2)
         case "plan":
             return once(lambda: plan_question.answer(calm, plan_question.PlanSettings()))
         case "seats":
@@ -341,7 +341,7 @@ def openb(_: int) -> Iterator[Figure]:
     yield Figure(
         figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
         cluster=cluster,
-        seconds=best(lambda _: overview_question.overview(snapshot), runs=2),
+        seconds=best(lambda _: overview_question.played(snapshot), runs=2),
     )
 
 

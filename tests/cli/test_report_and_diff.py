@@ -13,7 +13,12 @@ from typing import Any
 import pytest
 
 from planner.cli import main
-from planner.questions.report import CHAPTERS
+from planner.memory import nodes
+from planner.questions import overview
+from planner.questions.question import Given
+from planner.questions.report import CHAPTERS, ReportSettings, review
+from planner.sources import demo
+from planner.sources.prices import embedded_book
 from tests.builders.objects import deployment, node, pod, pod_spec
 
 EVIL = "<script src=//x.example></script>"
@@ -52,6 +57,24 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         main(["report", "demo", "--quiet", *names])
     assert stopped.value.code in (0, None)
     return folder
+
+
+def test_what_several_chapters_need_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def counted(module: Any, name: str) -> None:
+        whole = getattr(module, name)
+
+        def counting(*asked: Any) -> Any:
+            made.append(name)
+            return whole(*asked)
+
+        monkeypatch.setattr(module, name, counting)
+
+    counted(overview, "played")
+    counted(nodes, "_cluster_memory")
+    review(demo.read(), ReportSettings(), Given(book=embedded_book()))
+    assert sorted(made) == ["_cluster_memory", "played"]
 
 
 def test_html_asks_nobody(files: Path) -> None:

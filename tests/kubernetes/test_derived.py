@@ -38,6 +38,22 @@ def test_results_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(made._made[spelt]) == 10
 
 
+class Large:
+    def __init__(self, number: int, how: str) -> None:
+        spelt(number, how)
+
+
+def test_what_is_too_large_to_keep_is_shared_while_somebody_holds_it() -> None:
+    calls.clear()
+    made = Derived()
+    held = made.while_held(Large, 1, "a")
+    assert made.while_held(Large, 1, "a") is held
+    made.while_held(Large, 1, "b")
+    del held
+    made.while_held(Large, 1, "a")
+    assert calls == [(1, "a"), (1, "b"), (1, "a")]
+
+
 def test_the_same_is_the_same_object_only() -> None:
     one, equal = [1], [1]
     assert Same(one) == Same(one)

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Any
 
+import pytest
+
+from planner.kubernetes.records import FrozenMap, LabelSelector
+from planner.scheduling.filters import feasible_nodes
+from planner.scheduling.scores import resource_scores, total_scores
+from planner.scheduling.shape import Shape, compile_shape
 from tests.builders.objects import Item, node, pod, pod_spec
 from tests.scheduling.questions import Question, nodes
 
@@ -68,3 +75,41 @@ def test_equals_are_told_apart_by_the_seed_alone() -> None:
     chosen = {Question(nodes(4)).attempt(seed=seed).node for seed in range(40)}
     assert chosen == {0, 1, 2, 3}
     assert len({Question(nodes(4)).attempt(seed=3).node for _ in range(3)}) == 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_scores_kept_up_to_date_are_those_of_a_state_made_anew(seed: int) -> None:
+    """Pods come and go one after another, of the shape asked about and of others; each node's score stays what it is."""
+    luck = Random(seed)
+    items = [
+        node(
+            f"n-{i}",
+            labels={"disk": luck.choice("ab"), **({"topology.kubernetes.io/zone": luck.choice("xyz")} if i else {})},
+            taints=(("old", "PreferNoSchedule"),) if luck.random() < 0.3 else (),
+            cpu=luck.choice(("4", "8")),
+            extra={"pods": luck.choice((3, 30))},
+        )
+        for i in range(luck.randint(2, 12))
+    ]
+    constraint = {"topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway", "maxSkew": 1}
+    selector = {"matchLabels": {"app": "a"}}
+    own: dict[str, Any] = {"topologySpreadConstraints": [constraint | {"labelSelector": selector}]}
+    spec = pod_spec(cpu=luck.choice(("100m", "1")), memory="1Gi", **(own if luck.random() < 0.5 else {}))
+    default = LabelSelector(match_labels=FrozenMap({"app": "a"}), match_expressions=())
+    asked = Question(items, spec, labels={"app": "a"}, default_selector=default)
+    other = compile_shape(asked.cluster, asked.shape.namespace, FrozenMap({"app": "b"}), asked.shape.spec)
+    there: list[tuple[Shape, int]] = []
+    for _ in range(120):
+        fitting = feasible_nodes(asked.state, asked.shape)
+        if there and (luck.random() < 0.4 or not len(fitting)):
+            shape, at = there.pop(luck.randrange(len(there)))
+            asked.state.remove(shape, at, is_terminating=False)
+        else:
+            there.append((luck.choice((asked.shape, other)), int(luck.choice(fitting.tolist()))))
+            asked.state.add(*there[-1])
+        anew = asked.state.at(asked.state.position)
+        nodes = feasible_nodes(anew, asked.shape)
+        assert feasible_nodes(asked.state, asked.shape).tolist() == nodes.tolist()
+        if len(nodes):
+            wanted = total_scores(anew, asked.shape, resource_scores(anew, asked.shape, nodes), nodes)
+            assert list(asked.scores().values()) == wanted.tolist()
