@@ -65,6 +65,7 @@ class Move:
     repacked_usd: float | None
     risk_pod_hours: float
     is_worth_it: bool  # it is part of the whole
+    place: int = 0  # in the order of all moves, from 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,7 +380,8 @@ def _in_order(pools: Sequence[list[_Exact]]) -> tuple[_Exact, ...]:
     while any(waiting):
         first = max((moves for moves in waiting if moves), key=lambda moves: _ratio(moves[0].move))
         ordered.append(first.pop(0))
-    return (*ordered, *(one for moves in pools for one in moves if not one.move.is_worth_it))
+    ordered += (one for moves in pools for one in moves if not one.move.is_worth_it)
+    return tuple(replace(one, move=replace(one.move, place=place)) for place, one in enumerate(ordered, start=1))
 
 
 def _ratio(move: Move) -> float:
