@@ -1,25 +1,25 @@
 import streamlit as st
 
-from planner.questions.savings import QUESTION, SavingsSettings
+from planner.questions.savings import QUESTION, SavingsSettings, narrowed
 from planner.ui import cache, downloads, errors, filtered, fleet_view, own_history, price_age, savings_view, session
 
 st.title("Fleet savings")
 snapshot = session.cluster()
-said, settings = st.container(), SavingsSettings()
+said = st.container()
 with errors.shown():
-    found = cache.ask(QUESTION, snapshot, settings, own_history.given(snapshot))
-kept = filtered.kept(snapshot)
+    whole = cache.ask(QUESTION, snapshot, SavingsSettings(), own_history.given(snapshot))
+found = narrowed(whole, filtered.kept(snapshot))
 fleet = fleet_view.fleet_of(found)
 
 with said:
-    fleet_view.head(fleet)
+    fleet_view.head(found)
     price_age.show(fleet.as_of)
 own_history.show(found)
 st.header("In this order")
-fleet_view.moves(found, kept)
+fleet_view.moves(found)
 st.header("Every way of buying it")
 savings_view.ways(found)
 st.header("Who bears it, before and after")
-fleet_view.bearers(found, kept)
-fleet_view.kept_off(fleet, kept)
-downloads.answer(QUESTION, snapshot, settings, found, rows="moves")
+fleet_view.bearers(found)
+fleet_view.kept_off(fleet)
+downloads.answer(QUESTION, snapshot, SavingsSettings(filter=filtered.wanted()), found, rows="moves")

@@ -31,7 +31,7 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, is_told: bool = Tr
     if not is_told or waiting.is_quiet():
         return snapshot
     for problem in snapshot.problems:
-        if problem.severity is Severity.ERROR or problem.code == account.UNCHECKED:
+        if problem.severity is Severity.ERROR or problem.code in (account.UNCHECKED, account.EXPIRES):
             place = f"{problem.object}: " if problem.object else ""
             mend = f". {problem.mend}" if problem.mend else ""
             click.echo(f"headroom: warning: {place}{problem.what}{mend}", err=True)

@@ -6,8 +6,10 @@ import click
 
 from planner.cli import output
 from planner.cli.cluster import read_cluster
+from planner.inventory.account import ServerLoad
 from planner.kubernetes.records import Snapshot
 from planner.questions.doctor import QUESTION, DoctorAnswer, DoctorSettings, Weight, answer
+from planner.questions.question import Given
 from planner.sources.cluster import CONTEXT_PREFIX
 from planner.tables import as_text
 from planner.words import count
@@ -22,32 +24,28 @@ def command(cluster: str, rows: str, output_format: str) -> int:
     Exits 4 where something is missing that verdicts hang on.
     """
     snapshot, settings = read_cluster(cluster, is_told=False), DoctorSettings()
-    found = answer(snapshot, settings)
+    found = answer(snapshot, settings, Given(load=_load(cluster)))
     output.show(
         output_format,
         QUESTION,
         snapshot,
         settings,
         found,
-        text=lambda: _print(found, snapshot, _load(cluster)),
+        text=lambda: _print(found, snapshot),
         rows=rows,
     )
     return QUESTION.exit_status(snapshot, found)
 
 
-def _load(cluster: str) -> str:
-    """What it costs the API server; "" where none was asked."""
+def _load(cluster: str) -> ServerLoad | None:
     if not cluster.startswith(CONTEXT_PREFIX):
-        return ""
+        return None
     from planner.sources.connection import MOST_PER_MINUTE, requests_last_minute
 
-    return (
-        f"Load: {count(requests_last_minute(), 'request')} to the API server in the last minute, never more than {MOST_PER_MINUTE} in any. "
-        "headroom app and serve watch it: about a dozen a minute, however many look."
-    )
+    return ServerLoad(requests_last_minute=requests_last_minute(), most_per_minute=MOST_PER_MINUTE)
 
 
-def _print(found: DoctorAnswer, snapshot: Snapshot, load: str) -> None:
+def _print(found: DoctorAnswer, snapshot: Snapshot) -> None:
     click.echo(f"{found.sentence}\n")
     shown = [
         {
@@ -65,6 +63,10 @@ def _print(found: DoctorAnswer, snapshot: Snapshot, load: str) -> None:
         click.echo(f"\nRights to add, with kubectl apply -f, and bound to who reads:\n\n{found.rbac}", nl=False)
     if found.command:
         click.echo(f"\nTo add what isn't in the input: {found.command}")
-    if load:
-        click.echo(f"\n{load}")
+    if found.load:
+        asked, most = count(found.load.requests_last_minute, "request"), found.load.most_per_minute
+        click.echo(
+            f"\nLoad: {asked} to the API server in the last minute, never more than {most} in any. "
+            "headroom app and serve watch it: about a dozen a minute, however many look."
+        )
     click.echo(f"\nfrom {snapshot.source}")

@@ -135,7 +135,7 @@ def _print(found: SavingsAnswer) -> None:
 
 
 def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
-    terminal.say(fleet.sentence)
+    terminal.say(found.sentence)
     rows = (("on demand", fleet.on_demand_usd), ("= kept", fleet.kept_usd), ("+ freed", fleet.freed_usd),
             ("  of it by packing alone", fleet.packing_usd), ("− spot nodes that come", fleet.spot_usd),
             ("saved by spot", fleet.saved_usd), ("after interruptions", fleet.expected_usd))  # fmt: skip
@@ -152,6 +152,11 @@ def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
     click.echo(as_text(bearer_rows(found)), nl=False)
     for workload, why in fleet.kept_off:
         terminal.say(f"stays: {workload}: {why}")
+    if found.hidden:
+        terminal.say(
+            f"hidden by the filter: {count(found.hidden, 'workload')} and {count(found.hidden_namespaces, 'namespace')}; "
+            f"{usd(found.hidden_usd)} of what is saved after interruptions. The sums above are the whole cluster's."
+        )
     click.echo("\nAlone: by itself, whole nodes only; repacked: the rest of its pool packed more tightly. "
                "Details: --workload NAME", err=True)  # fmt: skip
 

@@ -64,6 +64,7 @@ def command(
     everything else, what isn't known, and what isn't answered within a second gets silence. GET /metrics is OpenMetrics.
     deploy/ has the manifests.
     """
+    from planner.serve import beside
     from planner.serve.keeper import Keeper
     from planner.serve.metrics import Metrics
     from planner.serve.reviewers import Reviewers
@@ -95,11 +96,12 @@ def command(
     else:
         read = partial(read_cluster, cluster)
         keeper = Keeper(read, limits_of, teller.metrics, every_seconds=every_seconds, know=reviewers.know, say=say)
-    metrics = Metrics(keeper, partial(_load, context) if is_live else None)
+    metrics = Metrics(keeper, partial(_load, context) if is_live else None, lambda: server.validity)
     webhook = Webhook(
         keeper, metrics, reviewers, denies=deny is not None, is_live=is_live, within_seconds=within_seconds
     )
-    routes, lifespan = paths(metrics, webhook, reviewers), stopping(keeper)
+    routes, lifespan = paths(metrics, webhook, reviewers, lambda: server.warning), stopping(keeper)
+    beside.warning = lambda: server.warning
     app = _with_dashboard(cluster, routes, lifespan) if dashboard else application(routes, lifespan)
     server = Server(app, host=host, port=port, certificate=tls_cert, key=tls_key, is_dashboard=dashboard)
     server.load()

@@ -27,6 +27,8 @@ DEVICE_KINDS: Final = ",".join(kind.resource for kind in wire.READ.values() if k
 
 UNCHECKED: Final = "certificate-unchecked"
 """The code of the finding that a live server's certificate isn't checked."""
+EXPIRES: Final = "certificate-expires"
+"""The code of the finding that a certificate between us and a live server expires soon, or did."""
 
 _APART: Final = frozenset({"Event", "PodMetrics"})  # not of the cluster's state; the latter kubectl can't list with it
 
@@ -52,6 +54,14 @@ def missing(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     known = (Presence.PRESENT, Presence.INFERRED)
     needed = needed_kinds(snapshot).items()
     return {kind: cost for kind, cost in needed if snapshot.presence.get(kind) not in known}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerLoad:
+    """Requests of this process to API servers in the last minute, and the most there are to one in any minute."""
+
+    requests_last_minute: int
+    most_per_minute: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

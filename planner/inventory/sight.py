@@ -4,7 +4,8 @@ What is worked out has to be right, and hangs on everybody's pods: they hold roo
 again. So nothing of the cluster is left out. Objects of hidden namespaces get other names (each always the same one, in the
 order of the old ones, since ties between equals are broken by names), lose what says what they are (images, programs, labels,
 messages, restarts, logs), and their workloads stand in `Snapshot.others`, where the engine finds them and no list does.
-Nodes and what belongs to no namespace are everybody's.
+Nodes and what belongs to no namespace are everybody's, and so are the words in them: a label's key, a class or a resource that
+neither they nor anything seen has, and only hidden pods ask for, has another name.
 """
 
 from __future__ import annotations
@@ -17,28 +18,29 @@ from typing import Any, Final, TypeVar
 from planner.inventory.wire import READ
 from planner.kubernetes.records import (
     EMPTY,
-    ClaimSpec,
     ContainerState,
     Event,
     FrozenMap,
     HostPort,
     LabelSelector,
-    LimitRangeItem,
     Namespace,
     Node,
-    NodeAffinity,
     NodeSelectorTerm,
     PersistentVolume,
     PodSpec,
     Probe,
+    Requirement,
     SecurityContext,
     Snapshot,
     Strategy,
-    Taint,
     Toleration,
 )
 from planner.vocabulary import (
+    AKS_AGENT_POOL,
     CONTROLLER_REVISION_HASH,
+    EKS_NODE_GROUP,
+    GKE_NODE_POOL,
+    KARPENTER_NODE_POOL,
     KEPT_ANNOTATIONS,
     POD_TEMPLATE_GENERATION,
     POD_TEMPLATE_HASH,
@@ -54,21 +56,38 @@ _KINDS: Final = (
     "pods", "workloads", "replica_sets", "pod_disruption_budgets", "autoscalers", "services", "resource_quotas", "limit_ranges",
     "persistent_volume_claims", "resource_claims", "resource_claim_templates", "pod_metrics",
 )  # fmt: skip
+_OF_ALL: Final = (
+    "priority_classes", "runtime_classes", "storage_classes", "device_classes", "resource_slices", "csi_nodes",
+)  # fmt: skip
+_ASKING: Final = (
+    "persistent_volume_claims", "resource_quotas", "limit_ranges", "resource_claims", "resource_claim_templates",
+)  # fmt: skip
 _ZONES: Final = ("topology.", "failure-domain.")  # labels of volumes that say where they are
 # Records and fields that name nothing of a namespace's: the API's words, nodes, resources, amounts.
 _AS_THEY_ARE: Final = (
     bool, int, float, bytes,
-    NodeAffinity, NodeSelectorTerm, Toleration, Taint, SecurityContext, Probe, HostPort, Strategy, ClaimSpec, LimitRangeItem,
+    SecurityContext, Probe, HostPort, Strategy,
 )  # fmt: skip
 _STAY: Final = frozenset(
-    ["kind", "operator", "effect", "topology_key", "when_unsatisfiable", "node_affinity_policy", "node_taints_policy", "key",
-     "phase", "state", "qos_class", "node_name", "nominated_node_name", "selected_node",
-     "priority_class_name", "preemption_policy", "os", "scheduler_name", "runtime_class_name", "restart_policy", "command_form",
-     "storage_class_name", "access_modes", "volume_mode", "medium", "host_path", "unmodelled", "scopes",
+    ["kind", "operator", "effect", "when_unsatisfiable", "node_affinity_policy", "node_taints_policy", "phase", "state", "qos_class", "node_name", "nominated_node_name", "selected_node",
+     "preemption_policy", "os", "restart_policy", "command_form", "access_modes", "volume_mode", "medium", "host_path", "unmodelled", "scopes",
      "pod_management_policy", "unhealthy_pod_eviction_policy", "min_available", "max_unavailable", "unread", "allocated",
-     "requests", "limits", "overhead", "pod_requests", "pod_limits", "node_selector", "hard", "used", "conditions", "spec_name",
-     "scope_selector", "last_state"]
+     "conditions", "spec_name", "last_state", "selectors", "allocation_mode", "match_attribute", "distinct_attribute"]
 )  # fmt: skip
+_CLASSES: Final = frozenset(
+    ["priority_class_name", "scheduler_name", "runtime_class_name", "storage_class_name", "device_class_name"]
+)
+_AMOUNTS: Final = frozenset(
+    ["requests", "limits", "overhead", "pod_requests", "pod_limits", "hard", "used", "minimum", "maximum", "default_limits",
+     "default_requests", "max_limit_request_ratio"]
+)  # fmt: skip
+_POOLS: Final = frozenset([GKE_NODE_POOL, EKS_NODE_GROUP, KARPENTER_NODE_POOL, AKS_AGENT_POOL])
+_PROVIDERS: Final = (
+    "kubernetes.io", "k8s.io", "cloud.google.com", "amazonaws.com", "karpenter.sh", "karpenter.k8s.aws", "azure.com", "nvidia.com",
+    "amd.com", "intel.com",
+)  # fmt: skip
+"""Whose labels and resources are the same in every cluster; what they say of a node is hardware, except a pool's name."""
+_EVERYWHERE: Final = frozenset(["", "default-scheduler", "metadata.name"])
 _EMPTIED: Final = frozenset(
     ["program", "handler_hosts", "unschedulable_message", "message", "reason", "last_reason", "service_account_name"]
 )
@@ -140,6 +159,10 @@ class _Names:
         mine = [one for one in snapshot.pods if one.namespace not in hidden]
         self._seen = {one.name for one in mine} | {one.namespace for one in mine}
         self._seen |= {one.name for spec in once for one in (*spec.containers, *spec.init_containers)}
+        self._shared_words = _EVERYWHERE | set(_words_of_nodes(snapshot.nodes))
+        of_all: list[Any] = [one for kind in _OF_ALL for one in getattr(snapshot, kind)]
+        asked = [one for kind in _ASKING for one in getattr(snapshot, kind) if one.namespace not in hidden]
+        self._shared_words |= set(_texts([*of_all, *asked, *once]))
         self._volumes = {v.name for v in snapshot.persistent_volumes if v.claim and v.claim[0] in hidden}
 
     # ── texts ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -203,8 +226,18 @@ class _Names:
             return ContainerState(**{**state, "name": self._name(one.name)})  # type: ignore[return-value] # T is that
         if isinstance(one, LabelSelector):
             return self._selector(one)  # type: ignore[return-value] # T is that
+        if isinstance(one, NodeSelectorTerm):
+            terms = {name: tuple(map(self._requirement, getattr(one, name))) for name in ("match_expressions", "match_fields")}  # fmt: skip
+            return replace(one, **terms)
+        if isinstance(one, Toleration):
+            key, value = self._node_key(one.key), self._node_value(one.key, one.value)
+            return replace(one, key=key, value=value)
         changed = {field.name: self._value(getattr(one, field.name), field.name) for field in fields(one)}  # type: ignore[arg-type]
         return replace(one, **changed)  # type: ignore[type-var]
+
+    def _requirement(self, one: Requirement) -> Requirement:
+        values = tuple(self._node_value(one.key, value) for value in one.values)
+        return replace(one, key=self._node_key(one.key), values=values)
 
     def _selector(self, one: LabelSelector) -> LabelSelector:
         terms = tuple(
@@ -220,14 +253,40 @@ class _Names:
 
     def _key(self, key: str) -> str:
         """A label's key: Kubernetes' own, and those that what is seen has too, are nobody's secret."""
-        domain = key.rpartition("/")[0]
-        if key in self._keys or key in _KEYS or domain.endswith(("kubernetes.io", "k8s.io")):
+        if key in self._keys or key in _KEYS or _is_of(key, _PROVIDERS[:2]):
             return key
         return self._name(re.sub(r"[/_]", "-", key))
+
+    # ── what pods ask of nodes, and of what is everybody's ───────────────────────────────────────────────────────────
+    def _word(self, text: str) -> str:
+        """A word that is everybody's as it is; another one, which no node has either, in the place of any other."""
+        if text in self._shared_words or text.startswith("system-"):
+            return text
+        return self._name(re.sub(r"[/_]", "-", text))
+
+    def _node_key(self, key: str) -> str:
+        return key if _is_of(key, _PROVIDERS) else self._word(key)
+
+    def _node_value(self, key: str, value: str) -> str:
+        return value if _is_of(key, _PROVIDERS) and key not in _POOLS else self._word(value)
+
+    def _resource(self, name: str) -> str:
+        """A resource's name, or a quota's key for one; a renamed one stays an extended one."""
+        if "/" not in name or name in self._shared_words or _is_of(name.removeprefix("requests."), _PROVIDERS):
+            before, dot, kind = name.partition(".storageclass.storage.")  # a quota of a StorageClass
+            return f"{self._word(before)}{dot}{kind}" if dot else name
+        verb = next((one for one in ("requests.", "limits.") if name.startswith(one)), "")
+        if verb and name.removeprefix(verb) in self._shared_words:
+            return name
+        return verb + "/".join(map(self._name, name.removeprefix(verb).split("/", 1)))
 
     def _map(self, value: FrozenMap[str], field: str) -> FrozenMap[str]:
         if field == "claim_names":  # both are names
             return FrozenMap({self._name(key): self._name(name) for key, name in value.items()})
+        if field in _AMOUNTS:
+            return FrozenMap({self._resource(key): amount for key, amount in value.items()}) if value else value
+        if field == "node_selector":
+            return FrozenMap({self._node_key(key): self._node_value(key, one) for key, one in value.items()})
         return self._labels(value)
 
     def _label(self, key: str, value: str) -> str:
@@ -238,11 +297,19 @@ class _Names:
             return b"{}" if field == "manifest" else value
         if field in _EMPTIED:
             return type(value)()
+        if field == "scope_selector":  # its keys are the API's
+            return tuple(replace(one, values=tuple(map(self._word, one.values))) for one in value)
         if isinstance(value, str):
+            if field in _CLASSES:
+                return self._word(value)
+            if field == "topology_key":
+                return self._node_key(value)
             if field in ("match_label_keys", "mismatch_label_keys"):
                 return self._key(value)
             if field in ("uid", "reserved_for"):
                 return self._uid(value)
+            if field == "requests":  # of a claim: one/alternative
+                return "/".join(map(self._name, value.split("/")))
             if field == "target":
                 kind, _, rest = value.partition("/")
                 return "/".join([kind, *map(self._name, rest.split("/"))])
@@ -260,6 +327,36 @@ class _Names:
             made = self._map(value, field) if isinstance(value, FrozenMap) else self._record(value)
             self._made[key] = value, made  # the value is kept alive, so that its number stays its own
         return self._made[key][1]
+
+
+def _is_of(name: str, domains: tuple[str, ...]) -> bool:
+    """Whether a key's or a resource's domain is one of these, or below one."""
+    domain, slash, _ = name.partition("/")
+    return bool(slash) and any(domain == one or domain.endswith(f".{one}") for one in domains)
+
+
+def _words_of_nodes(nodes: Iterable[Node]) -> Iterator[str]:
+    for node in nodes:
+        yield node.name
+        yield from (text for pair in node.labels.items() for text in pair)
+        yield from (text for one in node.taints for text in (one.key, one.value))
+        yield from node.allocatable
+        yield from node.capacity
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in records."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, FrozenMap):
+        yield from value
+        yield from _texts(tuple(value.values()))
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from _texts(one)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _texts(getattr(value, field.name))
 
 
 def _words(text: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from planner.exit_status import ExitStatus
 from planner.inventory import account, wire
+from planner.inventory.account import ServerLoad
 from planner.inventory.checks import needed_kinds
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
@@ -49,16 +50,17 @@ class KindRead:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorAnswer:
     """`rbac` is a ClusterRole (YAML) with exactly what was refused, `command` what fetches what wasn't in the input; ""
-    where nothing is lacking."""
+    where nothing is lacking. `load`: what reading cost the API server, None where none was asked."""
 
     sentence: Text
     kinds: tuple[KindRead, ...]
     problems: tuple[Finding, ...]
     rbac: str
     command: str
+    load: ServerLoad | None = None
 
 
-def answer(snapshot: Snapshot, _settings: DoctorSettings, _given: Given = NOTHING) -> DoctorAnswer:
+def answer(snapshot: Snapshot, _settings: DoctorSettings, given: Given = NOTHING) -> DoctorAnswer:
     """Every kind that is read, how it went, and what would bring what is missing."""
     costs = needed_kinds(snapshot)
     kinds = []
@@ -81,6 +83,7 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, _given: Given = NOTHIN
         problems=tuple(one for one in snapshot.problems if one.severity is not Severity.INFO),
         rbac=role(refused) if refused else "",
         command=account.get_command(absent) if absent else "",
+        load=given.load,
     )
 
 
@@ -110,7 +113,10 @@ def _sentence(kinds: list[KindRead]) -> str:
 
 
 def facts(found: DoctorAnswer) -> Iterator[Fact]:
-    """How each kind was read."""
+    """How each kind was read, and what it cost the API server."""
+    if found.load is not None:
+        yield fact("api_requests_last_minute", found.load.requests_last_minute, "requests")
+        yield fact("api_requests_per_minute_limit", found.load.most_per_minute, "requests")
     for one in found.kinds:
         yield fact("kind_presence", one.presence.value, kind=one.kind)
         yield fact("kind_objects", one.objects, "objects", kind=one.kind)

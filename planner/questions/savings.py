@@ -7,11 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
+from planner.errors import InputError
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.records import FrozenMap, Pod, Snapshot
+from planner.pricing.allocation import Share
 from planner.pricing.model import PriceBook
 from planner.questions.costs import USD_A_MONTH, known_book
+from planner.questions.filters import Filter, Kept
 from planner.questions.fleet_savings import Bearer, FleetSavings, Move, fleet_savings, on_demand_shares
+from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.questions.spot_inputs import AssumptionRow, Derived, assume, derive, find, table
 from planner.settings import setting, settings_within
@@ -23,7 +27,7 @@ from planner.spot.own_history import OwnHistory
 from planner.spot.suitability import Fitness, Suitability, check_workload
 from planner.spot.ways import Way, compare
 from planner.tables import Row
-from planner.words import Text, count, duration
+from planner.words import Text, count, duration, usd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,7 @@ class Estimate:
 class SavingsSettings:
     workload: str = setting("", short="-w", help="kind/namespace/name. Without it every workload is listed.")
     spot: SpotSettings = settings_within(SpotSettings)
+    filter: Filter = settings_within(Filter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +101,9 @@ class SavingsAnswer:
     fleet: FleetSavings | None = None  # where no workload is asked for
     detail: SavingsDetail | None = None
     own_history: OwnHistory | None = None  # of one's own spot nodes, where it was given
+    hidden: int = 0  # workloads, by the filter
+    hidden_usd: float = 0.0  # what they save, of `fleet`'s sums
+    hidden_namespaces: int = 0
 
 
 def suitability(
@@ -122,10 +130,13 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
     Raises
     ------
     InputError
-        When the workload isn't there, or values are impossible.
+        When the workload isn't there, values are impossible, or a filter is given where one workload is asked for.
     NotKnownError
         When nobody gives a price for it.
     """
+    if settings.workload and not settings.filter.is_empty:
+        mend = "Take the filter or the workload away"
+        raise InputError("it lists workloads, and one is asked for", where="filter", mend=mend)
     book, own = known_book(given), given.own_history
     if settings.workload:
         derived = derive(snapshot, book, find(snapshot, settings.workload).key)
@@ -138,7 +149,34 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
         )
     fleet = fleet_savings(snapshot, book, values_of(settings.spot, given))
     lines = tuple(_fleet_lines(snapshot, book, fleet))
-    return SavingsAnswer(sentence=fleet.sentence, lines=lines, as_of=fleet.as_of, fleet=fleet, own_history=own)
+    whole = SavingsAnswer(sentence=fleet.sentence, lines=lines, as_of=fleet.as_of, fleet=fleet, own_history=own)
+    return narrowed(whole, kept_by(snapshot, settings.filter))
+
+
+def narrowed(whole: SavingsAnswer, kept: Kept) -> SavingsAnswer:
+    """The workloads, their moves and the namespaces that are let through; what is idle and what all share stays. The sums, and
+    a move's place in the order, are the whole cluster's; an answer for one workload stays as it is."""
+    fleet = whole.fleet
+    if kept.is_all or fleet is None:
+        return whole
+    lines = tuple(line for line in whole.lines if kept.workload(line.workload))
+    hidden = round(sum(line.saved_usd or 0.0 for line in whole.lines if not kept.workload(line.workload)), 2)
+    bearers = tuple(one for one in fleet.bearers if one.share is not Share.USED or kept.namespace(one.name))
+    listed = kept.headline(len(lines), len(whole.lines), "workload")
+    return replace(
+        whole,
+        sentence=Text(f"{listed} ({usd(hidden)} saved by them). Whole cluster: {whole.sentence}"),
+        lines=lines,
+        fleet=replace(
+            fleet,
+            moves=tuple(one for one in fleet.moves if kept.workload(one.workload) and kept.pool(one.node_pool)),
+            bearers=bearers,
+            kept_off=tuple((key, why) for key, why in fleet.kept_off if kept.workload(key)),
+        ),
+        hidden=len(whole.lines) - len(lines),
+        hidden_usd=hidden,
+        hidden_namespaces=len(fleet.bearers) - len(bearers),
+    )
 
 
 def _fleet_lines(snapshot: Snapshot, book: PriceBook, fleet: FleetSavings) -> Iterator[SavingsLine]:
@@ -307,7 +345,7 @@ def move_rows(answer: SavingsAnswer) -> list[Row]:
     """The moves in order, USD a month."""
     return [
         {
-            "move": number if one.is_worth_it else None,
+            "move": one.place if one.is_worth_it else None,
             "workload": one.workload,
             "node_pool": one.node_pool,
             "pods": one.pods,
@@ -320,7 +358,7 @@ def move_rows(answer: SavingsAnswer) -> list[Row]:
             "pod_hours_at_risk": round(one.risk_pod_hours, 2),
             "fit": one.fitness.value.replace("_", " "),
         }
-        for number, one in enumerate(answer.fleet.moves if answer.fleet else (), start=1)
+        for one in (answer.fleet.moves if answer.fleet else ())
     ]
 
 

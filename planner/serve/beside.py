@@ -10,5 +10,6 @@ from typing import Any
 
 from starlette.routing import BaseRoute
 
+warning: Callable[[], str] = str  # of the server's certificate, "" where there is none
 routes: Sequence[BaseRoute] = ()
 lifespan: Callable[[Any], Any] | None = None

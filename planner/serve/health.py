@@ -15,14 +15,15 @@ from starlette.routing import Route
 from planner.serve.paths import ALIVE, READY
 
 
-def routes(is_ready: Callable[[], bool]) -> list[Route]:
-    """The two paths."""
+def routes(is_ready: Callable[[], bool], warning: Callable[[], str] = str) -> list[Route]:
+    """The two paths; a `warning` stands below what ``/readyz`` says, which starting anew wouldn't mend."""
 
     async def healthy(_request: Request) -> Response:
         return PlainTextResponse("ok\n")
 
     async def ready(_request: Request) -> Response:
         found = is_ready()
-        return PlainTextResponse("ok\n" if found else "not yet\n", status_code=200 if found else 503)
+        said = "\n".join(filter(None, ("ok" if found else "not yet", warning())))
+        return PlainTextResponse(f"{said}\n", status_code=200 if found else 503)
 
     return [Route(ALIVE, healthy), Route(READY, ready)]

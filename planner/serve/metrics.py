@@ -9,6 +9,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
+from planner.inventory.certificates import Validity
 from planner.questions.admission import Review
 from planner.serve.keeper import Keeper
 
@@ -23,9 +24,11 @@ Load = Callable[[], tuple[int, int]]
 class Metrics:
     """Everything under ``/metrics``; no series of it is named by who asks."""
 
-    def __init__(self, keeper: Keeper, load: Load | None = None) -> None:
+    def __init__(
+        self, keeper: Keeper, load: Load | None = None, certificate: Callable[[], Validity | None] = lambda: None
+    ) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(_Cluster(keeper, load))
+        self._registry.register(_Cluster(keeper, load, certificate))
         self._reviews = Counter(
             f"{PREFIX}_reviews", "Writes that the API server asked about, by what was said.", ["said"], registry=self._registry
         )  # fmt: skip
@@ -52,8 +55,8 @@ def said_of(review: Review, *, is_denied: bool) -> str:
 
 
 class _Cluster(Collector):
-    def __init__(self, keeper: Keeper, load: Load | None) -> None:
-        self._keeper, self._load = keeper, load
+    def __init__(self, keeper: Keeper, load: Load | None, certificate: Callable[[], Validity | None]) -> None:
+        self._keeper, self._load, self._certificate = keeper, load, certificate
 
     def collect(self) -> Iterator[Metric]:
         keeper, kept = self._keeper, self._keeper.kept
@@ -62,6 +65,9 @@ class _Cluster(Collector):
         )
         failures.add_metric([], keeper.failures)
         yield failures
+        if (validity := self._certificate()) is not None:
+            said = "When this server's own certificate expires, in seconds since the epoch."
+            yield GaugeMetricFamily(f"{PREFIX}_certificate_expiry_timestamp_seconds", said, value=validity.ends_at)
         if self._load is not None:
             requests, most = self._load()
             said = "Requests to the API server in the last minute."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from planner.errors import InputError
+from planner.inventory.certificates import Validity, validity_of
 from planner.serve import health
 from planner.serve.keeper import Keeper
 from planner.serve.metrics import Metrics
@@ -24,6 +26,9 @@ from planner.serve.paths import METRICS, REVIEWS
 from planner.serve.reviewers import Reviewers
 from planner.serve.webhook import Webhook, timeout_of
 
+_TICKS: Final = 10  # of uvicorn's loop, a second
+_LOOK_TICKS: Final = 10 * _TICKS  # between two looks whether the certificate was renewed
+_SAY_TICKS: Final = 86_400 * _TICKS  # between two warnings that it expires
 MOST_BYTES: Final = 8 * 2**20  # two objects of what etcd takes (1.5 MiB) as JSON, with room
 
 
@@ -43,8 +48,8 @@ def stopping(keeper: Keeper) -> Callable[[Any], AbstractAsyncContextManager[None
     return while_running
 
 
-def paths(metrics: Metrics, webhook: Webhook, reviewers: Reviewers) -> list[Route]:
-    """The webhook, the metrics, and whether it lives and is ready."""
+def paths(metrics: Metrics, webhook: Webhook, reviewers: Reviewers, warning: Callable[[], str]) -> list[Route]:
+    """The webhook, the metrics, and whether it lives and is ready; `warning` is of the server's certificate."""
 
     async def reviews(request: Request) -> Response:
         body = await _body(request)
@@ -63,7 +68,7 @@ def paths(metrics: Metrics, webhook: Webhook, reviewers: Reviewers) -> list[Rout
     return [
         Route(REVIEWS, reviews, methods=["POST"]),
         Route(METRICS, exposed),
-        *health.routes(lambda: reviewers.is_ready),
+        *health.routes(lambda: reviewers.is_ready, warning),
     ]
 
 
@@ -80,7 +85,12 @@ async def _body(request: Request) -> bytes | None:
 
 
 class Server(uvicorn.Server):
-    """Serves until it is told to stop; a certificate that is renewed on disk is taken up for new connections."""
+    """Serves until it is told to stop; a certificate that is renewed on disk is taken up for new connections.
+
+    Attributes
+    ----------
+    validity : of the certificate that it shows; None where it shows none
+    """
 
     def __init__(
         self, app: Any, *, host: str, port: int, certificate: Path | None, key: Path | None, is_dashboard: bool = False
@@ -95,6 +105,19 @@ class Server(uvicorn.Server):
         )  # fmt: skip
         self.is_dashboard = is_dashboard
         self._read_at = self._written_at()
+        self.validity: Validity | None = None
+        self._say: Callable[[str], None] = lambda _: None
+
+    @property
+    def warning(self) -> str:
+        """What has to be said of the certificate; "" where it holds for long."""
+        said = self.validity.warning(time.time()) if self.validity else ""
+        return f"this server's certificate {said}" if said else ""
+
+    def run_saying(self, say: Callable[[str], None]) -> None:
+        """Serve; `say` hears of a certificate that expires, when it begins and once a day."""
+        self._say = say
+        self.run()
 
     def load(self) -> None:
         """Read the certificate.
@@ -107,19 +130,33 @@ class Server(uvicorn.Server):
         logging.getLogger("uvicorn.access").disabled = True  # Streamlit gives it a handler again
         try:
             self.config.load()
+            self._note_validity()
         except (OSError, ssl.SSLError) as error:
             where = ", ".join(map(str, self._files or ()))
             mend = "Give a certificate and its key in PEM"
             raise InputError(f"can't be used: {error.strerror or error}", where=where, mend=mend) from None
 
     async def on_tick(self, counter: int) -> bool:
-        if counter % 100 == 0 and self._files and self.config.ssl and (now := self._written_at()) != self._read_at:
+        if counter % _SAY_TICKS == 0 and (warning := self.warning):
+            self._say(f"{warning}: renew {self.config.ssl_certfile}, it is read again by itself")
+        if (
+            counter % _LOOK_TICKS == 0
+            and self._files
+            and self.config.ssl
+            and (now := self._written_at()) != self._read_at
+        ):
             try:
                 self.config.ssl.load_cert_chain(*self._files)
                 self._read_at = now
+                self._note_validity()
             except (OSError, ssl.SSLError):
                 pass  # written by halves: the next look finds both
         return await super().on_tick(counter)
+
+    def _note_validity(self) -> None:
+        if self._files:
+            with suppress(OSError):
+                self.validity = validity_of(self._files[0].read_bytes())
 
     def _written_at(self) -> tuple[float, ...]:
         try:
@@ -134,4 +171,4 @@ def run(server: Server, say: Callable[[str], None]) -> None:
     say(
         f"{place}{REVIEWS} answers reviews, {METRICS} tells Prometheus{f', {place} shows the dashboard' if server.is_dashboard else ''}"
     )
-    server.run()
+    server.run_saying(say)

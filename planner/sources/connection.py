@@ -8,7 +8,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -16,6 +18,7 @@ import urllib3
 from kubernetes import client
 
 from planner.errors import SourceError
+from planner.inventory.certificates import Validity, validity_of
 from planner.words import duration
 
 CONNECT_SECONDS: Final = 5.0
@@ -92,6 +95,7 @@ class Connection:
     Attributes
     ----------
     skew_seconds : what the server's clock is ahead of this machine's, as its last answer told; None before
+    server_validity, own_validity : of the server's certificate, as it last showed it, and of ours; None where there is none
     """
 
     def __init__(
@@ -109,7 +113,9 @@ class Connection:
         self._log_in = log_in
         self._lock = threading.Lock()
         self._renewed_at = -RENEW_SECONDS
-        self._client = _client(configuration)
+        self.server_validity: Validity | None = None
+        self._shown = b""  # the server's certificate
+        self._client = self._client_of(configuration)
 
     def get(self, path: str, query: Query, *, read_seconds: float = READ_SECONDS) -> urllib3.BaseHTTPResponse:
         """The answer, its body unread: whoever asks closes it.
@@ -146,6 +152,7 @@ class Connection:
         answer = used.call_api(*serialized, _request_timeout=(CONNECT_SECONDS, read_seconds))
         response: urllib3.BaseHTTPResponse = answer.response
         self._note_clock(response.headers.get("Date", ""))
+        self._note_certificate(response)
         return response
 
     def _has_renewed(self, used: client.ApiClient) -> bool:
@@ -155,7 +162,7 @@ class Connection:
                 return True
             if self._log_in is None or time.monotonic() - self._renewed_at < RENEW_SECONDS:
                 return False
-            self._client = _client(self._log_in())
+            self._client = self._client_of(self._log_in())
             self._renewed_at = time.monotonic()
             return True
 
@@ -170,6 +177,21 @@ class Connection:
             self.skew_seconds = parsedate_to_datetime(date).timestamp() - time.time()
         except (ValueError, TypeError):
             return
+
+    def _note_certificate(self, response: urllib3.BaseHTTPResponse) -> None:
+        with suppress(
+            AttributeError, OSError, ValueError
+        ):  # plain HTTP, or an answer that was so short that it is over
+            shown: bytes = response.connection.sock.getpeercert(binary_form=True)  # type: ignore[union-attr]
+            if shown != self._shown:
+                self._shown, self.server_validity = shown, validity_of(shown)
+
+    def _client_of(self, configuration: client.Configuration) -> client.ApiClient:
+        self.own_validity: Validity | None = None
+        if configuration.cert_file:
+            with suppress(OSError):
+                self.own_validity = validity_of(Path(configuration.cert_file).read_bytes())
+        return _client(configuration)
 
     def problem(self, error: Exception) -> str:
         """Why no answer came, in words."""

@@ -123,8 +123,24 @@ def connected(context: str) -> Connection:
     return Connection(log_in(context), name=context, log_in=lambda: log_in(context))
 
 
-def clock_finding(off_seconds: float) -> Finding:
-    """That this machine's clock and the API server's differ by so much (the server's is ahead where positive)."""
+def findings(connection: Connection) -> list[Finding]:
+    """What is wrong between us and the server: who isn't checked, clocks that differ, certificates that end."""
+    found = [] if connection.is_checked else [UNCHECKED]
+    if (off := connection.clock_off) is not None:
+        found.append(_of_clocks(round(off)))
+    now = time.time()
+    for whose, validity, mend in (
+        ("the API server's certificate", connection.server_validity, "Renew it (kubeadm certs renew apiserver): without, nobody reaches the server"),
+        ("the client certificate of this context", connection.own_validity, "Renew it, and put the new one into the kubeconfig"),
+    ):  # fmt: skip
+        if validity is not None and (said := validity.warning(now)):
+            what = f"{whose} {said}"
+            found.append(Finding(severity=Severity.WARNING, code=account.EXPIRES, object="", what=what, mend=mend))
+    return found
+
+
+def _of_clocks(off_seconds: float) -> Finding:
+    """That they differ by so much (the server's is ahead where positive)."""
     how = "behind" if off_seconds > 0 else "ahead of"
     what = f"this machine's clock is {duration(abs(off_seconds))} {how} the API server's: the server's is used"
     mend = "Set this machine's clock (chronyc tracking, timedatectl)"
@@ -169,7 +185,6 @@ class Api:
         self.versions: dict[str, str] = {}  # kind → resourceVersion of its list
         if not connection.is_checked:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # said here, once
-            self._problems.append(UNCHECKED)
 
     def snapshot(self) -> Snapshot:
         """Every list the planner knows, read now."""
@@ -209,8 +224,7 @@ class Api:
                 self._problems.append(
                     Finding(severity=Severity.WARNING, code="kind-unread", object="", what=what, mend=error.mend)
                 )
-        if (off := self._connection.clock_off) is not None:
-            self._problems.append(clock_finding(off))
+        self._problems += findings(self._connection)
 
     def list_pages(self, kind: str, paths: tuple[str, ...]) -> list[Part]:
         """All pages of the first list in `paths` that is installed; none when no one is.
@@ -319,7 +333,11 @@ class Api:
                     raise SourceError(failure, where=self._name, mend=self._connection.mend) from None
             if answer is not None:
                 if answer.status == 401:
-                    what = f"the credentials aren't accepted: {answer.message}"
+                    own = self._connection.own_validity
+                    expired = own.warning(time.time()) if own is not None else ""
+                    what = f"the credentials aren't accepted: {answer.message}" + (
+                        f"; the client certificate {expired}" if expired else ""
+                    )
                     raise SourceError(what, where=self._name, mend=_mend(401))
                 if answer.status not in _PASSING:
                     return answer

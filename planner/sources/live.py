@@ -354,11 +354,7 @@ class Reader:
         return self._picture.changes, tuple(problem.what for problem in self._problems())
 
     def _problems(self) -> tuple[Finding, ...]:
-        found = []
-        if not self._connection.is_checked:
-            found.append(kubernetes_api.UNCHECKED)
-        if (off := self._connection.clock_off) is not None:
-            found.append(kubernetes_api.clock_finding(round(off)))
+        found = kubernetes_api.findings(self._connection)
         for kind, one in self._kinds.items():
             if one.not_watched and kind not in kubernetes_api.UNWATCHED:
                 what = f"{kind} can't be watched ({one.not_watched}): listed anew every {duration(self._timing.poll)}"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from planner import words
-from planner.pricing.allocation import Share
-from planner.questions.filters import Kept
 from planner.questions.fleet_savings import FleetSavings
 from planner.questions.savings import SavingsAnswer, bearer_rows, move_rows
 from planner.ui import errors, opening, tables
@@ -20,15 +18,16 @@ def fleet_of(found: SavingsAnswer) -> FleetSavings:
 
 
 @errors.part
-def head(fleet: FleetSavings) -> None:
-    """The sentence, and the figures that reconcile."""
+def head(found: SavingsAnswer) -> None:
+    """The sentence, and the figures that reconcile: the whole cluster's."""
+    fleet = fleet_of(found)
     saves = fleet.expected_usd > 0
     st.info(  # green is for what can be done as it is
-        words.literal(fleet.sentence),
+        words.literal(found.sentence),
         title="○ Spot would save, after the changes each workload needs" if saves else "○ Nothing to save on spot",
         icon=":material/savings:",
     )
-    with st.grid(min_column_width=150):
+    with st.grid(3, min_column_width=150):
         for label, amount in (
             ("On demand now", fleet.on_demand_usd),
             ("Kept", fleet.kept_usd),
@@ -46,7 +45,7 @@ def head(fleet: FleetSavings) -> None:
 
 
 @errors.part
-def moves(found: SavingsAnswer, kept: Kept) -> None:
+def moves(found: SavingsAnswer) -> None:
     """The moves, most saved per pod-hour at risk first."""
     rows = [
         {
@@ -60,7 +59,6 @@ def moves(found: SavingsAnswer, kept: Kept) -> None:
             "repacked $": row["alone_repacked_usd"],
         }
         for row in move_rows(found)
-        if kept.workload(str(row["workload"]))
     ]
     money = st.column_config.NumberColumn(format="dollar")
     tables.show(
@@ -78,28 +76,26 @@ def moves(found: SavingsAnswer, kept: Kept) -> None:
 
 
 @errors.part
-def bearers(found: SavingsAnswer, kept: Kept) -> None:
+def bearers(found: SavingsAnswer) -> None:
     """Namespaces and what is idle, before and after."""
-    every = bearer_rows(found)
-    rows = [row for row in every if row["share"] != Share.USED or kept.namespace(str(row["namespace"]))]
     names = {"on_demand_usd": "on demand $", "kept_usd": "kept $", "freed_usd": "freed $", "spot_before_usd": "spot now $",
              "spot_after_usd": "spot then $", "saved_usd": "saved $"}  # fmt: skip
     tables.show(
-        [{names.get(name, name): cell for name, cell in row.items()} for row in rows],
+        [{names.get(name, name): cell for name, cell in row.items()} for row in bearer_rows(found)],
         alt="What each namespace bears before and after, USD a month",
         columns=dict.fromkeys(names.values(), st.column_config.NumberColumn(format="dollar")),
     )
     st.caption(
         "Every column adds up to the sums above, to the cent; saved includes what packing frees."
-        if len(rows) == len(every)
-        else f"Saved includes what packing frees. {len(every) - len(rows):,} hidden: the rows don't add up to the sums above."
+        if not found.hidden_namespaces
+        else f"Saved includes what packing frees. {found.hidden_namespaces:,} hidden: the rows don't add up to the sums above."
     )
 
 
 @errors.part
-def kept_off(fleet: FleetSavings, kept: Kept) -> None:
+def kept_off(fleet: FleetSavings) -> None:
     """What stays, and why."""
-    shown = [(workload, why) for workload, why in fleet.kept_off if kept.workload(workload)]
+    shown = fleet.kept_off
     if shown:
         with st.expander(
             f"{words.count(len(shown), 'workload')} {words.plural(len(shown), 'stays where it is', 'stay where they are')}",

@@ -20,8 +20,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from planner import words
 from planner.errors import HeadroomError
+from planner.inventory import account
 from planner.kubernetes.records import Snapshot
 from planner.questions.prepared import make_ready
+from planner.serve import beside
 from planner.sources import live
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX
 from planner.ui import cache, pool, sign_in
@@ -140,7 +142,10 @@ def is_live(snapshot: Snapshot) -> bool:
 
 
 def show(snapshot: Snapshot) -> None:
-    """The age of a live cluster's snapshot; nothing for any other."""
+    """The age of a live cluster's snapshot, nothing for any other; and which certificates expire."""
+    said = [one.what for one in snapshot.problems if one.code == account.EXPIRES]
+    for what in filter(None, (*said, beside.warning())):
+        st.warning(words.literal(f"{what[0].upper()}{what[1:]}."), title="△ Certificate")
     for context, one in st.session_state.get(_PINNED, {}).items():
         if sign_in.seen(one) is snapshot:
             age(context)

@@ -93,7 +93,8 @@ def verdicts(detail: SavingsDetail) -> None:
 @errors.part
 def figures(saved: Savings, assumptions: Assumptions) -> None:
     """The key figures."""
-    with st.grid(min_column_width=150):
+    has_six = assumptions.work is Work.JOBS and assumptions.needed_nodes
+    with st.grid(3 if has_six else "auto", min_column_width=150):
         _metric("Saved a month", words.usd(saved.saved_usd.p50), f"P5 {words.usd(saved.saved_usd.p5)}")
         if saved.usd_per_useful_gpu_hour is not None and saved.on_demand_usd_per_gpu_hour is not None:
             price = f"now {words.unit_price(saved.on_demand_usd_per_gpu_hour)}"

@@ -125,28 +125,50 @@ def _table(costs: StrategyCosts) -> None:
     )
     shown = [one for one in costs.strategies if every or one.is_worth]
     money = st.column_config.NumberColumn(format="dollar")
+    height = "auto" if every else "content"
     tables.show(
-        [_row(one) for one in shown],
+        [_price_row(one) for one in shown],
         alt=f"What each strategy costs. {costs.sentence}",
-        columns=dict.fromkeys(_MONEY, money) | {"minutes": st.column_config.NumberColumn(format="%.1f")},
+        columns=dict.fromkeys(_MONEY, money),
         placeholder="no price",
-        height="auto" if every else "content",
+        within=_INSIDE_PIXELS,
+        height=height,
+    )
+    st.subheader("What it takes beside money")
+    tables.show(
+        [_toll_row(one) for one in shown],
+        alt="How long a rollout takes by each strategy, and what is missing, preempted and killed meanwhile.",
+        columns={"minutes": st.column_config.NumberColumn(format="%.1f")},
+        within=_INSIDE_PIXELS,
+        height=height,
     )
 
 
+_INSIDE_PIXELS = 770  # of a table in an opened section
 _MONEY = ("$/month on demand", "$/month on spot", "$/month added")
 
 
-def _row(one: StrategyPrice) -> dict[str, object]:
+def _name(one: StrategyPrice) -> str:
+    return f"{one.name} (now)" if one.is_current else one.name
+
+
+def _price_row(one: StrategyPrice) -> dict[str, object]:
     cost = one.cost
     return {
-        "strategy": f"{one.name} (now)" if one.is_current else one.name,
+        "strategy": _name(one),
         "today": verdict.words(one.verdict, one.reason),
         "lowest Ready": "–" if one.lowest_ready is None else f"{one.lowest_ready} of {one.replicas}",
         "extra GPUs": "–" if one.extra_gpus is None else str(one.extra_gpus),
         _MONEY[0]: cost.kept_on_demand_usd if cost else None,
         _MONEY[1]: cost.kept_on_spot_usd if cost else None,
         _MONEY[2]: cost.added_usd if cost else None,
+    }
+
+
+def _toll_row(one: StrategyPrice) -> dict[str, object]:
+    cost = one.cost
+    return {
+        "strategy": _name(one),
         "minutes": one.seconds / 60 if one.seconds is not None else None,
         "pod-hours missing": round(cost.missing_pod_hours, 2) if cost else None,
         "others preempted": round(cost.evictions, 2) if cost else None,

@@ -14,42 +14,77 @@ from planner.tables import Rows, shown
 from planner.ui import opening
 from planner.words import Text, literal, printable
 
-_PAGE_PIXELS = 800  # what a window of 1,280 pixels leaves for a table
-_LINE_PIXELS, _LETTER_PIXELS, _EDGE_PIXELS = 20, 7.2, 20
-_MOST_LINES, _MARK_PIXELS = 4, 40  # the second: the boxes that select a row
+_PAGE_PIXELS = 810  # what a window of 1,280 pixels leaves for a table
+_LINE_PIXELS, _EDGE_PIXELS = 20, 18
+_LETTER_PIXELS, _CAPITAL_PIXELS, _FIRST_LETTERS = 6.4, 7.2, 10  # short words are numbers and begin with capitals
+_MOST_LINES, _MARK_PIXELS = 4, 34  # the second: the boxes that select a row
+_SPACES, _PARTS, _ENDS = re.compile(r"\s"), re.compile(r"[\s/-]"), re.compile(r"(?<=[\s/.-])")
 _WRAPS_PIXELS = 66  # Streamlit wraps the texts of rows that are higher than 4rem, and of no others
 
 
 def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
     """Widths of columns, in pixels, that together aren't wider than `within`, and in how many lines texts are then shown;
-    none where every column has the room it asks for. Columns with the longest texts give way, none below its longest word.
+    none where every column has the room it asks for. Columns with the longest texts give way, none below its longest word:
+    the grid breaks lines at spaces, and elsewhere in the middle of a name. Where words leave no room, names give way too.
     """
     names = list(rows[0])
-    words = {name: [str(row[name]) for row in rows if row[name] is not None] for name in names}
+    words = {name: [_said(row[name]) for row in rows if row[name] is not None] for name in names}
     asked = {name: _pixels(max(map(len, [name, *words[name]]))) for name in names}
     if sum(asked.values()) <= within:
         return {}, 1
-    least = {
-        name: min(
-            asked[name], _pixels(max(len(word) for text in [name, *words[name]] for word in re.split(r"[\s/-]", text)))
-        )
-        for name in names
-    }
+    whole = _least(words, asked, _SPACES)
+    least = whole if sum(whole.values()) <= within else _least(words, asked, _PARTS)
     widest = max(asked.values())
     while widest > 40 and sum(max(least[name], min(asked[name], widest)) for name in names) > within:
         widest -= 4
     widths = {name: max(least[name], min(asked[name], widest)) for name in names}
-    lines = max(_lines(text, widths[name]) for name in names for text in words[name])
+    lines = max(_lines(broken(text, widths[name]), widths[name]) for name in names for text in words[name])
     return widths, min(_MOST_LINES, lines)
+
+
+def broken(text: str, pixels: int) -> str:
+    """`text` for a column so wide: a word that is longer ends its lines after "/", "-" and ".", as far as it has any."""
+    most = _letters(pixels)
+    if all(len(word) <= most for word in text.split()):
+        return text
+    lines = [""]
+    for part in _ENDS.split(text):
+        if len(lines[-1]) + len(part.rstrip()) > most and lines[-1]:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _said(value: object) -> str:
+    """A cell about as long as its column shows it: amounts are rounded there."""
+    return f"${value:,.2f}" if isinstance(value, float) else str(value)
+
+
+def _least(words: Mapping[str, Sequence[str]], asked: Mapping[str, int], ends: re.Pattern[str]) -> dict[str, int]:
+    """For each column its longest word, of a cell or of its name; words end at `ends`."""
+    return {
+        name: min(asked[name], _pixels(max(len(word) for text in [name, *texts] for word in ends.split(text))))
+        for name, texts in words.items()
+    }
 
 
 def _lines(text: str, pixels: int) -> int:
     """Lines that `text` takes in a column so wide."""
-    return len(textwrap.wrap(text, max(1, int((pixels - _EDGE_PIXELS) / _LETTER_PIXELS)), break_on_hyphens=False))
+    return sum(len(textwrap.wrap(line, _letters(pixels), break_on_hyphens=False)) for line in text.split("\n"))
 
 
 def _pixels(letters: int) -> int:
-    return int(letters * _LETTER_PIXELS) + _EDGE_PIXELS
+    first = min(letters, _FIRST_LETTERS)
+    return int(first * _CAPITAL_PIXELS + (letters - first) * _LETTER_PIXELS) + _EDGE_PIXELS
+
+
+def _letters(pixels: int) -> int:
+    """How many letters have room: what `_pixels` says of them."""
+    room = pixels - _EDGE_PIXELS
+    first = _FIRST_LETTERS * _CAPITAL_PIXELS
+    return max(
+        1, int(room / _CAPITAL_PIXELS if room <= first else _FIRST_LETTERS + (room - first + 1) / _LETTER_PIXELS)
+    )
 
 
 def show(
@@ -77,6 +112,7 @@ def show(
     widths, lines = fitted(cells, within - _MARK_PIXELS if opens or on_pick else within)
     if lines > 1:
         more["row_height"] = max(_WRAPS_PIXELS, 14 + _LINE_PIXELS * lines)
+        cells = [{name: _wrapped(cell, widths[name]) for name, cell in row.items()} for row in cells]
     config: dict[str, Any] = {name: {"width": width} for name, width in widths.items()}
     for name, one in (columns or {}).items():
         config[name] = {**config.get(name, {}), **one} if isinstance(one, Mapping) else one
@@ -111,6 +147,10 @@ def small(rows: Rows, *, empty: str = "") -> None:
         st.table(pd.DataFrame(said), hide_index=True, border="horizontal")
     elif empty:
         st.caption(empty)
+
+
+def _wrapped(value: object, pixels: int) -> object:
+    return broken(value, pixels) if isinstance(value, str) else value
 
 
 def _cell(value: object) -> object:

@@ -57,9 +57,11 @@ def certificate(folder: Path) -> tuple[Path, Path]:
 
 
 @contextmanager
-def serving(cluster: str, folder: Path, *options: str) -> Iterator[tuple[int, Path]]:
-    """``headroom serve`` as a process of its own; gives its port and the certificate to trust."""
-    cert, key = certificate(folder)
+def serving(
+    cluster: str, folder: Path, *options: str, pair: tuple[Path, Path] | None = None
+) -> Iterator[tuple[int, Path]]:
+    """``headroom serve`` as a process of its own; gives its port and the certificate to trust (that of `pair`, where given)."""
+    cert, key = pair or certificate(folder)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

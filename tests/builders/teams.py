@@ -40,11 +40,13 @@ def team(word: str) -> list[Item]:
         {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": f"no {word} node"}
     ]
     loop[2]["status"] |= _trouble(word)
+    asks = deployment(f"{word}-asks", [""], _asking(word), namespace=space)
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space, "labels": {"team": word}, "annotations": {"about": word}}},
         *serve,
         *waits,
         *loop,
+        *asks,
         *_sets(word, space, spec),
         budget(f"{word}-serve", namespace=space, minAvailable=2),
         {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": f"{word}-hpa", "namespace": space},
@@ -52,7 +54,8 @@ def team(word: str) -> list[Item]:
                   "metrics": [{"type": "Pods", "pods": {"metric": {"name": f"{word}_queue"}, "target": {"type": "AverageValue", "averageValue": "1"}}}]}},
         {"apiVersion": "v1", "kind": "Service", "metadata": {"name": f"{word}-svc", "namespace": space}, "spec": {"selector": {"app": f"{word}-serve"}}},
         {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": f"{word}-quota", "namespace": space},
-         "spec": {"hard": {"pods": "9", f"requests.{GPU}": "4"}}, "status": {"hard": {"pods": "9"}, "used": {"pods": "8"}}},
+         "spec": {"hard": {"pods": "9", f"requests.{GPU}": "4", f"requests.{word}.example/card": "1", f"{word}-disk.storageclass.storage.k8s.io/requests.storage": "1Gi"},
+                  "scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": [f"{word}-urgent"]}]}}, "status": {"hard": {"pods": "9"}, "used": {"pods": "8"}}},
         {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": f"{word}-limits", "namespace": space},
          "spec": {"limits": [{"type": "Container", "default": {"cpu": "2"}}]}},
         {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": f"{word}-data", "namespace": space, "annotations": {"a": word}},
@@ -62,8 +65,33 @@ def team(word: str) -> list[Item]:
          "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
                   "csi": {"driver": "disk.example", "volumeHandle": f"projects/{word}/disk"}, "claimRef": {"kind": "PersistentVolumeClaim", "namespace": space, "name": f"{word}-data"}},
          "status": {"phase": "Bound"}},
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": f"{word}-wanted", "namespace": space},
+         "spec": {"storageClassName": f"{word}-disk", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}},
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": f"{word}-cards", "namespace": space},
+         "spec": {"spec": {"devices": {"requests": [{"name": word, "exactly": {"deviceClassName": f"{word}-card"}}]}}}},
         *_events(word, space),
     ]  # fmt: skip
+
+
+def _asking(word: str) -> Item:
+    """A pod that asks for what no node has, by words of its team's own."""
+    key = f"{word}.example/rack"
+    wanted = {"key": key, "operator": "In", "values": [word]}
+    container = {
+        "name": "main",
+        "image": "registry.example/app:1",
+        "resources": {"limits": {f"{word}.example/card": "1"}},
+    }
+    return {
+        "containers": [container], "priorityClassName": f"{word}-urgent", "runtimeClassName": f"{word}-runtime",
+        "nodeSelector": {key: word, "cloud.google.com/gke-nodepool": f"{word}-pool"},
+        "tolerations": [{"key": f"{word}.example/only", "operator": "Equal", "value": word, "effect": "NoSchedule"}],
+        "affinity": {"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]},
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {"matchExpressions": [{**wanted, "operator": "Exists", "values": []}]}}],
+        }},
+        "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": word}}}],
+    }  # fmt: skip
 
 
 def _container(word: str, *, gpus: int) -> Item:

@@ -211,10 +211,15 @@ def test_doctor_of_a_live_cluster_says_what_it_cost_the_api_server(
     with api_server(as_recorded) as (configuration, asked):
         monkeypatch.setenv("KUBECONFIG", str(kubeconfigs.write(tmp_path / "config", configuration.host)))
         out = run(capsys, "doctor", "context:edu")[1]
+        asked_once = len(asked)
+        load = json.loads(run(capsys, "doctor", "context:edu", "-o", "json")[1])["result"]["load"]
+    assert load["requests_last_minute"] >= len(asked)
+    assert load["most_per_minute"] == MOST_PER_MINUTE
     (told,) = (line for line in out.splitlines() if line.startswith("Load: "))
-    assert int(told.split()[1].replace(",", "")) >= len(asked) > 10
+    assert int(told.split()[1].replace(",", "")) >= asked_once > 10
     assert f"never more than {MOST_PER_MINUTE} in any" in told
     assert "Load:" not in run(capsys, "doctor", "demo")[1]
+    assert json.loads(run(capsys, "doctor", "demo", "-o", "json")[1])["result"]["load"] is None
 
 
 def test_weights_are_known_for_all() -> None:

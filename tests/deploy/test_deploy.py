@@ -28,7 +28,7 @@ DEPLOY = ROOT / "deploy"
 OWN = {
     "headroom_listing_failures", "headroom_snapshot_age_seconds", "headroom_snapshot_taken_timestamp_seconds",
     "headroom_listing_interval_seconds", "headroom_snapshot_nodes", "headroom_snapshot_pods", "headroom_snapshot_problems",
-    "headroom_series_left_out", "headroom_reviews_total", "headroom_review_seconds_bucket",
+    "headroom_certificate_expiry_timestamp_seconds", "headroom_series_left_out", "headroom_reviews_total", "headroom_review_seconds_bucket",
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from planner.errors import InputError
 from planner.kubernetes.records import FrozenMap
 from planner.kubernetes.selectors import labels_match
 from planner.pricing.allocation import Share
-from planner.questions import costs, findings, memory, overview, plan, restarts, seats
+from planner.questions import costs, findings, memory, overview, plan, restarts, savings, seats
 from planner.questions.filters import ALL, NO_POOL, Filter, keep, read_selector
 from planner.questions.overview import kept_by
 from planner.questions.question import Given
@@ -118,7 +118,7 @@ def test_findings_pass_by_their_object_and_those_about_everything_stay() -> None
     assert not kept.about("Deployment/dev/gone")
 
 
-@pytest.mark.parametrize("question", [overview, findings, memory, restarts, costs, plan, seats])
+@pytest.mark.parametrize("question", [overview, findings, memory, restarts, costs, plan, savings, seats])
 def test_every_list_says_that_it_is_filtered_and_what_is_hidden(question: Any) -> None:
     whole = question.answer(DEMO, question.QUESTION.settings(), GIVEN)
     part = question.answer(DEMO, question.QUESTION.settings(filter=Filter(namespaces=("dev",))), GIVEN)
@@ -147,6 +147,30 @@ def test_hidden_lines_of_a_bill_are_in_its_sum() -> None:
     assert {one.name for one in part.lines if one.share is Share.USED} == {"dev"}
     assert part.bill_usd_per_month == whole.bill_usd_per_month
     assert whole.bill_usd_per_month == pytest.approx(sum(one.usd for one in part.lines) + part.hidden_usd)
+
+
+def test_hidden_savings_are_in_the_sums_and_moves_keep_their_place() -> None:
+    whole = savings.answer(DEMO, savings.SavingsSettings(), GIVEN)
+    part = savings.answer(DEMO, savings.SavingsSettings(filter=Filter(namespaces=("dev",))), GIVEN)
+    assert whole.fleet is not None
+    assert part.fleet is not None
+    assert part.fleet.saved_usd == whole.fleet.saved_usd
+    assert {one.workload.split("/")[1] for one in part.fleet.moves} == {"dev"}
+    assert set(part.fleet.moves) < set(whole.fleet.moves)
+    assert [one.place for one in whole.fleet.moves] == list(range(1, len(whole.fleet.moves) + 1))
+    shown = sum(one.saved_usd or 0.0 for one in part.lines)
+    assert shown + part.hidden_usd == pytest.approx(whole.fleet.expected_usd, abs=0.02)
+    assert {one.name for one in part.fleet.bearers if one.share is Share.USED} == {"dev"}
+    assert part.hidden_namespaces == len(whole.fleet.bearers) - len(part.fleet.bearers)
+    pool = savings.answer(DEMO, savings.SavingsSettings(filter=Filter(pools=("gpu-t4",))), GIVEN)
+    assert pool.fleet is not None
+    assert {one.node_pool for one in pool.fleet.moves} == {"gpu-t4"}
+
+
+def test_a_filter_is_for_the_list_and_not_for_one_workload() -> None:
+    asked = savings.SavingsSettings(workload="Deployment/prod/web", filter=Filter(namespaces=("dev",)))
+    with pytest.raises(InputError, match="it lists workloads, and one is asked for"):
+        savings.answer(DEMO, asked, GIVEN)
 
 
 def test_the_plan_keeps_every_measure_since_they_work_together() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import ssl
 import threading
 import time
@@ -27,6 +28,8 @@ from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.architecture.tree import ROOT
 from tests.bench.webhook import certificate, connect, serving, update
+from tests.builders.certificates import DAY
+from tests.builders.certificates import certificate as dated
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 
 RECORDED = json.loads((ROOT / "tests/serve/recordings/admission.json").read_text())
@@ -164,6 +167,30 @@ def test_many_at_once_are_all_answered(server: Address) -> None:
         thread.join()
     assert [status for status, _ in answers] == [200] * 64
     assert all(answer["response"]["allowed"] for _, answer in answers)
+
+
+def test_a_certificate_that_ends_soon_is_said_until_it_is_renewed(tmp_path: Path) -> None:
+    now = time.time()
+    pair = dated(tmp_path, now - 80 * DAY, now + 4.5 * DAY, "tls")
+    with serving(cluster(tmp_path), tmp_path, "--workers", "1", pair=pair) as address:
+        said = "this server's certificate expires in 4 days"
+        assert get(address, "/readyz")[2].startswith(f"ok\n{said}")
+        assert get(address, "/readyz")[0] == 200
+        expiry = float(
+            re.findall(r"(?m)^headroom_certificate_expiry_timestamp_seconds (\S+)$", get(address, "/metrics")[2])[0]
+        )
+        assert expiry == pytest.approx(now + 4.5 * DAY, abs=1.0)
+        assert said in (tmp_path / "serve.log").read_text()
+        dated(tmp_path, now - DAY, now + 89 * DAY, "tls")
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                if get(address, "/readyz")[2] == "ok\n":
+                    break
+            except ssl.SSLCertVerificationError:
+                pass  # the file is new and what is shown isn't, for some seconds
+            assert time.monotonic() < deadline, "the new one is never taken up"
+            time.sleep(0.2)
 
 
 def test_the_demo_is_warned_of_what_is_stuck(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,13 @@ import pytest
 from kubernetes.config import incluster_config, kube_config
 
 from planner.errors import SourceError
+from planner.inventory import account
 from planner.sources import cluster, kubeconfig, kubernetes_api
 from planner.sources.connection import Connection
 from planner.sources.kubernetes_api import Api
 from tests.bench.webhook import certificate
+from tests.builders.certificates import DAY
+from tests.builders.certificates import certificate as dated
 from tests.sources import kubeconfigs
 from tests.sources.api_server import Answer, Asked, Play, Tls, api_server, as_recorded
 from tests.sources.living import status
@@ -228,7 +231,7 @@ def test_a_certificate_that_nobody_knows(tls: Tls, tmp_path: Path) -> None:
 
 
 def test_a_certificate_that_expired(tmp_path: Path) -> None:
-    cert, key = expired(tmp_path)
+    cert, key = dated(tmp_path, 0.0, time.time() - DAY)
     with (
         api_server(as_recorded, Tls(cert, key)) as (configuration, _),
         pytest.raises(SourceError, match="certificate isn't trusted: certificate has expired"),
@@ -236,37 +239,38 @@ def test_a_certificate_that_expired(tmp_path: Path) -> None:
         Api(Connection(configuration, name="edu")).snapshot()
 
 
-def expired(folder: Path) -> tuple[Path, Path]:
-    """A certificate of 2020; ``openssl req`` can't make one, ``openssl ca`` can."""
-    cert, key, request, settings = (folder / name for name in ("old.crt", "old.key", "old.csr", "ca.conf"))
-    (folder / "index").touch()
-    settings.write_text(
-        f"[ca]\ndefault_ca=a\n[a]\ndatabase={folder}/index\nnew_certs_dir={folder}\nrand_serial=yes\ndefault_md=sha256\n"
-        "policy=p\nx509_extensions=e\n[p]\ncommonName=supplied\n[e]\nsubjectAltName=IP:127.0.0.1\nbasicConstraints=CA:TRUE\n"
-    )
-    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=localhost"]
-    dates = ["-startdate", "20200101000000Z", "-enddate", "20200102000000Z"]
-    commands: list[list[Any]] = [
-        ["req", *curve, "-keyout", key, "-out", request],
-        [
-            "ca",
-            "-config",
-            settings,
-            "-batch",
-            "-notext",
-            "-selfsign",
-            "-keyfile",
-            key,
-            *dates,
-            "-in",
-            request,
-            "-out",
-            cert,
-        ],
+def test_certificates_that_end_soon_are_said_and_hold_nothing_up(tmp_path: Path) -> None:
+    now = time.time()
+    cert, key = dated(tmp_path, now - 350 * DAY, now + 5.5 * DAY)
+    own, own_key = dated(tmp_path, now - 350 * DAY, now + 2.5 * DAY, "own")
+    with api_server(as_recorded, Tls(cert, key, clients=own)) as (configuration, _):
+        configuration.cert_file, configuration.key_file = str(own), str(own_key)
+        found = Api(Connection(configuration, name="edu")).snapshot()
+    said = [one.what for one in found.problems if one.code == account.EXPIRES]
+    assert [one.partition(" (")[0] for one in said] == [
+        "the API server's certificate expires in 5 days",
+        "the client certificate of this context expires in 2 days",
     ]
-    for command in commands:
-        subprocess.run(["openssl", *command], check=True, capture_output=True)
-    return cert, key
+    assert len(found.pods) == 133
+
+
+def test_one_that_is_over_is_said_even_where_nobody_checks_it(tmp_path: Path) -> None:
+    now = time.time()
+    cert, key = dated(tmp_path, now - 350 * DAY, now - 3.5 * DAY)
+    with api_server(as_recorded, Tls(cert, key)) as (configuration, _):
+        configuration.verify_ssl = False
+        found = Api(Connection(configuration, name="edu")).snapshot()
+    assert "the API server's certificate expired 3 days ago" in " ".join(one.what for one in found.problems)
+
+
+def test_a_client_certificate_that_is_over_is_named_where_it_is_refused(tmp_path: Path) -> None:
+    """An API server takes such a client for nobody: 401, as kube-apiserver's x509 authenticator does."""
+    now = time.time()
+    own, own_key = dated(tmp_path, now - 350 * DAY, now - 3.5 * DAY, "own")
+    with api_server(lambda _: status(401, "Unauthorized"), Tls(*certificate(tmp_path))) as (configuration, _):
+        configuration.cert_file, configuration.key_file = str(own), str(own_key)
+        with pytest.raises(SourceError, match=r"Unauthorized; the client certificate expired 3 days ago"):
+            Api(Connection(configuration, name="edu")).snapshot()
 
 
 def test_nothing_of_the_credentials_is_kept_or_said(tmp_path: Path, tls: Tls, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ import yaml
 from kubernetes import client
 
 from planner.errors import SourceError
-from planner.inventory import succession
+from planner.inventory import account, succession
 from planner.inventory.picture import Picture
 from planner.kubernetes.records import Presence, Snapshot
 from planner.sources import kubernetes_api, live, watches
@@ -29,6 +29,8 @@ from planner.sources.connection import MOST_PER_MINUTE, Connection, Pace, reques
 from planner.sources.live import Reader, Timing
 from tests.architecture.tree import ROOT
 from tests.bench.webhook import certificate
+from tests.builders.certificates import DAY
+from tests.builders.certificates import certificate as dated
 from tests.builders.objects import deployment, node, pod_spec
 from tests.sources.api_server import Answer, Asked, Play, Tls, api_server
 from tests.sources.living import Item, LivingCluster, path_of, status
@@ -287,6 +289,14 @@ def test_over_tls_with_a_clock_that_is_ahead(cluster: LivingCluster, tmp_path: P
         (said,) = (one for one in snapshot.problems if one.code == "clocks-differ")
         assert "1 h" in said.what
         assert reader.condition.age_seconds < 3000
+
+
+def test_a_server_whose_certificate_ends_soon_says_so(cluster: LivingCluster, tmp_path: Path) -> None:
+    now = time.time()
+    tls = Tls(*dated(tmp_path, now - 300 * DAY, now + 3.5 * DAY))
+    with reading(cluster.play, tls=tls) as (reader, _):
+        (said,) = (one.what for one in reader.wait(60).problems if one.code == account.EXPIRES)
+        assert said.startswith("the API server's certificate expires in 3 days")
 
 
 def test_whatever_comes_it_is_what_a_listing_says(cluster: LivingCluster) -> None:

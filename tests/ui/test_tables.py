@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.tables import Rows
-from planner.ui.tables import fitted
+from planner.ui.tables import broken, fitted
 
 ROWS: Rows = [
     {"workload": "Deployment/kube-system/nvidia-gpu-device-plugin", "why": "the quota has no room " * 6, "GPUs": 8},
@@ -30,3 +30,21 @@ def test_no_column_is_narrower_than_its_longest_word() -> None:
 
 def test_more_rows_and_empty_cells_change_nothing_of_the_rule() -> None:
     assert fitted([*ROWS, *ROWS], 700) == fitted(ROWS, 700)
+
+
+def test_names_keep_their_line_where_numbers_leave_room() -> None:
+    row = {"Pod": "kube-system/nvidia-gpu-device-plugin-6kwvw", "why": "no room " * 20, "Used": 7.412345678901, "n": 1}
+    widths, _ = fitted([row], 700)
+    assert broken(str(row["Pod"]), widths["Pod"]) == row["Pod"]
+    assert widths["Used"] < 80  # amounts are shown rounded
+
+
+def test_a_name_without_room_is_broken_where_its_parts_end() -> None:
+    name = "kube-system/nvidia-gpu-device-plugin-6kwvw"
+    widths, lines = fitted([{"Pod": name, "Container": f"{name}/c", "n": 1}], 400)
+    text = broken(name, widths["Pod"])
+    assert text.replace("\n", "") == name
+    assert lines == 2
+    assert all(line[-1] in "/-." for line in text.split("\n")[:-1])
+    assert broken("two words", 30) == "two\nwords"
+    assert broken("short", 400) == "short"
