@@ -78,6 +78,7 @@ class _Kind(NamedTuple):
 
     shape: Shape
     may: BoolArray  # bool[node]
+    is_anywhere: bool  # on each of the pool's nodes, and of the new ones
     is_alone: bool  # each node judges the pod by static filters and amounts alone
     alike: _Alike
     size: int  # its largest amount
@@ -100,7 +101,7 @@ class Packing:
         self._at: dict[int, int] = {}
         self._on: dict[int, set[int]] = defaultdict(set)
         self._pinned: set[int] = set()
-        self._group: dict[int, int] = {}
+        group_of: dict[int, int] = {}
         for number, node, group in _bound_on(cluster, pool):
             pod = pods[number]
             if goes_with_its_node(pod):
@@ -113,7 +114,7 @@ class Packing:
                 continue
             self._at[number] = node
             self._on[node].add(number)
-            self._group[number] = group
+            group_of[number] = group
         holding = sorted({self._at[number] for own in self._own.values() for number in own})
         bare = empty_copy(cluster, cluster.nodes[holding[0]], 0) if holding else None
         new = tuple(
@@ -130,8 +131,9 @@ class Packing:
         self._kept = np.flatnonzero(self._is_kept)
         self._last: dict[Shape, int] = {}  # where a pod of the shape went last
         self._log = _Log()
-        self._kinds = {group: self._kind(cluster, group) for group in dict.fromkeys(self._group.values())}
-        for kind in self._kinds.values():
+        kinds = {group: self._kind(cluster, group) for group in dict.fromkeys(group_of.values())}
+        self._kind_of = {number: kinds[group] for number, group in group_of.items()}
+        for kind in kinds.values():
             if not kind.is_alone:
                 passes_rules(self.state, kind.shape, self._kept[:0])  # what it asks about is counted from now on
 
@@ -148,6 +150,7 @@ class Packing:
         return _Kind(
             shape=shape,
             may=may,
+            is_anywhere=bool(may[self._kept].all() and may[self._first_new :].all()),
             is_alone=is_judged_by_node(self.state, shape),
             alike=(shape.asks, shape.scored, shape.priority, id(may)),
             size=max((amount for _, amount in shape.asks), default=0),
@@ -155,7 +158,7 @@ class Packing:
         )
 
     def _of(self, number: int) -> _Kind:
-        return self._kinds[self._group[number]]
+        return self._kind_of[number]
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _move(self, number: int, to: int) -> None:
@@ -164,9 +167,7 @@ class Packing:
         self._relocate(number, to)
 
     def _relocate(self, number: int, to: int) -> None:
-        shape = self._of(number).shape
-        self.state.remove(shape, self._at[number], is_terminating=False)
-        self.state.add(shape, to)
+        self.state.relocate(self._of(number).shape, self._at[number], to)
         self._put(number, to)
 
     def _relocate_alike(self, numbers: Sequence[int], to: Sequence[int]) -> None:
@@ -229,9 +230,9 @@ class Packing:
         return [int(node) for node in nodes[np.argsort(load, kind="stable")]]
 
     def _empties(self, node: int) -> bool:
-        mark = self.mark
+        mark, others = self.mark, self._kept[self._kept != node]
         for number in sorted(self._on[node], key=lambda one: (-self._of(one).size, one)):
-            to = self._target(number, but=node)
+            to = self._target(number, others)
             if to < 0:
                 self.undo(mark)
                 return False
@@ -240,18 +241,17 @@ class Packing:
         self._log.freed.append(node)
         return True
 
-    def _target(self, number: int, *, but: int) -> int:
-        """The fullest node that is kept and takes the pod; −1 where there is none.
+    def _target(self, number: int, others: NDArray[np.intp]) -> int:
+        """The fullest of the `others` that are kept that takes the pod; −1 where there is none.
 
         A pod is judged without itself: it is taken off its node while others are looked at.
         """
         kind, at = self._of(number), self._at[number]
         shape, free = kind.shape, self.state.free
         last = self._last.get(shape, -1) if kind.is_alone else -1  # it was the fullest, and is fuller now
-        if last >= 0 and last != but and self._is_kept[last] and self._takes(shape, last):
+        if last >= 0 and last != at and self._is_kept[last] and self._takes(shape, last):
             return last
-        nodes = self._kept[self._has_room(kind, self._kept)]
-        nodes = nodes[nodes != but]
+        nodes = others[self._has_room(kind, others)]
         if len(nodes) and not kind.is_alone:
             with self.state.tried_out():
                 self.state.remove(shape, at, is_terminating=False)
@@ -267,7 +267,8 @@ class Packing:
         """Which of `nodes` the static filters allow and have the amounts: bool[len(nodes)]."""
         free = self.state.free
         takes: BoolArray = free[PODS_ROW].take(nodes) > 0
-        takes &= kind.may.take(nodes)
+        if not kind.is_anywhere:
+            takes &= kind.may.take(nodes)
         for row, amount in kind.shape.asks:
             takes &= free[row].take(nodes) >= amount
         return takes

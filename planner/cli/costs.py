@@ -13,12 +13,13 @@ from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import price_book, price_options
 from planner.pricing.book import age_warning
+from planner.pricing.cluster import PoolCost
 from planner.pricing.model import PriceBook
 from planner.questions.costs import QUESTION, ClusterBill, CostsSettings, answer, unfilled
 from planner.questions.focus import VERSION
 from planner.questions.question import Given
 from planner.tables import as_text
-from planner.words import usd
+from planner.words import sentence, usd
 
 
 @click.command("costs")
@@ -41,7 +42,7 @@ def command(
 
     --by shares the bill out, after sustained use: used, shared (the system's namespaces) and idle lines that add up to
     it to the cent. With --by, CSV has the columns of FOCUS 1.2. Nodes without a price are counted, never taken for
-    free; exits 4 when no node has one.
+    free. Exits 4 when no node has one, or when pods weren't seen: the bill is known then, and whose it is isn't.
     """
     snapshot, settings = read_cluster(cluster), options.read(CostsSettings, asked)
     is_shared = _is_given(context, "by")
@@ -77,6 +78,8 @@ def _print_shares(found: ClusterBill, book: PriceBook) -> None:
         for line in found.lines
     ]
     click.echo(f"\n{as_text(table)}", nl=False)
+    if not found.is_shared_out:
+        terminal.say(f"\n{sentence(found.sentence)}")
     if found.hidden_usd:
         terminal.say(f"\nhidden by the filter: {found.hidden_usd:,.2f}")
     for one in found.not_in:
@@ -92,13 +95,13 @@ def _print(found: ClusterBill, book: PriceBook) -> None:
             "bought": pool.provisioning.value,
             "machine": ", ".join(pool.machine_types),
             "nodes": pool.node_count,
-            "a month": _money(pool.usd_per_month),
-            "idle": _money(None if pool.usd_per_month is None else pool.idle.total),
-            "of that GPUs": _money(None if pool.usd_per_month is None else pool.idle.gpu),
+            "a month": _why_not(pool) if pool.usd_per_month is None else usd(pool.usd_per_month),
+            "idle": usd(pool.idle.total) if pool.idle else _why_not(pool),
+            "of that GPUs": usd(pool.idle.gpu) if pool.idle else _why_not(pool),
         }
         for pool in found.pools
     ]
-    click.echo(f"\n{as_text(rows, unknown='no price')}", nl=False)
+    click.echo(f"\n{as_text(rows)}", nl=False)
     for group in found.unpriced:
         terminal.say(f"\n{len(group.nodes)} without a price: {group.sentence}")
     for note in found.notes:
@@ -114,5 +117,5 @@ def _print_age(found: ClusterBill, book: PriceBook) -> None:
         click.echo(warning, err=True)
 
 
-def _money(amount: float | None) -> str | None:
-    return None if amount is None else usd(amount)
+def _why_not(pool: PoolCost) -> str:
+    return "no price" if pool.usd_per_month is None else "not known"

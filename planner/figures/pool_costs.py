@@ -26,10 +26,13 @@ def figure(pools: Sequence[PoolCost]) -> go.Figure:
         texts = [f"{usd(value)} {name}" if value else "" for value in values]
         return bars.Part(name=name, colour=colour, lengths=values, texts=texts, is_hatched=is_hatched)
 
-    parts = [
-        part("requested", palette.BLUE, [pool.cost.total - pool.idle.total for pool in priced]),
-        part("idle", palette.GREY, [pool.idle.total for pool in priced], is_hatched=True),
-    ]
+    known = [pool.idle for pool in priced if pool.idle is not None]
+    if len(known) == len(priced):
+        idle = [one.total for one in known]
+        asked = [pool.cost.total - one for pool, one in zip(priced, idle, strict=True)]
+        parts = [part("requested", palette.BLUE, asked), part("idle", palette.GREY, idle, is_hatched=True)]
+    else:
+        parts = [part("whose isn't known", palette.GREY, [pool.cost.total for pool in priced])]
     drawn = bars.figure(
         [name(pool) for pool in priced], parts, axis="USD a month", hover="$%{x:,.0f} a month", row_px=36
     )
@@ -41,7 +44,7 @@ def alt(pools: Sequence[PoolCost]) -> str:
     """The bars in words."""
     said = "; ".join(
         f"{name(pool)}: no price" if pool.usd_per_month is None
-        else f"{name(pool)}: {usd(pool.cost.total)}, {usd(pool.idle.total)} of it idle"
+        else f"{name(pool)}: {usd(pool.cost.total)}, {f'{usd(pool.idle.total)} of it' if pool.idle else 'not known what of it is'} idle"
         for pool in pools
     )  # fmt: skip
     return f"Cost a month by pool and way of buying. {said}."

@@ -29,7 +29,17 @@ def workload_keys(snapshot: Snapshot) -> dict[str, str]:
 
 def _workload_keys(snapshot: Snapshot) -> dict[str, str]:
     owners = owners_of(snapshot)
-    return {pod.uid: workload_key(pod, owners) for pod in snapshot.pods}
+    known: dict[tuple[str, int], str] = {}  # what many pods are owned by is one object, and one workload's
+    found: dict[str, str] = {}
+    for pod in snapshot.pods:
+        about = pod.namespace, id(pod.owner)
+        key = known.get(about)
+        if key is None:
+            key = workload_key(pod, owners)
+            if pod.owner is not None and pod.owner.key(pod.namespace) in owners:
+                known[about] = key
+        found[pod.uid] = key
+    return found
 
 
 def workload_key(pod: Pod, owners: Owners) -> str:

@@ -3,7 +3,11 @@
 A node's effective price (after negotiated discounts and sustained use) is split into GPUs, CPU and memory
 (`planner.pricing.cluster`). Of each part a pod bears the share of the node's allocatable amount that it requests; what
 nobody requests is idle, and what the system's own namespaces request is shared. Where more is requested than is
-allocatable, the requests are what is divided by. Amounts are shared out in cents, so that every sum is the bill.
+allocatable, the requests are what is divided by.
+
+Amounts are whole cents, rounded once for each line of the bill (who, bought in which way, for what): every line is right to
+a cent, all add up to the bill, and what is told of some of the nodes adds up with what is told of the others. A node's part
+of a line is what the line's running sum grows by there.
 """
 
 from __future__ import annotations
@@ -14,10 +18,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+import numpy as np
+
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import Amounts, Node
-from planner.pricing.cents import shared_out
+from planner.pricing.cents import shared_out, spread
 from planner.pricing.cluster import NodeCost, SplitCost
+from planner.pricing.model import Provisioning
 from planner.vocabulary import CPU, MEMORY
 
 PARTS: Final = ("gpu", "cpu", "memory")
@@ -30,6 +37,22 @@ class Share(StrEnum):
     SHARED = "shared"  # requested by the system's namespaces, for everybody
     IDLE = "idle"  # requested by nobody
     UNUSED = "unused commitment"  # paid, and covers no node
+    UNKNOWN = "not known"  # the pods weren't seen
+
+
+class Bought(StrEnum):
+    """How a node is paid for, as far as a change of spot tells nodes apart."""
+
+    ON_DEMAND = "on-demand"
+    COMMITTED = "committed"  # paid either way
+    OTHER = "other"
+
+
+def bought(cost: NodeCost) -> Bought:
+    """How the node is paid for."""
+    if cost.commitment_id:
+        return Bought.COMMITTED
+    return Bought.ON_DEMAND if cost.node.provisioning is Provisioning.ON_DEMAND else Bought.OTHER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +80,17 @@ class AllocatedCost:
         return round(self.gpu_usd + self.cpu_usd + self.memory_usd, 2)
 
 
+Cents = tuple[int, int, int]
+"""Of GPUs, CPU and memory."""
+Holdings = Mapping[str, Iterable[Held]]
+"""Node name → what its pods request, by whom."""
+
+
 def allocate(
-    costs: Sequence[NodeCost], nodes: Mapping[str, Node], held: Mapping[str, Iterable[Held]]
+    costs: Sequence[NodeCost],
+    nodes: Mapping[str, Node],
+    held: Holdings | None,
+    name_of: Mapping[str, str] | None = None,
 ) -> list[AllocatedCost]:
     """A line a node and holder, and one for what is idle of the node; all lines together are the bill to the cent.
 
@@ -66,49 +98,94 @@ def allocate(
     ----------
     costs : nodes with a price
     nodes : node name → node
-    held : node name → what its pods request, by whom
-    """  # fmt: skip
+    held : None where the pods weren't seen: whose the nodes are isn't known
+    name_of : node name → what lines are added up by in place of the holder (a pool)
+    """
+    entries = list(_entries(costs, nodes, held))
+    lines, of_entry = _lines(entries, name_of)
+    wanted = _in_cents(lines)
+    place = {key: 3 * i for i, key in enumerate(lines)}
+    of_line = np.array([place[key] + part for key in of_entry for part in range(3)], dtype=np.intp)
+    cents = spread(
+        [amount for *_, parts in entries for amount in parts], of_line, [cent for key in lines for cent in wanted[key]]
+    )
     return [
         AllocatedCost(
-            name=holder,
+            name=name,
             share=share,
-            node=node,
-            gpu_usd=gpu / 100,
-            cpu_usd=cpu / 100,
-            memory_usd=memory / 100,
+            node=cost.node.node,
+            gpu_usd=cents[3 * i] / 100,
+            cpu_usd=cents[3 * i + 1] / 100,
+            memory_usd=cents[3 * i + 2] / 100,
         )
-        for node, holder, share, (gpu, cpu, memory) in allocated_cents(costs, nodes, held)
+        for i, (cost, name, share, _) in enumerate(entries)
     ]
 
 
 def allocated_cents(
-    costs: Sequence[NodeCost], nodes: Mapping[str, Node], held: Mapping[str, Iterable[Held]]
-) -> Iterator[tuple[str, str, Share, tuple[int, int, int]]]:
-    """The same as (node, holder, share, cents of GPUs, CPU and memory)."""
-    keys: list[tuple[str, str, Share]] = []
-    amounts: list[float] = []
+    costs: Sequence[NodeCost], nodes: Mapping[str, Node], held: Holdings | None
+) -> dict[tuple[Bought, str, Share], Cents]:
+    """The sums of the same lines over all nodes, by the way in which the nodes are bought."""
+    return _in_cents(_lines(_entries(costs, nodes, held))[0])
+
+
+Parts = tuple[float, float, float]
+"""USD for GPUs, CPU and memory."""
+_Entry = tuple[NodeCost, str, Share, Parts]
+_Key = tuple[Bought, str, Share]
+
+
+def _entries(costs: Sequence[NodeCost], nodes: Mapping[str, Node], held: Holdings | None) -> Iterator[_Entry]:
     for cost in costs:
-        name = cost.node.node
-        for holder, share, parts in _of_node(cost.effective, nodes[name], tuple(held.get(name, ()))):
-            keys.append((name, holder, share))
-            amounts.extend(parts)
-    cents = shared_out(amounts, sum(cost.effective.total for cost in costs))
-    for i, (node, holder, share) in enumerate(keys):
-        yield node, holder, share, (cents[3 * i], cents[3 * i + 1], cents[3 * i + 2])
+        whole, name = cost.effective, cost.node.node
+        if held is None:
+            yield cost, "", Share.UNKNOWN, (whole.gpu, whole.cpu, whole.memory)
+            continue
+        for holder, share, parts in _of_node(whole, nodes[name], tuple(held.get(name, ()))):
+            yield cost, holder, share, parts
 
 
-def _of_node(whole: SplitCost, node: Node, held: tuple[Held, ...]) -> Iterable[tuple[str, Share, tuple[float, ...]]]:
+def _lines(
+    entries: Iterable[_Entry], name_of: Mapping[str, str] | None = None
+) -> tuple[dict[_Key, list[float]], list[_Key]]:
+    """What each line comes to, USD, and which line each entry is part of."""
+    sums: dict[_Key, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    of_entry: list[_Key] = []
+    for cost, name, share, (gpu, cpu, memory) in entries:
+        key = bought(cost), name if name_of is None else name_of[cost.node.node], share
+        own = sums[key]
+        own[0] += gpu
+        own[1] += cpu
+        own[2] += memory
+        of_entry.append(key)
+    return sums, of_entry
+
+
+def _in_cents(lines: Mapping[_Key, Sequence[float]]) -> dict[_Key, Cents]:
+    """Lines in whole cents: those of each way add up to it, and the ways to the bill."""
+    ways = {way: [key for key in lines if key[0] is way] for way in Bought}
+    totals = shared_out([sum(sum(lines[key]) for key in keys) for keys in ways.values()])
+    found: dict[_Key, Cents] = {}
+    for keys, total in zip(ways.values(), totals, strict=True):
+        cents = shared_out([amount for key in keys for amount in lines[key]], total / 100)
+        found |= {key: (cents[3 * i], cents[3 * i + 1], cents[3 * i + 2]) for i, key in enumerate(keys)}
+    return found
+
+
+def _of_node(whole: SplitCost, node: Node, held: tuple[Held, ...]) -> Iterator[tuple[str, Share, Parts]]:
+    """Who bears which parts of the node, and what of each is idle."""
     gpus = tuple(name for name in node.allocatable if is_gpu_resource(name))
-    left = dict.fromkeys(PARTS, 1.0)
-    asked: dict[str, list[float]] = {}
-    for part, names in (("gpu", gpus), ("cpu", (CPU,)), ("memory", (MEMORY,))):
-        wanted = [float(sum(one.requests.get(name, 0) for name in names)) for one in held]
-        there = max(float(sum(node.allocatable.get(name, 0) for name in names)), sum(wanted))
-        asked[part] = [amount / there if there else 0.0 for amount in wanted]
-        left[part] = 1.0 - sum(asked[part]) if there else 1.0
+    parts: list[list[float]] = []
+    for amount, names in ((whole.gpu, gpus), (whole.cpu, (CPU,)), (whole.memory, (MEMORY,))):
+        wanted = [sum(one.requests.get(name, 0) for name in names) for one in held]
+        there = max(sum(node.allocatable.get(name, 0) for name in names), sum(wanted))
+        shares = [float(each) / there if there else 0.0 for each in wanted]
+        shares.append(max(0.0, 1.0 - sum(shares)))
+        parts.append([share * amount for share in shares])
+    gpu, cpu, memory = parts
     for i, one in enumerate(held):
-        yield one.name, one.share, tuple(asked[part][i] * getattr(whole, part) for part in PARTS)
-    yield "", Share.IDLE, tuple(max(0.0, left[part]) * getattr(whole, part) for part in PARTS)
+        yield one.name, one.share, (gpu[i], cpu[i], memory[i])
+    yield "", Share.IDLE, (gpu[-1], cpu[-1], memory[-1])
 
 
 def added_up(lines: Iterable[AllocatedCost], name_of: Mapping[str, str] | None = None) -> tuple[AllocatedCost, ...]:

@@ -55,7 +55,7 @@ class NodeCost:
 
     node: NodePrice
     cost: SplitCost
-    idle: SplitCost
+    idle: SplitCost | None  # None: its pods weren't seen
     commitment_id: str = ""  # of the account's commitment that covers it
     on_demand_usd_per_hour: float | None = None  # what a covered node would cost without
 
@@ -75,7 +75,7 @@ class PoolCost:
     node_count: int
     unpriced_count: int
     cost: SplitCost
-    idle: SplitCost
+    idle: SplitCost | None  # None: no node has a price, or the pods weren't seen
     sustained_use_usd_per_month: float  # the same after the discount for running all month
     reason: str = ""  # the sentence of a node without a price
 
@@ -116,23 +116,23 @@ class ClusterCost:
     unpriced: tuple[UnpricedNodes, ...]
     usd_per_month: float | None
     cost: SplitCost
-    idle: SplitCost
+    idle: SplitCost | None  # as a pool's
     sustained_use_usd_per_month: float
     as_of: str  # of the oldest price used; "" without any
     notes: tuple[str, ...]
     unused_commitments: tuple[UnusedCommitment, ...] = ()
 
 
-def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str, Amounts]) -> ClusterCost:
+def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str, Amounts] | None) -> ClusterCost:
     """What `nodes` cost a month of 730 hours, and what of it is idle.
 
     Parameters
     ----------
     requested : mapping
-        Node name → amounts that its bound pods request; a node that isn't in it has no pods.
+        Node name → amounts that its bound pods request; a node that isn't in it has no pods. None: no pods were seen.
     """
     shares, nodes = _GpuShares(book), tuple(nodes)
-    owned = covered(book, nodes, requested) if book.commitments else {}
+    owned = covered(book, nodes, requested or {}) if book.commitments else {}
     priced: list[NodeCost] = []
     members: dict[tuple[str, Provisioning], list[tuple[NodePrice, NodeCost | None]]] = defaultdict(list)
     for node in nodes:
@@ -141,7 +141,7 @@ def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str,
         costed = None
         if found.usd_per_hour is not None:
             whole = _split(book, node, found.price, shares)
-            idle_part = _idle(node, whole, requested.get(node.name, EMPTY))
+            idle_part = None if requested is None else _idle(node, whole, requested.get(node.name, EMPTY))
             costed = NodeCost(node=found, cost=whole, idle=idle_part)
             if own is not None:
                 otherwise = price_node(book, node).usd_per_hour
@@ -151,7 +151,7 @@ def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str,
     pools = tuple(_pool(name, bought, found) for (name, bought), found in sorted(members.items()))
     unpriced = _unpriced(entry for entries in members.values() for entry, costed in entries if costed is None)
     cost = sum((entry.cost for entry in priced), SplitCost())
-    idle = sum((entry.idle for entry in priced), SplitCost())
+    idle = _idle_of(priced)
     count = sum(pool.node_count for pool in pools)
     return ClusterCost(
         sentence=Text(_sentence(cost, idle, priced=len(priced), count=count)),
@@ -221,6 +221,11 @@ def _idle(node: Node, whole: SplitCost, requested: Amounts) -> SplitCost:
     return SplitCost(gpu=whole.gpu * share(gpus), cpu=whole.cpu * share([CPU]), memory=whole.memory * share([MEMORY]))
 
 
+def _idle_of(costs: Iterable[NodeCost]) -> SplitCost | None:
+    known = [cost.idle for cost in costs if cost.idle is not None]
+    return sum(known, SplitCost()) if known else None
+
+
 def _pool(name: str, bought: Provisioning, found: list[tuple[NodePrice, NodeCost | None]]) -> PoolCost:
     costs = [cost for _, cost in found if cost is not None]
     return PoolCost(
@@ -230,7 +235,7 @@ def _pool(name: str, bought: Provisioning, found: list[tuple[NodePrice, NodeCost
         node_count=len(found),
         unpriced_count=len(found) - len(costs),
         cost=sum((cost.cost for cost in costs), SplitCost()),
-        idle=sum((cost.idle for cost in costs), SplitCost()),
+        idle=_idle_of(costs),
         sustained_use_usd_per_month=sum(
             (cost.node.price.sustained_use_usd_per_hour or 0.0) * HOURS_PER_MONTH for cost in costs
         ),
@@ -248,7 +253,7 @@ def _unpriced(found: Iterable[NodePrice]) -> tuple[UnpricedNodes, ...]:
     )
 
 
-def _sentence(cost: SplitCost, idle: SplitCost, *, priced: int, count: int) -> str:
+def _sentence(cost: SplitCost, idle: SplitCost | None, *, priced: int, count: int) -> str:
     """``$14,231 a month for 24 nodes; $3,200 of it (22 %) nobody requests: GPUs $2,000, CPU $900, memory $300``."""
     if not count:
         return "no nodes, so nothing to pay for"
@@ -260,8 +265,11 @@ def _sentence(cost: SplitCost, idle: SplitCost, *, priced: int, count: int) -> s
         if missing
         else ""
     )
+    bill = f"{words.usd(cost.total)} a month for {words.count(priced, 'node')}"
+    if idle is None:
+        return f"{bill}; whose they are and what of them nobody requests isn't known without pods{apart}"
     gpu = f"GPUs {words.usd(idle.gpu)}, " if cost.gpu else ""
     return (
-        f"{words.usd(cost.total)} a month for {words.count(priced, 'node')}; {words.usd(idle.total)} of it ({idle.total / cost.total:.0%}) nobody "
+        f"{bill}; {words.usd(idle.total)} of it ({idle.total / cost.total:.0%}) nobody "
         f"requests: {gpu}CPU {words.usd(idle.cpu)}, memory {words.usd(idle.memory)}{apart}"
     )

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from planner import collector
 from planner.errors import InputError
 from planner.exit_status import ExitStatus
+from planner.inventory.account import unseen
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import LOCAL_SSD_LABELS, is_gke, node_pool
 from planner.kubernetes.owners import workload_keys
@@ -56,7 +57,8 @@ class NotIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterBill(ClusterCost):
-    """The cluster's cost, and who bears it. `lines` are whole cents and add up to `bill_usd_per_month`."""
+    """The cluster's cost, and who bears it. `lines` are whole cents and add up to `bill_usd_per_month`; where the pods
+    weren't seen they say that whose it is isn't known."""
 
     by: str
     bill_usd_per_month: float | None  # after negotiated discounts and sustained use; None without any price
@@ -67,6 +69,11 @@ class ClusterBill(ClusterCost):
     not_in: tuple[NotIn, ...]
     hidden: int = 0  # lines and pools, by the filter
     hidden_usd: float = 0.0  # of the lines that are hidden, a month
+
+    @property
+    def is_shared_out(self) -> bool:
+        """Whether it is known who bears it."""
+        return not any(line.share is Share.UNKNOWN for line in self.lines)
 
     @property
     def idle_lines(self) -> tuple[AllocatedCost, ...]:
@@ -83,11 +90,6 @@ def bound_pods(snapshot: Snapshot) -> Iterator[tuple[Pod, str]]:
     return ((pod, pod.node_name) for pod in snapshot.pods if pod.holds_room)
 
 
-def requested_by_node(bound: Bound) -> dict[str, Amounts]:
-    """Node → what pods request on it."""
-    return {node: FrozenMap(amounts) for node, amounts in _added_up(bound).items()}
-
-
 def _added_up(bound: Iterable[tuple[Pod, K]]) -> dict[K, dict[str, int]]:
     """Requests by key. Specs are told by identity: pods alike share theirs, and comparing them would cost too much."""
     asked: dict[int, tuple[tuple[str, int], ...]] = {}
@@ -102,8 +104,18 @@ def _added_up(bound: Iterable[tuple[Pod, K]]) -> dict[K, dict[str, int]]:
     return sums
 
 
-def _requested(snapshot: Snapshot) -> dict[str, Amounts]:
-    return requested_by_node(bound_pods(snapshot))
+def _requested(snapshot: Snapshot) -> dict[str, Amounts] | None:
+    held = held_by_node(snapshot)
+    if held is None:
+        return None
+    found: dict[str, Amounts] = {}
+    for node, holders_there in held.items():
+        sums: dict[str, int] = {}
+        for one in holders_there:
+            for name, amount in one.requests.items():
+                sums[name] = sums.get(name, 0) + amount
+        found[node] = FrozenMap(sums)
+    return found
 
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
@@ -120,13 +132,16 @@ def bill(book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE) -> ClusterBil
     InputError
         When `by` is none of them.
     """
-    cost = cost_cluster(book, snapshot)
+    cost, unseen_pods = cost_cluster(book, snapshot), _unseen_pods(snapshot)
     nodes = {node.name: node for node in snapshot.nodes}
-    by_node = tuple(allocate(cost.nodes, nodes, held_by_node(snapshot, by)))
-    pool_of = {node.name: node_pool(node) or "no pool" for node in snapshot.nodes}
-    lines = (*added_up(by_node, pool_of if by == POOL else None), *_unused(cost))
+    pool_of = {node.name: node_pool(node) or "no pool" for node in snapshot.nodes} if by == POOL else None
+    by_node = tuple(allocate(cost.nodes, nodes, held_by_node(snapshot, by), pool_of))
+    lines = (*added_up(by_node, pool_of), *_unused(cost))
+    known = {one.name: getattr(cost, one.name) for one in fields(ClusterCost)}
+    if unseen_pods and cost.nodes:
+        known["sentence"] = Text(f"{cost.sentence}: {unseen_pods}")
     return ClusterBill(
-        **{one.name: getattr(cost, one.name) for one in fields(ClusterCost)},
+        **known,
         by=by,
         bill_usd_per_month=sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None,
         lines=lines,
@@ -145,8 +160,9 @@ def _unused(cost: ClusterCost) -> Iterator[AllocatedCost]:
             yield AllocatedCost(name=one.commitment_id, share=Share.UNUSED, gpu_usd=0.0, cpu_usd=cents, memory_usd=0.0)
 
 
-def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held]]:
-    """Node → what is requested on it, by whom. The system's namespaces are shared, whoever is asked for.
+def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held]] | None:
+    """Node → what is requested on it, by whom; None where the pods weren't seen. The system's namespaces are shared,
+    whoever is asked for.
 
     Made once a snapshot; don't change it.
 
@@ -158,8 +174,14 @@ def held_by_node(snapshot: Snapshot, by: str = NAMESPACE) -> dict[str, list[Held
     return snapshot.derived.once(_held_by_node, snapshot, by)
 
 
-def _held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]]:
-    return holders(snapshot, bound_pods(snapshot), by)
+def _held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]] | None:
+    found = holders(snapshot, bound_pods(snapshot), by)
+    return None if _unseen_pods(snapshot) else found
+
+
+def _unseen_pods(snapshot: Snapshot) -> str:
+    """Why the pods weren't seen; "" where they were."""
+    return next((str(one.sentence) for one in unseen(snapshot) if one.kind == POD.name), "")
 
 
 def holders(snapshot: Snapshot, bound: Bound, by: str = NAMESPACE) -> dict[str, list[Held]]:
@@ -174,19 +196,19 @@ def holders(snapshot: Snapshot, bound: Bound, by: str = NAMESPACE) -> dict[str, 
     keys = workload_keys(snapshot) if by == WORKLOAD else {}
     spaces = {one.name: one.labels for one in snapshot.namespaces}
 
-    def held(pod: Pod, node: str) -> tuple[str, str, Share]:
+    def held(pod: Pod, node: str) -> tuple[str, str, bool]:
         if pod.namespace in SYSTEM_NAMESPACES:
-            return node, pod.namespace, Share.SHARED
+            return node, pod.namespace, True
         if label:
             said = pod.labels.get(label) or spaces.get(pod.namespace, EMPTY).get(label)
-            return node, str(said) if said else f"no label {label}", Share.USED
-        return node, keys[pod.uid] if by == WORKLOAD else pod.namespace, Share.USED
+            return node, str(said) if said else f"no label {label}", False
+        return node, keys[pod.uid] if by == WORKLOAD else pod.namespace, False
 
     found: dict[str, list[Held]] = {}
-    for (node, name, share), amounts in sorted(
-        _added_up((pod, held(pod, node)) for pod, node in bound).items(), key=lambda item: item[0]
-    ):
-        found.setdefault(node, []).append(Held(name=name, share=share, requests=FrozenMap(amounts)))
+    sums = _added_up((pod, held(pod, node)) for pod, node in bound)
+    for node, name, is_shared in sorted(sums):
+        share, amounts = Share.SHARED if is_shared else Share.USED, FrozenMap(sums[node, name, is_shared])
+        found.setdefault(node, []).append(Held(name=name, share=share, requests=amounts))
     return found
 
 
@@ -291,14 +313,14 @@ def facts(answer: ClusterBill) -> Iterator[Fact]:
     yield fact("cost", answer.usd_per_month, USD_A_MONTH)
     yield fact("cost_with_sustained_use", answer.sustained_use_usd_per_month if is_known else None, USD_A_MONTH)
     for part in ("gpu", "cpu", "memory"):
-        yield fact("cost_idle", getattr(answer.idle, part) if is_known else None, USD_A_MONTH, paid_for=part)
+        yield fact("cost_idle", getattr(answer.idle, part) if answer.idle else None, USD_A_MONTH, paid_for=part)
     yield fact("nodes_priced", len(answer.nodes), "nodes")
     yield fact("nodes_without_price", sum(len(group.nodes) for group in answer.unpriced), "nodes")
     for pool in answer.pools:
         place = {"node_pool": pool.node_pool, "provisioning": pool.provisioning}
         yield fact("pool_nodes", pool.node_count, "nodes", **place)
         yield fact("pool_cost", pool.usd_per_month, USD_A_MONTH, **place)
-        yield fact("pool_idle", None if pool.usd_per_month is None else pool.idle.total, USD_A_MONTH, **place)
+        yield fact("pool_idle", pool.idle.total if pool.idle else None, USD_A_MONTH, **place)
 
 
 def allocation_rows(answer: ClusterBill) -> list[Row]:
@@ -333,7 +355,7 @@ def pool_rows(answer: ClusterBill) -> list[Row]:
     """One row a pool and way of buying; money is USD a month, empty where no node has a price."""
     rows: list[Row] = []
     for pool in answer.pools:
-        is_known = pool.usd_per_month is not None
+        is_known, idle = pool.usd_per_month is not None, pool.idle
         rows.append(
             {
                 "node_pool": pool.node_pool,
@@ -342,10 +364,10 @@ def pool_rows(answer: ClusterBill) -> list[Row]:
                 "nodes": pool.node_count,
                 "nodes_without_price": pool.unpriced_count,
                 "usd_per_month": _money(pool.usd_per_month),
-                "idle_usd_per_month": _money(pool.idle.total if is_known else None),
-                "idle_gpu_usd_per_month": _money(pool.idle.gpu if is_known else None),
-                "idle_cpu_usd_per_month": _money(pool.idle.cpu if is_known else None),
-                "idle_memory_usd_per_month": _money(pool.idle.memory if is_known else None),
+                "idle_usd_per_month": _money(idle.total if idle else None),
+                "idle_gpu_usd_per_month": _money(idle.gpu if idle else None),
+                "idle_cpu_usd_per_month": _money(idle.cpu if idle else None),
+                "idle_memory_usd_per_month": _money(idle.memory if idle else None),
                 "with_sustained_use_usd_per_month": _money(pool.sustained_use_usd_per_month if is_known else None),
                 "reason": pool.reason,
             }
@@ -369,5 +391,6 @@ QUESTION: Final = Question(
     facts=facts,
     tables={"pools": pool_rows, "allocation": allocation_rows, "focus": bill_in_focus},
     status=_status,
-    hangs_on=(NODE.name, POD.name),
+    hangs_on=(NODE.name,),
+    parts_hang_on=(POD.name,),
 )

@@ -11,7 +11,7 @@ what each saves by itself per pod-hour at risk, and only as far as that saves so
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Final
@@ -20,16 +20,15 @@ from planner import collector
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.kubernetes.nodes import arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
-from planner.kubernetes.startup import learn_start
-from planner.pricing.allocation import Held, Share, allocated_cents
+from planner.pricing.allocation import Bought, Cents, Share, allocated_cents, bought
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
-from planner.pricing.model import Price, PriceBook, Provisioning
+from planner.pricing.model import PartKind, Price, PriceBook, Provisioning
 from planner.pricing.node import price_node
-from planner.questions.costs import WORKLOAD, bound_pods, cost_cluster, held_by_node, holders, requested_by_node
+from planner.questions.costs import WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
 from planner.questions.prepared import compiled
 from planner.questions.spot_inputs import pods_to_a_node, rates_of, workloads
-from planner.spot.assumptions import Assumptions, Fallback
+from planner.spot.assumptions import Assumptions, Capacity, Fallback
 from planner.spot.economics import expected_saved_usd
 from planner.spot.interruption import gaps_of, mean_life_hours
 from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, why_unsuitable
@@ -135,11 +134,38 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Risk:
-    """What interruptions cost of one pod, a month."""
+    """What interruptions cost of one pod, a month; `preemptible_usd` where no node lives longer than 24 hours."""
 
     usd: float
+    preemptible_usd: float
     pod_hours: float
     pods_to_a_node: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Exact:
+    """A move before it is rounded to cents."""
+
+    move: Move
+    kind: _Kind
+    risk_usd: float
+    preemptible_risk_usd: float
+
+
+class _Prices:
+    """The prices of nodes in other ways than their own, looked up once for nodes alike."""
+
+    def __init__(self, book: PriceBook) -> None:
+        self.book = book
+        self._known: dict[object, Price] = {}
+
+    def of(self, node: Node, own: Price, way: Provisioning) -> Price:
+        """The price of `node`, whose own price is `own`, bought in this way."""
+        disks = sum(part.quantity for part in own.parts if part.kind is PartKind.LOCAL_SSD)
+        machine = (own.machine_type, own.region_id, own.gpu_model, own.gpu_count, disks, way)
+        if machine not in self._known:
+            self._known[machine] = price_node(self.book, node, way).price
+        return self._known[machine]
 
 
 @collector.resting()
@@ -152,28 +178,29 @@ def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any])
         )
         for one in workloads(snapshot)
     }
-    kinds = tuple(_kinds(snapshot, book, cost))
+    prices = _Prices(book)
+    kinds = tuple(_kinds(snapshot, prices, cost))
     kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
     going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
     done = [
-        _left(snapshot, kind, {key: on_kind[key][number] for key in going}, pods, asked, fitness)
+        _left(snapshot, kind, {key: on_kind[key][number] for key in going}, asked, fitness)
         for number, kind in enumerate(kinds)
     ]
     repacked = [one for one, _ in done]
     moves = _in_order([moves for _, moves in done])
-    return _summed(snapshot, book, cost, kinds, repacked, moves, kept_off, fitness)
+    return _summed(snapshot, prices, cost, kinds, repacked, moves, kept_off, fitness)
 
 
-def _kinds(snapshot: Snapshot, book: PriceBook, cost: ClusterCost) -> Iterator[_Kind]:
+def _kinds(snapshot: Snapshot, prices: _Prices, cost: ClusterCost) -> Iterator[_Kind]:
     """On-demand nodes with both prices, alike in pool, machine and prices."""
     found: dict[str, tuple[object, NodeCost, Price]] = {}
     known = {node.name: node for node in snapshot.nodes}
     for one in cost.nodes:
-        if one.node.provisioning is not Provisioning.ON_DEMAND:
+        if bought(one) is not Bought.ON_DEMAND:
             continue
         node = known[one.node.node]
-        spot = price_node(book, node, Provisioning.SPOT).price
+        spot = prices.of(node, one.node.price, Provisioning.SPOT)
         if spot.usd_per_hour is None:
             continue
         kind = (node_pool(node), machine_type(node), one.effective.total, spot.usd_per_hour, physical_gpus(node))
@@ -218,15 +245,14 @@ def _left(
     snapshot: Snapshot,
     kind: _Kind,
     here: Mapping[str, int],
-    pods: Mapping[str, tuple[Pod, ...]],
     asked: Mapping[str, Any],
     fitness: Mapping[str, Suitability],
-) -> tuple[Repacked, list[Move]]:
+) -> tuple[Repacked, list[_Exact]]:
     """One pool after those have left whose leaving saves something, and each leaving; `here`: workload → its pods in it."""
     movers = sorted((key for key, number in here.items() if number), key=lambda key: (-here[key], key))
     packing = Packing(compiled(snapshot), kind.nodes, movers)
     tightened, start = packing.tighten(), packing.mark
-    risks = {key: _risk(snapshot, kind, key, pods[key], fitness[key], asked) for key in movers}
+    risks = {key: _risk(snapshot, kind, key, fitness[key], asked) for key in movers}
     one_by_one = len(movers) * len(kind.nodes) <= _ONE_BY_ONE
     alone = {key: _saved(kind, packing.alone(key, repacks=False)) for key in movers} if one_by_one else {}
     repacked = {key: _saved(kind, packing.alone(key)) for key in movers} if one_by_one else {}
@@ -263,14 +289,13 @@ def _risk(
     snapshot: Snapshot,
     kind: _Kind,
     key: str,
-    pods: tuple[Pod, ...],
     fitness: Suitability,
     asked: Mapping[str, Any],
 ) -> _Risk:
     """What one pod loses on spot, from the closed forms: nodes are billed all month, whatever runs on them."""
     workload = snapshot.workload(key)
     assert workload is not None
-    start = learn_start(pods)
+    start = fitness.start
     given: dict[str, Any] = {"work": fitness.work, "window_seconds": float(fitness.window.seconds)}
     given |= {"pod_start_seconds": round(start.seconds, 1)} if start else {}
     given |= {"node_start_seconds": arrival_seconds(has_gpus=physical_gpus(kind.template) != 0)}
@@ -284,8 +309,12 @@ def _risk(
     )
     each = pods_to_a_node(kind.template, workload)
     rates = (case.hazard_low_per_hour, case.hazard_likely_per_hour, case.hazard_high_per_hour)
-    lost = max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(case, sum(rates) / 3))
-    return _Risk(usd=lost / each, pod_hours=_down_hours(case), pods_to_a_node=each)
+
+    def lost(case: Assumptions) -> float:
+        return max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(case, sum(rates) / 3)) / each
+
+    capped = replace(case, capacity=Capacity.PREEMPTIBLE)
+    return _Risk(usd=lost(case), preemptible_usd=lost(capped), pod_hours=_down_hours(case), pods_to_a_node=each)
 
 
 # assumptions that are about one workload's nodes
@@ -315,42 +344,44 @@ def _move(
     repacked: Mapping[str, float],
     *,
     is_worth_it: bool,
-) -> Move:
+) -> _Exact:
     """A workload of a batch has the batch's nodes by its share of the nodes that the batch's pods fill."""
     filled = {one: here[one] / risks[one].pods_to_a_node for one in step.workloads}
     share = filled[key] / sum(filled.values())
     freed, spot = share * len(step.freed) * kind.month_usd, share * len(step.opened) * kind.spot_month_usd
-    return Move(
+    risk = here[key] * risks[key].usd
+    move = Move(
         workload=key,
         fitness=fitness,
         node_pool=kind.name,
         pods=here[key],
         freed_nodes=round(share * len(step.freed), 2),
         spot_nodes=round(share * len(step.opened), 2),
-        freed_usd=round(freed, 2),
-        spot_usd=round(spot, 2),
-        saved_usd=round(freed - spot, 2),
-        expected_usd=round(freed - spot - here[key] * risks[key].usd, 2),
+        freed_usd=freed,
+        spot_usd=spot,
+        saved_usd=freed - spot,
+        expected_usd=freed - spot - risk,
         alone_usd=_cents(alone.get(key)),
         repacked_usd=_cents(repacked.get(key)),
         risk_pod_hours=here[key] * risks[key].pod_hours,
         is_worth_it=is_worth_it,
     )
+    return _Exact(move=move, kind=kind, risk_usd=risk, preemptible_risk_usd=here[key] * risks[key].preemptible_usd)
 
 
 def _cents(usd_a_month: float | None) -> float | None:
     return None if usd_a_month is None else round(usd_a_month, 2)
 
 
-def _in_order(pools: Sequence[list[Move]]) -> tuple[Move, ...]:
+def _in_order(pools: Sequence[list[_Exact]]) -> tuple[_Exact, ...]:
     """The moves of all pools, most saved per pod-hour at risk first; within a pool in its own order."""
-    waiting = [[move for move in moves if move.is_worth_it] for moves in pools]
-    ordered: list[Move] = []
+    waiting = [[one for one in moves if one.move.is_worth_it] for moves in pools]
+    ordered: list[_Exact] = []
     while any(waiting):
-        first = max((moves for moves in waiting if moves), key=lambda moves: _ratio(moves[0]))
+        first = max((moves for moves in waiting if moves), key=lambda moves: _ratio(moves[0].move))
         ordered.append(first.pop(0))
-    ordered += (move for moves in pools for move in moves if not move.is_worth_it)
-    return tuple(replace(move, place=place) for place, move in enumerate(ordered, start=1))
+    ordered += (one for moves in pools for one in moves if not one.move.is_worth_it)
+    return tuple(replace(one, move=replace(one.move, place=place)) for place, one in enumerate(ordered, start=1))
 
 
 def _ratio(move: Move) -> float:
@@ -360,55 +391,47 @@ def _ratio(move: Move) -> float:
 # ── the whole ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _summed(
     snapshot: Snapshot,
-    book: PriceBook,
+    prices: _Prices,
     cost: ClusterCost,
     kinds: Sequence[_Kind],
     done: Sequence[Repacked],
-    moves: tuple[Move, ...],
+    moves: Sequence[_Exact],
     kept_off: tuple[tuple[str, str], ...],
     fitness: Mapping[str, Suitability],
 ) -> FleetSavings:
-    demand = [one for one in cost.nodes if one.node.provisioning is Provisioning.ON_DEMAND]
-    cents = dict(
-        zip((one.node.node for one in demand), shared_out([one.effective.total for one in demand]), strict=True)
-    )
+    demand = [one for one in cost.nodes if bought(one) is Bought.ON_DEMAND]
     packed = tuple(node for one in done for node in one.tightened)
     freed = packed + tuple(node for one in done for step in one.steps for node in step.freed)
-    new = {name: like for one in done for name, like in one.new_nodes.items()}
-    spot_month = {snapshot.nodes[i].name: kind.spot_month_usd for kind in kinds for i in kind.nodes}
-    spot_usd = round(sum(spot_month[like] for like in new.values()), 2)
-    on_demand, gone = sum(cents.values()), sum(cents[node] for node in freed)
-    packing = sum(cents[node] for node in packed)
-    saved = round((gone - packing) / 100 - spot_usd, 2)
-    chosen = [move for move in moves if move.is_worth_it]
+    nodes, costs_after, bound = _after(snapshot, prices, cost, kinds, done, set(freed))
+    was = allocated_cents(cost.nodes, {node.name: node for node in snapshot.nodes}, held_by_node(snapshot))
+    now = allocated_cents(costs_after, nodes, holders(snapshot, bound))
+    on_demand, kept = _of(was, Bought.ON_DEMAND), _of(now, Bought.ON_DEMAND)
+    spot = _of(now, Bought.OTHER) - _of(was, Bought.OTHER)
+    month = {one.node.node: one.effective.total for one in demand}
+    gone, packing = on_demand - kept, round(100 * sum(month[node] for node in packed))
+    found_moves = tuple(_in_cents(moves, (gone - packing) / 100, spot / 100))
+    chosen = [move for move in found_moves if move.is_worth_it]
     interruptions = round(sum(move.saved_usd - move.expected_usd for move in chosen), 2)
-    nodes, bound = _after(snapshot, done, set(freed), new)
-    cost_after = cluster_cost(book, nodes, requested_by_node(bound))
     unused = round(sum(one.usd_per_month or 0.0 for one in cost.unused_commitments), 2)
     found = FleetSavings(
         sentence=Text(),
-        bill_usd=sum(shared_out([one.effective.total for one in cost.nodes])) / 100 + unused,
+        bill_usd=sum(map(sum, was.values())) / 100 + unused,
         on_demand_usd=on_demand / 100,
-        kept_usd=(on_demand - gone) / 100,
+        kept_usd=kept / 100,
         freed_usd=gone / 100,
         packing_usd=packing / 100,
-        spot_usd=spot_usd,
-        saved_usd=saved,
+        spot_usd=spot / 100,
+        saved_usd=(gone - packing - spot) / 100,
         interruptions_usd=interruptions,
-        expected_usd=round(saved - interruptions, 2),
+        expected_usd=round((gone - packing - spot) / 100 - interruptions, 2),
         on_demand_nodes=len(demand),
         freed_nodes=freed,
         packing_nodes=packed,
-        spot_nodes=len(new),
-        moves=moves,
-        bearers=tuple(
-            _bearers(
-                _by_way(snapshot.nodes, cost.nodes, held_by_node(snapshot)),
-                _by_way(nodes, cost_after.nodes, holders(snapshot, bound)),
-            )
-        ),
+        spot_nodes=sum(len(one.new_nodes) for one in done),
+        moves=found_moves,
+        bearers=tuple(_bearers(_by_way(was), _by_way(now))),
         kept_off=kept_off,
-        ways=_ways(snapshot, book, demand, (on_demand - gone) / 100 + spot_usd, interruptions),
+        ways=_ways(snapshot, prices, demand, kinds, done, moves, (kept + spot) / 100, interruptions),
         workloads=tuple(fitness),
         fitness=tuple(one.fitness for one in fitness.values()),
         as_of=cost.as_of,
@@ -416,53 +439,139 @@ def _summed(
     return replace(found, sentence=Text(_sentence(found)))
 
 
+def _of(cents: Mapping[tuple[Bought, str, Share], Cents], way: Bought) -> int:
+    return sum(sum(parts) for (one, _, _), parts in cents.items() if one is way)
+
+
+def _in_cents(moves: Sequence[_Exact], freed_usd: float, spot_usd: float) -> Iterator[Move]:
+    """The moves in whole cents; of those that are part of the whole they add up to it."""
+    chosen = [one for one in moves if one.move.is_worth_it]
+    freed = iter(shared_out([one.move.freed_usd for one in chosen], freed_usd))
+    spot = iter(shared_out([one.move.spot_usd for one in chosen], spot_usd))
+    for one in moves:
+        move = one.move
+        gone, come = (
+            (next(freed) / 100, next(spot) / 100)
+            if move.is_worth_it
+            else (round(move.freed_usd, 2), round(move.spot_usd, 2))
+        )
+        saved = round(gone - come, 2)
+        expected = round(saved - one.risk_usd, 2)
+        yield replace(move, freed_usd=gone, spot_usd=come, saved_usd=saved, expected_usd=expected)
+
+
+_PAID: Final = "never preempted; paid to its end, whether it is used or not"
+_STEADY: Final = "that so much is needed round the clock until it ends"
+_QUEUES: Final = "none for up to 7 days; how long one queues isn't known"
+_LIKE_SPOT: Final = "the moves in their order, and what each workload's checklist says"
+
+
 def _ways(
-    snapshot: Snapshot, book: PriceBook, demand: Sequence[NodeCost], repacked_usd: float, interruptions_usd: float
+    snapshot: Snapshot,
+    prices: _Prices,
+    demand: Sequence[NodeCost],
+    kinds: Sequence[_Kind],
+    done: Sequence[Repacked],
+    moves: Sequence[_Exact],
+    repacked_usd: float,
+    interruptions_usd: float,
 ) -> tuple[Way, ...]:
-    """The on-demand nodes bought in each way, node for node; a way in which one of them has no price has none."""
+    """The on-demand nodes bought in each way, node for node; a way in which one of them has no price has none. The mix
+    packs each pool more tightly and buys it in the cheapest way that is known for it."""
     known = {node.name: node for node in snapshot.nodes}
 
-    def total(bought: Provisioning) -> float | None:
-        prices = [price_node(book, known[one.node.node], bought).price for one in demand]
-        amounts = [price.usd_per_month if price.is_sold else None for price in prices]
-        return None if None in amounts else sum(amount or 0.0 for amount in amounts)
+    def each(one: NodeCost, way: Provisioning) -> float | None:
+        price = prices.of(known[one.node.node], one.node.price, way)
+        return price.usd_per_month if price.is_sold else None
 
     def way(name: str, usd_a_month: float | None, risk: str, asks: str, more: float = 0.0) -> Way:
         expected = None if usd_a_month is None else usd_a_month + more
-        said = risk if usd_a_month is not None else "no price of some of the nodes"
-        return Way(name=name, price_usd=usd_a_month, expected_usd=expected, interruptions=None, risk=said, asks=asks)
+        return Way(name=name, price_usd=usd_a_month, expected_usd=expected, interruptions=None, risk=risk, asks=asks)
 
-    paid = "never preempted; paid to its end, whether it is used or not"
-    steady = "that so much is needed round the clock until it ends"
-    return marked(
-        [
-            way("on demand, list price", sum(one.cost.total for one in demand), "none beyond host maintenance", "nothing"),
-            way("on demand, sustained use", sum(one.effective.total for one in demand), "none beyond host maintenance", "nothing"),
-            way("1-year commitment", total(Provisioning.COMMITMENT_1Y), paid, steady),
-            way("3-year commitment", total(Provisioning.COMMITMENT_3Y), paid, steady),
-            way("spot, repacked", repacked_usd, f"interruptions are expected to cost {usd(interruptions_usd)}",
-                "the moves in their order, and what each workload's checklist says", interruptions_usd),
-            way("flex-start", total(Provisioning.FLEX_START), "none for up to 7 days; how long one queues isn't known",
-                "that work may wait for capacity, and start anew after 7 days"),
-        ]
-    )  # fmt: skip
+    def node_for_node(name: str, bought_as: Provisioning, risk: str, asks: str) -> Way:
+        amounts = [each(one, bought_as) for one in demand]
+        lacking = amounts.count(None)
+        if lacking:
+            return way(name, None, f"no price of {lacking:,} of {count(len(amounts), 'node')}", asks)
+        return way(name, sum(amount or 0.0 for amount in amounts), risk, asks)
+
+    effective = sum(one.effective.total for one in demand)
+    capped = sum(one.preemptible_risk_usd for one in moves if one.move.is_worth_it)
+    ways = [
+        way("on demand, list price", sum(one.cost.total for one in demand), "none beyond host maintenance", "nothing"),
+        way("on demand, sustained use", effective, "none beyond host maintenance", "nothing"),
+        node_for_node("1-year commitment", Provisioning.COMMITMENT_1Y, _PAID, _STEADY),
+        node_for_node("3-year commitment", Provisioning.COMMITMENT_3Y, _PAID, _STEADY),
+        way("spot, repacked", repacked_usd, f"interruptions are expected to cost {usd(interruptions_usd)}", _LIKE_SPOT,
+            interruptions_usd),
+        way("preemptible, repacked", repacked_usd, f"interruptions are expected to cost {usd(capped)}",
+            f"{_LIKE_SPOT}; and no node lives longer than 24 h", capped),
+        node_for_node("flex-start", Provisioning.FLEX_START, _QUEUES,
+            "that work may wait for capacity, and start anew after 7 days"),
+    ]  # fmt: skip
+    priced = {one.node.node: one for one in demand}
+    mixed = [_cheapest(snapshot, kind, one, priced, moves, each) for kind, one in zip(kinds, done, strict=True)]
+    rest = effective - sum(kind.month_usd * len(kind.nodes) for kind in kinds)
+    if mixed:
+        usd_a_month = rest + sum(amount for _, amount, _, _ in mixed)
+        risk = sum(lost for *_, lost in mixed)
+        said = "; ".join(f"{pool}: {name}" for pool, _, name, _ in mixed)
+        ways.append(
+            way("cheapest mix", usd_a_month - risk, f"interruptions are expected to cost {usd(risk)}",
+                f"what each of its ways asks. Each pool packed more tightly; {said}", risk)
+        )  # fmt: skip
+    return marked(ways)
+
+
+def _cheapest(
+    snapshot: Snapshot,
+    kind: _Kind,
+    done: Repacked,
+    priced: Mapping[str, NodeCost],
+    moves: Sequence[_Exact],
+    each: Callable[[NodeCost, Provisioning], float | None],
+) -> tuple[str, float, str, float]:
+    """Pool, USD a month with what interruptions cost, the way, and that cost: of the pool packed more tightly."""
+    some = priced[snapshot.nodes[kind.nodes[0]].name]
+    left = len(kind.nodes) - len(done.tightened)
+    ways: list[tuple[float, str, float]] = [(left * kind.month_usd, "on demand", 0.0)]
+    for name, bought_as in (
+        ("1-year commitment", Provisioning.COMMITMENT_1Y),
+        ("3-year commitment", Provisioning.COMMITMENT_3Y),
+        ("flex-start", Provisioning.FLEX_START),
+    ):
+        if (price := each(some, bought_as)) is not None:
+            ways.append((left * price, name, 0.0))
+    if done.steps:
+        gone = sum(len(step.freed) for step in done.steps)
+        lost = sum(one.risk_usd for one in moves if one.kind is kind and one.move.is_worth_it)
+        spot = (left - gone) * kind.month_usd + len(done.new_nodes) * kind.spot_month_usd + lost
+        ways.append((spot, "spot", lost))
+    usd_a_month, name, lost = min(ways)
+    return kind.name, usd_a_month, name, lost
 
 
 def _after(
-    snapshot: Snapshot, done: Sequence[Repacked], freed: set[str], new: Mapping[str, str]
-) -> tuple[tuple[Node, ...], list[tuple[Pod, str]]]:
-    """Nodes, and pods on theirs, with everything moved; new nodes are like those that they replace, bought on spot."""
-    known = {node.name: node for node in snapshot.nodes}
+    snapshot: Snapshot,
+    prices: _Prices,
+    cost: ClusterCost,
+    kinds: Sequence[_Kind],
+    done: Sequence[Repacked],
+    freed: set[str],
+) -> tuple[dict[str, Node], list[NodeCost], Iterator[tuple[Pod, str]]]:
+    """Nodes, what they cost, and pods on theirs, with everything moved; new nodes are like those that they replace, bought
+    on spot."""
     placed = {id(snapshot.pods[number]): node for one in done for number, node in one.placed.items()}
-    spot = tuple(
-        replace(known[like], name=name, uid="", labels=FrozenMap({**known[like].labels, GKE_SPOT: "true"}))
-        for name, like in new.items()
-    )
+    nodes = {node.name: node for node in snapshot.nodes if node.name not in freed}
+    costs = [one for one in cost.nodes if one.node.node not in freed]
+    for kind, one in zip(kinds, done, strict=True):
+        if one.new_nodes:
+            labels = FrozenMap({**kind.template.labels, GKE_SPOT: "true"})
+            (like,) = cluster_cost(prices.book, (replace(kind.template, uid="", labels=labels),), None).nodes
+            costs += [replace(like, node=replace(like.node, node=name)) for name in one.new_nodes]
+            nodes |= dict.fromkeys(one.new_nodes, kind.template)
     moved = ((pod, placed.get(id(pod), node)) for pod, node in bound_pods(snapshot))
-    return (
-        tuple(node for node in snapshot.nodes if node.name not in freed) + spot,
-        [(pod, node) for pod, node in moved if node not in freed],
-    )
+    return nodes, costs, ((pod, node) for pod, node in moved if node not in freed)
 
 
 _Cents = Mapping[tuple[str, Share], tuple[int, int]]
@@ -486,14 +595,12 @@ def _bearers(was: _Cents, now: _Cents) -> Iterator[Bearer]:
         )
 
 
-def _by_way(nodes: Iterable[Node], costs: Sequence[NodeCost], held: Mapping[str, list[Held]]) -> _Cents:
-    known = {node.name: node for node in nodes}
+def _by_way(cents: Mapping[tuple[Bought, str, Share], Cents]) -> _Cents:
+    """What is committed stays, and is paid, either way: left out."""
     sums: dict[tuple[str, Share], list[int]] = defaultdict(lambda: [0, 0])
-    uncommitted = [one for one in costs if not one.commitment_id]  # what is committed stays, and is paid, either way
-    for way in (0, 1):
-        some = [one for one in uncommitted if (one.node.provisioning is not Provisioning.ON_DEMAND) == bool(way)]
-        for _, name, share, cents in allocated_cents(some, known, held):
-            sums[name, share][way] += sum(cents)
+    for (way, name, share), parts in cents.items():
+        if way is not Bought.COMMITTED:
+            sums[name, share][way is Bought.OTHER] += sum(parts)
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}
 
 
@@ -501,12 +608,12 @@ def _by_way(nodes: Iterable[Node], costs: Sequence[NodeCost], held: Mapping[str,
 def on_demand_shares(snapshot: Snapshot, book: PriceBook) -> dict[str, float]:
     """Workload → what it bears of the on-demand nodes' bill, USD a month in whole cents; what is idle is nobody's."""
     cost, nodes = cost_cluster(book, snapshot), {node.name: node for node in snapshot.nodes}
-    some = [one for one in cost.nodes if one.node.provisioning is Provisioning.ON_DEMAND]
-    sums: dict[str, int] = defaultdict(int)
-    for _, name, share, cents in allocated_cents(some, nodes, held_by_node(snapshot, WORKLOAD)):
-        if share is Share.USED:
-            sums[name] += sum(cents)
-    return {name: amount / 100 for name, amount in sums.items()}
+    cents = allocated_cents(cost.nodes, nodes, held_by_node(snapshot, WORKLOAD))
+    return {
+        name: sum(parts) / 100
+        for (way, name, share), parts in cents.items()
+        if way is Bought.ON_DEMAND and share is Share.USED
+    }
 
 
 def _sentence(found: FleetSavings) -> str:

@@ -262,7 +262,7 @@ def _usd_of_pods(book: PriceBook, snapshot: Snapshot, spec: PodSpec, places: lis
     found = cluster_cost(book, nodes, FrozenMap({node.name: pod_requests(spec) for node in nodes}))
     if not found.nodes or found.unpriced:
         return None
-    return number * fmean(one.cost.total - one.idle.total for one in found.nodes)
+    return number * fmean(one.cost.total - one.idle.total for one in found.nodes if one.idle is not None)
 
 
 # ── the policy ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
-from planner.pricing.allocation import Share, allocate
+from planner.pricing.allocation import Share, allocated_cents
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import NodeCost
 from planner.questions.costs import USD_A_MONTH, cost_cluster, held_by_node, known_book
@@ -180,8 +180,8 @@ def _in_cents(found: list[HeldIdle]) -> tuple[HeldIdle, ...]:
 def _free_usd(snapshot: Snapshot, costs: tuple[NodeCost, ...]) -> float:
     """What GPUs cost that nobody asked for: the bill's own idle line."""
     nodes = {node.name: node for node in snapshot.nodes}
-    lines = allocate(costs, nodes, held_by_node(snapshot))
-    return round(sum(line.gpu_usd for line in lines if line.share is Share.IDLE), 2)
+    sums = allocated_cents(costs, nodes, held_by_node(snapshot))
+    return sum(gpus for (_, _, share), (gpus, _, _) in sums.items() if share is Share.IDLE) / 100
 
 
 def _said(found: IdleAnswer) -> str:

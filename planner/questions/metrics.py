@@ -109,7 +109,7 @@ def _costs(snapshot: Snapshot, given: Given, most: int) -> list[Family]:
         ),
         _family(
             "idle_usd_per_month", "What of it no bound pod requests.", labels,
-            [(names, pool.idle.total) for pool, names, usd in priced if usd is not None], most,
+            [(names, pool.idle.total) for pool, names, _ in priced if pool.idle is not None], most,
         ),
         _family(
             "nodes_without_price", "Nodes that the cost leaves out, since their price isn't known.", (),

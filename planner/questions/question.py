@@ -106,6 +106,7 @@ class Question(Generic[S, A]):
     states : for a list, state → the exit status it stands for when ``--fail-on`` names it
     state_of : for a list, the states that are in the answer
     hangs_on : kinds without which there is no answer: what it would say of them is wrong, not rough
+    parts_hang_on : kinds without which a part of the answer isn't known, and the rest is right
     lists : kinds whose objects it answers for one by one: without them it is no answer for all, and right for the rest
     leaves_open : whether some part of the answer says that it isn't known
     is_by_parts : each part says itself what it doesn't know, so that the parts are given even where one of `hangs_on` lacks
@@ -121,6 +122,7 @@ class Question(Generic[S, A]):
     states: Mapping[str, ExitStatus] = field(default_factory=dict)
     states_of: Callable[[A], Iterable[str]] = lambda _: ()
     hangs_on: tuple[str, ...] = ()
+    parts_hang_on: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     leaves_open: Callable[[A], bool] = lambda _: False
     is_by_parts: bool = False
@@ -167,10 +169,11 @@ class Question(Generic[S, A]):
     def lacks(self, snapshot: Snapshot) -> list[Unseen]:
         """Kinds this hangs on that weren't seen. One that it lists and that isn't in the input lacks only where pods tell
         that there are such objects."""
-        found = [one for one in unseen(snapshot) if one.kind in self.hangs_on or one.kind in self.lists]
-        if all(one.state is Presence.REFUSED or one.kind in self.hangs_on for one in found):
+        needed = {*self.hangs_on, *self.parts_hang_on}
+        found = [one for one in unseen(snapshot) if one.kind in needed or one.kind in self.lists]
+        if all(one.state is Presence.REFUSED or one.kind in needed for one in found):
             return found
-        there = {*self.hangs_on, *(kind_in(key).name for key in workload_keys(snapshot).values())}
+        there = {*needed, *(kind_in(key).name for key in workload_keys(snapshot).values())}
         return [one for one in found if one.state is Presence.REFUSED or one.kind in there]
 
     def of_those_seen(self, snapshots: Snapshot | Sequence[Snapshot], sentence: Text) -> Text:

@@ -77,6 +77,7 @@ class View:
     seen: int  # how much of State.changed is in
     open: NDArray[np.intp] | None = None  # int[], where `fits` holds; None: to be looked up
     nodes: NDArray[np.intp] | None = None  # the nodes there; don't change it
+    passing: NDArray[np.intp] | None = None  # the nodes that passed all filters last; don't change it
     may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: nobody asked
     scores: IntArray | None = None  # int64[candidate]; None: nobody asked for those of many
     stale: list[NDArray[np.intp]] = field(default_factory=list)  # where `scores` are older than `fits`
@@ -191,7 +192,12 @@ def feasible_nodes(state: State, shape: Shape) -> NDArray[np.intp]:
     nodes = seen.nodes
     if not len(nodes) or is_judged_by_node(state, shape):
         return nodes
-    return np.flatnonzero(fails(state, shape) == Fails.NOTHING)
+    if shape.uses_devices or shape.storage.codes is not None:  # more nodes than the candidates may come to pass
+        return np.flatnonzero(fails(state, shape) == Fails.NOTHING)
+    passing = nodes[passes_rules(state, shape, nodes)]
+    if seen.passing is None or not np.array_equal(seen.passing, passing):
+        seen.passing = passing
+    return seen.passing
 
 
 def feasible(state: State, shape: Shape) -> BoolArray:

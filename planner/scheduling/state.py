@@ -392,6 +392,28 @@ class State:
         self._occupy(shape, node, -1)
         self._note(shape, node, -1, 0 if is_terminating else -1)
 
+    def relocate(self, shape: Shape, before: int, after: int) -> None:
+        """A bound pod goes from one node to another: `remove` and `add` in one."""
+        used, free, scored = self.used, self.free, self.scored
+        for row, amount in (*shape.asks, (PODS_ROW, 1)):
+            used[row, before] -= amount
+            used[row, after] += amount
+            free[row, before] += amount
+            free[row, after] -= amount
+        for row, amount in enumerate(shape.scored):
+            scored[row, before] -= amount
+            scored[row, after] += amount
+        for priority, table in self._below.items():
+            if shape.priority < priority:
+                _add_requests(table, shape, before, -1)
+                _add_requests(table, shape, after, 1)
+        self.changed += (before, after)
+        if shape.has_affinity or shape.host_ports or shape.storage.is_in_motion:
+            self._carry(shape, before, -1)
+            self._carry(shape, after, 1)
+        self._note(shape, before, -1, -1)
+        self._note(shape, after, 1, 1)
+
     def move(self, shapes: Sequence[Shape], before: Sequence[int], after: Sequence[int]) -> None:
         """Pods that ask for the same, with the same priority, go from one node to another each."""
         one, gone, come = shapes[0], np.array(before, dtype=np.intp), np.array(after, dtype=np.intp)

@@ -24,7 +24,7 @@ from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
 from planner.kubernetes.records import CommandForm, Container, FrozenMap, Labels, Node, Pod, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
-from planner.kubernetes.startup import learn_start
+from planner.kubernetes.startup import LearntStart
 from planner.spot import programs
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
 from planner.spot.programs import Signal
@@ -84,12 +84,14 @@ class Case:
     pods: tuple[Pod, ...]
     nodes: tuple[Node, ...]  # those the pods run on
     protection: Protection  # what its disruption budgets allow
+    start: LearntStart | None  # how long its pods take until they are Ready
     snapshot: Snapshot
     window: Window
     capacity: Capacity
     work: Work
     work_evidence: str
     job_minutes: float | None
+    with_cures: bool = True  # whether patches are written down
 
     @property
     def containers(self) -> tuple[Container, ...]:
@@ -111,7 +113,11 @@ class Case:
 
     def patched(self, spec: Mapping[str, Any]) -> str:
         """`spec` of the pod template as a patch of the workload."""
-        return as_yaml({"spec": {"template": {"spec": dict(spec)}}})
+        return self.written({"spec": {"template": {"spec": dict(spec)}}})
+
+    def written(self, patch: Mapping[str, Any]) -> str:
+        """A patch or an object as YAML; "" where cures aren't asked for."""
+        return as_yaml(dict(patch)) if self.with_cures else ""
 
 
 def _spot_nodes(snapshot: Snapshot) -> tuple[Node, ...]:
@@ -165,7 +171,7 @@ def _check_replicas(case: Case) -> CheckResult:
         status=Status.CHANGE,
         evidence="1 replica: while its node is replaced, nothing runs.",
         cure="Run two or more, on different nodes.",
-        yaml=as_yaml({"spec": {"replicas": 2}}),
+        yaml=case.written({"spec": {"replicas": 2}}),
     )
 
 
@@ -181,7 +187,7 @@ def _check_budget(case: Case) -> CheckResult:
             status=Status.CHANGE,
             evidence="No PodDisruptionBudget: a drain may take several pods while others are lost to a preemption.",
             cure="Add one. It can't stop a preemption, but it counts lost pods and holds back drains meanwhile.",
-            yaml=_budget_yaml(workload, workload.name),
+            yaml=_budget_yaml(case, workload.name),
             is_whole_object=True,
             source="https://kubernetes.io/docs/concepts/workloads/pods/disruptions/",
         )
@@ -198,14 +204,15 @@ def _check_budget(case: Case) -> CheckResult:
         status=Status.CHANGE,
         evidence=f"{evidence} {'It allows' if only else 'Together they allow'} {never}",
         cure="Allow at least one pod to be away." if only else "Leave one of them: narrow a selector, or delete one.",
-        yaml=_budget_yaml(workload, only.name) if only else "",
+        yaml=_budget_yaml(case, only.name) if only else "",
         is_whole_object=only is not None,
     )
 
 
-def _budget_yaml(workload: Workload, name: str) -> str:
+def _budget_yaml(case: Case, name: str) -> str:
     """A budget that lets one of the workload's pods be away."""
-    return as_yaml(
+    workload = case.workload
+    return case.written(
         {
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",
@@ -352,8 +359,7 @@ def _check_pre_stop(case: Case) -> CheckResult:
 
 
 def _check_start_up(case: Case) -> CheckResult:
-    start = learn_start(case.pods)
-    seconds = start.seconds if start else None
+    seconds = case.start.seconds if case.start else None
     learnt = f"placed to Ready in {duration(seconds)} (median of its pods)" if seconds is not None else "no time seen"
     if case.work is Work.SERVING and not any(container.readiness_probe for container in case.containers):
         return CheckResult(
@@ -536,7 +542,7 @@ def _check_placement(case: Case) -> CheckResult:
         evidence=evidence + pool,
         cure=f"Select and tolerate spot nodes{', where the Job is made' if is_job else ''}.",
         yaml="" if is_job else case.patched(wanted),
-        by_hand=_new_pool(case) + (as_yaml(wanted) if is_job else ""),
+        by_hand=_new_pool(case) + (case.written(wanted) if is_job else ""),
     )
 
 

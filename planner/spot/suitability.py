@@ -8,7 +8,7 @@ with its notice can only be seen on a real node, so that every result comes with
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from planner.kubernetes.kinds import POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
+from planner.kubernetes.startup import LearntStart, learn_start
 from planner.spot.assumptions import Capacity, Work
 from planner.spot.checks import CHECKS, Case, CheckResult, Status, in_sentence
 from planner.spot.windows import Provider, Window, window_of
@@ -69,6 +70,7 @@ class Suitability:
     window: Window
     work: Work  # what the workload seems to do
     work_evidence: str
+    start: LearntStart | None  # how long its pods take until they are Ready
     checks: tuple[CheckResult, ...]
     patch_yaml: str  # all patches of the checks merged; "" when there is none
     objects_yaml: str  # whole objects to add
@@ -97,9 +99,10 @@ def check_workload(
         Whether patches, objects and commands are written down too.
     """
     case = _case(snapshot, workload, capacity, job_minutes, pods_of(snapshot, workload) if pods is None else pods)
+    case = case if with_cures else replace(case, with_cures=False)
     checks = tuple(check(case) for check in CHECKS)
     fitness = _fitness(workload, checks)
-    patches = [check.yaml for check in checks if check.yaml and not check.is_whole_object] if with_cures else []
+    patches = [check.yaml for check in checks if check.yaml and not check.is_whole_object]
     merged: dict[str, Any] = {}
     for patch in patches:
         _merge(merged, yaml.load(patch, Loader=_LOADER))  # noqa: S506 - the safe one, of libyaml where it is there
@@ -110,9 +113,10 @@ def check_workload(
         window=case.window,
         work=case.work,
         work_evidence=case.work_evidence,
+        start=case.start,
         checks=checks,
         patch_yaml=as_yaml(merged) if merged else "",
-        objects_yaml="---\n".join(check.yaml for check in checks if check.is_whole_object),
+        objects_yaml="---\n".join(check.yaml for check in checks if check.is_whole_object and check.yaml),
         commands=_commands(case) if with_cures else (),
         advice=_advice(case) if with_cures else (),
     )
@@ -200,6 +204,7 @@ def _case(
         pods=pods,
         nodes=nodes,
         protection=protection(snapshot, workload),
+        start=learn_start(pods),
         snapshot=snapshot,
         window=window_of(nodes, capacity) if nodes else snapshot.derived.once(_window_anywhere, snapshot, capacity),
         capacity=capacity,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.economics import Savings, savings
-from planner.spot.mix import Mix
+from planner.spot.mix import Mix, MixPoint
 from planner.spot.months import simulate
 from planner.vocabulary import HOURS_PER_MONTH
 from planner.words import count, duration
@@ -55,7 +55,7 @@ def compare(assumptions: Assumptions, found: Savings, mixed: Mix) -> tuple[Way, 
         _flex(assumptions.flex_start_usd_per_hour, hours * nodes),
         Way(
             name="cheapest mix",
-            price_usd=None,
+            price_usd=_mixed_usd(assumptions, cheapest),
             expected_usd=cheapest.net_usd.mean,
             interruptions=None,
             risk=f"{short} a month with fewer than {count(assumptions.needed_nodes, 'node')} ready"
@@ -65,6 +65,15 @@ def compare(assumptions: Assumptions, found: Savings, mixed: Mix) -> tuple[Way, 
         ),
     ]
     return marked(ways)
+
+
+def _mixed_usd(assumptions: Assumptions, point: MixPoint) -> float | None:
+    """Nodes × price; None where some are covered by a commitment: which of them is for the month to tell."""
+    if assumptions.committed_nodes:
+        return None
+    hours = assumptions.hours_per_month
+    on_spot = assumptions.spot_usd_per_hour * hours * point.spot_nodes
+    return on_spot + assumptions.on_demand_usd(hours) * point.base_nodes
 
 
 def marked(ways: list[Way]) -> tuple[Way, ...]:

@@ -50,7 +50,9 @@ def settings(snapshot: Snapshot) -> CostsSettings:
 def head(bill: ClusterBill, book: PriceBook) -> None:
     """Key figures, the sentence, how old the prices are."""
     idle = sum(line.usd for line in bill.idle_lines)
-    if bill.bill_usd_per_month is not None:
+    if bill.bill_usd_per_month is not None and not bill.is_shared_out:
+        st.info(words.literal(words.sentence(bill.sentence)), title="? Whose it is isn't known", icon=":material/help:")
+    elif bill.bill_usd_per_month is not None:
         part = f" ({idle / bill.bill_usd_per_month:.0%})" if bill.bill_usd_per_month else ""
         share = f"nobody requests {usd(idle)} of it{part}"
         st.info(words.literal(f"{usd(bill.bill_usd_per_month)} a month; {share}."), icon=":material/payments:")
@@ -128,8 +130,10 @@ def _figures(cost: ClusterBill, idle: float) -> None:
                 "The bill", usd(cost.bill_usd_per_month), border=True,
                 help="A month, after sustained use, for nodes that run all month: what is shared out below.",
             )  # fmt: skip
-            st.metric("Idle", usd(idle), border=True, help="Of the bill: what no bound pod requests.")
-            st.metric("Idle GPUs", usd(sum(line.gpu_usd for line in cost.idle_lines)), border=True)
+            gpus = usd(sum(line.gpu_usd for line in cost.idle_lines))
+            idle_help = "Of the bill: what no bound pod requests."
+            st.metric("Idle", usd(idle) if cost.is_shared_out else "not known", border=True, help=idle_help)
+            st.metric("Idle GPUs", gpus if cost.is_shared_out else "not known", border=True)
             st.metric(
                 "List price", usd(cost.usd_per_month), border=True,
                 help="A month, less negotiated discounts, before sustained use: the base of the table of pools.",
@@ -152,16 +156,15 @@ def _pools(cost: ClusterCost) -> None:
         alt=f"Cost a month by pool and way of buying. {words.sentence(cost.sentence)}",
         columns=dict.fromkeys(_MONEY, money),
         empty="No nodes, so nothing to pay for.",
-        placeholder="no price",
+        placeholder="no price" if cost.idle or not cost.nodes else "not known",
     )
 
 
 def _row(pool: PoolCost) -> dict[str, object]:
-    is_priced = pool.usd_per_month is not None
-    amounts = (pool.usd_per_month, pool.idle.total, pool.idle.gpu)
+    idle = (pool.idle.total, pool.idle.gpu) if pool.idle else (None, None)
     return {
         "node pool": pool.node_pool or "no pool",
-        **{name: amount if is_priced else None for name, amount in zip(_MONEY, amounts, strict=True)},
+        **dict(zip(_MONEY, (pool.usd_per_month, *idle), strict=True)),
         "nodes": f"{pool.node_count}{f', {pool.unpriced_count} without a price' if pool.unpriced_count else ''}",
         "bought": pool.provisioning.value,
         "machine types": ", ".join(filter(None, pool.machine_types)) or "unknown",

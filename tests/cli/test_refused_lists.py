@@ -68,8 +68,34 @@ def test_without_pods_nothing_is_known_of_what_is_free_or_wrong(
     assert status == ExitStatus.NOT_KNOWN
     said = json.loads(out)
     assert {"kind": "Pod", "state": "refused", "lacking": "without pods every node looks empty"} in said["not_seen"]
-    if command not in ("overview", "rollout", "findings", "drift"):  # these say it of each of their lines
+    if command not in ("overview", "rollout", "findings", "drift", "costs"):  # these say it of each of their lines
         assert said["result"] is None
+
+
+def test_without_pods_the_bill_is_known_and_whose_it_is_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nodes have prices: the demo's $38,390.02 at list, $36,971.90 after sustained use; nothing is idle, nothing is anybody's."""
+    see(monkeypatch, "Pod")
+    status, out, _ = run(["costs", "context:live"], capsys)
+    assert status == ExitStatus.NOT_KNOWN
+    assert out.startswith("$38,390 a month for 24 nodes; whose they are and what of them nobody requests isn't known")
+    assert "not known" in out
+    assert "$0" not in out
+    for by in ("namespace", "label:team", "pool", "workload"):
+        status, out, _ = run(["costs", "context:live", "--by", by, "-o", "json"], capsys)
+        assert status == ExitStatus.NOT_KNOWN
+        bill = json.loads(out)["result"]
+        assert bill["bill_usd_per_month"] == 36_971.90
+        assert bill["idle"] is None
+        assert {line["share"] for line in bill["lines"]} == {"not known"}
+        parts = ("gpu_usd", "cpu_usd", "memory_usd")
+        assert sum(round(100 * line[part]) for line in bill["lines"] for part in parts) == 3_697_190
+        assert len(bill["lines"]) == (6 if by == "pool" else 1)
+    status, out, _ = run(["costs", "context:live", "-o", "csv", "--rows", "facts"], capsys)
+    assert status == ExitStatus.NOT_KNOWN
+    assert "cost,,38390.0" in out
+    assert "cost_idle,paid_for=cpu,,USD/month" in out
 
 
 def test_each_kind_refused_breaks_no_command(

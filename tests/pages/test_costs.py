@@ -13,7 +13,7 @@ def test_who_bears_the_bill_adds_up_to_it() -> None:
     app = visit("costs")
     table = next(one.value for one in app.dataframe if "share" in one.value).set_index("namespace")
     assert round(table["$/month"].sum(), 2) == 36_971.90
-    assert table.loc["prod", "$/month"] == 28_975.88
+    assert table.loc["prod", "$/month"] == 28_975.81
     assert "the lines add up to the bill" in said(app)
     assert "Not in it: GKE's management fee" in said(app)
     by_pool = visit("costs", by="pool")

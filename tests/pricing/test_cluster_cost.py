@@ -26,6 +26,7 @@ def test_one_node_with_half_of_it_requested() -> None:
     assert found.cost.gpu == pytest.approx(0.37 * 730)
     assert found.cost.cpu == pytest.approx(8 * 0.040618 * 730, rel=1e-5)
     assert found.cost.memory == pytest.approx(30 * 0.005419 * 730, rel=1e-5)
+    assert found.idle
     assert found.idle.gpu == 0
     assert found.idle.memory == 0
     assert found.idle.cpu == pytest.approx(4 * 0.040618 * 730, rel=1e-5)
@@ -48,6 +49,7 @@ def test_pools_are_told_apart_by_how_they_were_bought() -> None:
     ]
     assert found.pools[0].usd_per_month == pytest.approx(2 * 0.487514 * 730)
     assert found.pools[1].usd_per_month == pytest.approx(0.18964 * 730)
+    assert found.idle
     assert found.idle.total == pytest.approx(found.cost.total)
 
 

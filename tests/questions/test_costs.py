@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 import pytest
 
 from planner.kubernetes.records import Container, FrozenMap, Pod, PodSpec, Snapshot
+from planner.kubernetes.requests import pod_requests
 from planner.pricing.model import PriceReason
 from planner.questions.costs import bill, bill_in_focus, cost_cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
+from planner.vocabulary import NVIDIA_GPU
 from tests.pricing.books import make_node
 
 BOOK = embedded_book()
@@ -44,6 +47,7 @@ def test_bound_pods_hold_what_they_request() -> None:
             pod("waiting", 4000, node_name=""),
         ),
     )
+    assert found.idle
     assert found.idle.cpu == pytest.approx(found.cost.cpu * 5 / 8)
     assert found.idle.memory == pytest.approx(found.cost.memory)
 
@@ -65,7 +69,41 @@ def test_the_demos_month_by_hand() -> None:
     assert found.usd_per_month == pytest.approx(38_390.02, abs=0.01)
     assert not found.unpriced
     # One of five L4s on spot is free; every other GPU of the cluster is held.
+    assert found.idle
     assert found.idle.gpu == pytest.approx(0.1951 * 730)
+
+
+def test_each_line_is_right_to_a_cent() -> None:
+    """Added up by hand in full: pods' shares of what their node costs, rounded nowhere."""
+    snapshot = demo.read()
+    exact: dict[str, float] = defaultdict(float)
+    for cost in cost_cluster(BOOK, snapshot).nodes:
+        node = next(node for node in snapshot.nodes if node.name == cost.node.node)
+        whole, left = cost.effective, cost.effective.total
+        for one in snapshot.pods:
+            if one.node_name == node.name and one.phase not in ("Succeeded", "Failed"):
+                asked = pod_requests(one.spec)
+                usd = whole.cpu * asked.get("cpu", 0) / node.allocatable["cpu"]
+                usd += whole.memory * asked.get("memory", 0) / node.allocatable["memory"]
+                usd += whole.gpu * asked.get(NVIDIA_GPU, 0) / node.allocatable.get(NVIDIA_GPU, 1)
+                exact[one.namespace] += usd
+                left -= usd
+        exact["idle"] += left
+    lines = {line.name or line.share.value: line.usd for line in bill(BOOK, snapshot).lines}
+    assert lines == {name: pytest.approx(usd, abs=0.0101) for name, usd in exact.items()}
+    assert lines["prod"] == 28_975.81
+
+
+def test_many_nodes_alike_round_no_line_away() -> None:
+    """3 millicores are 6.26 cents a month of each of 1,000 machines: 6 cents each would be $60.00, it is $62.615."""
+    nodes = tuple(make_node(name=f"node-{i}") for i in range(1_000))
+    pods = tuple(pod(f"tiny-{i}", 3, node_name=f"node-{i}") for i in range(1_000))
+    found = bill(BOOK, replace(snapshot(), nodes=nodes, pods=pods, digest="tiny"))
+    whole = cost_cluster(BOOK, replace(snapshot(), nodes=nodes, digest="none")).nodes[0].effective.cpu
+    (tiny,) = (line for line in found.lines if line.name == "a")
+    assert tiny.usd in (62.61, 62.62)
+    assert tiny.usd == pytest.approx(1_000 * whole * 3 / nodes[0].allocatable["cpu"], abs=0.01)
+    assert round(sum(line.usd for line in found.by_node), 2) == found.bill_usd_per_month
 
 
 def test_nodes_that_contradict_their_label_have_no_price() -> None:

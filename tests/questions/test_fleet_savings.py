@@ -45,7 +45,9 @@ def test_on_demand_is_kept_and_freed_to_the_cent(snapshot: Snapshot, fleet: Flee
     assert fleet.expected_usd == round(fleet.saved_usd - fleet.interruptions_usd, 2)
     assert fleet.saved_usd <= 19_350, "every on-demand pool on spot, node for node"
     chosen = [one for one in fleet.moves if one.is_worth_it]
-    assert sum(one.saved_usd for one in chosen) == pytest.approx(fleet.saved_usd, abs=0.05)
+    for name in ("saved_usd", "expected_usd", "spot_usd"):
+        assert round(sum(getattr(one, name) for one in chosen), 2) == getattr(fleet, name), name
+    assert round(sum(one.freed_usd for one in chosen) + fleet.packing_usd, 2) == fleet.freed_usd
     assert sum(one.spot_nodes for one in chosen) == fleet.spot_nodes
 
 
@@ -68,11 +70,16 @@ def test_who_bears_what_adds_up(fleet: FleetSavings) -> None:
     assert total("on_demand_usd") == fleet.on_demand_usd
     assert total("kept_usd") == fleet.kept_usd
     assert total("freed_usd") == fleet.freed_usd
-    assert total("on_demand_usd") + total("spot_before_usd") == pytest.approx(fleet.bill_usd, abs=0.011)
-    added = total("spot_after_usd") - total("spot_before_usd")
-    assert added == pytest.approx(fleet.spot_usd, abs=0.02)
-    assert total("saved_usd") == pytest.approx(fleet.saved_usd + fleet.packing_usd, abs=0.02)
-    assert {one.share for one in fleet.bearers} == set(Share) - {Share.UNUSED}
+    assert round(total("on_demand_usd") + total("spot_before_usd"), 2) == fleet.bill_usd
+    assert round(total("spot_after_usd") - total("spot_before_usd"), 2) == fleet.spot_usd
+    assert total("saved_usd") == round(fleet.saved_usd + fleet.packing_usd, 2)
+    assert {one.share for one in fleet.bearers} == {Share.USED, Share.SHARED, Share.IDLE}
+
+
+def test_who_bears_what_is_the_bill_s_own(snapshot: Snapshot, fleet: FleetSavings) -> None:
+    """A namespace's on-demand nodes and its spot nodes are its line of ``costs --by namespace``, to the cent."""
+    lines = {line.name or line.share.value: line.usd for line in bill(BOOK, snapshot).lines}
+    assert {one.name: round(one.on_demand_usd + one.spot_before_usd, 2) for one in fleet.bearers} == lines
 
 
 def test_what_isn_t_on_demand_now_saves_nothing(snapshot: Snapshot) -> None:

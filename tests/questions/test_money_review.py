@@ -231,6 +231,34 @@ def test_all_on_demand_nodes_are_compared_too(snapshot: Snapshot) -> None:
     ways = {way.name: way for way in found.fleet.ways}
     assert ways["on demand, sustained use"].expected_usd == pytest.approx(found.fleet.on_demand_usd, abs=0.01)
     assert ways["3-year commitment"].expected_usd is None, "a T4's commitment in Seoul has no price"
-    spot = ways["spot, repacked"]
+    assert ways["3-year commitment"].risk == "no price of 6 of 19 nodes"
+    spot, capped = ways["spot, repacked"], ways["preemptible, repacked"]
     assert spot.price_usd == pytest.approx(found.fleet.kept_usd + found.fleet.spot_usd)
-    assert spot.is_cheapest
+    assert capped.price_usd == spot.price_usd
+    assert (capped.expected_usd or 0) > (spot.expected_usd or 0), "no node lives longer than 24 hours"
+
+
+def test_the_cheapest_mix_of_the_cluster_by_hand(snapshot: Snapshot) -> None:
+    """Each pool packed more tightly and in its cheapest way: A100s $8,310 for 3 years, two of the three E2 left after packing
+    and bought for 3 years, the rest on spot: four L4, six T4, one N2 for the four that there are."""
+    found = answer(snapshot, SavingsSettings(), Given(book=BOOK))
+    assert found.fleet is not None
+    ways = {way.name: way for way in found.fleet.ways}
+    mix = ways["cheapest mix"]
+    assert mix.is_cheapest
+    assert "gpu-a100: 3-year commitment" in mix.asks
+    assert "gpu-l4: spot" in mix.asks
+
+    def month(machine: str, way: Provisioning, gpu: str = "") -> float:
+        price = price_machine(BOOK, machine, "asia-northeast3", way, gpu=gpu, gpu_count=bool(gpu))
+        return 730 * (price.usd_per_hour or 0.0)
+
+    spot, three = Provisioning.SPOT, Provisioning.COMMITMENT_3Y
+    by_hand = (
+        2 * month("a2-highgpu-4g", three)
+        + 2 * month("e2-standard-8", three)
+        + 4 * month("g2-standard-24", spot)
+        + 6 * month("n1-standard-8", spot, "T4")
+        + month("n2-standard-8", spot)
+    )
+    assert mix.price_usd == pytest.approx(by_hand, abs=0.01)
