@@ -57,7 +57,9 @@ def command(
     """
     snapshot = _with_metrics(read_cluster(cluster), pod_metrics)
     given = Given(
-        stats=tuple(cadvisor.parse(bounded.read_file(path).decode("utf-8", "replace")) for path in kubelet_metrics)
+        stats=tuple(
+            cadvisor.parse(bounded.read_file(path).decode("utf-8", "replace"), str(path)) for path in kubelet_metrics
+        )
     )
     if asked["workload"]:
         change = options.read(MemoryWhatIfSettings, asked)

@@ -94,8 +94,9 @@ def command(
             age=lambda: live.reader(context).condition.age_seconds, know=reviewers.know, say=say,
         )  # fmt: skip
     else:
-        read = partial(read_cluster, cluster)
-        keeper = Keeper(read, limits_of, teller.metrics, every_seconds=every_seconds, know=reviewers.know, say=say)
+        keeper = Keeper(
+            _reader(cluster), limits_of, teller.metrics, every_seconds=every_seconds, know=reviewers.know, say=say
+        )
     metrics = Metrics(keeper, partial(_load, context) if is_live else None, lambda: server.validity)
     webhook = Webhook(
         keeper, metrics, reviewers, denies=deny is not None, is_live=is_live, within_seconds=within_seconds
@@ -114,6 +115,24 @@ def command(
         reviewers.stop()
         teller.stop()
     return 0
+
+
+def _reader(cluster: str) -> Callable[[], Snapshot]:
+    """Reads what isn't live. A file that is the same wouldn't be another cluster, and reading a large one holds reviews up."""
+    read: tuple[tuple[int, int], Snapshot] | None = None
+
+    def read_anew() -> Snapshot:
+        nonlocal read
+        try:
+            found = Path(cluster).stat()
+        except (OSError, ValueError):
+            return read_cluster(cluster)
+        now = (found.st_mtime_ns, found.st_size)
+        if read is None or read[0] != now or not Path(cluster).is_file():
+            read = now, read_cluster(cluster)
+        return read[1]
+
+    return read_anew
 
 
 def _watched(context: str) -> Snapshot:

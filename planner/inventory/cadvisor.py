@@ -49,8 +49,8 @@ class NodeMemoryStats:
         return sum(one.working_set_bytes or 0 for one in self.containers)
 
 
-def parse(text: str) -> NodeMemoryStats:
-    """The memory of one node's containers. Pause containers and groups of containers are left out.
+def parse(text: str, where: str = "cadvisor metrics") -> NodeMemoryStats:
+    """The memory of one node's containers. Pause containers and groups of containers are left out. `where` is the file's name.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def parse(text: str) -> NodeMemoryStats:
     if not found and node is None:
         raise InputError(
             "there is no container_memory_working_set_bytes in it",
-            where="cadvisor metrics",
+            where=where,
             mend="Give the output of: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
         )
     containers = tuple(

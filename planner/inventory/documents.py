@@ -93,7 +93,9 @@ def parts_of(
         for part in _document_parts(view, start, where, problems):
             yield part if is_named else replace(part, is_named=False)
     if is_empty:
-        raise InputError("it is empty", where=where, mend=_HOW)
+        said = _BETWEEN.match(text)
+        only = f"there is no object in it, only {_said(said)}" if said is not None and said["said"] else ""
+        raise InputError(only or "it is empty", where=where, mend=_HOW)
 
 
 def _document_parts(view: memoryview, start: int, where: str, problems: list[Finding]) -> Iterator[Part]:
@@ -191,12 +193,17 @@ def _first(view: Buffer, start: int, where: str, problems: list[Finding]) -> int
     if match is None:
         return start
     if match["said"]:
-        said = bytes(match[0]).decode("utf-8", "replace").strip()
-        lines = [line.strip() for line in said.splitlines() if _SAID_LINE.match(line.strip().encode())]
-        more = f" (and {len(lines) - 1} more lines like this)" if len(lines) > 1 else ""
-        what = f"among its documents stands what kubectl said: {lines[0][:200]}{more}"
+        what = f"among its documents stands {_said(match)}"
         problems.append(_problem("kubectl-said", where, what, "What it couldn't list is missing here"))
     return match.end()
+
+
+def _said(match: re.Match[bytes]) -> str:
+    """``what kubectl said: …``, its first line."""
+    said = bytes(match[0]).decode("utf-8", "replace").strip()
+    lines = [line.strip() for line in said.splitlines() if _SAID_LINE.match(line.strip().encode())]
+    more = f" (and {len(lines) - 1} more lines like this)" if len(lines) > 1 else ""
+    return f"what kubectl said: {lines[0][:200]}{more}"
 
 
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -374,12 +381,19 @@ def _check_utf8(view: memoryview, where: str) -> None:
             raise InputError(f"it isn't UTF-8 text (about byte {place})", where=where, mend=_HOW) from None
 
 
+def _called(value: object) -> str:
+    """What people call a value that is no object."""
+    if isinstance(value, str):
+        return "a web page (HTML)" if value.lstrip().startswith("<") else "text"
+    return "a number" if isinstance(value, int | float) and not isinstance(value, bool) else "a single value"
+
+
 def _value_part(document: Any, first: int, where: str, problems: list[Finding]) -> Part:
     """The part of one document that was read as plain values; `first` is the number of its first item."""
     if isinstance(document, list):
         return Part(where=where, items=document)
     if not isinstance(document, dict):
-        what = f"a document was left out: it is {type(document).__name__}, not a Kubernetes object"
+        what = f"a document was left out: it is {_called(document)}, not a Kubernetes object"
         problems.append(_problem("document-unreadable", where, what, _HOW))
         return Part(where=where)
     kind, items = str(document.get("kind") or ""), document.get("items")

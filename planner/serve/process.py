@@ -7,10 +7,11 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, Final
 
 from planner.capacity.node_pools import NodePool
 from planner.inventory import sealed, succession
@@ -27,11 +28,44 @@ class Known:
     snapshot: Snapshot
     pools: tuple[NodePool, ...]
 
-    def message(self, held: str) -> bytes:
-        """What a process is sent that holds the snapshot called `held`: what changed since, or the whole."""
-        way = succession.path(self.snapshot, lambda name: name == held) if held else None
-        told = (self.number, None, way[1], self.pools) if way else (self.number, self.snapshot, (), self.pools)
-        return pickle.dumps(told, pickle.HIGHEST_PROTOCOL)
+    def messages(self, held: str) -> Iterator[bytes]:
+        """What a process is sent that holds the snapshot called `held`: what changed since; or that a whole one comes, and it."""
+        whole, steps = None, _since(self.snapshot, held)
+        if steps is None:
+            whole, steps = _packed.of(self.snapshot)
+        yield pickle.dumps((self.number, whole is not None, steps, self.pools), pickle.HIGHEST_PROTOCOL)
+        if whole is not None:
+            yield whole
+
+
+class _Packed:
+    """The last snapshot that was pickled whole. That takes seconds for 5,000 nodes, in which nothing else of this process gets
+    its turn in time: processes that begin together are sent the same bytes, and a later one those and what changed since."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._name: object = None
+        self._data = b""
+
+    def of(self, snapshot: Snapshot) -> tuple[bytes, tuple[bytes, ...]]:
+        """A whole snapshot, and what changed from it to this one."""
+        name = succession.name_of(snapshot) or (snapshot.digest, snapshot.source, snapshot.taken_at)
+        with self._lock:
+            if name != self._name:
+                steps = _since(snapshot, self._name)
+                if steps is not None:
+                    return self._data, steps
+                self._name, self._data = name, pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL)
+            return self._data, ()
+
+
+_packed: Final = _Packed()
+
+
+def _since(snapshot: Snapshot, name: object) -> tuple[bytes, ...] | None:
+    """What changed since the snapshot called `name`; None where it isn't known."""
+    way = succession.path(snapshot, lambda one: one == name) if name else None
+    return way[1] if way else None
 
 
 class Process:
@@ -58,7 +92,8 @@ class Process:
 
     def know(self, known: Known) -> None:
         """Answer from this from now on."""
-        self._pipe.send_bytes(known.message(self._held))
+        for message in known.messages(self._held):
+            self._pipe.send_bytes(message)
         self.number = int(self._pipe.recv())
         self._held = succession.name_of(known.snapshot)
 
@@ -94,8 +129,10 @@ def _serve(pipe: Connection) -> None:
         except (EOFError, OSError):
             return
         if len(message) == 4:
-            number, whole, steps, pools = message
-            snapshot = whole or succession.walked(snapshot, steps)
+            number, is_whole, steps, pools = message
+            if is_whole:
+                snapshot = pickle.loads(pipe.recv_bytes())  # noqa: S301 - likewise
+            snapshot = succession.walked(snapshot, steps)
             compiled(snapshot)
             pipe.send(number)
             continue

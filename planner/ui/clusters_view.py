@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from planner import words
+from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions.fleet import FleetAnswer, cluster_rows, model_rows, workload_rows
 from planner.questions.where import WhereAnswer, WhereSettings
@@ -78,10 +79,15 @@ def manifest() -> str:
     return uploads.ask(
         "Or a manifest, YAML or JSON", key="_where_manifest", types=["yaml", "yml", "json"], nothing="", most_mib=5,
         help="What kubectl apply -f would get, several files too. Not part of the link.",
-        read=lambda files: "\n---\n".join(
-            bounded.text_of(data, name, mend="Save it as YAML in UTF-8") for name, data in files
-        ),
+        read=lambda files: "\n---\n".join(_text(name, data) for name, data in files),
     )  # fmt: skip
+
+
+def _text(name: str, data: bytes) -> str:
+    text = bounded.text_of(data, name, mend="Save it as YAML in UTF-8")
+    if not text.strip():
+        raise InputError("it is empty", where=name, mend="Give what kubectl apply -f takes")
+    return text
 
 
 def wanted(asked: Asked[WhereSettings], text: str) -> WhereSettings:

@@ -12,7 +12,7 @@ from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions.drift import DriftSettings
 from planner.sources import kubectl
-from planner.ui import link, uploads
+from planner.ui import findings, link, uploads
 from planner.ui.asked import Asked
 
 _OTHERS = "_other_clusters"
@@ -63,6 +63,8 @@ def upload() -> None:
             "Upload snapshots", key=_OTHERS, types=kubectl.UPLOADED, nothing=nothing, read=_read
         ):
             st.caption(f"{words.literal(snapshot.source)}, taken {words.moment(snapshot.taken_at)}")
+            if lost := findings.lost(snapshot):
+                st.warning(f"Of {words.literal(snapshot.source)} {lost}", title="△ Not all of it")
 
 
 def _read(files: Sequence[tuple[str, bytes]]) -> tuple[Snapshot, ...]:

@@ -37,6 +37,19 @@ def not_seen(snapshot: Snapshot) -> None:
             st.warning(words.literal(words.sentence(f"{one.sentence}{lacking}. {one.mend}")), title="△ Not seen")
 
 
+def lost(snapshot: Snapshot, at_most: int = 3) -> str:
+    """What of a snapshot's files could not be used, each with how to mend it, as Markdown; "" where all could."""
+    found = [one for one in snapshot.problems if one.severity is not Severity.INFO]
+    if not found:
+        return ""
+    lines = [
+        f"- {words.literal(words.sentence(': '.join(filter(None, (one.object, one.what)))))} {words.literal(words.sentence(one.mend))}"
+        for one in found[:at_most]
+    ]
+    more = f"\n- and {len(found) - at_most:,} more" if len(found) > at_most else ""
+    return f"{words.count(len(found), 'part')} could not be used:\n" + "\n".join(lines) + more
+
+
 def of(snapshot: Snapshot) -> FindingsAnswer:
     """The findings that the filter lets through, the gravest first."""
     return narrowed(cache.ask(QUESTION, snapshot, FindingsSettings(), Given(now=_now())), filtered.kept(snapshot))

@@ -9,9 +9,9 @@ import streamlit as st
 from planner import words
 from planner.errors import HeadroomError
 from planner.inventory import account, wire
-from planner.kubernetes.records import Presence, Severity, Snapshot
+from planner.kubernetes.records import Presence, Snapshot
 from planner.sources import kubectl
-from planner.ui import cache, errors, session, tables, uploads
+from planner.ui import cache, errors, findings, session, tables, uploads
 
 _PRESENCE = {
     Presence.PRESENT: "✓ read",
@@ -145,12 +145,12 @@ def _say_read() -> None:
     if _say_refused():
         st.caption(f"Still looking at {words.literal(snapshot.source)}.")
     elif st.session_state.get(_READ) == snapshot.digest:
-        lost = [problem for problem in snapshot.problems if problem.severity is not Severity.INFO]
-        damaged = f" {words.count(len(lost), 'part')} could not be used: see the findings." if lost else ""
+        lost = findings.lost(snapshot)
+        where = "\n\nWhat else was found: see the findings." if lost else ""
         box = st.warning if lost else st.success
         box(
             f"{'△' if lost else '✓'} Read {words.count(len(snapshot.nodes), 'node')} and "
-            f"{words.count(len(snapshot.pods), 'pod')}.{damaged}",
+            f"{words.count(len(snapshot.pods), 'pod')}. {lost}{where}".rstrip(),
         )
         st.caption(words.literal(f"What was given: {account.read_sentence(snapshot)}."))
         if lacking := account.missing_sentence(snapshot):

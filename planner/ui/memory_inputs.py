@@ -86,7 +86,7 @@ def _stats(snapshot: Snapshot) -> tuple[NodeMemoryStats, ...]:
         key="_kubelet_metrics", nothing=nothing, of=identity(snapshot),
         help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
         read=lambda files: tuple(
-            cadvisor.parse(bounded.checked(data, name).decode("utf-8", "replace")) for name, data in files
+            cadvisor.parse(bounded.checked(data, name).decode("utf-8", "replace"), name) for name, data in files
         ),
     )  # fmt: skip
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import random
+import re
+import zipfile
 
 import pytest
+import yaml
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.clusters import node, worker
@@ -15,6 +21,8 @@ POOLS = json.dumps(
     [{"name": "gpu-t4", "config": {}, "autoscaling": {"enabled": True, "minNodeCount": 0, "maxNodeCount": 8}}]
 ).encode()
 LOG = b"==== START logs for container app of pod dev/api-1 ====\nhello\n==== END logs for container app of pod dev/api-1 ====\n"
+ITEMS = [node("node-0", 1), *worker(1)]
+NOISE = random.Random(20261122).randbytes(20_000)
 GIVEN = {
     "headroom": ("pools.json", POOLS, b"{"),
     "drift": ("other.json", CLUSTER, b"no cluster"),
@@ -39,3 +47,71 @@ def test_what_a_file_says_stays_until_it_is_removed(page: str) -> None:
     assert f"✓ read: {name}" in said(app).replace("\\", ""), "what was given before still holds"
     next(one for one in app.button if one.label == "Remove").click().run()
     assert "✓ read" not in said(app)
+
+
+def zipped(**files: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(f"{name}.json", data)
+    return packed.getvalue()
+
+
+UNREADABLE = {  # name: (bytes, what is said of it)
+    "noise.json": (NOISE, "it is binary, not JSON or YAML"),
+    "photo.json": (b"\x89PNG\r\n\x1a\n" + NOISE, "it is binary, not JSON or YAML"),
+    "empty.json": (b"", "it is empty"),
+    "cut.json.gz": (gzip.compress(CLUSTER)[:-20], "its gzip data is cut off"),
+    "cut.zip": (zipped(a=CLUSTER)[:-40], "the zip archive is damaged or cut off"),
+    "bomb.json.gz": (gzip.compress(bytes(400 * 2**20), 9), "which no dump does"),
+    "inventory.json": (json.dumps({"terraform_version": "1.5.0", "resources": []}).encode(), "it has no kind"),
+    "page.json": (b"<!doctype html><html><body>Sign in</body></html>", "it is a web page (HTML)"),
+    "said.json": (b"Error from server (Forbidden): pods is forbidden\n", "only what kubectl said: Error from server"),
+    "number.json": (b"42", "it is a number, not a Kubernetes object"),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_cluster_that_cannot_be_read_is_a_box_and_changes_nothing(name: str) -> None:
+    data, what = UNREADABLE[name]
+    app = upload(visit("inventory"), data, name)
+    assert not app.exception
+    assert [one.proto.title for one in app.error] == ["✗ This can't be answered"]
+    box = str(app.error[0].value).replace("\\", "")
+    assert what in box
+    assert f"Where: {name}" in box
+    assert "What to do: " in box
+    assert "Still looking at demo" in said(app)
+    assert [one.value for one in app.header] == ["What was read", "Another cluster", "Findings"]
+
+
+BAD_AMONG_GOOD = "\n---\n".join(
+    [yaml.safe_dump(ITEMS[0]), "foo: [1, 2\nbar: }", *map(yaml.safe_dump, ITEMS[1:])]
+).encode()
+DAMAGED = {  # name: (bytes, nodes and pods that are read, what is said of the rest)
+    "cut.json": (CLUSTER[: len(CLUSTER) * 2 // 3], "1 node and 0 pods", "the first 2 items were read"),
+    "one-bad.yaml": (BAD_AMONG_GOOD, "1 node and 1 pod", "document 2 was left out: it isn't YAML"),
+    "one-bad.zip": (zipped(good=CLUSTER, cut=CLUSTER[:300]), "1 node and 1 pod", "one-bad.zip/cut.json: its List is damaged"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_is_good_in_a_damaged_file_is_read_and_the_rest_is_said(name: str) -> None:
+    data, read, lost = DAMAGED[name]
+    app = upload(visit("inventory"), data, name)
+    assert not app.exception
+    assert not app.error
+    box = str(app.warning[0].value).replace("\\", "")
+    assert f"△ Read {read}. 1 part could not be used:" in box
+    assert lost in box
+    assert re.search(r"the copy is complete\.|near that place\.", box), "how to mend it"
+    app = upload(visit("drift"), data, name)
+    assert not app.exception
+    assert lost in next(str(one.value).replace("\\", "") for one in app.warning if one.proto.title == "△ Not all of it")
+
+
+def test_a_box_names_the_file() -> None:
+    for page, name in (("memory", "noise.txt"), ("clusters", "empty.yaml")):
+        app = upload(visit(page), NOISE if page == "memory" else b" ", name)
+        assert not app.exception
+        assert any(f"Where: {name}" in str(one.value) for one in app.error)

@@ -17,7 +17,9 @@ import pytest
 from prometheus_client.openmetrics.parser import text_fd_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families
 
-from planner.errors import SourceError
+from planner.cli import serve
+from planner.cli.cluster import read_cluster
+from planner.errors import InputError, SourceError
 from planner.kubernetes.records import Snapshot
 from planner.questions.metrics import cluster_metrics
 from planner.questions.question import Given
@@ -202,6 +204,27 @@ def test_the_demo_is_warned_of_what_is_stuck(tmp_path: Path) -> None:
             for kind in ("image", "requests"):
                 said = post(address, json.dumps(update(workload, 1, kind)).encode())[1]["response"]
                 assert ("warnings" in said) is is_warned, (key, kind, said)
+
+
+def test_a_file_is_read_anew_when_it_is_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    path = Path(cluster(tmp_path))
+
+    def read(spec: str) -> Snapshot:
+        asked.append(spec)
+        return read_cluster(spec)
+
+    monkeypatch.setattr(serve, "read_cluster", read)
+    read_anew = serve._reader(str(path))
+    first = read_anew()
+    assert read_anew() is first
+    assert len(asked) == 1
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("other")]}))
+    assert [one.name for one in read_anew().nodes] == ["other"]
+    path.unlink()
+    with pytest.raises(InputError):
+        read_anew()
+    assert serve._reader("demo")().nodes
 
 
 # ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────
