@@ -141,9 +141,10 @@ def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
             ("saved by spot", fleet.saved_usd), ("after interruptions", fleet.expected_usd))  # fmt: skip
     click.echo("")
     click.echo(as_text([{"USD a month": name, "": f"{usd:,.2f}"} for name, usd in rows]), nl=False)
-    terminal.say("\nAll on-demand nodes, bought otherwise:")
-    click.echo()
-    click.echo(as_text(way_rows(found), unknown="no price"), nl=False)
+    if fleet.ways:
+        terminal.say("\nAll on-demand nodes, bought otherwise:")
+        click.echo()
+        click.echo(as_text(way_rows(found), unknown="no price"), nl=False)
     terminal.say("\nIn this order (most saved per pod-hour at risk first):")
     click.echo()
     click.echo(as_text(move_rows(found)), nl=False)

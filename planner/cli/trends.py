@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from textwrap import indent
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -15,6 +15,8 @@ from planner.questions.question import Given
 from planner.questions.trends import QUESTION, Period, TrendsAnswer, TrendsSettings, answer
 from planner.sources.store import Store, days_before
 from planner.tables import Row, as_text
+
+MOST_TROUBLED: Final = 30  # workloads that the text names
 
 
 @click.command("trends")
@@ -70,15 +72,16 @@ def _print(found: TrendsAnswer) -> None:
     troubled = trends.in_trouble(found.streaks)
     if troubled:
         terminal.say("\nsince when")
-        click.echo(
-            indent(
-                as_text(
-                    [
-                        {"verdict": one.verdict, "workload": one.workload, "since": trends.since(one)}
-                        for one in troubled[:30]
-                    ]
-                ),
-                "  ",
-            ),
-            nl=False,
-        )
+        named = len(found.clusters) > 1
+        since: list[Row] = [
+            {
+                "verdict": one.verdict,
+                "workload": one.workload,
+                **({"cluster": one.cluster} if named else {}),
+                "since": trends.since(one),
+            }
+            for one in troubled[:MOST_TROUBLED]
+        ]
+        click.echo(indent(as_text(since), "  "), nl=False)
+        if len(troubled) > MOST_TROUBLED:
+            terminal.say(f"  and {len(troubled) - MOST_TROUBLED:,} more: --rows since -o csv")

@@ -577,8 +577,14 @@ class Templated(Wire):
     spec: _TemplateOnly | None = None
 
 
+class ExitCodes(Wire):
+    operator: str = ""
+    values: list[int] | None = None
+
+
 class FailureRule(Wire):
     action: str = ""
+    on_exit_codes: ExitCodes | None = None
     on_pod_conditions: list[PodCondition] | None = None
 
 

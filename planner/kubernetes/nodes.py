@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from planner.kubernetes.accelerators import (
     Unit,
     alike,
@@ -13,6 +15,7 @@ from planner.kubernetes.accelerators import (
 )
 from planner.kubernetes.records import Node
 from planner.vocabulary import (
+    EPHEMERAL_STORAGE,
     GKE_FLEX_START,
     GKE_GPU_PARTITION_SIZE,
     GKE_MAX_SHARED_CLIENTS,
@@ -29,6 +32,8 @@ from planner.vocabulary import (
 NO_POOL = ""
 # GKE writes them on nodes of a pool with local SSDs attached: as ephemeral storage, and as raw block devices.
 LOCAL_SSD_LABELS = ("cloud.google.com/gke-ephemeral-storage-local-ssd", "cloud.google.com/gke-local-nvme-ssd")
+LOCAL_SSD_GIB = 375  # of one disk
+_FORMATTED = 0.95  # of a disk at least is left once it is formatted
 # From the first pod that finds no node to a node that takes it. With GPUs 4 to 6 minutes were told (VM and driver;
 # kubernetes/autoscaler#3464, 2020), without 2 to 3 (GKE; kubernetes/test-infra#18607, 2020). Both can be set.
 GPU_NODE_ARRIVAL_SECONDS = 300.0
@@ -52,6 +57,25 @@ def node_pool(node: Node) -> str:
         return str(node.labels[label])
     roles = sorted(key.removeprefix(ROLE) for key in node.labels if key.startswith(ROLE))
     return ", ".join(roles) or NO_POOL
+
+
+def has_local_ssd(node: Node) -> bool:
+    """Whether GKE says that local SSDs are attached to the node."""
+    return any(label in node.labels for label in LOCAL_SSD_LABELS)
+
+
+def local_ssd_gib(node: Node) -> int | None:
+    """GiB of local SSD on the node; None where there are some and it doesn't tell how many.
+
+    As ephemeral storage they are one file system over all of them, and nothing else is (GKE's
+    ``--ephemeral-storage-local-ssd``): the node's capacity tells how many disks of 375 GiB it takes. Raw ones no node counts.
+    """
+    if not has_local_ssd(node):
+        return 0
+    size = node.capacity.get(EPHEMERAL_STORAGE, 0) / (LOCAL_SSD_GIB * 2**30)
+    disks = ceil(size)
+    is_told = node.labels.get(LOCAL_SSD_LABELS[0]) == "true" and LOCAL_SSD_LABELS[1] not in node.labels
+    return disks * LOCAL_SSD_GIB if is_told and disks and size >= _FORMATTED * disks else None
 
 
 def is_gke(node: Node) -> bool:

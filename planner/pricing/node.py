@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.kubernetes import nodes
-from planner.kubernetes.nodes import gpu_model, node_pool, physical_gpus, provisioning_model
+from planner.kubernetes.nodes import gpu_model, local_ssd_gib, node_pool, physical_gpus, provisioning_model
 from planner.kubernetes.records import Node
 from planner.pricing.machine import SHARED_CORE_VCPUS, parse_custom_type, predefined_shape, price_machine
 from planner.pricing.model import NodePrice, Price, PriceBook, PriceReason, Provisioning
@@ -50,13 +50,17 @@ def price_node(book: PriceBook, node: Node, provisioning: Provisioning | None = 
     NodePrice
         Without a price, and with the reason, for nodes whose machine the book doesn't hold (EKS, AKS and others, unless
         the user gave own prices), whose labels don't tell enough, or whose capacity contradicts their label. Boot
-        disks, network, the cluster's management fee and attached local SSD (no label tells how much) are not in it.
+        disks, network and the cluster's management fee are not in it; attached local SSD is where the node tells how much
+        and the book has its price.
     """
     bought = provisioning or Provisioning(provisioning_model(node))
-    return NodePrice(node=node.name, node_pool=node_pool(node), price=_price(book, node, bought))
+    price = _price(book, node, bought, disks=True)
+    if price.reason is PriceReason.NO_LOCAL_SSD_PRICE and provisioning is None:
+        price = _price(book, node, bought, disks=False)
+    return NodePrice(node=node.name, node_pool=node_pool(node), price=price)
 
 
-def _price(book: PriceBook, node: Node, provisioning: Provisioning) -> Price:
+def _price(book: PriceBook, node: Node, provisioning: Provisioning, *, disks: bool) -> Price:
     machine_type = nodes.machine_type(node)
     region = nodes.region(node)
 
@@ -96,7 +100,16 @@ def _price(book: PriceBook, node: Node, provisioning: Provisioning) -> Price:
             PriceReason.UNKNOWN_GPU_COUNT,
             f"the GPUs of node {node.name} are shared, and no label {GKE_ACCELERATOR_COUNT} tells how many there are",
         )
-    return price_machine(book, machine_type, region, provisioning, gpu=model, gpu_count=count or 0)
+    gib = _attached_gib(book, node, f"{machine_type} {region}") if disks else 0
+    return price_machine(book, machine_type, region, provisioning, gpu=model, gpu_count=count or 0, local_ssd_gib=gib)
+
+
+def _attached_gib(book: PriceBook, node: Node, key: str) -> int:
+    """GiB of local SSD to be priced beside the machine: none where its type bundles them, or its price is the user's own."""
+    row = book.machines.get(key)
+    if key in book.own_machines or (row is not None and row.local_ssd_gib):
+        return 0
+    return local_ssd_gib(node) or 0
 
 
 def _other_cloud(node: Node) -> str:

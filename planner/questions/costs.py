@@ -11,13 +11,13 @@ from planner.errors import InputError
 from planner.exit_status import ExitStatus
 from planner.inventory.account import unseen
 from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import LOCAL_SSD_LABELS, is_gke, node_pool
+from planner.kubernetes.nodes import has_local_ssd, is_gke, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.allocation import AllocatedCost, Held, Share, added_up, allocate
 from planner.pricing.cluster import ClusterCost, cluster_cost
-from planner.pricing.model import PriceBook
+from planner.pricing.model import PartKind, PriceBook
 from planner.questions.filters import NO_POOL, Filter, Kept
 from planner.questions.focus import OF_COMMITMENTS, UNKNOWN, Resource, focus_rows, resource_of
 from planner.questions.overview import kept_by
@@ -148,7 +148,7 @@ def bill(book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE) -> ClusterBil
         by_node=by_node,
         resources=tuple(resource_of(nodes[one.node.node]) for one in cost.nodes),
         starts_at=snapshot.taken_at,
-        not_in=(*_not_in(snapshot), *_unknown_commitments(cost)),
+        not_in=(*_not_in(snapshot, cost), *_unknown_commitments(cost)),
     )
 
 
@@ -216,7 +216,7 @@ def holders(snapshot: Snapshot, bound: Bound, by: str = NAMESPACE) -> dict[str, 
 GKE_FEE_USD_PER_HOUR: Final = 0.10
 
 
-def _not_in(snapshot: Snapshot) -> Iterator[NotIn]:
+def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:
     """What nodes' prices leave out, as far as the snapshot shows that it is there."""
     if any(is_gke(node) for node in snapshot.nodes):
         usd_a_month = GKE_FEE_USD_PER_HOUR * HOURS_PER_MONTH
@@ -234,13 +234,14 @@ def _not_in(snapshot: Snapshot) -> Iterator[NotIn]:
             sentence=Text(f"boot disks of {count(len(snapshot.nodes), 'node')}: their type and size are on no node, and the "
                           "book has no price of disks"),
         )  # fmt: skip
-    local = [node for node in snapshot.nodes if any(label in node.labels for label in LOCAL_SSD_LABELS)]
+    priced = {one.node.node for one in cost.nodes if any(p.kind is PartKind.LOCAL_SSD for p in one.node.price.parts)}
+    local = [node for node in snapshot.nodes if has_local_ssd(node) and node.name not in priced]
     if local:
         yield NotIn(
             name="local SSD",
             usd_per_month=None,
-            sentence=Text(f"local SSDs attached to {count(len(local), 'node')} ({local[0].name}, …): how many is on no node; "
-                          "bundled ones (A2 Ultra, A3) are in the price"),
+            sentence=Text(f"local SSDs attached to {count(len(local), 'node')} ({local[0].name}, …): how many isn't told by these, "
+                          "or the book has no price of them there; where both are known they are in the price"),
         )  # fmt: skip
     disks = len(snapshot.persistent_volumes)
     if disks:

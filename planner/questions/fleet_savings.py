@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from planner import collector
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
+from planner.errors import NotKnownError
 from planner.kubernetes.nodes import arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
 from planner.pricing.allocation import Bought, Cents, Share, allocated_cents, bought
@@ -108,6 +109,7 @@ class FleetSavings:
     interruptions_usd: float
     expected_usd: float
     on_demand_nodes: int
+    unpriced_nodes: int
     freed_nodes: tuple[str, ...]
     packing_nodes: tuple[str, ...]
     spot_nodes: int
@@ -170,8 +172,19 @@ class _Prices:
 
 @collector.resting()
 def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -> FleetSavings:
-    """The whole cluster's savings by repacking; `asked` are assumptions for all workloads, as for one."""
+    """The whole cluster's savings by repacking; `asked` are assumptions for all workloads, as for one.
+
+    Raises
+    ------
+    NotKnownError
+        When no node has a price.
+    """
     cost, pods = cost_cluster(book, snapshot), pods_by_workload(snapshot)
+    if cost.unpriced and not cost.nodes:
+        raise NotKnownError(
+            f"what spot would save isn't known: none of the {count(len(snapshot.nodes), 'node')} has a price; {str(cost.unpriced[0].sentence).removeprefix('no price: ')}",
+            mend="Give prices of your own as a CSV",
+        )
     fitness = {
         one.key: check_workload(
             snapshot, one, job_minutes=asked.get("job_minutes"), pods=pods.get(one.key, ()), with_cures=False
@@ -425,6 +438,7 @@ def _summed(
         interruptions_usd=interruptions,
         expected_usd=round((gone - packing - spot) / 100 - interruptions, 2),
         on_demand_nodes=len(demand),
+        unpriced_nodes=sum(len(group.nodes) for group in cost.unpriced),
         freed_nodes=freed,
         packing_nodes=packed,
         spot_nodes=sum(len(one.new_nodes) for one in done),
@@ -477,7 +491,9 @@ def _ways(
     interruptions_usd: float,
 ) -> tuple[Way, ...]:
     """The on-demand nodes bought in each way, node for node; a way in which one of them has no price has none. The mix
-    packs each pool more tightly and buys it in the cheapest way that is known for it."""
+    packs each pool more tightly and buys it in the cheapest way that is known for it. No nodes, no ways."""
+    if not demand:
+        return ()
     known = {node.name: node for node in snapshot.nodes}
 
     def each(one: NodeCost, way: Provisioning) -> float | None:
@@ -618,6 +634,11 @@ def on_demand_shares(snapshot: Snapshot, book: PriceBook) -> dict[str, float]:
 
 def _sentence(found: FleetSavings) -> str:
     chosen = [move for move in found.moves if move.is_worth_it]
+    apart = (
+        f" {count(found.unpriced_nodes, 'node')} without a price {plural(found.unpriced_nodes, 'is', 'are')} not in it."
+        if found.unpriced_nodes
+        else ""
+    )
     packing = (
         f" Packing more tightly frees {count(len(found.packing_nodes), 'more node')} ({usd(found.packing_usd)}) without any spot: "
         "not in this figure."
@@ -625,12 +646,12 @@ def _sentence(found: FleetSavings) -> str:
         else ""
     )
     if not chosen:
-        return f"Moving to spot saves nothing of the {usd(found.bill_usd)} a month.{packing}"
+        return f"Moving to spot saves nothing of the {usd(found.bill_usd)} a month.{packing}{apart}"
     gone = len(found.freed_nodes) - len(found.packing_nodes)
     names = len({move.workload for move in chosen})
     return (
         f"Spot would save {usd(found.saved_usd)} of the {usd(found.bill_usd)} a month: {count(names, 'workload')} "
         f"{plural(names, 'moves', 'move')}, {gone} of {found.on_demand_nodes} on-demand nodes go "
         f"({usd(found.freed_usd - found.packing_usd)}), {count(found.spot_nodes, 'spot node comes', 'spot nodes come')} "
-        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)} of it.{packing}"
+        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)} of it.{packing}{apart}"
     )

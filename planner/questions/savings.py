@@ -132,7 +132,7 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
     InputError
         When the workload isn't there, values are impossible, or a filter is given where one workload is asked for.
     NotKnownError
-        When nobody gives a price for it.
+        When nobody gives a price for it, or for any node.
     """
     if settings.workload and not settings.filter.is_empty:
         mend = "Take the filter or the workload away"

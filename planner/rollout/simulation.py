@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import islice
 from random import Random
 from typing import Protocol
 
@@ -137,7 +138,8 @@ class Simulation:
         self.clock_ms = 0.0
         self.controllers: dict[str, Controller] = {}
         self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))
-        self.pods: dict[str, list[LivePod]] = {}  # by owner's key, until they are gone
+        self.pods: dict[str, list[LivePod]] = {}  # by owner's key; those gone are left out by `pods_by`
+        self._thinned: set[str] = set()  # keys of owners of whom somebody is gone and still in there
         self._owners: dict[str, dict[str, None]] = {}  # namespace → owners of pods in motion there
         self.starting: list[LivePod] = []
         self.terminating: list[LivePod] = []
@@ -242,7 +244,15 @@ class Simulation:
             for index in pods_by_owner(self.cluster).get(uid, ()):
                 self.live(index)
             self.pods.get(owner_key, []).sort(key=lambda p: p.number)  # whoever was looked at before
-        return self.pods.setdefault(owner_key, [])
+        return self.pods_by(owner_key)
+
+    def pods_by(self, owner_key: str) -> list[LivePod]:
+        """Those of them that are in motion."""
+        pods = self.pods.setdefault(owner_key, [])
+        if owner_key in self._thinned:
+            self._thinned.remove(owner_key)
+            pods[:] = [pod for pod in pods if not pod.is_gone]
+        return pods
 
     def tally(self, owner_key: str, uid: str) -> Tally:
         """The same as numbers."""
@@ -490,7 +500,7 @@ class Simulation:
         self._waiting.changed()
         pod.is_gone = True
         self.tell(pod)
-        self.pods[pod.owner].remove(pod)
+        self._thinned.add(pod.owner)
         self.admission.charge(pod.namespace, pod.shape.spec, -1)
         self._drop_claims(pod)
         if pod.nominated != NOWHERE:
@@ -638,10 +648,10 @@ class Simulation:
         self.clock_ms += _ROUND_MS
         self._spend(_ROUND_UNITS + _SYNC_UNITS * len(self.controllers))
         busy = self.schedule()
-        done: set[str] = set()
-        while waiting := [c for key, c in self.controllers.items() if key not in done]:
+        done = 0
+        while waiting := list(islice(self.controllers.values(), done, None)):  # those made meanwhile come at the end
+            done += len(waiting)
             for controller in waiting:
-                done.add(controller.key)
                 busy |= controller.sync(self)
         busy = self.schedule() or busy
         self._is_idle = not busy

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from enum import Enum, auto
+from functools import cache, partial
 from itertools import takewhile
 
 from planner.rollout.answers import Ties
@@ -42,20 +44,34 @@ def _is_exchangeable(run: Run, revision: Revision) -> bool:
         return False
     own = {pod.owner for pod in run.pods[revision.after.key]}
     others = (pod for pod in run.ever_waiting if pod.owner not in own)
-    return all(_same_size(simulation.state, shape, pod) for pod in (*run.touched, *others))
+    meets = cache(partial(_meeting, simulation.state, shape))
+    return all(_is_harmless(shape, pod, meets(pod.shape)) for pod in (*run.touched, *others))
 
 
-def _same_size(state: State, shape: Shape, pod: LivePod) -> bool:
-    """Whether a pod takes and gives back the same as `shape` wherever `shape` may go, or never meets it there."""
-    other = pod.shape
+class _Meeting(Enum):
+    """How pods of another shape and the nodes where `shape` may go stand to each other."""
+
+    NEVER = auto()  # they may go to none of them
+    ALIKE = auto()  # there, and nowhere else, and each takes and gives back as much
+    OTHERWISE = auto()
+
+
+def _meeting(state: State, shape: Shape, other: Shape) -> _Meeting:
     if other is shape:
-        return True
+        return _Meeting.ALIKE
     mine, theirs = shape.static == Static.PASSES, other.static == Static.PASSES
-    if pod.is_lost or (pod.is_bound and not mine[pod.node]):
+    if other.asks == shape.asks and (mine == theirs).all() and is_judged_by_node(state, other):
+        return _Meeting.ALIKE
+    return _Meeting.OTHERWISE if (mine & theirs).any() else _Meeting.NEVER
+
+
+def _is_harmless(shape: Shape, pod: LivePod, meeting: _Meeting) -> bool:
+    """Whether a pod takes and gives back the same as `shape` wherever `shape` may go, or never meets it there."""
+    if meeting is _Meeting.ALIKE or pod.is_lost:
         return True
-    if not (mine & theirs).any() and not pod.is_bound:
-        return True
-    return bool(other.asks == shape.asks and (mine == theirs).all()) and is_judged_by_node(state, other)
+    if pod.is_bound:
+        return bool(shape.static[pod.node] != Static.PASSES)
+    return meeting is _Meeting.NEVER
 
 
 def sample(

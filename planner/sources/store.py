@@ -514,8 +514,9 @@ class Store:
     def _only_cluster(self) -> str:
         found = self.clusters()
         if len(found) != 1:
-            known = ", ".join(map(names.encoded, found[:10])) or "none: write one with headroom snapshot"
-            raise NotKnownError(f"it has {len(found)} clusters", where=self.url, mend=f"Name one after #: {known}")
+            known = ", ".join(map(names.encoded, found[:10]))
+            mend = f"Name one after #: {known}" if found else "headroom snapshot writes one; a time is #@TIME"
+            raise NotKnownError(f"it has {len(found) or 'no'} clusters", where=self.url, mend=mend)
         return found[0]
 
     def _path(self, path: str) -> str:

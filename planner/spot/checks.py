@@ -13,8 +13,8 @@ from planner.kubernetes.accelerators import alike, tables
 from planner.kubernetes.budgets import Protection, limit_text
 from planner.kubernetes.nodes import (
     GPU_NODE_ARRIVAL_SECONDS,
-    LOCAL_SSD_LABELS,
     gpu_model,
+    has_local_ssd,
     is_spot,
     machine_type,
     physical_gpus,
@@ -599,7 +599,7 @@ def _check_quota(case: Case) -> CheckResult:
     )
     disks = [node.name for node in case.nodes if node.name in with_disks]
     ssd = (
-        f" Its nodes have local SSDs ({disks[0]}, …): their price isn't in the estimate, and what is on them is lost."
+        f" Its nodes have local SSDs ({disks[0]}, …): what is on them is lost, and only those that the node counts are in the price."
         if disks
         else ""
     )
@@ -623,7 +623,7 @@ def _gpus_of_nodes(snapshot: Snapshot) -> dict[str, int]:
 
 
 def _with_local_ssd(snapshot: Snapshot) -> frozenset[str]:
-    return frozenset(node.name for node in snapshot.nodes if any(label in node.labels for label in LOCAL_SSD_LABELS))
+    return frozenset(node.name for node in snapshot.nodes if has_local_ssd(node))
 
 
 def _check_users(case: Case) -> CheckResult:

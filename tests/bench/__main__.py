@@ -283,8 +283,14 @@ def _many_replicas() -> Iterator[Figure]:
     snapshot = made(5_000)
     key = next(one.key for one in snapshot.workloads if one.kind == "Deployment" and one.name.startswith("general-0"))
     for replicas in (1_000, 10_000):
-        for is_new, what in ((False, "scaled to"), (True, "rolled out to")):
-            change = WorkloadChange(workload=key, replicas=replicas, new_revision=is_new)
+        for is_new, share, what in (
+            (False, None, "scaled to"),
+            (True, "25%", "rolled out by quarters to"),
+            (True, None, "rolled out to"),
+        ):
+            change = WorkloadChange(
+                workload=key, replicas=replicas, new_revision=is_new, max_surge=share, max_unavailable=share
+            )
             yield Figure(
                 figure=f"one verdict, {what} {replicas:,} that find room",
                 cluster=_cluster(5_000),

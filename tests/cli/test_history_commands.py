@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.cli import main
+from planner.cli import main, trends
 from planner.kubernetes.records import Strategy
 from planner.questions import recorded
 from planner.questions.question import Given
@@ -124,3 +124,27 @@ def test_two_times_of_a_store_differ_and_say_since_when(capsys: pytest.CaptureFi
     assert (told["workload"], told["verdict"]) == ("Deployment/dev/inference-api", "stuck")
     assert (told["since"] - told["before"]) == 86_400
     assert "since" in run(capsys, "diff", *both, "-o", "csv", "--rows", "since")[1]
+
+
+def test_since_when_names_the_cluster_where_there_are_several(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("east", "west"):
+        run(capsys, "snapshot", "demo", "--store", str(tmp_path), "--questions", "overview", "--name", name)
+    since = run(capsys, "trends", str(tmp_path))[1].partition("since when\n")[2].splitlines()
+    assert since[0].split() == ["verdict", "workload", "cluster", "since"]
+    assert {line.split()[2] for line in since[1:]} == {"east", "west"}
+    assert len(since) == 1 + 2 * 5
+    monkeypatch.setattr(trends, "MOST_TROUBLED", 4)
+    cut = run(capsys, "trends", str(tmp_path))[1].partition("since when\n")[2].splitlines()
+    assert cut[-1] == "  and 6 more: --rows since -o csv"
+    alone = run(capsys, "trends", str(tmp_path), "--cluster", "east")[1].partition("since when\n")[2].splitlines()
+    assert alone[0].split() == ["verdict", "workload", "since"]
+
+
+def test_a_store_without_a_cluster_says_how_a_time_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    status, _, err = run(capsys, "overview", f"store:{tmp_path}@2026-11-17")
+    assert status != 0
+    assert "it has no clusters. headroom snapshot writes one; a time is #@TIME" in err

@@ -25,8 +25,28 @@ IGNORE: dict[str, object] = {"action": "Ignore", "onPodConditions": [{"type": "D
 FAIL: dict[str, object] = {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}
 
 
+IGNORE_FALSE = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "False"}]}
+
+
+def on_exit(action: str, operator: str, *codes: int) -> dict[str, object]:
+    return {"action": action, "onExitCodes": {"operator": operator, "values": list(codes)}}
+
+
 @pytest.mark.parametrize(
-    ("rules", "ignores"), [([IGNORE], True), ([FAIL, IGNORE], False), ([IGNORE, FAIL], True), ([], False)]
+    ("rules", "ignores"),
+    [
+        ([IGNORE], True),
+        ([FAIL, IGNORE], False),
+        ([IGNORE, FAIL], True),
+        ([], False),
+        ([IGNORE_FALSE], False),  # a pod that is lost has the condition True
+        ([on_exit("FailJob", "In", 143), IGNORE], False),  # 128 + SIGTERM: it catches the lost pod first
+        ([on_exit("FailJob", "NotIn", 1, 2), IGNORE], False),
+        ([on_exit("FailJob", "In", 42), IGNORE], True),
+        ([on_exit("Ignore", "In", 143), IGNORE], True),
+        ([on_exit("Ignore", "In", 143)], False),  # SIGKILL's 137 counts
+        ([IGNORE, on_exit("FailJob", "In", 137)], True),
+    ],
 )
 def test_the_first_rule_about_disruptions_counts(rules: list[dict[str, object]], ignores: bool) -> None:
     assert job(rules, []).workloads[0].ignores_disruptions is ignores

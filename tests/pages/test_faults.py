@@ -14,6 +14,7 @@ from planner.errors import SourceError
 from planner.kubernetes.records import Snapshot
 from planner.questions import recorded
 from planner.questions.question import Given
+from planner.serve import beside
 from planner.sources import demo, live
 from planner.sources.cluster import CLUSTER_VARIABLE
 from planner.sources.prices import embedded_book
@@ -112,3 +113,12 @@ def test_a_live_cluster_that_was_never_reached_is_said(page: str, monkeypatch: p
     words = said(visit(page))
     assert "certificate has expired" in words
     assert "Renew it" in words
+
+
+# ── certificates ─────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_certificate_that_expires_is_said_above_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, "warning", lambda: "this server's certificate expires in 5 days (2026-11-27 09:00 UTC)")
+    for page in ("overview", "inventory"):
+        assert "This server's certificate expires in 5 days" in said(visit(page))
+    monkeypatch.setattr(beside, "warning", str)
+    assert "certificate expires" not in said(visit("overview"))

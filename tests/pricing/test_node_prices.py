@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.kubernetes.nodes import physical_gpus, provisioning_model, region
+from planner.kubernetes.records import FrozenMap, Node
 from planner.pricing.model import PartKind, PriceReason, Provisioning
 from planner.pricing.node import price_node, spare_terms
 from planner.sources.prices import embedded_book
@@ -169,3 +172,55 @@ def test_any_labels_give_a_price_or_a_reason(labels: dict[str, str], machine_typ
         assert price.list_usd_per_hour == pytest.approx(
             sum(part.quantity * part.list_unit_price for part in price.parts if part.kind in PartKind)
         )
+
+
+EPHEMERAL = "cloud.google.com/gke-ephemeral-storage-local-ssd"
+RAW = "cloud.google.com/gke-local-nvme-ssd"
+
+
+def with_disks(gib: float, *labels: str, machine: str = "n1-standard-8", region: str = SEOUL) -> Node:
+    node = make_node(machine, region, labels=dict.fromkeys(labels, "true"))
+    return replace(node, capacity=FrozenMap({**node.capacity, "ephemeral-storage": int(gib * 2**30)}))
+
+
+@pytest.mark.parametrize(
+    ("gib", "disks"), [(368.1, 1), (375.0, 1), (2 * 368.1, 2), (8 * 368.1, 8), (16 * 368.1, 16), (24 * 368.1, 24)]
+)
+def test_local_ssds_are_priced_where_the_file_system_tells_how_many(gib: float, disks: int) -> None:
+    """One in Seoul: 0.487514 + 375 × 0.104 / 730 = 0.540938… an hour; sustained use is 30 % of the machine alone."""
+    price = price_node(BOOK, with_disks(gib, EPHEMERAL)).price
+    ssd = disks * 375 * 0.104 / 730
+    assert price.usd_per_hour == pytest.approx(0.487514 + ssd, abs=1e-9)
+    assert price.part_usd_per_hour(PartKind.LOCAL_SSD) == pytest.approx(ssd)
+    assert price.sustained_use_usd_per_hour == pytest.approx(0.7 * 0.487514 + ssd, abs=1e-9)
+    spot = price_node(BOOK, with_disks(gib, EPHEMERAL), Provisioning.SPOT)
+    assert spot.usd_per_hour == pytest.approx(0.18964 + disks * 375 * 0.0267 / 730, abs=1e-9)
+    assert price_node(BOOK, with_disks(gib, EPHEMERAL), Provisioning.COMMITMENT_1Y).usd_per_hour is None, (
+        "no price is no 0"
+    )
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        with_disks(94, EPHEMERAL),  # a boot disk's size: the label lies
+        with_disks(0, EPHEMERAL),
+        with_disks(94, RAW),
+        with_disks(368.1, EPHEMERAL, RAW),  # both kinds: the raw ones aren't told
+        with_disks(368.1),  # no label: a boot disk that large
+        with_disks(368.1, EPHEMERAL, region="nowhere1"),
+    ],
+)
+def test_local_ssds_of_unknown_number_or_price_are_not_in_it(node: Node) -> None:
+    price = price_node(BOOK, node).price
+    assert not [part for part in price.parts if part.kind is PartKind.LOCAL_SSD]
+    assert price.usd_per_hour == (
+        pytest.approx(0.487514) if node.labels["topology.kubernetes.io/region"] == SEOUL else None
+    )
+
+
+def test_bundled_local_ssds_are_not_counted_twice() -> None:
+    row = BOOK.machines["a2-ultragpu-1g us-central1"]
+    node = make_node("a2-ultragpu-1g", "us-central1", cpu=12_000, memory_gib=160, gpus=1, labels={EPHEMERAL: "true"})
+    full = replace(node, capacity=FrozenMap({**node.capacity, "ephemeral-storage": int(368.1 * 2**30)}))
+    assert price_node(BOOK, full).usd_per_hour == pytest.approx(row.total_usd_per_hour["on-demand"], abs=1e-5)

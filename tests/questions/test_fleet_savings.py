@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.errors import NotKnownError
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.allocation import Share
 from planner.questions.costs import bill
@@ -17,7 +18,7 @@ from planner.questions.question import Given
 from planner.questions.savings import SavingsSettings, answer
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from planner.vocabulary import SPOT_OPT_OUT
+from planner.vocabulary import GKE_SPOT, INSTANCE_TYPE, SPOT_OPT_OUT
 
 BOOK = embedded_book()
 L4 = 1_875.71  # g2-standard-24 in Seoul, a month on demand
@@ -155,3 +156,27 @@ def test_any_part_of_the_demo_reconciles(gone: set[int], away: set[int]) -> None
     assert round(sum(one.freed_usd for one in found.bearers), 2) == found.freed_usd
     assert found.saved_usd >= 0
     assert len(set(found.freed_nodes)) == len(found.freed_nodes)
+
+
+def test_without_any_price_what_spot_saves_is_not_known() -> None:
+    """The trace's nodes contradict their label: not $0, and not "saves nothing"."""
+    with pytest.raises(NotKnownError, match="none of the 1,523 nodes has a price"):
+        fleet_savings(demo.read_large(), BOOK, {})
+
+
+def test_nodes_without_a_price_are_said_to_be_left_out(snapshot: Snapshot) -> None:
+    strange = tuple(
+        replace(node, labels=FrozenMap({**node.labels, INSTANCE_TYPE: "strange-9"}))
+        if "gpu-a100" in node.name
+        else node
+        for node in snapshot.nodes
+    )
+    found = fleet_savings(replace(snapshot, nodes=strange, digest="strange"), BOOK, {})
+    assert found.unpriced_nodes == 2
+    assert str(found.sentence).endswith("2 nodes without a price are not in it.")
+    assert found.bill_usd == pytest.approx(36_971.90 - 23_649.61, abs=0.011)
+
+
+def test_no_way_is_compared_where_nothing_is_on_demand(snapshot: Snapshot) -> None:
+    spot = tuple(replace(node, labels=FrozenMap({**node.labels, GKE_SPOT: "true"})) for node in snapshot.nodes)
+    assert fleet_savings(replace(snapshot, nodes=spot, digest="all spot"), BOOK, {}).ways == ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -103,11 +103,26 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], 
 
 def _ignores_disruptions(policy: wire.FailurePolicy | None) -> bool:
     """Whether the first rule about pods that a disruption ended ignores them (batch/v1 `PodFailurePolicy`: rules are
-    looked at in order)."""
+    looked at in order, a condition's status is True where none is given).
+
+    Such a pod's containers end by SIGTERM or SIGKILL where they don't say otherwise, so that a rule about these exit codes that
+    comes first is about them too.
+    """
     for rule in (policy.rules if policy is not None else None) or ():
-        if any(one.type == "DisruptionTarget" for one in rule.on_pod_conditions or ()):
+        if any(one.type == "DisruptionTarget" and one.status in ("", "True") for one in rule.on_pod_conditions or ()):
             return rule.action == "Ignore"
+        codes = rule.on_exit_codes
+        if codes is not None and rule.action != "Ignore" and _catches(codes):
+            return False
     return False
+
+
+_SIGNALLED: Final = (143, 137)  # 128 + SIGTERM, 128 + SIGKILL
+
+
+def _catches(codes: wire.ExitCodes) -> bool:
+    is_in = codes.operator == "In"
+    return any((code in (codes.values or ())) is is_in for code in _SIGNALLED)
 
 
 def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: dict[str, Any]) -> model.ReplicaSet:

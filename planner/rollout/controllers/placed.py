@@ -65,7 +65,7 @@ class PlacedController:
         return (self.key,)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        return simulation.pods.setdefault(self.key, [])
+        return simulation.pods_by(self.key)
 
     def is_terminating(self, simulation: Simulation) -> bool:
         return any(pod.is_terminating for pod in self.all_pods(simulation))
