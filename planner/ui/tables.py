@@ -17,6 +17,7 @@ from planner.words import Text, literal, printable
 _PAGE_PIXELS = 810  # what a window of 1,280 pixels leaves for a table
 _LINE_PIXELS, _EDGE_PIXELS = 20, 18
 _LETTER_PIXELS, _CAPITAL_PIXELS, _FIRST_LETTERS = 6.4, 7.2, 10  # short words are numbers and begin with capitals
+_SHORT_LETTERS = 16
 _MOST_LINES, _MARK_PIXELS = 4, 34  # the second: the boxes that select a row
 _SPACES, _PARTS, _ENDS = re.compile(r"\s"), re.compile(r"[\s/-]"), re.compile(r"(?<=[\s/.-])")
 _WRAPS_PIXELS = 66  # Streamlit wraps the texts of rows that are higher than 4rem, and of no others
@@ -43,9 +44,11 @@ def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
 
 
 def broken(text: str, pixels: int) -> str:
-    """`text` for a column so wide: a word that is longer ends its lines after "/", "-" and ".", as far as it has any."""
+    """`text` for a column so wide: a word that is longer ends its lines after "/", "-" and ".", as far as it has any.
+    A short name stays as it is: whoever copies it has it whole.
+    """
     most = _letters(pixels)
-    if all(len(word) <= most for word in text.split()):
+    if all(len(word) <= max(most, _SHORT_LETTERS) for word in text.split()):
         return text
     lines = [""]
     for part in _ENDS.split(text):

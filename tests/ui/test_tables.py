@@ -46,5 +46,5 @@ def test_a_name_without_room_is_broken_where_its_parts_end() -> None:
     assert text.replace("\n", "") == name
     assert lines == 2
     assert all(line[-1] in "/-." for line in text.split("\n")[:-1])
-    assert broken("two words", 30) == "two\nwords"
+    assert broken("gpu-a100", 40) == "gpu-a100"
     assert broken("short", 400) == "short"
