@@ -131,6 +131,7 @@ class Packing:
         self._kept = np.flatnonzero(self._is_kept)
         self._last: dict[Shape, int] = {}  # where a pod of the shape went last
         self._log = _Log()
+        self._known_may: dict[int, tuple[BoolArray, bool]] = {}
         kinds = {group: self._kind(cluster, group) for group in dict.fromkeys(group_of.values())}
         self._kind_of = {number: kinds[group] for number, group in group_of.items()}
         for kind in kinds.values():
@@ -150,12 +151,18 @@ class Packing:
         return _Kind(
             shape=shape,
             may=may,
-            is_anywhere=bool(may[self._kept].all() and may[self._first_new :].all()),
+            is_anywhere=self._is_anywhere(may),
             is_alone=is_judged_by_node(self.state, shape),
             alike=(shape.asks, shape.scored, shape.priority, id(may)),
             size=max((amount for _, amount in shape.asks), default=0),
             row=next((row for row, _ in reversed(shape.asks)), PODS_ROW),
         )
+
+    def _is_anywhere(self, may: BoolArray) -> bool:
+        """Asked once for what many kinds have in common; `_known_may` keeps it alive, so that its id is its own."""
+        if id(may) not in self._known_may:
+            self._known_may[id(may)] = may, bool(may[self._kept].all() and may[self._first_new :].all())
+        return self._known_may[id(may)][1]
 
     def _of(self, number: int) -> _Kind:
         return self._kind_of[number]

@@ -17,17 +17,21 @@ def figure(savings: Savings) -> go.Figure:
     """Bars of the mean month: means add up. The last carries the range that 9 of 10 months keep to."""
     steps = shown(savings)
     net = savings.net_usd
+    labels = [_label(step, first=place == 0) for place, step in enumerate(steps)]
     drawn = go.Figure(
         go.Waterfall(
             x=[step.name for step in steps],
             y=[step.usd.mean for step in steps],
             measure=["absolute", *("total" if step.is_total else "relative" for step in steps[1:])],
-            text=[_label(step, first=place == 0) for place, step in enumerate(steps)],
+            text=[*labels[:-1], ""],
             textposition="outside",
             cliponaxis=False,
             constraintext="none",
-            customdata=[[step.what, usd(step.usd.p5), usd(step.usd.p95)] for step in steps],
-            hovertemplate="%{x}: %{text}<br>%{customdata[0]}<br>9 of 10 months: %{customdata[1]} to %{customdata[2]}"
+            customdata=[
+                [step.what, usd(step.usd.p5), usd(step.usd.p95), label]
+                for step, label in zip(steps, labels, strict=True)
+            ],
+            hovertemplate="%{x}: %{customdata[3]}<br>%{customdata[0]}<br>9 of 10 months: %{customdata[1]} to %{customdata[2]}"
             "<extra></extra>",
             totals={"marker": {"color": palette.BLUE}},
             decreasing={"marker": {"color": palette.GREEN}},
@@ -53,6 +57,12 @@ def figure(savings: Savings) -> go.Figure:
             hoverinfo="skip",
         )
     )
+    drawn.add_trace(  # above the range, which would go through it
+        go.Scatter(
+            x=[steps[-1].name], y=[max(net.mean, net.p95)], text=labels[-1:], mode="text", textposition="top center",
+            cliponaxis=False, hoverinfo="skip",
+        )
+    )  # fmt: skip
     top = max(savings.on_demand_usd, net.p95)
     drawn.update_yaxes(title_text="USD a month", tickformat="$,.0f", rangemode="tozero", range=[0, top * 1.12 or 1])
     drawn.update_xaxes(automargin=True)

@@ -240,6 +240,17 @@ def _of_certificates(error: BaseException) -> str:
     )
 
 
+def retry_after_seconds(response: urllib3.BaseHTTPResponse) -> float | None:
+    """How long the server asks to wait, in seconds from now; None where it doesn't, or not in a way of RFC 9110, 10.2.3."""
+    said = response.headers.get("Retry-After", "")
+    if said.isascii() and said.isdecimal():
+        return float(said)
+    try:
+        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
 def is_hopeless(error: Exception) -> bool:
     """Whether asking again right away can't help: a certificate stays what it is."""
     cause: BaseException = error

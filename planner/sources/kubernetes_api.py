@@ -23,7 +23,7 @@ from planner.inventory import account, wire
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, FrozenMap, PodLog, Severity, Snapshot
 from planner.sources import bounded
-from planner.sources.connection import Connection, Query, is_hopeless
+from planner.sources.connection import Connection, Query, is_hopeless, retry_after_seconds
 from planner.sources.kubeconfig import log_in
 from planner.words import duration
 
@@ -359,9 +359,7 @@ class Api:
                     what = f"its answers have more than {bounded.in_units(self._limit_bytes)}"
                     mend = "Raise --unpacked-limit (or HEADROOM_UNPACKED_LIMIT) if this machine has the memory"
                     raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
-        after = stream.headers.get("Retry-After", "")
-        waits = float(after) if after.isascii() and after.isdecimal() else None
-        return _Answer(status=stream.status, body=bytes(body), retry_after_seconds=waits)
+        return _Answer(status=stream.status, body=bytes(body), retry_after_seconds=retry_after_seconds(stream))
 
     def _left_seconds(self) -> float:
         return max(0.0, self._deadline - time.monotonic())

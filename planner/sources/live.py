@@ -249,7 +249,7 @@ class Reader:
                 return
             except SourceError as error:
                 self._fail(kind, error)
-                self._ended.wait(wait.next())
+                self._ended.wait(wait.next(error.seconds if isinstance(error, watches.BusyError) else 0.0))
                 refusals += 1
                 if refusals >= MOST_REFUSALS:
                     raise watches.GoneError from None  # it isn't only busy
@@ -422,10 +422,11 @@ class _Wait:
     def begin_anew(self) -> None:
         self._next = self._timing.first_wait
 
-    def next(self) -> float:
-        wait = self._next
-        self._next = min(2 * wait, self._timing.longest_wait)
-        return wait * random.uniform(0.5, 1.0)
+    def next(self, asked_seconds: float = 0.0) -> float:
+        """What to wait now; as long as the server asked, if that is longer, within the bound."""
+        wait, longest = self._next, self._timing.longest_wait
+        self._next = min(2 * wait, longest)
+        return max(wait * random.uniform(0.5, 1.0), min(asked_seconds, longest))
 
 
 def _path(parts: list[Part]) -> str:

@@ -14,7 +14,7 @@ import urllib3
 
 from planner.errors import SourceError
 from planner.sources import bounded
-from planner.sources.connection import Connection
+from planner.sources.connection import Connection, retry_after_seconds
 
 BOOKMARK: Final = "BOOKMARK"
 _ERROR: Final = "ERROR"
@@ -29,6 +29,14 @@ class GoneError(Exception):
 
 class NotWatchedError(Exception):
     """This kind can't be watched; the message says why."""
+
+
+class BusyError(SourceError):
+    """The server asks to come back after so many `seconds` (429, 503 with Retry-After)."""
+
+    def __init__(self, what: str, *, where: str = "", mend: str = "", seconds: float = 0.0) -> None:
+        super().__init__(what, where=where, mend=mend)
+        self.seconds = seconds
 
 
 class Event(msgspec.Struct):
@@ -80,7 +88,7 @@ def opened(
 
     Raises
     ------
-    GoneError, NotWatchedError, SourceError
+    GoneError, NotWatchedError, BusyError, SourceError
         What the server says instead of a stream, or in it.
     urllib3.exceptions.HTTPError, OSError
         When there is no connection, or it breaks.
@@ -89,7 +97,11 @@ def opened(
     response = connection.get(path, list(query), read_seconds=silence_seconds)
     if response.status != 200:
         with response:
-            raise _refusal(connection, path, response.status, response.read(2**20, decode_content=True))
+            refusal = _refusal(connection, path, response.status, response.read(2**20, decode_content=True))
+            asked_seconds = retry_after_seconds(response)
+            if isinstance(refusal, SourceError) and asked_seconds is not None:
+                raise BusyError(refusal.what, where=refusal.where, mend=refusal.mend, seconds=asked_seconds)
+            raise refusal
     return response, _events(connection, path, response)
 
 

@@ -51,7 +51,8 @@ def head(bill: ClusterBill, book: PriceBook) -> None:
     """Key figures, the sentence, how old the prices are."""
     idle = sum(line.usd for line in bill.idle_lines)
     if bill.bill_usd_per_month is not None and not bill.is_shared_out:
-        st.info(words.literal(words.sentence(bill.sentence)), title="? Whose it is isn't known", icon=":material/help:")
+        said = f"{usd(bill.bill_usd_per_month)} a month; without pods nobody can say whose, and what of it is idle."
+        st.info(words.literal(said), title="? Whose it is isn't known", icon=":material/help:")
     elif bill.bill_usd_per_month is not None:
         part = f" ({idle / bill.bill_usd_per_month:.0%})" if bill.bill_usd_per_month else ""
         share = f"nobody requests {usd(idle)} of it{part}"

@@ -31,9 +31,9 @@ _ANSWERED = """([asked, replicas]) => {
   const ready = metrics.find(metric => metric.innerText.includes('Lowest Ready'));
   return ready && ready.innerText.includes(`of ${replicas}`) && !ready.closest('[data-stale="true"]');
 }"""
-_FIRST = (
-    '() => document.querySelector(\'[data-testid="stMain"] :is([data-testid="stAlert"], [data-testid="stMetric"])\')'
-)
+# a box, a figure or a table: what a page begins its answer with
+_FIRST = """() => document.querySelector('[data-testid="stMain"] '
+  + ':is([data-testid="stAlert"], [data-testid="stMetric"], [data-testid="stDataFrame"])')"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

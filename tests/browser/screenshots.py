@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
-import pytest
 from PIL import Image
 
 from tests.browser.dashboard import SCREENSHOTS, SCREENSHOTS_ASKED
@@ -14,13 +14,13 @@ COLOURS = 160  # pages have few; the pictures get a third of their size, and eac
 
 
 def main() -> int:
-    os.environ[SCREENSHOTS_ASKED] = "1"
-    status = pytest.main(["tests/browser", "-k", "screenshot", "-q"])
+    command = [sys.executable, "-m", "pytest", "tests/browser", "-k", "screenshot", "-q"]
+    status = subprocess.run(command, env={**os.environ, SCREENSHOTS_ASKED: "1"}, check=False).returncode
     for path in SCREENSHOTS.glob("*.png"):
         with Image.open(path) as picture:
             small = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
         small.save(path, optimize=True)
-    return int(status)
+    return status
 
 
 if __name__ == "__main__":

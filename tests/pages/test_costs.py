@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.kubernetes.records import FrozenMap, Presence
+from planner.sources import demo
 from tests.pages.clusters import full
 from tests.pages.visiting import said, visit
 
@@ -30,6 +34,22 @@ def test_the_month_is_priced_by_pool_and_way_of_buying_and_what_is_idle() -> Non
     assert table.loc["gpu-t4", "$/month"] == pytest.approx(6 * 0.857514 * 730)
     assert table.loc["gpu-l4-spot", "of that GPUs"] == pytest.approx(0.1951 * 730)
     assert "Prices are of 2026-07-16" in said(app)
+
+
+def test_without_pods_the_bill_is_known_and_whose_it_is_is_not() -> None:
+    base = demo.read()
+    refused = FrozenMap({**base.presence, "Pod": Presence.REFUSED})
+    app = visit("costs", replace(base, pods=(), presence=refused, digest="refused"))
+    assert not app.exception
+    assert {("The bill", "$36,972"), ("Idle", "not known"), ("Idle GPUs", "not known"), ("List price", "$38,390")} <= {
+        (one.label, one.value) for one in app.metric
+    }
+    assert "without pods nobody can say whose" in said(app)
+    table = next(one.value for one in app.dataframe if "share" in one.value)
+    assert table[["share", "$/month"]].values.tolist() == [["not known", 36_971.90]]
+    pools = next(one.value for one in app.dataframe if "bought" in one.value)
+    assert pools["idle $/month"].isna().all()
+    assert not pools["$/month"].isna().any()
 
 
 def test_nodes_without_a_price_are_no_money() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -180,6 +182,23 @@ def test_waits_as_long_as_the_server_asks_and_no_longer_than_bound() -> None:
         snapshot = _api(configuration, waits).snapshot()
     assert len(snapshot.nodes) == 24
     assert waits == [2.0, 10.0, 2.0]
+
+
+def test_a_moment_to_come_back_at_is_as_good_as_seconds() -> None:
+    """RFC 9110, 10.2.3: a proxy before the API server may give a date."""
+    busy = [
+        Answer(status=503, body="", headers={"Retry-After": formatdate(time.time() + ahead, usegmt=True)})
+        for ahead in (3600, -60)
+    ]
+    busy.append(Answer(status=503, body="", headers={"Retry-After": "soon"}))
+
+    def play(asked: Asked) -> Answer:
+        return busy.pop(0) if busy else as_recorded(asked)
+
+    waits = _Waits()
+    with api_server(_instead("/api/v1/nodes", play)) as (configuration, _):
+        assert len(_api(configuration, waits).snapshot().nodes) == 24
+    assert waits == [10.0, 0.0, 2.0]
 
 
 def test_a_server_that_keeps_failing_is_given_up() -> None:

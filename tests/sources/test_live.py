@@ -232,6 +232,40 @@ def test_what_may_be_listed_and_not_watched_is_listed_every_so_often(
         eventually(lambda: sum(one.code == "kind-not-watched" for one in reader.wait().problems) == len(kinds))
 
 
+def test_a_busy_server_is_asked_again_when_it_says() -> None:
+    wait = live._Wait(Timing(first_wait=0.5, longest_wait=30.0))
+    assert 0.25 <= wait.next() <= 0.5
+    assert wait.next(20.0) == 20.0
+    assert wait.next(3600.0) == 30.0, "within the bound"
+
+
+def test_a_watch_that_is_put_off_goes_on_later(cluster: LivingCluster) -> None:
+    """API Priority and Fairness answers a watch that would be too much with 429 and Retry-After."""
+    put_off = [3600, 1]
+
+    def play(asked: Asked) -> Answer:
+        if asked.path == PODS and "watch" in asked.query and put_off:
+            return Answer(status=429, body="too many requests", headers={"Retry-After": str(put_off.pop())})
+        return cluster.play(asked)
+
+    with reading(play) as (reader, asked):
+        reader.wait(60)
+        cluster.put(pod("after"))
+        eventually(lambda: "after" in names(reader.snapshot))
+        assert lists(asked, PODS) == 1, "and not listed anew for it"
+        assert not put_off
+
+
+@pytest.mark.parametrize("seconds", [0.0, 7.0])
+def test_what_a_watch_is_refused_with_is_told(cluster: LivingCluster, seconds: float) -> None:
+    headers = {"Retry-After": str(int(seconds))} if seconds else {}
+    with api_server(lambda _: Answer(status=503, body="", headers=headers)) as (configuration, _):
+        connection = Connection(configuration, name="edu")
+        with pytest.raises(SourceError, match="status 503") as told:
+            watches.opened(connection, PODS, "1", seconds=1, silence_seconds=1.0)
+    assert getattr(told.value, "seconds", 0.0) == seconds
+
+
 def test_a_list_that_is_refused_is_refused_not_empty(cluster: LivingCluster) -> None:
     def play(asked: Asked) -> Answer:
         return status(403, "forbidden") if asked.path == PODS else cluster.play(asked)
