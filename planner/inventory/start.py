@@ -32,7 +32,23 @@ _TAKES_VALUE = frozenset(
     {"-n", "-c", "-u", "-s", "-k", "-i", "-o", "-e", "--adjustment", "--signal", "--kill-after", "--class"}
 )
 _INITS = frozenset({"tini", "tini-static", "docker-init", "catatonit"})  # they signal their child, not its children
-_SLEEP = re.compile(r"\s*(?:exec\s+)?(?:/bin/|/usr/bin/)?sleep\s+(\d+)s?\s*;?\s*\Z")
+_SLEEP = re.compile(r"\s*(?:exec\s+)?(?:/bin/|/usr/bin/)?sleep\s+(\d{1,6}(?:\.\d{1,6})?)([smhd]?)\s*\Z")
+_SLEEP_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_STATEMENTS, _LEAVES = (
+    re.compile(r"[;\n]"),
+    frozenset({"exit", "exec", "return", "if", "for", "while", "until", "case", "{"}),
+)
+_PYTHON = re.compile(r"python[0-9.]*\Z")
+# What `python -m` starts that is known by another name than Python's.
+_MODULES = {
+    "celery": "celery",
+    "gunicorn": "gunicorn",
+    "hypercorn": "hypercorn",
+    "torch.distributed.launch": "torchrun",
+    "torch.distributed.run": "torchrun",
+    "uvicorn": "uvicorn",
+    "vllm.entrypoints.openai.api_server": "vllm",
+}
 _SET_UP = frozenset({"set", "cd", "export", "source", ".", "ulimit", "umask", "echo", "sleep", "mkdir", "true", ":"})
 
 
@@ -68,19 +84,29 @@ def read_start(text: str | None) -> tuple[CommandForm, str]:
 
 
 def slept_seconds(command: Sequence[str]) -> int | None:
-    """Seconds of a command that does nothing but sleep; None for all others.
+    """Whole seconds that a command sleeps whatever else it does; None where it can't be told that it does.
 
     Examples
     --------
-    >>> slept_seconds(["/bin/sh", "-c", "sleep 20"]), slept_seconds(["sleep", "5"]), slept_seconds(["nginx", "-s", "quit"])
-    (20, 5, None)
+    >>> slept_seconds(["/bin/sh", "-c", "sleep 0.5m && nginx -s quit"]), slept_seconds(["sleep", "5"])
+    (30, 5)
+    >>> slept_seconds(["sh", "-c", "test -e /busy && sleep 20"]) is None
+    True
     """
     words = tuple(command)
     script = " ".join(words)
     if words and _program(words[0]) in _SHELLS:
         script = words[2] if len(words) == 3 and words[1].endswith("c") else ""
-    found = _SLEEP.match(script)
-    return int(found[1]) if found and len(found[1]) < 7 else None
+    seconds = 0.0
+    for statement in _STATEMENTS.split(script):
+        for one in statement.split("&&"):  # what follows another command runs only where that succeeds
+            found = _SLEEP.match(one)
+            if not found:
+                break
+            seconds += float(found[1]) * _SLEEP_SECONDS[found[2]]
+        if _LEAVES.intersection(statement.split()):
+            break
+    return int(seconds) or None
 
 
 @lru_cache(maxsize=4096)
@@ -94,7 +120,7 @@ def _start_of(words: tuple[str, ...]) -> tuple[CommandForm, str]:
     if program in _INITS:
         return _under_init(program, words[1:])
     if program not in _SHELLS:
-        return CommandForm.EXEC, program
+        return CommandForm.EXEC, _run_by(words)
     for index, word in enumerate(words[1:], start=1):
         if word.startswith("-") and not word.startswith("--") and word.endswith("c"):
             script = words[index + 1] if index + 1 < len(words) else ""
@@ -149,8 +175,20 @@ def _start_of_script(script: str) -> tuple[CommandForm, str]:
         if words[0] == "exec" and len(words) > 1:
             inner = _start_of(tuple(words[1:]))
             return CommandForm.SHELL_EXEC, inner[1] if inner[0] is CommandForm.EXEC else _program(words[1])
-        program = _program(words[0])
+        program = _run_by(words)
     return (CommandForm.SHELL_TRAP if hears and waits else form), program
+
+
+def _run_by(words: Sequence[str]) -> str:
+    """The program that a command runs: of ``python -m gunicorn`` the module, where that is known by its name."""
+    program = _program(words[0])
+    if _PYTHON.match(program):
+        for index, word in enumerate(words[1:-1], start=1):
+            if word == "-m":
+                return _MODULES.get(words[index + 1], program)
+            if not word.startswith("-") and words[index - 1] not in ("-W", "-X"):
+                break
+    return program
 
 
 def _program(word: str) -> str:

@@ -194,7 +194,7 @@ class Probe(Wire):
 
 
 class Command(Wire):
-    """`sleeps` is this project's own field, put in the place of the command: its seconds where it does nothing else."""
+    """`sleeps` is this project's own field, put in the place of the command: the seconds that it sleeps at least."""
 
     command: list[str] | None = None
     sleeps: Count | None = field(name="headroom.dev/sleeps", default=None)

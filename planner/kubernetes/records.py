@@ -234,9 +234,7 @@ class Container:
     readiness_probe: Probe | None = None
     liveness_probe: Probe | None = None
     has_pre_stop: bool = False
-    pre_stop_seconds: int | None = (
-        None  # of a preStop hook that only sleeps; None: it does something else, or there is none
-    )
+    pre_stop_seconds: int | None = None  # that a preStop hook sleeps at least; None: not known to, or there is none
     resource_claims: tuple[str, ...] = ()  # names of entries in PodSpec.resource_claims
     security: SecurityContext = NO_SECURITY_CONTEXT
     handler_hosts: tuple[str, ...] = ()  # other hosts that its probes and lifecycle hooks ask
