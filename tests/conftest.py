@@ -1,5 +1,6 @@
 """Settings every test runs under."""
 
+import gc
 import signal
 
 from hypothesis import HealthCheck, settings
@@ -13,3 +14,9 @@ settings.load_profile("house")
 # A shell that runs the tests in the background has them ignore Ctrl-C, and so would every program they start and stop.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_runtest_teardown() -> None:
+    """A command puts its cluster aside from the garbage collector for as long as it runs (`planner.collector.put_aside`); here
+    the process goes on with the next test."""
+    gc.unfreeze()
