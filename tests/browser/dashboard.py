@@ -142,11 +142,13 @@ class Visitor:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until the script has run to its end and nothing on the page is stale."""
+        """Wait until the script has run to its end, nothing on the page is stale, and every part of it is there."""
         self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=_ANSWER_MS)
         self.page.wait_for_selector('[data-testid="stMain"] :is(h1, [data-testid="stAlert"])', timeout=_ANSWER_MS)
         assert not self.page.get_by_text("Our mistake").count(), "the page failed: see the server's log"
         expect(self.page.locator('[data-stale="true"]')).to_have_count(0, timeout=_ANSWER_MS)
+        skeletons = self.page.locator('[data-testid="stMain"] [data-testid="stSkeleton"]')
+        expect(skeletons).to_have_count(0, timeout=_ANSWER_MS)  # parts whose code the browser is still fetching
         self._settled = self._asked
 
     def main(self) -> Locator:
