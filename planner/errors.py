@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 
 class HeadroomError(Exception):
@@ -22,21 +23,14 @@ class HeadroomError(Exception):
         self.what, self.where, self.mend = what, where, mend
         super().__init__(what, where, mend)
 
-    def __reduce__(
-        self,
-    ) -> tuple[
-        Callable[..., HeadroomError], tuple[type[HeadroomError], str, str, str]
-    ]:  # errors go from process to process
-        return _again, (type(self), self.what, self.where, self.mend)
+    def __reduce__(self) -> tuple[Callable[[str], HeadroomError], tuple[str]]:
+        """Errors go from process to process."""
+        return partial(type(self), where=self.where, mend=self.mend), (self.what,)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
         cure = f". {self.mend}" if self.mend else ""
         return f"{place}{self.what}{cure}"
-
-
-def _again(kind: type[HeadroomError], what: str, where: str, mend: str) -> HeadroomError:
-    return kind(what, where=where, mend=mend)
 
 
 class InputError(HeadroomError):

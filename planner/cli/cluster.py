@@ -18,7 +18,9 @@ from planner.sources import cluster as source
 from planner.store import names
 
 
-def read_cluster(spec: str, *, stdin: BinaryIO | None = None, is_told: bool = True) -> Snapshot:
+def read_cluster(
+    spec: str, *, stdin: BinaryIO | None = None, is_told: bool = True, is_replaced: bool = False
+) -> Snapshot:
     """The snapshot named by `spec` (`planner.sources.cluster.read_cluster`).
 
     Parts that could not be used don't end the command: an answer from the rest is still an answer, said to be so, unless the
@@ -26,7 +28,10 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, is_told: bool = Tr
     """
     waiting.doing(f"reading {spec}")
     snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=bounded.limit_bytes())
-    collector.put_aside()
+    if (
+        not is_replaced
+    ):  # by another one, later: it has to be given back then, and what was made of it stands in cycles with it
+        collector.put_aside()
     waiting.doing("working it out")
     if not is_told or waiting.is_quiet():
         return snapshot

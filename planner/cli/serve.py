@@ -119,17 +119,17 @@ def command(
 
 def _reader(cluster: str) -> Callable[[], Snapshot]:
     """Reads what isn't live. A file that is the same wouldn't be another cluster, and reading a large one holds reviews up."""
-    read: tuple[tuple[int, int], Snapshot] | None = None
+    read: tuple[tuple[int, ...], Snapshot] | None = None
 
     def read_anew() -> Snapshot:
         nonlocal read
         try:
             found = Path(cluster).stat()
         except (OSError, ValueError):
-            return read_cluster(cluster)
-        now = (found.st_mtime_ns, found.st_size)
+            return read_cluster(cluster, is_replaced=True)
+        now = (found.st_ino, found.st_mtime_ns, found.st_size)
         if read is None or read[0] != now or not Path(cluster).is_file():
-            read = now, read_cluster(cluster)
+            read = now, read_cluster(cluster, is_replaced=True)
         return read[1]
 
     return read_anew

@@ -34,10 +34,8 @@ _TAKES_VALUE = frozenset(
 _INITS = frozenset({"tini", "tini-static", "docker-init", "catatonit"})  # they signal their child, not its children
 _SLEEP = re.compile(r"\s*(?:exec\s+)?(?:/bin/|/usr/bin/)?sleep\s+(\d{1,6}(?:\.\d{1,6})?)([smhd]?)\s*\Z")
 _SLEEP_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_STATEMENTS, _LEAVES = (
-    re.compile(r"[;\n]"),
-    frozenset({"exit", "exec", "return", "if", "for", "while", "until", "case", "{"}),
-)
+_STATEMENTS = re.compile(r"[;\n]")
+_LEAVES = frozenset({"exit", "exec", "return", "if", "for", "while", "until", "case", "{"})
 _PYTHON = re.compile(r"python[0-9.]*\Z")
 # What `python -m` starts that is known by another name than Python's.
 _MODULES = {
@@ -94,18 +92,18 @@ def slept_seconds(command: Sequence[str]) -> int | None:
     True
     """
     words = tuple(command)
-    script = " ".join(words)
+    statements = [" ".join(words)]
     if words and _program(words[0]) in _SHELLS:
-        script = words[2] if len(words) == 3 and words[1].endswith("c") else ""
+        statements = _STATEMENTS.split(words[2]) if len(words) == 3 and words[1].endswith("c") else []
     seconds = 0.0
-    for statement in _STATEMENTS.split(script):
+    for statement in statements:
         for one in statement.split("&&"):  # what follows another command runs only where that succeeds
             found = _SLEEP.match(one)
             if not found:
                 break
             seconds += float(found[1]) * _SLEEP_SECONDS[found[2]]
-        if _LEAVES.intersection(statement.split()):
-            break
+        if _LEAVES.intersection(statement.split()) or any(mark in statement for mark in "'\"`(<\\"):
+            break  # what follows may be a part of it, and not run
     return int(seconds) or None
 
 

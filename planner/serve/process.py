@@ -44,25 +44,26 @@ class _Packed:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._name: object = None
-        self._data = b""
+        self._name, self._data = "", b""  # "": not of a live cluster
+        self._snapshot: Snapshot | None = None  # the very one, where it has no name
 
     def of(self, snapshot: Snapshot) -> tuple[bytes, tuple[bytes, ...]]:
         """A whole snapshot, and what changed from it to this one."""
-        name = succession.name_of(snapshot) or (snapshot.digest, snapshot.source, snapshot.taken_at)
+        name = succession.name_of(snapshot)
         with self._lock:
-            if name != self._name:
+            if snapshot is not self._snapshot and (not name or name != self._name):
                 steps = _since(snapshot, self._name)
                 if steps is not None:
                     return self._data, steps
-                self._name, self._data = name, pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL)
+                self._name, self._snapshot = name, None if name else snapshot
+                self._data = pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL)
             return self._data, ()
 
 
 _packed: Final = _Packed()
 
 
-def _since(snapshot: Snapshot, name: object) -> tuple[bytes, ...] | None:
+def _since(snapshot: Snapshot, name: str) -> tuple[bytes, ...] | None:
     """What changed since the snapshot called `name`; None where it isn't known."""
     way = succession.path(snapshot, lambda one: one == name) if name else None
     return way[1] if way else None

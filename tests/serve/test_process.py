@@ -41,6 +41,8 @@ def test_who_holds_nothing_gets_the_same_bytes(afresh: list[Snapshot]) -> None:
     assert pickle.loads(first[1]) == one
     sent(Known(number=8, snapshot=snapshot(node("a"), node("b")), pools=()))
     assert len(afresh) == 2, "another cluster is packed anew"
+    sent(Known(number=9, snapshot=replace(one), pools=()))
+    assert len(afresh) == 3, "so is another reading, whatever it has in common: it may know of other refusals"
 
 
 def test_who_comes_later_gets_them_and_what_changed_since(afresh: list[Snapshot]) -> None:

@@ -210,9 +210,9 @@ def test_a_file_is_read_anew_when_it_is_another_one(tmp_path: Path, monkeypatch:
     asked: list[str] = []
     path = Path(cluster(tmp_path))
 
-    def read(spec: str) -> Snapshot:
+    def read(spec: str, *, is_replaced: bool) -> Snapshot:
         asked.append(spec)
-        return read_cluster(spec)
+        return read_cluster(spec, is_replaced=is_replaced)
 
     monkeypatch.setattr(serve, "read_cluster", read)
     read_anew = serve._reader(str(path))
