@@ -18,7 +18,8 @@ with what:
 
 st.header("Findings")
 found = findings.of(snapshot)
-st.caption(f"{found.sentence}. Below, of each object the gravest; all of them are in the table.")
+more = " Below, of each object the gravest; all of them are in the table." if found.findings else ""
+st.caption(f"{found.sentence}.{more}")
 findings.show(untold(found.findings, ()), at_most=12, more=", in the table")
 with st.expander("As a table", icon=":material/table:"):
     findings.table(found.findings)

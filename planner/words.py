@@ -108,7 +108,16 @@ def spelled(number: int) -> str:
 
 def usd(amount: float) -> str:
     """``$1,234``, ``$12.30``, ``−$5.00``, ``$0``: whole dollars from 100 on."""
-    digits = f"{abs(amount):,.0f}" if abs(amount) >= 99.5 or amount == 0 else f"{abs(amount):,.2f}"
+    return _dollars(amount, 0 if abs(amount) >= 99.5 or amount == 0 else 2)
+
+
+def usd_cents(amount: float) -> str:
+    """``$28,975.81``, ``$0.00``: where amounts stand below each other and add up."""
+    return _dollars(amount, 2)
+
+
+def _dollars(amount: float, places: int) -> str:
+    digits = f"{abs(amount):,.{places}f}"
     return f"{'−' if amount < 0 and float(digits.replace(',', '')) else ''}${digits}"
 
 
@@ -137,16 +146,17 @@ def written(amount: int | None, resource: str) -> str:
 
 
 def roughly(amount: int, resource: str) -> str:
-    """An amount for a sentence: as in a spec where that is short, else rounded (``9.6Gi``, ``3.7`` cpu)."""
+    """An amount for a sentence: as in a spec where that is short, else rounded (``9.6Gi``, ``3.7`` cpu, ``2,640`` pods)."""
     if amount < 0:
         return f"−{roughly(-amount, resource)}"
-    exact = format_amount(amount, resource)
-    if len(exact) <= 5:
-        return exact
-    if resource == "cpu" or resource.endswith(".cpu"):
-        return f"{amount / 1000:.1f}" if amount < 1_000_000 else f"{amount / 1000:,.0f}"
-    if not ("memory" in resource or "storage" in resource or "hugepages" in resource):
+    is_cpu = resource == "cpu" or resource.endswith(".cpu")
+    if not (is_cpu or "memory" in resource or "storage" in resource or "hugepages" in resource):
         return f"{amount:,}"
+    exact = format_amount(amount, resource)
+    if len(exact) <= 5 and not (is_cpu and amount >= 1_000_000):
+        return exact
+    if is_cpu:
+        return f"{amount / 1000:.1f}" if amount < 1_000_000 else f"{amount / 1000:,.0f}"
     for suffix, factor in (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
         if amount >= factor:
             return f"{amount / factor:.1f}{suffix}"
@@ -211,6 +221,12 @@ def listing(names: Sequence[str], most: int | None = 3) -> str:
     if len(shown) < 2:
         return "".join(shown)
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def shortened(name: str, most: int) -> str:
+    """`name` in at most so many letters, for where it can't wrap: the middle goes, since both ends tell names apart."""
+    end = most // 2
+    return name if len(name) <= most else f"{name[: most - end - 1]}…{name[-end:]}"
 
 
 def short_name(workload: str) -> str:

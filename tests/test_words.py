@@ -66,7 +66,7 @@ def test_money_is_written_with_as_many_digits_as_it_bears(amount: float, said: s
     ("amount", "resource", "said"),
     [
         (1500, "cpu", "1500m"), (12_345, "cpu", "12.3"), (2**30, "memory", "1Gi"), (10_307_921_510, "memory", "9.6Gi"),
-        (1_234_567, "nvidia.com/gpu", "1,234,567"), (-2000, "cpu", "−2"), (-10_307_921_510, "memory", "−9.6Gi"),
+        (1_234_567, "nvidia.com/gpu", "1,234,567"), (2_640, "pods", "2,640"), (1_000_000, "cpu", "1,000"), (-2000, "cpu", "−2"), (-10_307_921_510, "memory", "−9.6Gi"),
     ],
 )  # fmt: skip
 def test_an_amount_in_a_sentence_is_short(amount: int, resource: str, said: str) -> None:

@@ -25,7 +25,6 @@ from planner.scheduling.pod import LivePod
 from planner.vocabulary import TAINT_UNSCHEDULABLE
 from planner.words import Text, count, plural
 
-_MOST_TICKS = 20_000  # beyond any drain: a pod a tick of the largest cluster Kubernetes supports
 _UNWRITTEN = BudgetStatus(healthy=0, desired=0, expected=0, allowed=0)
 
 
@@ -120,6 +119,8 @@ def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainRun:
     ------
     ChangeError
         When a name is no node of the cluster.
+    TooLargeError
+        When it costs more than a question may.
     """
     drained = set(_known(cluster, names))
     nodes = tuple(cordoned(node) if i in drained else node for i, node in enumerate(cluster.nodes))
@@ -131,12 +132,14 @@ def play(cluster: Cluster, names: Sequence[str], *, seed: int = 0) -> DrainRun:
     while True:
         simulation.settle()
         _look(simulation, budgets)
-        for pod in _on(simulation, drained):
+        left = _on(simulation, drained)
+        simulation.budget.spend(len(left) * (1 + len(budgets)))
+        for pod in left:
             if not _refusal(budgets, pod)[1]:
                 _evict(simulation, budgets, pod)
                 evicted.append(pod)
         simulation.settle()
-        if not simulation.is_moving or simulation.tick_number >= _MOST_TICKS:
+        if not simulation.is_moving:
             break
         simulation.tick()
     _look(simulation, budgets)
@@ -299,9 +302,9 @@ def _sentence(result: DrainResult) -> str:
     what = result.nodes[0] if len(result.nodes) == 1 else count(len(result.nodes), "node")
     fewer = sum(one.count - one.before for one in result.unplaced)
     moved = f"{count(result.evicted, 'pod')} evicted"
-    where = (
-        f"; {fewer:,} of the new ones find no node" if fewer else "; all find another node" if result.evicted else ""
-    )
+    where = "; all find another node" if result.evicted else ""
+    if fewer:
+        where = f"; {fewer:,} of the new ones {plural(fewer, 'finds', 'find')} no node"
     if result.drained:
         return f"{what} can be drained: {moved}{where}"
     budgets = sorted({one.budget for one in result.held_back if one.budget})

@@ -1,4 +1,4 @@
-"""Free GPUs that the observed mix of pods can't use, and why.
+"""Free GPUs (`unheld`: none on nodes out of use) that the observed mix of pods can't use, and why.
 
 Two measures. *Stranded*: free GPUs left on a node when it takes as many pods of one observed kind as it can, whichever
 kind uses most. *Fragmented*: the expected free GPUs that a pod drawn from the mix can't use, F(M) of Weng et al.,
@@ -22,7 +22,7 @@ from planner.kubernetes.records import Amounts, FrozenMap, PodSpec
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
-from planner.scheduling.said_of_nodes import gpu_models
+from planner.scheduling.said_of_nodes import gpu_models, unheld
 from planner.scheduling.shape import Static
 from planner.vocabulary import CPU, MEMORY
 from planner.words import Text
@@ -33,7 +33,6 @@ Floats = NDArray[np.float64]
 class StrandedReason(StrEnum):
     """Why free GPUs of a node serve no pod of the mix."""
 
-    CORDONED = "cordoned"
     TAINT = "taint"
     NOT_WANTED = "not wanted"  # no pod's selector or affinity leads there
     CPU = "cpu gone"
@@ -131,7 +130,7 @@ def fragments(cluster: Cluster) -> Fragments:
     resource = gpu_resource(cluster)
     row = cluster.row.get(resource)
     none = np.zeros(cluster.node_count, dtype=np.int64)
-    free: IntArray = np.maximum(cluster.allocatable[row] - cluster.requested[row], 0) if row is not None else none
+    free: IntArray = unheld(cluster).free[row] if row is not None else none
     kinds = _kinds(cluster, resource)
     expected = free.astype(np.float64)
     total = sum(kind.weight for kind in kinds)
@@ -216,9 +215,7 @@ def _reason(cluster: Cluster, n: int, stranded: int, kinds: Sequence[_Kind]) -> 
     matching = [kind for kind in kinds if kind.static[n] == Static.PASSES]
     if not matching:
         codes = {int(kind.static[n]) for kind in kinds}
-        if node.is_cordoned and codes <= {Static.CORDONED, Static.TAINT}:
-            return StrandedReason.CORDONED, "the node is cordoned"
-        if codes and codes <= {Static.TAINT, Static.CORDONED}:
+        if codes == {Static.TAINT}:
             keys = [t.key for t in node.taints if not any(tolerates_taints(k.spec.tolerations, (t,)) for k in kinds)]
             words = ", ".join(sorted(keys)) or "all its taints"
             return StrandedReason.TAINT, f"no such pod tolerates {words}"
@@ -272,7 +269,7 @@ def _sentence(free: int, fragmented: float, sizes: Sequence[SizeFragments]) -> s
         return "no GPU is free"
     if not sizes[0].pods:
         return f"{free:,} GPUs are free, and no pod asks for any"
-    share = f"{100 * fragmented / free:.0f} %"
+    share = f"{100 * fragmented / free:.0f}%"
     parts = [f"to a pod drawn from the mix, {share} of the {free:,} free GPUs are of no use"]
     if free == 1:
         parts = [f"the one free GPU is of no use to {share} of the pods"]

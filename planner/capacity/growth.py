@@ -16,6 +16,8 @@ from planner.kubernetes.nodes import arrival_seconds, zone
 from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.answers import Reason
+from planner.rollout.budget import TOO_LARGE, TooLargeError
+from planner.rollout.room import Room
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
@@ -103,19 +105,26 @@ def grow(
     if waiting is None:
         return GrowthAnswer(growth=None, sentence=Text())
     needed = min(_MOST_NODES, max(1, len(stuck.waiting)))
+    rooms = [Room.of(stuck, one) for one in revisions]
     found: list[Growth] = []
     refused: list[str] = []
     for pool in pools:
         if not pool.nodes or not _takes(cluster, waiting, pool):
             continue
-        room = pool.room(held_by(cluster, pool)[0])
+        room = pool.room(held_by(cluster, pool).allocatable)
         seconds = arrival_seconds if arrival_seconds is not None else arrival_of(pool)
         within = needed if room is None else min(needed, room)
-        grown = _fewest(cluster, revisions, pool, within, seed)
+        try:
+            grown = _fewest(cluster, revisions, rooms, pool, within, seed)
+            beyond = (
+                _fewest(cluster, revisions, rooms, pool, needed, seed) if grown is None and within < needed else None
+            )
+        except TooLargeError:
+            refused.append(f"whether it completes once pool {pool.name} has grown is not known: {TOO_LARGE}")
+            continue
         if grown is not None:
             found.append(Growth(pool=pool, nodes=grown[0], is_allowed=True, run=grown[1], arrival_seconds=seconds))
             continue
-        beyond = _fewest(cluster, revisions, pool, needed, seed) if within < needed else None
         if beyond is not None:
             refused.append(_at_maximum(pool, beyond[0]))
     if found:
@@ -143,22 +152,33 @@ def arrival_of(pool: NodePool) -> float:
 
 
 def _fewest(
-    cluster: Cluster, revisions: Sequence[Revision], pool: NodePool, most: int, seed: int
+    cluster: Cluster, revisions: Sequence[Revision], rooms: Sequence[Room], pool: NodePool, most: int, seed: int
 ) -> tuple[int, Run] | None:
-    """The smallest growth up to `most` nodes with which all rollouts complete: one node, then by halving."""
+    """The smallest growth up to `most` nodes with which all rollouts complete: as few as hold the pods, then by halving.
+
+    Raises
+    ------
+    TooLargeError
+        When it isn't known whether they complete with `most`.
+    """
 
     def played(nodes: int) -> Run:
         return simulate(cluster.grown(new_nodes(cluster, pool, nodes)), revisions, seed=seed)
 
     if most < 1:
         return None
-    run = played(1)
+    grown = cluster.grown(new_nodes(cluster, pool, most))
+    least = max(1, *(room.least_growth(grown, most, one.after) for room, one in zip(rooms, revisions, strict=True)))
+    if least > most:
+        return None
+    run = played(least)
     if run.completed:
-        return 1, run
+        return least, run
     run = played(most)
     if not run.completed:
+        run.whole()
         return None
-    low, high = 2, most
+    low, high = least + 1, most
     while low < high:
         middle = (low + high) // 2
         smaller = played(middle)

@@ -22,13 +22,14 @@ from planner.kubernetes.priorities import class_name
 from planner.kubernetes.records import Amounts, Container, Labels, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.admission import quota_covers, usage
-from planner.rollout.simulation import Simulation
+from planner.rollout.budget import current
+from planner.rollout.simulation import Simulation, units_of_attempt
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.filters import REASONS, Fails, fails, feasible
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.said_of_nodes import node_pools, zones
 from planner.scheduling.scheduler import Scheduler
-from planner.scheduling.shape import Shape, Static, Term, compile_shape
+from planner.scheduling.shape import Shape, Static, Term, compile_shape, seats
 from planner.scheduling.state import State, anti_terms
 from planner.vocabulary import HOSTNAME, PODS
 from planner.words import Text, count
@@ -67,7 +68,7 @@ class Fit:
 
     Attributes
     ----------
-    is_at_least : counting was stopped at `MOST_PLACED`; more fit
+    is_at_least : counting was stopped, at `MOST_PLACED` or where the question's work ended; more may fit
     message : kube-scheduler's words for the next one
     obstacles : the commonest first; of the nodes that match the shape where there are any
     by_place : (pool, zone, pods), most pods first
@@ -253,6 +254,11 @@ def _most_a_node(state: State, shape: Shape) -> int | None:
     return most
 
 
+def _keep_apart(cluster: Cluster, shape: Shape) -> bool:
+    """Whether two pods of the shape keep each other away; anti-affinity may be about others alone."""
+    return any(term.matches(cluster, shape.namespace, shape.labels) for term in shape.anti_affinity)
+
+
 def _has_own_hostnames(cluster: Cluster) -> bool:
     domains = cluster.domains(HOSTNAME)
     return len(domains.values) == cluster.node_count
@@ -268,11 +274,8 @@ def _count(state: State, shape: Shape) -> _Placed | None:
         return None
     codes = fails(state, shape)
     open_nodes = np.flatnonzero(codes == Fails.NOTHING)
-    room = state.free[PODS_ROW, open_nodes].copy()
-    for row, amount in shape.asks:
-        np.minimum(room, state.free[row, open_nodes] // amount, out=room)
     counts = np.zeros(len(codes), dtype=np.int64)
-    counts[open_nodes] = np.minimum(room, most)
+    counts[open_nodes] = np.minimum(seats(shape, state.free[:, open_nodes]), most)
     return _Placed(counts, codes, _shortages(state, shape, counts, codes))
 
 
@@ -295,8 +298,7 @@ def _fill(state: State, shape: Shape, counts: IntArray) -> None:
     """Put the counted pods into a fresh state."""
     if shape.host_ports or shape.anti_affinity:
         for node in np.flatnonzero(counts).tolist():
-            for _ in range(int(counts[node])):
-                state.add(shape, node)
+            state.add(shape, node, int(counts[node]))
         return
     for row, amount in (*shape.asks, (PODS_ROW, 1)):
         state.used[row] += counts * amount
@@ -332,7 +334,11 @@ def _one_by_one(state: State, shape: Shape, seed: int, most: int) -> _Placed:
     scheduler = _scheduler(state, seed)
     counts = np.zeros(state.cluster.node_count, dtype=np.int64)
     message, is_at_least = "", True
+    budget, units = current(), units_of_attempt(shape)
     for number in range(most):
+        if budget.left < units:
+            break
+        budget.spend(units)
         pod = _pod(shape, number)
         attempt = scheduler.attempt(pod)
         if attempt.node == NOWHERE:
@@ -356,10 +362,13 @@ def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
     owners = workload_keys(state.cluster.snapshot)
     victims: Counter[str] = Counter()
     more = 0
-    while more < MOST_PREEMPTING:
+    budget, units, is_at_least = current(), units_of_attempt(shape), True
+    while more < MOST_PREEMPTING and budget.left >= units:
+        budget.spend(units)
         pod = _pod(shape, more)
         attempt = scheduler.attempt(pod)
         if attempt.node == NOWHERE and not attempt.victims:
+            is_at_least = False
             break
         for victim in attempt.victims:
             victim.is_gone = True
@@ -373,7 +382,7 @@ def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
     ranked = tuple(victims.most_common())
     whom = ", ".join(f"{key} ({count:,})" for key, count in ranked[:3])
     others = f" and {len(ranked) - 3} more" if len(ranked) > 3 else ""
-    number = f"at least {more:,}" if more == MOST_PREEMPTING else f"{more:,}"
+    number = f"at least {more:,}" if is_at_least else f"{more:,}"
     sentence = f"{found.sentence}; {number} more by preempting pods of {whom}{others}"
     return replace(found, by_preempting=more, victims=ranked, sentence=Text(sentence))
 
@@ -381,7 +390,7 @@ def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _described(cluster: Cluster, name: str, shape: Shape, placed: _Placed) -> Fit:
     count = int(placed.counts.sum())
-    obstacles = _obstacles(shape, placed)
+    obstacles = _obstacles(cluster, shape, placed)
     by_place = _by_place(cluster, placed.counts)
     return Fit(
         shape=name,
@@ -394,7 +403,7 @@ def _described(cluster: Cluster, name: str, shape: Shape, placed: _Placed) -> Fi
     )
 
 
-def _obstacles(shape: Shape, placed: _Placed) -> tuple[Obstacle, ...]:
+def _obstacles(cluster: Cluster, shape: Shape, placed: _Placed) -> tuple[Obstacle, ...]:
     """What stands in the way of the next pod, over the nodes that match it; over all where none does."""
     found: list[Obstacle] = []
 
@@ -416,7 +425,7 @@ def _obstacles(shape: Shape, placed: _Placed) -> tuple[Obstacle, ...]:
     alone = int(((placed.codes == Fails.NOTHING) & (placed.counts > 0)).sum())
     if shape.host_ports and alone:
         add(alone, "have the host port taken then", "has the host port taken then")
-    elif shape.anti_affinity and alone and not placed.is_at_least:
+    elif _keep_apart(cluster, shape) and alone and not placed.is_at_least:
         add(alone, "may hold one such pod (anti-affinity)")
     return tuple(sorted(found, key=lambda one: (-one.nodes, not is_gpu_resource(one.resource), one.reason)))
 
@@ -447,27 +456,30 @@ def _sentence(
         return f"none fits: {blocked}"
     if is_at_least:
         return f"at least {count:,} more fit{_where(by_place)}"
-    why = _listed(obstacles)
+    why = stops(obstacles)
     if count == 0:
         return f"none fits: {why or 'the cluster has no nodes'}"
     return f"{count:,} more fit{_where(by_place)}; then {why}"
 
 
-def _listed(obstacles: Sequence[Obstacle]) -> str:
-    """``6 nodes lack nvidia.com/gpu, 2 lack cpu``."""
+def stops(obstacles: Sequence[Obstacle]) -> str:
+    """What stops the next pod, the three commonest: ``6 nodes lack nvidia.com/gpu, 2 lack cpu``."""
     first, others = obstacles[:1], obstacles[1:3]
     return ", ".join([*map(str, first), *(f"{one.nodes:,} {one.reason}" for one in others)])
 
 
-def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
+def in_pools(by_place: Sequence[tuple[str, str, int]]) -> str:
+    """Where they go, three pools at most: ``gpu-t4 (8), gpu-l4 (4)``."""
     pools: dict[str, int] = {}
     for pool, _, number in by_place:
         pools[pool] = pools.get(pool, 0) + number
-    if not any(pools):
-        return ""
     named = [f"{pool or 'no pool'} ({number:,})" for pool, number in pools.items()]
     more = f" and {len(named) - 3} more pools" if len(named) > 3 else ""
-    return f", in {', '.join(named[:3])}{more}"
+    return f"{', '.join(named[:3])}{more}"
+
+
+def _where(by_place: Sequence[tuple[str, str, int]]) -> str:
+    return f", in {in_pools(by_place)}" if any(pool for pool, _, _ in by_place) else ""
 
 
 def _quotas(cluster: Cluster) -> dict[str, list[ResourceQuota]]:

@@ -16,7 +16,7 @@ from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettin
 from planner.kubernetes.nodes import gpu_count, gpu_model, machine_type, node_pool, pool_label, provisioning_model, zone
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, Taint
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import node_pools
+from planner.scheduling.said_of_nodes import node_pools, unheld
 from planner.vocabulary import (
     AKS_AGENT_POOL,
     EKS_NODE_GROUP,
@@ -242,13 +242,23 @@ def _smallest(nodes: list[Node]) -> Amounts:
     return FrozenMap({name: min(node.allocatable.get(name, 0) for node in nodes) for name in sorted(names)})
 
 
-def held_by(cluster: Cluster, pool: NodePool) -> tuple[Amounts, Amounts]:
-    """(allocatable, requested) summed over the pool's nodes; requests of bound pods only."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Sums over a pool's nodes: requests are those of bound pods, and what they leave is `free` or `out_of_use`."""
+
+    allocatable: Amounts
+    requested: Amounts
+    free: Amounts
+    out_of_use: Amounts
+
+
+def held_by(cluster: Cluster, pool: NodePool) -> Held:
+    """What the pool's nodes have and what is requested of it."""
     places = np.array([cluster.node_index[name] for name in pool.nodes], dtype=np.intp)
-    allocatable = cluster.allocatable[:, places].sum(axis=1)
-    requested = cluster.requested[:, places].sum(axis=1)
-    rows = [(name, row) for name, row in cluster.row.items() if allocatable[row] or requested[row]]
-    return (
-        FrozenMap({name: int(allocatable[row]) for name, row in rows}),
-        FrozenMap({name: int(requested[row]) for name, row in rows}),
-    )
+    left = unheld(cluster)
+    sums = [
+        some[:, places].sum(axis=1) for some in (cluster.allocatable, cluster.requested, left.free, left.out_of_use)
+    ]
+    rows = [(name, row) for name, row in cluster.row.items() if sums[0][row] or sums[1][row]]
+    allocatable, requested, free, out_of_use = (FrozenMap({name: int(one[row]) for name, row in rows}) for one in sums)
+    return Held(allocatable=allocatable, requested=requested, free=free, out_of_use=out_of_use)

@@ -23,7 +23,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.quantity import parse
 from planner.scheduling.cluster import Cluster
 from planner.vocabulary import CPU, DEFAULT_NAMESPACE, GKE_NODE_POOL, MEMORY, NVIDIA_GPU, is_extended_resource
-from planner.words import roughly
+from planner.words import plural, roughly
 
 STANDARD_GPUS = (1, 2, 4, 8)
 # Used where no pod of the cluster asks for GPUs: the host's share of a GPU in the smallest common machines
@@ -44,7 +44,7 @@ class PodShape:
 
     Attributes
     ----------
-    name : a workload's key, or what it asks for: "1 GPU, 8 cpu, 32Gi"
+    name : a workload's key, or what it asks for: "2 GPUs, 8 cpu, 32Gi memory"
     default_selector : selector of the controller that owns such pods, for default spreading
     """
 
@@ -176,12 +176,12 @@ def shape_of(
 
 
 def shape_name(requests: dict[str, int] | Amounts) -> str:
-    """``2 GPU, 16 cpu, 64Gi memory``."""
+    """``2 GPUs, 16 cpu, 64Gi memory``."""
     order = sorted(requests, key=lambda name: (not is_extended_resource(name), name != CPU, name))
     words = []
     for name in order:
         row = accelerator(name)
-        noun = row.noun if row is not None and row.unit is Unit.DEVICE else name
+        noun = plural(requests[name], row.noun) if row is not None and row.unit is Unit.DEVICE else name
         words.append(f"{roughly(requests[name], name)} {noun}")
     return ", ".join(words) or "a pod that asks for nothing"
 

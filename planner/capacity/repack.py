@@ -28,7 +28,7 @@ from planner.kubernetes.records import Node, Pod
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.empty_node import bare_copy, empty_copy
 from planner.scheduling.filters import is_judged_by_node, passes_rules
-from planner.scheduling.shape import Shape, allowed, compile_alike
+from planner.scheduling.shape import Shape, allowed, compile_alike, seats
 from planner.scheduling.state import State
 
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
@@ -319,10 +319,7 @@ class Packing:
         The next to be opened is the only one that can be: where it doesn't take the pod, the pod stays.
         """
         kind, new = self._of(numbers[0]), slice(self._first_new, None)
-        room = np.where(kind.may[new], np.maximum(self.state.free[PODS_ROW, new], 0), 0)
-        for row, amount in kind.shape.asks:
-            free = self.state.free[row, new]
-            np.minimum(room, np.maximum(free, 0) // amount if amount else np.where(free >= 0, room, 0), out=room)
+        room = np.where(kind.may[new], seats(kind.shape, self.state.free[:, new]), 0)
         shut = np.flatnonzero(room[self._opened :] == 0)
         until = np.cumsum(room[: self._opened + int(shut[0])] if len(shut) else room)
         number = min(len(numbers), int(until[-1]) if len(until) else 0)

@@ -12,11 +12,11 @@ from enum import StrEnum
 import numpy as np
 
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.nodes import physical_gpus
+from planner.kubernetes.nodes import out_of_use, physical_gpus
 from planner.kubernetes.records import Node
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_table
-from planner.scheduling.said_of_nodes import gpu_models
+from planner.scheduling.said_of_nodes import gpu_models, unheld
 from planner.vocabulary import (
     GKE_GPU_SHARING_STRATEGY,
     GKE_MAX_SHARED_CLIENTS,
@@ -44,7 +44,7 @@ class GpuSupply:
     ----------
     resource : the extended resource, or a DRA driver's name
     physical : GPUs in the machines; None where no label tells
-    offered, requested : units of the resource: GPUs, shares or slices; requested by bound pods
+    offered, requested, free : units of the resource: GPUs, shares or slices; requested by bound pods, free as `unheld` has it
     """
 
     model: str
@@ -54,16 +54,13 @@ class GpuSupply:
     physical: int | None
     offered: int
     requested: int
-
-    @property
-    def free(self) -> int:
-        return max(0, self.offered - self.requested)
+    free: int
 
 
 def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
     """All GPUs of the cluster by model and way of sharing; a node that offers two resources has a line in each."""
     lines: dict[tuple[str, str, Sharing], list[int | None]] = {}
-    model_of = gpu_models(cluster)
+    model_of, left = gpu_models(cluster), unheld(cluster).free
     rows = [row for name, row in cluster.row.items() if is_gpu_resource(name)]
     for n in np.flatnonzero(cluster.allocatable[rows].any(axis=0)).tolist():
         node = cluster.nodes[n]
@@ -73,15 +70,16 @@ def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
             physical = physical_gpus(node)
             if physical is not None and len(names) > 1:
                 physical = _physical_part(node, name, names, physical)
-            line = lines.setdefault((model_of[n], name, sharing(node, name)), [0, 0, 0, 0])
+            line = lines.setdefault((model_of[n], name, sharing(node, name)), [0, 0, 0, 0, 0])
             line[0] = (line[0] or 0) + 1
             line[1] = None if physical is None or line[1] is None else line[1] + physical
             line[2] = (line[2] or 0) + int(cluster.allocatable[row, n])
             line[3] = (line[3] or 0) + int(cluster.requested[row, n])
+            line[4] = (line[4] or 0) + int(left[row, n])
     found = [
         GpuSupply(
             model=model, resource=name, sharing=how, nodes=line[0] or 0, physical=line[1], offered=line[2] or 0,
-            requested=line[3] or 0,
+            requested=line[3] or 0, free=line[4] or 0,
         )
         for (model, name, how), line in lines.items()
     ]  # fmt: skip
@@ -118,14 +116,16 @@ def _devices(cluster: Cluster) -> list[GpuSupply]:
     for place, (slice_, device) in enumerate(table.devices):
         named = {name.rsplit("/", 1)[-1]: value for name, value in device.attributes.items()}
         model = next((str(named[key]) for key in _PRODUCTS if key in named), "")
-        nodes, line = lines.setdefault((model, slice_.driver), (set(), [0, 0]))
+        nodes, line = lines.setdefault((model, slice_.driver), (set(), [0, 0, 0]))
         nodes.add(slice_.node_name or slice_.pool)
         line[0] += 1
         line[1] += bool(table.taken[place])
+        n = cluster.node_index.get(slice_.node_name)
+        line[2] += not table.taken[place] and (n is None or not out_of_use(cluster.nodes[n]))
     return [
         GpuSupply(
             model=model, resource=driver, sharing=Sharing.DEVICES, nodes=len(nodes), physical=None, offered=line[0],
-            requested=line[1],
+            requested=line[1], free=line[2],
         )
         for (model, driver), (nodes, line) in lines.items()
     ]  # fmt: skip

@@ -32,7 +32,6 @@ from planner.scheduling.pod import LivePod
 from planner.vocabulary import REVISION
 from planner.words import Text, count
 
-_MOST_TICKS = 20_000
 _MOST_BATCHES = 12  # of an upgrade, played; a pool of hundreds of nodes repeats itself
 _NEW = "new"
 
@@ -125,7 +124,7 @@ def _played(simulation: Simulation) -> Snapshot:
     simulation.tick_number = max(simulation.tick_number, 0)
     simulation.replacement = lambda pod: drain_controller(simulation, pod)
     simulation.settle()
-    while simulation.is_moving and simulation.tick_number < _MOST_TICKS:
+    while simulation.is_moving:
         simulation.tick()
         simulation.settle()
     return simulation.snapshot_now()
@@ -378,7 +377,7 @@ def _resize(case: _Case) -> tuple[Snapshot, Step]:
     )
     after, has_new_template, _ = apply_change(before, asked)
     revision = Revision(before=before, after=after, has_new_template=has_new_template)
-    run = simulate(case.cluster, [revision])
+    run = simulate(case.cluster, [revision]).whole()
     words = ", ".join(
         filter(None, (f"{n} {v}" for n, v in {**settings, "replicas": replicas}.items() if v is not None))
     )

@@ -51,6 +51,7 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
         if one.message:
             terminal.say(f"  kube-scheduler: {one.message}")
     terminal.say("\nresources (requested by bound pods)")
+    is_any_shut = any(line.free_cordoned for line in answer.resources)
     _table(
         [
             {
@@ -58,6 +59,7 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
                 "allocatable": roughly(line.allocatable, line.resource),
                 "requested": roughly(line.requested, line.resource),
                 "free": roughly(line.free, line.resource),
+                **({"out of use": roughly(line.free_cordoned, line.resource)} if is_any_shut else {}),
                 "wanted": roughly(line.pending, line.resource),
             }
             for line in answer.resources
@@ -65,9 +67,12 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
     )
     terminal.say("\nnode pools")
     rows: list[Row] = []
+    is_shut = any(place.out_of_use.get(answer.fragments.resource) for place in answer.pools)
     for place in answer.pools:
         pool = place.pool
-        gpus, held = (amounts.get(answer.fragments.resource, 0) for amounts in (place.allocatable, place.requested))
+        gpus, free, shut = (
+            amounts.get(answer.fragments.resource, 0) for amounts in (place.allocatable, place.free, place.out_of_use)
+        )
         machine = ", ".join(pool.machine_types) or "?"
         model = f" {pool.accelerator}" if gpus and pool.accelerator else ""
         rows.append(
@@ -76,7 +81,8 @@ def _print(answer: CapacityAnswer, texts: tuple[str, ...]) -> None:
                 "nodes": pool.node_count,
                 "machine": machine,
                 "GPUs": f"{gpus}{model}",
-                "free": gpus - held,
+                "free": free,
+                **({"out of use": shut} if is_shut else {}),
                 "bought": ", ".join(pool.provisioning) or "?",
                 "limits": pool.limit_text,
             }

@@ -21,6 +21,7 @@ from planner.questions.commitments import (
     best_rows,
 )
 from planner.questions.question import Given
+from planner.questions.wording import for_people
 from planner.sources.store import Store, days_before
 from planner.tables import Rows, as_text
 
@@ -67,4 +68,4 @@ def _print(found: CommitmentsAnswer) -> None:
 
 def _table(title: str, rows: Rows) -> None:
     if rows:
-        click.echo(f"\n{title}\n{indent(as_text(rows), '  ')}", nl=False)
+        click.echo(f"\n{title}\n{indent(as_text(for_people(rows)), '  ')}", nl=False)

@@ -82,21 +82,25 @@ def _print_shares(found: ClusterBill, book: PriceBook) -> None:
         terminal.say(f"\n{sentence(found.sentence)}")
     if found.hidden_usd:
         terminal.say(f"\nhidden by the filter: {found.hidden_usd:,.2f}")
+    click.echo()
     for one in found.not_in:
-        terminal.say(f"\nnot in it: {one.sentence}")
+        terminal.say(f"not in it: {one.sentence}", indent="  ")
     _print_age(found, book)
 
 
 def _print(found: ClusterBill, book: PriceBook) -> None:
     terminal.say(found.sentence)
+    if found.bill_idle is not None:
+        terminal.say(f"\n{found.list_sentence}")
     rows = [
         {
             "pool": pool.node_pool,
             "bought": pool.provisioning.value,
             "machine": ", ".join(pool.machine_types),
             "nodes": pool.node_count,
-            "a month": _why_not(pool) if pool.usd_per_month is None else usd(pool.usd_per_month),
-            "idle": usd(pool.idle.total) if pool.idle else _why_not(pool),
+            "list price": _priced(pool, pool.usd_per_month),
+            "after sustained use": _priced(pool, pool.sustained_use_usd_per_month),
+            "idle at list price": usd(pool.idle.total) if pool.idle else _why_not(pool),
             "of that GPUs": usd(pool.idle.gpu) if pool.idle else _why_not(pool),
         }
         for pool in found.pools
@@ -104,17 +108,22 @@ def _print(found: ClusterBill, book: PriceBook) -> None:
     click.echo(f"\n{as_text(rows)}", nl=False)
     for group in found.unpriced:
         terminal.say(f"\n{len(group.nodes)} without a price: {group.sentence}")
+    click.echo()
     for note in found.notes:
-        terminal.say(f"\n{note}")
+        terminal.say(f"note: {note}", indent="  ")
     for one in found.not_in:
-        terminal.say(f"\nnot in it: {one.sentence}")
-    terminal.say(f"\nUSD a month, list prices less negotiated discounts. {book.source}.")
+        terminal.say(f"not in it: {one.sentence}", indent="  ")
+    terminal.say(f"USD a month; list prices are less negotiated discounts. {sentence(book.source)}")
     _print_age(found, book)
 
 
 def _print_age(found: ClusterBill, book: PriceBook) -> None:
     if warning := age_warning(found.as_of or book.as_of, time.time()):
         click.echo(warning, err=True)
+
+
+def _priced(pool: PoolCost, amount: float | None) -> str:
+    return _why_not(pool) if pool.usd_per_month is None or amount is None else usd(amount)
 
 
 def _why_not(pool: PoolCost) -> str:

@@ -22,6 +22,7 @@ from planner.questions.diff import (
     workload_rows,
 )
 from planner.questions.question import Given
+from planner.questions.wording import for_people
 from planner.store import names
 from planner.store.history import History
 from planner.tables import as_text
@@ -71,13 +72,13 @@ def _print(found: DiffAnswer) -> None:
     click.echo()
     for rows in (workload_rows(found), number_rows(found), finding_rows(found)):
         if rows:
-            click.echo(as_text(rows))
+            click.echo(as_text(for_people(rows)))
     for one in found.notes:
         terminal.say(f"note: {one}")
         click.echo()
     terminal.say(f"from {found.before} to {found.after}")
     if found.since:
-        click.echo(f"\nsince when\n{as_text(since_rows(found))}", nl=False)
+        click.echo(f"\nsince when\n{as_text(for_people(since_rows(found)))}", nl=False)
 
 
 def _history(cluster: str, other: str) -> History | None:

@@ -10,6 +10,7 @@ from planner.inventory.account import ServerLoad
 from planner.kubernetes.records import Snapshot
 from planner.questions.doctor import QUESTION, DoctorAnswer, DoctorSettings, Weight, answer
 from planner.questions.question import Given
+from planner.questions.wording import PRESENCE
 from planner.sources.cluster import CONTEXT_PREFIX
 from planner.tables import as_text
 from planner.words import count
@@ -50,7 +51,7 @@ def _print(found: DoctorAnswer, snapshot: Snapshot) -> None:
     shown = [
         {
             "kind": one.kind,
-            "": one.presence.value,
+            "state": PRESENCE[one.presence],
             "objects": one.objects,
             "without it": str(one.costs) if one.weight is not Weight.NOTHING else "",
         }

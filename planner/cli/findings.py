@@ -11,7 +11,7 @@ from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, answer
 from planner.questions.question import Given
-from planner.sources import demo
+from planner.sources.cluster import EMBEDDED
 
 
 @click.command("findings")
@@ -25,8 +25,7 @@ def command(cluster: str, fail_on: tuple[str, ...], rows: str, output_format: st
     Exits 0; --fail-on error,warning exits 5 when there is one.
     """
     snapshot, settings = read_cluster(cluster), options.read(FindingsSettings, asked)
-    is_embedded = cluster in (demo.DEMO_NAME, demo.LARGE_NAME)  # meant to be old
-    found = answer(snapshot, settings, Given(now=None if is_embedded else time.time()))
+    found = answer(snapshot, settings, Given(now=time.time(), is_embedded=cluster in EMBEDDED))
     output.show(output_format, QUESTION, snapshot, settings, found, text=lambda: _print(found), rows=rows)
     return QUESTION.exit_status(snapshot, found, fail_on)
 

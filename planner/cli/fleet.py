@@ -20,6 +20,7 @@ from planner.questions.fleet import (
     workload_rows,
 )
 from planner.questions.question import Given
+from planner.questions.wording import for_people
 from planner.tables import Rows, as_text
 
 _MOST = 40  # lines of workloads in words
@@ -60,4 +61,4 @@ def _print(found: FleetAnswer) -> None:
 
 def _table(title: str, rows: Rows) -> None:
     if rows:
-        click.echo(f"\n{title}\n{indent(as_text(rows), '  ')}", nl=False)
+        click.echo(f"\n{title}\n{indent(as_text(for_people(rows)), '  ')}", nl=False)

@@ -13,6 +13,7 @@ from planner.cli.given import ask_prometheus, price_book, price_options, prometh
 from planner.errors import InputError
 from planner.questions.idle import QUESTION, IdleAnswer, IdleSettings, answer, pod_rows
 from planner.questions.question import Given
+from planner.questions.wording import for_people
 from planner.tables import as_text
 
 
@@ -58,4 +59,4 @@ def _print(found: IdleAnswer) -> None:
     terminal.say(f"{found.sentence}.")
     if found.pods:
         click.echo("")
-        click.echo(as_text(pod_rows(found), unknown="not known"), nl=False)
+        click.echo(as_text(for_people(pod_rows(found)), unknown="not known"), nl=False)

@@ -13,6 +13,7 @@ from planner.cli.cluster import read_cluster
 from planner.inventory import cadvisor
 from planner.kubernetes.records import Snapshot
 from planner.memory.nodes import NodeReport
+from planner.questions.findings import WORD
 from planner.questions.memory import (
     QUESTION,
     WHAT_IF,
@@ -105,7 +106,9 @@ def _print(answer: MemoryPlan) -> None:
         ]
     )
     for finding in answer.findings:
-        terminal.say(f"{finding.severity}: {finding.object or 'cluster'}: {finding.what}. {finding.mend}.", indent="  ")
+        terminal.say(
+            f"{WORD[finding.severity]}: {finding.object or 'cluster'}: {finding.what}. {finding.mend}.", indent="  "
+        )
 
 
 def _print_node(node: NodeReport) -> None:

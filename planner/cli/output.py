@@ -16,6 +16,7 @@ from planner import tables
 from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import FACTS, Question, document, plain
+from planner.questions.wording import for_people
 from planner.tables import Rows
 from planner.words import literal, sentence
 
@@ -158,4 +159,7 @@ def write_rows(output: str, rows: Rows, *, headline: str = "") -> None:
     if output == "csv":
         click.echo(tables.as_csv(rows), nl=False)
     else:
-        click.echo((f"{literal(headline)}\n\n" if headline else "") + tables.as_markdown(rows, unknown=""), nl=False)
+        click.echo(
+            (f"{literal(headline)}\n\n" if headline else "") + tables.as_markdown(for_people(rows), unknown=""),
+            nl=False,
+        )

@@ -14,6 +14,7 @@ from planner.rollout.wording import WORD
 from planner.tables import as_text
 
 _ALL: Final = OverviewSettings()
+_ROOM: Final = 48  # letters; longer names push what is said of them aside
 
 
 @click.command("overview")
@@ -41,10 +42,12 @@ def answer_overview(
 
 def _print(found: ClusterOverview) -> None:
     terminal.say(found.sentence)
+    room = min(_ROOM, max((len(line.workload) for line in found.workloads), default=0))
     for line in by_trouble(found.workloads):
-        said = f"{line.workload}  {line.headline}"
+        said = f"{line.workload:<{room}}  {line.headline}"
         terminal.say_verdict(line.verdict, f"{WORD[line.verdict].lower():<13}", said, indent=" " * 13)
     if found.gpus:
+        is_shut = any(line.out_of_use for line in found.gpus)
         rows = [
             {
                 "GPU model": line.model or line.resource,
@@ -52,6 +55,7 @@ def _print(found: ClusterOverview) -> None:
                 "in all": line.allocatable,
                 "held": line.requested,
                 "free": line.free,
+                **({"out of use": line.out_of_use} if is_shut else {}),
                 "wanted": line.pending,
             }
             for line in found.gpus

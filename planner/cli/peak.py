@@ -8,6 +8,7 @@ from planner.cli import output, terminal
 from planner.cli.cluster import read_cluster
 from planner.questions.peak import QUESTION, PeakAnswer, PeakSettings, answer
 from planner.rollout.wording import words
+from planner.words import sentence
 
 
 @click.command("peak")
@@ -26,11 +27,12 @@ def command(cluster: str, rows: str, output_format: str) -> int:
 
 
 def _print(found: PeakAnswer) -> None:
-    terminal.say(f"{found.sentence}.")
+    terminal.say(sentence(found.sentence))
     for line in found.lines:
         terminal.say(f"\n{line.workload} ({line.autoscaler})")
         for name, one in (("lowest", line.lowest), ("today", line.today), ("highest", line.highest)):
-            room = f"; only {one.reached} of them find a node" if one.reached < one.replicas else ""
+            is_short = one.reached is not None and one.reached < one.replicas
+            room = f"; only {one.reached:,} of them find a node" if is_short else ""
             head = f"  {name:<8}{one.replicas:>5}  "
             terminal.say_verdict(one.verdict, head, f"{words(one.verdict, one.reason)}{room}", indent=" " * len(head))
     if found.not_asked:

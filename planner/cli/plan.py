@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ from planner.questions.plan import QUESTION, MeasureKind, PlanAnswer, PlanSettin
 from planner.questions.progress import told_to
 from planner.questions.question import Given
 from planner.rollout.wording import WORD
+from planner.tables import as_text
 from planner.words import usd
 
 
@@ -68,9 +70,15 @@ def _print(found: PlanAnswer) -> None:
     needing = [one for one in found.order if one.needs]
     if needing:
         click.echo("\nIn this order, after all others:")
-        for turn in needing:
-            needs = ", ".join(map(str, turn.needs))
-            click.echo(f"   {turn.workload}  after {needs}; at worst {turn.lowest_ready} of {turn.replicas} Ready")
+        turns = [
+            {
+                "": turn.workload,
+                "after": ", ".join(map(str, turn.needs)),
+                "at worst": f"{turn.lowest_ready} of {turn.replicas} Ready",
+            }
+            for turn in needing
+        ]
+        click.echo(indent(as_text(turns), "   "), nl=False)
     if found.left:
         click.echo("\nLeft:")
         for left in found.left:

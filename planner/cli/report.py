@@ -14,7 +14,8 @@ from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options, prometheus_options, usage_over_time
 from planner.errors import InputError
 from planner.questions.question import Given, document
-from planner.questions.report import MOST_ROWS, QUESTION, ReportSettings, Review, review
+from planner.questions.report import QUESTION, ReportSettings, Review, review
+from planner.sources.cluster import EMBEDDED
 from planner.words import count, literal
 
 FORMATS: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "csv", ".json": "json"}
@@ -56,6 +57,7 @@ def command(
         usages=usage_over_time(snapshot, prometheus_url, prometheus_token_file, days),
         others=(read_cluster(before),) if before else (),
         now=time.time(),
+        is_embedded=cluster in EMBEDDED,
     )
     found = review(snapshot, settings, given, waiting.doing)
     for name, form in zip(files, forms, strict=True):
@@ -94,11 +96,11 @@ def _markdown(found: Review) -> str:
         parts.append(f"## {literal(one.chapter.title)}\n")
         if one.chapter.not_known:
             parts.append(f"Not known: {literal(one.chapter.not_known)}\n")
-        elif one.chapter.sentence:
-            parts.append(f"{literal(str(one.chapter.sentence))}\n")
-        parts.append(tables.as_markdown(one.rows[:MOST_ROWS]) or "None.\n")
-        if len(one.rows) > MOST_ROWS:
-            parts.append(f"… and {len(one.rows) - MOST_ROWS:,} more rows: JSON and CSV have them all.\n")
+        elif one.said:
+            parts.append(f"{literal(one.said)}\n")
+        parts.append(tables.as_markdown(one.shown) or "None.\n")
+        if one.more:
+            parts.append(f"… and {one.more:,} more rows: JSON and CSV have them all.\n")
     parts.append("## What is not known\n")
     parts.append("".join(f"- {literal(one)}\n" for one in found.answer.not_known) or "Nothing that was asked for.\n")
     parts.append("## Inputs and their ages\n")

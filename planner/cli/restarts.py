@@ -17,6 +17,7 @@ from planner.questions.question import Given
 from planner.questions.restarts import QUESTION, Cure, RestartPlan, RestartsSettings, answer
 from planner.restarts.model import LineVerdict, Loop
 from planner.restarts.wanted import wanted_logs
+from planner.restarts.wording import ACTIVITY, CAUSE, SOURCE
 from planner.sources import pod_logs
 from planner.sources.cluster import CONTEXT_PREFIX
 from planner.tables import as_text
@@ -93,8 +94,8 @@ def _line(loop: Loop, snapshot: Snapshot) -> dict[str, object]:
     return {
         "WORKLOAD": short_name(loop.workload),
         "CONTAINER": loop.container,
-        "STATE": loop.activity.value.replace("_", " "),
-        "CAUSE": loop.diagnosis.cause.value.replace("_", " "),
+        "STATE": ACTIVITY[loop.activity],
+        "CAUSE": CAUSE[loop.diagnosis.cause],
         "CONFIDENCE": loop.diagnosis.confidence.value,
         "RESTARTS": loop.restarts,
         "PODS": f"{len(loop.pods)}/{loop.pods_in_all}",
@@ -105,7 +106,7 @@ def _line(loop: Loop, snapshot: Snapshot) -> dict[str, object]:
 def _print_loop(loop: Loop, cure: Cure | None) -> None:
     terminal.say(loop.sentence)
     for one in loop.diagnosis.evidence:
-        terminal.say(f"  {one.source.value}: {one.text}")
+        terminal.say(f"  {SOURCE[one.source]}: {one.text}")
     terminal.say(f"  What would help: {loop.diagnosis.cure}.")
     if cure is not None:
         terminal.say(f"  Suggested: {cure.suggestion.text}")

@@ -27,6 +27,7 @@ from planner.questions.savings import (
     own_rows,
     way_rows,
 )
+from planner.questions.wording import for_people
 from planner.sources import bounded
 from planner.spot.assumptions import Life
 from planner.spot.checks import CHECK_NAME, Status
@@ -144,13 +145,13 @@ def _print_fleet(found: SavingsAnswer, fleet: FleetSavings) -> None:
     if fleet.ways:
         terminal.say("\nAll on-demand nodes, bought otherwise:")
         click.echo()
-        click.echo(as_text(way_rows(found), unknown="no price"), nl=False)
+        click.echo(as_text(for_people(way_rows(found)), unknown="no price"), nl=False)
     terminal.say("\nIn this order (most saved per pod-hour at risk first):")
     click.echo()
-    click.echo(as_text(move_rows(found)), nl=False)
+    click.echo(as_text(for_people(move_rows(found))), nl=False)
     terminal.say("\nWho bears it, before and after:")
     click.echo()
-    click.echo(as_text(bearer_rows(found)), nl=False)
+    click.echo(as_text(for_people(bearer_rows(found))), nl=False)
     for workload, why in fleet.kept_off:
         terminal.say(f"stays: {workload}: {why}")
     if found.hidden:
@@ -175,7 +176,7 @@ def _print_detail(found: SavingsAnswer, detail: SavingsDetail) -> None:
         ]
     ), nl=False)  # fmt: skip
     click.echo("")
-    click.echo(as_text(way_rows(found), unknown="no price"), nl=False)
+    click.echo(as_text(for_people(way_rows(found)), unknown="no price"), nl=False)
     click.echo("")
     terminal.say(saved.break_even.sentence)
     terminal.say(detail.estimate.mix.sentence)

@@ -8,7 +8,7 @@ import click
 
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
-from planner.questions.seats import QUESTION, SeatsAnswer, SeatsSettings, answer, free_seats
+from planner.questions.seats import QUESTION, SeatsAnswer, SeatsSettings, answer
 from planner.tables import as_text
 from planner.words import listing
 
@@ -29,11 +29,11 @@ def _print(found: SeatsAnswer) -> None:
     terminal.say(found.sentence)
     rows = [
         {
-            "node": node.node + (" (cordoned)" if node.is_cordoned else ""),
+            "node": node.node + (f" ({node.out_of_use})" if node.out_of_use else ""),
             "pool": node.node_pool,
             "zone": node.zone,
             "model": node.model,
-            "free": f"{free_seats(node)}/{len(node.seats)}",
+            "free": f"{node.gpus_free:,}/{node.gpus:,}",
             "held by": listing(sorted({seat.holder for seat in node.seats if seat.holder})),
             "next pod of": listing(node.could_take),
         }

@@ -11,10 +11,11 @@ import click
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
-from planner.questions.overview import supplies_of
 from planner.questions.question import Given
-from planner.questions.what_if import QUESTION, WhatIfAnswer, WhatIfSettings, answer
+from planner.questions.what_if import QUESTION, WhatIfAnswer, WhatIfSettings, answer, gpu_figures
+from planner.rollout.wording import WORD, details
 from planner.tables import Rows, as_text
+from planner.words import plural
 
 
 @click.command("what-if")
@@ -61,19 +62,18 @@ def _print(found: WhatIfAnswer) -> None:
         for held in step.drain.held_back[:10] if step.drain else ():
             terminal.say(f"      {held.pod} on {held.node}: {held.why}")
         for one in step.drain.unplaced[:10] if step.drain else ():
-            terminal.say(f"      {one.count} of {one.workload} wait ({one.before} did before): {one.message}")
+            terminal.say(
+                f"      {one.count} of {one.workload} {plural(one.count, 'waits', 'wait')} ({one.before} did before): {one.message}"
+            )
     _table([{"": name, "today": before, "then": after} for name, before, after in _beside(found)])
     for change in found.verdicts:
-        terminal.say(f"  {change.workload}: {change.before.value} → {change.after.value}: {change.sentence}")
+        terminal.say(
+            f"  {change.workload}: {WORD[change.before].lower()} → {WORD[change.after].lower()}: {details(change.after, change.sentence)}"
+        )
 
 
 def _beside(found: WhatIfAnswer) -> list[tuple[str, int, int]]:
-    before, after = ({one.noun: one for one in supplies_of(side.gpus)} for side in (found.before, found.after))
-    rows = [
-        (f"{noun} {name}", getattr(before.get(noun), name, 0), getattr(after.get(noun), name, 0))
-        for noun in {**before, **after}
-        for name in ("allocatable", "free", "pending")
-    ]
+    rows = [(f"{one.noun} {one.called}", one.today, one.then) for one in gpu_figures(found)]
     rows.append(("pods waiting", found.waiting_before, found.waiting_after))
     if found.completing_before is not None and found.completing_after is not None:
         rows.append(("rollouts that complete", found.completing_before, found.completing_after))

@@ -13,6 +13,7 @@ from planner.cli.cluster import one_reader_of_stdin, read_clusters
 from planner.cli.given import pool_limits, pool_options, price_book, price_options
 from planner.questions.question import Given
 from planner.questions.where import QUESTION, WhereAnswer, WhereSettings, answer, cluster_rows
+from planner.questions.wording import for_people
 from planner.sources import manifests
 from planner.tables import as_text
 
@@ -58,4 +59,4 @@ def command(
 
 
 def _print(found: WhereAnswer) -> None:
-    click.echo(f"{found.sentence}\n\n{indent(as_text(cluster_rows(found)), '  ')}", nl=False)
+    click.echo(f"{found.sentence}\n\n{indent(as_text(for_people(cluster_rows(found))), '  ')}", nl=False)

@@ -12,17 +12,19 @@ from planner.tables import Row
 def matrix_rows(service: ServiceDrift, *, everything: bool = False) -> list[Row]:
     """One row an aspect, one column an environment (the reference first); ratios against the reference in brackets."""
     return [
-        {"what": _name(row)}
-        | {environment: _text(row, index) for index, environment in enumerate(service.environments)}
+        {"what": name_of(row)}
+        | {environment: text_of(row, index) for index, environment in enumerate(service.environments)}
         for row in (service.rows if everything else service.differences)
     ]
 
 
-def _name(row: DriftRow) -> str:
+def name_of(row: DriftRow) -> str:
+    """``memory limit (api)``: what is compared, and of which container where there are several."""
     return f"{row.aspect.value} ({row.container})" if row.container else row.aspect.value
 
 
-def _text(row: DriftRow, index: int) -> str:
+def text_of(row: DriftRow, index: int) -> str:
+    """What it is in the environment at this place: ``256Mi (1/8)``."""
     cell = row.cells[index]
     if cell is None:
         return "no such container"

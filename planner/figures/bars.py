@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from planner.figures import palette
-from planner.figures.labels import plain
+from planner.figures.labels import plain, ticks
 from planner.figures.ticks import whole
 
 
@@ -61,7 +61,7 @@ def figure(rows: Sequence[str], parts: Sequence[Part], *, axis: str, hover: str,
                 hovertemplate=f"%{{y}}: {hover} {part.name}<extra></extra>",
             )
         )
-    drawn.update_yaxes(autorange="reversed", type="category")
+    drawn.update_yaxes(autorange="reversed", type="category", **ticks(rows))
     drawn.update_xaxes(
         title_text=axis, **whole([sum(lengths) for lengths in zip(*(part.lengths for part in parts), strict=True)])
     )

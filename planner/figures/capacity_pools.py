@@ -1,4 +1,4 @@
-"""Node pools as bars: what is requested of one resource, what is free, what the pool may still grow by."""
+"""Node pools as bars: what is requested of one resource, what is free, what is out of use, what the pool may still grow by."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from planner.questions.capacity import PoolLine
 MOST_POOLS = 40
 
 
-def parts(line: PoolLine, resource: str) -> tuple[int, int, int]:
-    """(requested, free, what growth within the known limits would bring)."""
-    total = line.allocatable.get(resource, 0)
-    held = line.requested.get(resource, 0)
+def parts(line: PoolLine, resource: str) -> tuple[int, int, int, int]:
+    """(requested, free, out of use, what growth within the known limits would bring)."""
     growth = (line.room or 0) * line.pool.amounts.get(resource, 0)
-    return held, max(0, total - held), growth
+    return line.requested.get(resource, 0), line.free.get(resource, 0), line.out_of_use.get(resource, 0), growth
 
 
 def shown(lines: Sequence[PoolLine], resource: str) -> list[PoolLine]:
@@ -31,15 +29,17 @@ def shown(lines: Sequence[PoolLine], resource: str) -> list[PoolLine]:
 def figure(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: str = "GPUs") -> go.Figure:
     """One bar a pool, amounts divided by `divisor` and called `unit`."""
     pools = shown(lines, resource)
-    held, free, growth = ([parts(line, resource)[place] / divisor for line in pools] for place in range(3))
+    held, free, shut, growth = ([parts(line, resource)[place] / divisor for line in pools] for place in range(4))
 
     def part(name: str, colour: str, values: Sequence[float]) -> bars.Part:
         texts = [f"{value:,.0f} {name}" if value else "" for value in values]
         return bars.Part(name=name, colour=colour, lengths=values, texts=texts)
 
     drawn_parts = [part("requested", palette.BLUE, held), part("free", palette.GREY, free)]
+    none = [""] * len(pools)
+    if any(shut):
+        drawn_parts.append(bars.Part(name="out of use", colour=palette.GREY, lengths=shut, texts=none, is_hatched=True))
     if any(growth):
-        none = [""] * len(pools)
         drawn_parts.append(
             bars.Part(name="room to grow", colour=palette.GREEN, lengths=growth, texts=none, is_hatched=True)
         )
@@ -52,7 +52,8 @@ def alt(lines: Sequence[PoolLine], resource: str, *, divisor: float = 1, unit: s
     """The bars in words."""
     said = []
     for line in shown(lines, resource):
-        held, free, growth = (value / divisor for value in parts(line, resource))
+        held, free, shut, growth = (value / divisor for value in parts(line, resource))
+        aside = f", {shut:,.0f} out of use" if shut else ""
         more = f", room to grow by {growth:,.0f}" if growth else ""
-        said.append(f"{line.pool.name}: {held:,.0f} requested, {free:,.0f} free{more}")
+        said.append(f"{line.pool.name}: {held:,.0f} requested, {free:,.0f} free{aside}{more}")
     return f"{unit} by node pool. {'; '.join(said) or 'None'}."

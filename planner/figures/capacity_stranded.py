@@ -17,7 +17,6 @@ _COLOUR = {
     StrandedReason.MEMORY: (palette.PURPLE, "\\"),
     StrandedReason.TAINT: (palette.SKY, "x"),
     StrandedReason.NOT_WANTED: (palette.YELLOW, "."),
-    StrandedReason.CORDONED: (palette.GREY, "-"),
     StrandedReason.PODS: (palette.BLUE, "+"),
     StrandedReason.OTHER: (palette.GREY, "|"),
 }

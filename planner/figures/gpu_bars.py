@@ -1,4 +1,4 @@
-"""GPUs by model: held, free, and asked for by pods that wait."""
+"""GPUs by model: held, free, out of use, and asked for by pods that wait."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ def figure(lines: Sequence[GpuModelLine]) -> go.Figure:
         texts = [f"{value:,} {called}" if value else "" for value in values]
         return bars.Part(name=called, colour=colour, lengths=values, texts=texts, is_hatched=is_hatched)
 
+    shut = [line.out_of_use for line in lines]
     parts = [
         part("held", palette.BLUE, [line.requested for line in lines]),
         part("free", palette.GREY, [line.free for line in lines]),
+        *([part("out of use", palette.GREY, shut, is_hatched=True)] if any(shut) else []),
         part("wanted", palette.ORANGE, [line.pending for line in lines], is_hatched=True),
     ]
     return bars.figure([name(line) for line in lines], parts, axis="GPUs", hover="%{x:,}", row_px=44)
@@ -39,6 +41,7 @@ def alt(lines: Sequence[GpuModelLine]) -> str:
     """The bars in words."""
     said = "; ".join(
         f"{name(line)}: {line.requested} of {line.allocatable} held, {line.free} free"
+        + (f", {line.out_of_use} out of use" if line.out_of_use else "")
         + (f", {line.pending} wanted" if line.pending else "")
         for line in lines
     )

@@ -20,7 +20,7 @@ PATTERN = {QosClass.GUARANTEED: "", QosClass.BURSTABLE: "/", QosClass.BEST_EFFOR
 
 @drawn
 def figure(cluster: ClusterMemory) -> go.Figure:
-    """Three bars of 100 %: pods, requested memory, used memory; one part a class."""
+    """Three bars of 100%: pods, requested memory, used memory; one part a class."""
     drawn = go.Figure()
     totals = [
         sum(line.pod_count for line in cluster.classes),
@@ -56,10 +56,10 @@ def figure(cluster: ClusterMemory) -> go.Figure:
                 textangle=0,
                 textfont={"color": palette.INK},
                 customdata=said,
-                hovertemplate=f"{line.qos}: %{{customdata}} (%{{x:.0f}} %)<extra></extra>",
+                hovertemplate=f"{line.qos}: %{{customdata}} (%{{x:.0f}}%)<extra></extra>",
             )
         )
-    drawn.update_xaxes(range=[0, 100], ticksuffix=" %")
+    drawn.update_xaxes(range=[0, 100], ticksuffix="%")
     drawn.update_yaxes(autorange="reversed")
     drawn.update_layout(
         barmode="stack",

@@ -9,15 +9,14 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.drawing import drawn
-from planner.figures.labels import plain
+from planner.figures.labels import LONGEST, plain
 from planner.figures.memory_classes import COLOUR, PATTERN
 from planner.kubernetes.qos import QosClass
 from planner.memory.nodes import NodeReport, PodMemory
-from planner.words import count, measured_bytes
+from planner.words import count, measured_bytes, shortened
 
 MOST_PODS = 25  # rows a person reads; the table has them all
 _GIB = 2**30
-_LONGEST_NAME = 26
 
 
 @drawn
@@ -81,11 +80,8 @@ def _bars(qos: QosClass, part: Sequence[tuple[PodMemory, int]]) -> go.Bar:
 
 def _label(pod: PodMemory) -> str:
     """Rank and name, short enough for a phone: the middle goes, since both ends tell pods apart."""
-    name = pod.name
-    if len(name) > _LONGEST_NAME:
-        name = f"{name[: _LONGEST_NAME - 7]}…{name[-6:]}"
     mark = " (never)" if pod.is_critical else " ▲" if (pod.over_request_bytes or 0) > 0 else ""
-    return plain(f"{pod.eviction_rank}. {name}{mark}")
+    return plain(f"{pod.eviction_rank}. {shortened(pod.name, LONGEST)}{mark}")
 
 
 def _words(pod: PodMemory) -> str:

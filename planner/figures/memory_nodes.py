@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.drawing import drawn
-from planner.figures.labels import plain
+from planner.figures.labels import plain, ticks
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.words import count, measured_bytes
 
@@ -18,7 +18,7 @@ _PERCENT = 100
 def figure(cluster: ClusterMemory) -> go.Figure:
     """One bar a node (the nearest to eviction first): the working set in percent of allocatable.
 
-    Marks stand for requests and limits. The line at 100 % is allocatable, which is where hard eviction begins; beside
+    Marks stand for requests and limits. The line at 100% is allocatable, which is where hard eviction begins; beside
     it stands how much more the pods may use until then.
     """
     nodes = cluster.nodes[:MOST_NODES]
@@ -49,7 +49,7 @@ def figure(cluster: ClusterMemory) -> go.Figure:
                 name=name,
                 marker={"symbol": symbol, "color": colour, "size": 12, "line": {"width": 3, "color": colour}},
                 customdata=[[measured_bytes(value)] for value in values],
-                hovertemplate=f"%{{y}}: {name} %{{customdata[0]}} (%{{x:.0f}} %)<extra></extra>",
+                hovertemplate=f"%{{y}}: {name} %{{customdata[0]}} (%{{x:.0f}}%)<extra></extra>",
             )
         )
     widest = max([_PERCENT, *(max(trace.x, default=0) for trace in drawn.data)])
@@ -71,8 +71,8 @@ def figure(cluster: ClusterMemory) -> go.Figure:
         annotation_text="hard eviction after",
         annotation_position="top",
     )
-    drawn.update_yaxes(autorange="reversed", type="category", automargin=True)
-    drawn.update_xaxes(title_text="% of allocatable memory", range=[0, widest * 1.3], ticksuffix=" %")
+    drawn.update_yaxes(autorange="reversed", type="category", automargin=True, **ticks([node.name for node in nodes]))
+    drawn.update_xaxes(title_text="% of allocatable memory", range=[0, widest * 1.3], ticksuffix="%")
     drawn.update_layout(
         height=110 + 26 * max(1, len(nodes)),
         margin={"t": 24, "r": 12, "b": 8, "l": 8},

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from planner.figures import palette
 from planner.figures.drawing import drawn
-from planner.figures.labels import plain
+from planner.figures.labels import plain, short
 from planner.figures.pool_seats import NO_POOL
 from planner.questions.seats import NodeSeats, Seat
 
@@ -25,20 +25,26 @@ _HOLDER_COLOURS = (  # in this order: dark letters are easily read on all but th
     palette.BLUE,
 )
 _FEWEST_PLACES = 8  # seats a row has room for, so that a node of one GPU isn't drawn as a bar
-_FREE, _OTHERS = "free", "others"
+_FREE, _OUT, _OTHERS = "free", "out of use", "others"
 _TOLD = 3  # workloads named in a free seat's hover
 
 
 def legend(nodes: Sequence[NodeSeats]) -> tuple[tuple[str, str, int], ...]:
-    """(letter, holder, seats) of the holders with a colour of their own, the largest first, then others and free."""
-    counts = Counter(seat.holder or _FREE for node in nodes for seat in node.seats)
-    free = counts.pop(_FREE, 0)
+    """(letter, holder, seats) of the holders with a colour of their own, the largest first, then others, out of use and free."""
+    counts = Counter(_holder(node, seat) for node in nodes for seat in node.seats)
+    free, out = counts.pop(_FREE, 0), counts.pop(_OUT, 0)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     own, rest = ranked[: len(_HOLDER_COLOURS)], ranked[len(_HOLDER_COLOURS) :]
     lines = [(chr(ord("A") + i), holder, seats) for i, (holder, seats) in enumerate(own)]
     if rest:
         lines.append(("+", _OTHERS, sum(seats for _, seats in rest)))
+    if out:
+        lines.append(("–", _OUT, out))
     return (*lines, ("·", _FREE, free))
+
+
+def _holder(node: NodeSeats, seat: Seat) -> str:
+    return seat.holder or (_OUT if node.out_of_use else _FREE)
 
 
 @drawn
@@ -82,10 +88,14 @@ def _rows(nodes: Sequence[NodeSeats]) -> list[tuple[str, NodeSeats | None]]:
     by_pool: dict[tuple[str, str], list[NodeSeats]] = {}
     for node in nodes:
         by_pool.setdefault((node.node_pool, node.model), []).append(node)
+    said = dict(zip((node.node for node in nodes), short([node.node for node in nodes]), strict=True))
     rows: list[tuple[str, NodeSeats | None]] = []
     for (pool, model), members in by_pool.items():
         rows.append((f"<b>{plain(pool or NO_POOL)}</b> {plain(model)}", None))
-        rows += [(plain(f"{node.node} (cordoned)" if node.is_cordoned else node.node), node) for node in members]
+        rows += [
+            (plain(f"{said[node.node]} ({node.out_of_use})" if node.out_of_use else said[node.node]), node)
+            for node in members
+        ]
     return rows
 
 
@@ -102,7 +112,7 @@ def _cells(
     hover: list[list[str]] = []
     for _, node in rows:
         seats = node.seats if node else ()
-        shown = [_shown(seat.holder, code) for seat in seats]
+        shown = [_shown(_holder(node, seat), code) for seat in seats if node]
         letters = [lines[code[name]][0] for name in shown]
         blank = width - len(seats)
         z.append([*(code[name] for name in shown), *[None] * blank])
@@ -130,20 +140,21 @@ def _cells(
 
 
 def _shown(holder: str, code: dict[str, int]) -> str:
-    name = holder or _FREE
-    return name if name in code else _OTHERS
+    return holder if holder in code else _OTHERS
 
 
 def _colour(holder: str, place: int) -> str:
     if holder == _FREE:
         return palette.FREE
-    return palette.GREY if holder == _OTHERS else _HOLDER_COLOURS[place]
+    return palette.GREY if holder in (_OTHERS, _OUT) else _HOLDER_COLOURS[place]
 
 
 def _hover(node: NodeSeats, seat: Seat) -> str:
     head = f"<b>{plain(node.node)}</b> · {plain(node.model)}<br>"
     if seat.holder:
         return f"{head}{plain(seat.pod)}<br>{plain(seat.holder)}{' (terminating)' if seat.is_terminating else ''}"
+    if node.out_of_use:
+        return f"{head}nobody holds it; the node is {node.out_of_use}"
     told = ", ".join(node.could_take[:_TOLD]) + (" …" if len(node.could_take) > _TOLD else "")
     return f"{head}free; next pods that fit: {plain(told) or 'none'}"
 

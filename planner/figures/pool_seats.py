@@ -17,14 +17,14 @@ NO_POOL, NO_ZONE = "no pool", "no zone"
 
 
 def totals(nodes: Sequence[NodeSeats]) -> dict[tuple[str, str], tuple[int, int, int, int]]:
-    """(pool, zone) → (nodes, GPUs held, GPUs free, GPUs free on cordoned nodes), in the order of names."""
+    """(pool, zone) → (nodes, GPUs held, GPUs free, GPUs out of use), in the order of names."""
     sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for node in nodes:
-        held = sum(bool(seat.holder) for seat in node.seats)
         line = sums[node.node_pool or NO_POOL, node.zone or NO_ZONE]
         line[0] += 1
-        line[1] += held
-        line[3 if node.is_cordoned else 2] += len(node.seats) - held
+        line[1] += node.gpus - node.gpus_free - node.gpus_out_of_use
+        line[2] += node.gpus_free
+        line[3] += node.gpus_out_of_use
     return {place: (line[0], line[1], line[2], line[3]) for place, line in sorted(sums.items())}
 
 
@@ -37,7 +37,7 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
     for place, name, colour, pattern in (
         (1, "held", palette.BLUE, ""),
         (2, "free", palette.GREY, ""),
-        (3, "free, cordoned", palette.GREY, "/"),
+        (3, "out of use", palette.GREY, "/"),
     ):
         values = [line[place] for line in lines.values()]
         if place < 3 or any(values):
@@ -66,7 +66,7 @@ def figure(nodes: Sequence[NodeSeats]) -> go.Figure:
 def alt(nodes: Sequence[NodeSeats]) -> str:
     """The sums in words."""
     said = "; ".join(
-        f"{pool}, {zone}: {line[1]:,} held, {line[2] + line[3]:,} free on {line[0]:,} nodes"
+        f"{pool}, {zone}: {line[1]:,} held, {line[2]:,} free{f', {line[3]:,} out of use' if line[3] else ''} on {line[0]:,} nodes"
         for (pool, zone), line in totals(nodes).items()
     )
     return f"GPUs by pool and zone. {said or 'None'}."

@@ -12,12 +12,13 @@ from html import escape
 from typing import Any, Final
 
 from planner.figures import capacity_pools, capacity_stranded, gpu_bars, memory_nodes, pool_costs
-from planner.questions.report import MOST_ROWS, Review, Written
+from planner.questions.report import Review, Written
 from planner.tables import UNKNOWN, columns, is_amounts, shown
 from planner.vocabulary import NVIDIA_GPU
 from planner.words import duration, printable
 
 _LONG: Final = 60  # characters of a cell that gets room to wrap in
+_SHORT: Final = 24  # characters of a cell that stays in one line: a name is then read, and copied, whole
 _POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 _STYLE: Final = """
 :root { --text: #1B2733; --soft: #5A6B7B; --line: #D5DCE3; --back: #FFFFFF; --shade: #F3F6F9; --bad: #9A3D00; }
@@ -31,12 +32,13 @@ p { margin: .4rem 0; } .soft { color: var(--soft); } .bad { color: var(--bad); }
 nav ul { columns: 3 16rem; padding-left: 1.1rem; } a { color: inherit; }
 .table { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .87rem; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--line); max-width: 34rem; }
-td.long { min-width: 18rem; } th { background: var(--shade); white-space: nowrap; } .amount { text-align: right; white-space: nowrap; }
+td.long { min-width: 15rem; } th { background: var(--shade); vertical-align: bottom; } td.whole { white-space: nowrap; }
+.amount { text-align: right; } td.amount { white-space: nowrap; }
 .chart { min-height: 5rem; margin: .8rem 0; background: #FFFFFF; border-radius: .5rem; }
 @media (max-width: 40rem) { body { padding: .8rem; } nav ul { columns: 1; } }
 @media print { :root { --text: #000; --soft: #444; --line: #BBB; --back: #FFF; --shade: #F3F6F9; --bad: #9A3D00; }
   body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; } tr, .chart { break-inside: avoid; }
-  h2 { break-after: avoid; } .table { overflow: visible; } td, td.long { min-width: 0; overflow-wrap: anywhere; } }
+  h2 { break-after: avoid; } .table { overflow: visible; } td, td.long, td.whole { min-width: 0; white-space: normal; overflow-wrap: anywhere; } }
 """
 _DRAW: Final = """
 for (const place of document.querySelectorAll('.chart')) {
@@ -91,17 +93,17 @@ def _chapter(place: int, one: Written, charts: Iterable[tuple[str, str, Any, str
     body = [f"<section id='c{place}'><h2>{_text(chapter.title)}</h2>"]
     if chapter.not_known:
         body.append(f"<p class='bad'>Not known: {_text(chapter.not_known)}</p>")
-    elif chapter.sentence:
-        body.append(f"<p>{_text(chapter.sentence)}</p>")
+    elif one.said:
+        body.append(f"<p>{_text(one.said)}</p>")
     body += [
         _chart(figure, alt) for question, table, figure, alt in charts if (question, table) == (chapter.question, chapter.table)
     ]  # fmt: skip
-    if one.rows:
-        body.append(_table(one.rows[:MOST_ROWS]))
+    if one.shown:
+        body.append(_table(one.shown))
     elif not chapter.not_known:
         body.append("<p class='soft'>None.</p>")
-    if len(one.rows) > MOST_ROWS:
-        body.append(f"<p class='soft'>… and {len(one.rows) - MOST_ROWS:,} more rows: JSON and CSV have them all.</p>")
+    if one.more:
+        body.append(f"<p class='soft'>… and {one.more:,} more rows: JSON and CSV have them all.</p>")
     return "\n".join([*body, "</section>"])
 
 
@@ -146,10 +148,11 @@ def _table(rows: Any) -> str:
     right = {name for name in names if is_amounts(rows, name)}
 
     def cell(tag: str, name: str, text: str) -> str:
-        kind = " class=amount" if name in right else " class=long" if len(text) > _LONG else ""
+        size = "long" if len(text) > _LONG else "whole" if len(text) <= _SHORT else ""
+        kind = " class=amount" if name in right else f" class={size}" if size else ""
         return f"<{tag}{kind}>{_text(text)}</{tag}>"
 
-    head = "".join(cell("th", name, name.replace("_", " ")) for name in names)
+    head = "".join(cell("th", name, name) for name in names)
     body = "\n".join(
         f"<tr>{''.join(cell('td', name, shown(row.get(name), UNKNOWN)) for name in names)}</tr>" for row in rows
     )

@@ -16,7 +16,7 @@ from planner.errors import ChangeError, InputError
 from planner.kubernetes import budgets, commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
-from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
+from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use
 from planner.kubernetes.owners import owners_of, workload_key, workload_keys
 from planner.kubernetes.priorities import class_called
 from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Presence, Severity, Snapshot, Workload
@@ -156,12 +156,11 @@ def unlabelled_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
 def idle_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     """GPU nodes that take no new pods: cordoned, or not Ready."""
     gpu_nodes = [node for node in snapshot.nodes if gpu_count(node)]
-    cordoned = [node for node in gpu_nodes if node.is_cordoned]
-    unready = [node for node in gpu_nodes if node.conditions.get("Ready", "True") != "True" and not node.is_cordoned]
-    for code, nodes, state, mend in (
-        ("gpu-node-cordoned", cordoned, "cordoned", "Uncordon with kubectl uncordon, or remove the nodes"),
-        ("gpu-node-not-ready", unready, "not Ready", "See kubectl describe node"),
+    for code, state, mend in (
+        ("gpu-node-cordoned", CORDONED, "Uncordon with kubectl uncordon, or remove the nodes"),
+        ("gpu-node-not-ready", NOT_READY, "See kubectl describe node"),
     ):
+        nodes = [node for node in gpu_nodes if out_of_use(node) == state]
         for pool, some in _by(nodes, node_pool).items():
             count = sum(map(gpu_count, some))
             what = f"{_nodes(some)} {plural(len(some), 'is', 'are')} {state}: no new pod gets the {count} GPUs there"
@@ -255,7 +254,7 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
     Only resources and the node selector are looked at; a node with room may still be barred by other rules.
     """
     held = _held_by_node(snapshot)
-    open_nodes = [node for node in snapshot.nodes if not node.is_cordoned]
+    open_nodes = [node for node in snapshot.nodes if not out_of_use(node)]
 
     @cache
     def has_room(asked: Amounts, selector: Labels) -> bool:

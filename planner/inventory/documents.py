@@ -75,6 +75,10 @@ def parts_of(
         When nothing in it can be read.
     """
     text = _utf8(inflated(data, where, walk), where)
+    whole = _whole(text, where)  # nearly always one document, among which no log can stand
+    if whole is not None:
+        yield whole if is_named else replace(whole, is_named=False)
+        return
     is_empty = True
     for section in log_sections.sections(text):
         if section.pod:
@@ -96,6 +100,14 @@ def parts_of(
         said = _BETWEEN.match(text)
         only = f"there is no object in it, only {_said(said)}" if said is not None and said["said"] else ""
         raise InputError(only or "it is empty", where=where, mend=_HOW)
+
+
+def _whole(text: Content, where: str) -> Part | None:
+    """The part of a text that is one JSON document from its first byte on; None for any other."""
+    try:
+        return _json_part(memoryview(text), where) if text[:1] in (b"{", b"[") else None
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return None
 
 
 def _document_parts(view: memoryview, start: int, where: str, problems: list[Finding]) -> Iterator[Part]:
@@ -208,13 +220,6 @@ def _said(match: re.Match[bytes]) -> str:
 
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _json_parts(view: memoryview, start: int, where: str, problems: list[Finding]) -> Iterator[Part]:
-    try:
-        whole = _json_part(view[start:], where)  # nearly always one document, whose end needn't be looked for first
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        pass
-    else:
-        yield whole
-        return
     while start < len(view):
         try:
             end = _end_of_json(view, start)

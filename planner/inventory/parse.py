@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -21,8 +21,18 @@ from planner.errors import InputError
 from planner.inventory import wire
 from planner.inventory.inference import with_inferred
 from planner.inventory.one_cluster import TELLING, OneCluster
-from planner.inventory.records import admission, devices, nodes, observations, pods, policy, storage, workloads
-from planner.inventory.records.shared import Shared
+from planner.inventory.records import (
+    admission,
+    devices,
+    nodes,
+    observations,
+    pod_texts,
+    pods,
+    policy,
+    storage,
+    workloads,
+)
+from planner.inventory.records.shared import ReadObject, Shared
 from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
@@ -30,6 +40,7 @@ from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Se
 from planner.vocabulary import DEFAULT_NAMESPACE
 
 Item = msgspec.Raw | bytes | memoryview | dict[str, Any]
+_TEXTS = (msgspec.Raw, bytes, memoryview)
 Read = Callable[[Shared, Any], Any]
 
 DAMAGE = (msgspec.MsgspecError, InputError, RecursionError, ValueError, OverflowError)
@@ -44,7 +55,6 @@ _POLICIES = ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
 _READERS: dict[str, Read] = {
     NODE.name: nodes.read_node,
     "Namespace": nodes.read_namespace,
-    POD.name: pods.read_pod,
     "PodDisruptionBudget": policy.read_pod_disruption_budget,
     "HorizontalPodAutoscaler": workloads.read_autoscaler,
     "ScaledObject": workloads.read_scaled_object,
@@ -70,11 +80,11 @@ _READERS: dict[str, Read] = {
     "Event": observations.read_event,
     "PodMetrics": observations.read_pod_metrics,
 }
-_TEMPLATED: dict[str, Callable[[Shared, Any, dict[str, Any]], Any]] = {
+_TEMPLATED: dict[str, Callable[[Shared, Any, workloads.Raw], Any]] = {
     **{kind.name: partial(workloads.read_workload, kind=kind) for kind in WORKLOADS},
     REPLICA_SET.name: workloads.read_replica_set,
 }
-"""Kinds with a pod template, which their readers get undecoded as well."""
+"""Kinds with a pod template, which their readers get as it is written as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,27 +168,22 @@ def build_snapshot(
     )
 
 
-class ReadObject(NamedTuple):
-    """One object: its record, the digest of what is kept of it, and the metadata it came with."""
-
-    record: Any
-    digest: bytes
-    metadata: wire.Metadata
-
-
 def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
     """Read one object of a known kind; one of `DAMAGE` is raised when it can't be read."""
-    if isinstance(item, dict):
-        decoded = msgspec.convert(item, wire.KINDS[kind])
-    else:
-        decoded = wire.DECODERS[kind].decode(item)
+    if kind == POD.name:
+        read = pod_texts.read_pod_text(shared, item) if not isinstance(item, dict) else None
+        return read or pods.read_pod(shared, _decoded(item, kind))
+    decoded = _decoded(item, kind)
     if kind in _TEMPLATED:
         record = _TEMPLATED[kind](shared, decoded, _template_in(item))
     else:
         record = _READERS[kind](shared, decoded)
     # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
-    digest = blake2b(wire.encode(decoded), digest_size=16, person=kind[:16].encode()).digest()
-    return ReadObject(record, digest, decoded.metadata or wire.Metadata())
+    return ReadObject(record, wire.digest(kind.encode() + wire.encode(decoded)), decoded.metadata or wire.Metadata())
+
+
+def _decoded(item: Item, kind: str) -> Any:
+    return msgspec.convert(item, wire.KINDS[kind]) if isinstance(item, dict) else wire.DECODERS[kind].decode(item)
 
 
 class Reader:
@@ -193,6 +198,7 @@ class Reader:
         self.resource_versions: FrozenMap[str] = FrozenMap()
         self._files: dict[str, int] = {}  # name → objects in it
         self._foreign: dict[str, int] = {}  # name of a file among many → values in it that are no objects
+        self._is_old: dict[tuple[str, str], bool] = {}  # kinds and versions that are read and were seen
         self._old: dict[tuple[str, str], int] = {}
         self._shared = Shared()
         self._digests: set[bytes] = set()
@@ -238,8 +244,7 @@ class Reader:
                 else:
                     self.other_kinds[NO_KIND] = self.other_kinds.get(NO_KIND, 0) + 1
                 continue
-            within = _list_in(item, kind, part)
-            if within is not None:
+            if kind.endswith("List") and (within := _list_in(item, kind, part)) is not None:
                 self.read(within)
                 continue
             self._count(part)
@@ -282,16 +287,19 @@ class Reader:
         self._keep(item, *kind_of(item, part), part.where)
 
     def _keep(self, item: Item, kind: str, api_version: str, file: str) -> None:
-        if not is_known(kind, api_version):
-            self.other_kinds[kind] = self.other_kinds.get(kind, 0) + 1
-            return
-        if is_old(kind, api_version):
-            self._old[kind, api_version] = self._old.get((kind, api_version), 0) + 1
-        read = read_object(self._shared, item, kind)
-        self._digests.add(read.digest)
+        told = kind, api_version
+        if told not in self._is_old:
+            if not is_known(kind, api_version):
+                self.other_kinds[kind] = self.other_kinds.get(kind, 0) + 1
+                return
+            self._is_old[told] = is_old(kind, api_version)
+        if self._is_old[told]:
+            self._old[told] = self._old.get(told, 0) + 1
+        record, digest, metadata = read_object(self._shared, item, kind)
+        self._digests.add(digest)
         if kind in TELLING:
-            self.one_cluster.saw(kind, read.record, read.metadata.uid or "", file)
-        self.found.setdefault(kind, []).append(read.record)
+            self.one_cluster.saw(kind, record, metadata.uid or "", file)
+        self.found.setdefault(kind, []).append(record)
         self.presence[kind] = Presence.PRESENT
 
     def snapshot(
@@ -399,12 +407,13 @@ _TWICE = "is in the input more than once, with different content; the first one 
 _ONE_STATE = "Give one state of one cluster: don't join dumps of different times or clusters, or edited copies"
 
 
-def _template_in(item: Item) -> dict[str, Any]:
+def _template_in(item: Item) -> workloads.Raw:
     """The pod template of a workload that could be decoded."""
     if isinstance(item, dict):
         return (item.get("spec") or {}).get("template") or {}
     spec = msgspec.json.decode(item, type=wire.Templated).spec
-    return (spec.template if spec else None) or {}
+    text = bytes(spec.template) if spec is not None else b""
+    return text if text[:1] == b"{" else {}
 
 
 def kind_of(item: object, part: Part) -> tuple[str, str]:
@@ -417,7 +426,7 @@ def kind_of(item: object, part: Part) -> tuple[str, str]:
     """
     if isinstance(item, dict):
         kind, api_version = item.get("kind"), item.get("apiVersion")
-    elif not isinstance(item, msgspec.Raw | bytes | memoryview):
+    elif not isinstance(item, _TEXTS):
         raise NotAnObject("it isn't an object")
     elif (head := _HEAD.match(item) or _TAIL.search(memoryview(item)[-_TAIL_BYTES:])) is not None:
         return head[2].decode(), head[1].decode()
@@ -438,7 +447,7 @@ _NO_KIND = "it has no kind, so it isn't a Kubernetes object"
 
 def _kind_of_shape(item: object) -> str:
     """The kind of an item that doesn't say it, by its fields; errors as `kind_of`."""
-    loose = msgspec.json.decode(item) if isinstance(item, msgspec.Raw | bytes | memoryview) else item
+    loose = msgspec.json.decode(item) if isinstance(item, _TEXTS) else item
     if not isinstance(loose, dict):
         raise NotAnObject("it isn't an object")
     if not is_object(loose):
@@ -450,8 +459,8 @@ def _kind_of_shape(item: object) -> str:
 
 
 def _list_in(item: Item, kind: str, part: Part) -> Part | None:
-    """The List that an item is itself (``jq -s`` of several), None for any other object."""
-    if not kind.endswith("List") or kind == part.kind:
+    """The List that an item is itself (``jq -s`` of several), None for an object of a kind that is called so."""
+    if kind == part.kind:
         return None
     if isinstance(item, dict):
         items, version = item.get("items"), str(item.get("apiVersion") or "")
@@ -472,7 +481,7 @@ def _list_in(item: Item, kind: str, part: Part) -> Part | None:
 def _lists_by_name(item: Item, part: Part) -> list[Part]:
     """The Lists that are the fields of an object (``{"pods": {"items": […]}, "nodes": {"items": […]}}``)."""
     try:
-        fields = msgspec.json.decode(item) if isinstance(item, msgspec.Raw | bytes | memoryview) else item
+        fields = msgspec.json.decode(item) if isinstance(item, _TEXTS) else item
     except DAMAGE:
         return []
     if not isinstance(fields, dict):

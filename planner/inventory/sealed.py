@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -23,6 +23,8 @@ from planner.inventory.fields import FIELDS
 
 Object = dict[str, Any]
 _key = bytes(32)
+_keyed = blake2b(digest_size=8, key=_key)
+_written = json.JSONEncoder(sort_keys=True).encode
 _SEALED = re.compile("\0[0-9a-f]{16}\\Z")
 _APART = {"command": "headroom.dev/command", "args": "headroom.dev/args"}
 """Decoded to see how a process is started and then dropped: the digests stand beside them."""
@@ -51,8 +53,9 @@ _DEFAULTS: dict[str, tuple[Any, ...]] = {
 
 def use_key(key: bytes) -> None:
     """Seal with this key from now on; before anything is read, since digests of two keys can't be compared."""
-    global _key  # noqa: PLW0603 - the one thing of a process that no value may hold
-    _key = key
+    global _key, _keyed
+    _key, _keyed = key, blake2b(digest_size=8, key=key)
+    _digests_of_defaults.cache_clear()
 
 
 def key() -> bytes:
@@ -61,8 +64,10 @@ def key() -> bytes:
 
 
 def _digest(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True)
-    return "\0" + blake2b(text.encode(), digest_size=8, key=_key).hexdigest()
+    hashed = _keyed.copy()
+    # A text as it is, after a quote, which no other value begins with: environment and arguments are texts.
+    hashed.update(('"' + value if isinstance(value, str) else _written(value)).encode("utf-8", "surrogatepass"))
+    return "\0" + hashed.hexdigest()
 
 
 def sealed(text: str) -> str:
@@ -72,23 +77,23 @@ def sealed(text: str) -> str:
 
 def _hide(value: Any) -> Any:
     """`value` with a digest in the place of each plain value; directives of a patch, and null, stay."""
+    if isinstance(value, str):
+        return value if is_sealed(value) else _digest(value)
     if isinstance(value, dict):
         return {key: one if _is_directive(key) else _hide(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_hide(one) for one in value]
-    if value is None or is_sealed(value):
-        return value
-    return _digest(value)
+    return None if value is None else _digest(value)
 
 
 def is_sealed(value: Any) -> bool:
     """Whether `value` is a digest in the place of one that isn't kept."""
-    return isinstance(value, str) and _SEALED.match(value) is not None
+    return isinstance(value, str) and value[:1] == "\0" and _SEALED.match(value) is not None
 
 
 def _is_directive(key: str) -> bool:
     """A directive of a patch whose value names fields; those that name values (`$setElementOrder/env`) are hidden too."""
-    return key.startswith("$") and "/" not in key
+    return key[:1] == "$" and "/" not in key
 
 
 def seal(template: Object) -> Object:
@@ -96,7 +101,21 @@ def seal(template: Object) -> Object:
 
     ``command`` and ``args`` are kept as well as sealed, for whoever reads how the process is started.
     """
-    sealed = _seal(template, wire.PodTemplate)
+    sealed = seal_but_spec(template)
+    return {key: seal_spec(one) if key == "spec" and isinstance(one, dict) else one for key, one in sealed.items()}
+
+
+def seal_spec(spec: Object) -> Object:
+    """The spec of a template, as `seal` does it."""
+    return _seal(spec, wire.PodSpec)
+
+
+def seal_but_spec(template: Object) -> Object:
+    """`seal`, the spec left as it is."""
+    sealed = {
+        key: one if key == "spec" and isinstance(one, dict) else _seal({key: one}, wire.PodTemplate)[key]
+        for key, one in template.items()
+    }
     annotations = (sealed.get("metadata") or {}).get("annotations")
     if isinstance(annotations, dict):
         sealed["metadata"] = {
@@ -115,7 +134,7 @@ def _seal(value: Object, type_: type[msgspec.Struct]) -> Object:
             result[key], result[_APART[key]] = one, _hide(one)
         elif _is_directive(key):
             result[key] = one
-        elif key.startswith("$"):  # $setElementOrder/env
+        elif key[:1] == "$":  # $setElementOrder/env
             result[key] = one if key.partition("/")[2] in fields else _hide(one)
         elif key not in fields:
             result[key] = _hide(one)
@@ -133,21 +152,28 @@ def _seal(value: Object, type_: type[msgspec.Struct]) -> Object:
 def with_kept(sealed: Any, kept: Any) -> Any:
     """`kept` (what was decoded, written again) with what else `sealed` says; the manifest to keep."""
     if isinstance(kept, dict) and isinstance(sealed, dict):
-        others = {key: one for key, one in sealed.items() if key not in kept and key not in _APART}
-        return others | {key: with_kept(sealed.get(key), one) for key, one in kept.items()}
+        result = {key: one for key, one in sealed.items() if key not in kept and key not in _APART}
+        for key, one in kept.items():
+            result[key] = with_kept(sealed.get(key), one) if isinstance(one, (dict, list)) else one
+        return result
     if isinstance(kept, list) and isinstance(sealed, list) and len(kept) == len(sealed):
         return [with_kept(theirs, ours) for theirs, ours in zip(sealed, kept, strict=True)]
     return kept
 
 
-def unread(sealed: Object, decoded: wire.PodTemplate) -> str:
-    """A digest of all that a template says and its record doesn't hold, the API server's defaults left out."""
+def unread(sealed: Object, of_spec: str) -> str:
+    """A digest of all that a template says and its record doesn't hold, the API server's defaults left out.
+
+    `of_spec`: what `unread_of_spec` gives for its spec.
+    """
     metadata = sealed.get("metadata") or {}
-    hidden = (
-        _hidden(sealed.get("spec") or {}, wire.PodSpec),
-        {key: one for key, one in (metadata.get("annotations") or {}).items() if _SEALED.match(key)},
-    )
-    return _digest([hidden, _unrecorded(decoded)])[1:]
+    annotations = {key: one for key, one in (metadata.get("annotations") or {}).items() if is_sealed(key)}
+    return _digest([of_spec, annotations])[1:]
+
+
+def unread_of_spec(sealed: Object, decoded: wire.PodSpec) -> str:
+    """A digest of all that the spec of a template says and its record doesn't hold."""
+    return _digest(wire.encode([_hidden(sealed, wire.PodSpec), _unrecorded(decoded)]).decode())
 
 
 def _hidden(value: Any, type_: type[msgspec.Struct] | None) -> Any:
@@ -160,7 +186,7 @@ def _hidden(value: Any, type_: type[msgspec.Struct] | None) -> Any:
     fields = _kept(type_) if type_ is not None else {}
     found = {}
     for key, one in value.items():
-        if (key in fields and fields[key] is None) or key in _APART or _is_dropped(key, type_):
+        if (key in fields and fields[key] is None) or _is_passed_over(key, type_):
             continue
         part = _hidden(one, fields.get(key))
         if part is not None and not (isinstance(part, str) and _is_default(key, part, value)):
@@ -168,10 +194,13 @@ def _hidden(value: Any, type_: type[msgspec.Struct] | None) -> Any:
     return found or None
 
 
-def _is_dropped(key: str, type_: type[msgspec.Struct] | None) -> bool:
-    """Whether the API server drops the field: it doesn't know it, or it repeats another (`serviceAccount`)."""
+@lru_cache(maxsize=4_096)
+def _is_passed_over(key: str, type_: type[msgspec.Struct] | None) -> bool:
+    """Whether a field says nothing of its own: it is sealed beside (`_APART`), repeats another (`serviceAccount`), or the API
+    server drops it, as it doesn't know it."""
     known = FIELDS.get(_API_TYPES.get(type_, "")) if type_ else None
-    return key == "serviceAccount" or (known is not None and key not in known and key not in _APART.values())
+    is_unknown = known is not None and key not in known and key not in _APART.values()
+    return key in _APART or key == "serviceAccount" or is_unknown
 
 
 _API_TYPES: dict[type[msgspec.Struct], str] = {wire.PodSpec: "PodSpec", wire.Container: "Container"}
@@ -181,7 +210,13 @@ def _is_default(key: str, digest: str, beside: Object) -> bool:
     """Whether a sealed value is what the API server would have filled in."""
     if key == "imagePullPolicy":
         return digest == _digest(_default_pull_policy(str(beside.get("image") or "")))
-    return digest == _digest("") or any(digest == _digest(one) for one in _DEFAULTS.get(key, ()))
+    return digest in _digests_of_defaults(key if key in _DEFAULTS else "")
+
+
+@cache
+def _digests_of_defaults(key: str) -> tuple[str, ...]:
+    """The digests of what the API server fills in for a field; of most fields that of an empty text."""
+    return tuple(_digest(one) for one in (*_DEFAULTS.get(key, ()), ""))
 
 
 def _default_pull_policy(image: str) -> str:
@@ -190,10 +225,9 @@ def _default_pull_policy(image: str) -> str:
     return "Always" if tag == "latest" or not (colon or at) else "IfNotPresent"
 
 
-def _unrecorded(template: wire.PodTemplate) -> list[Any]:
+def _unrecorded(spec: wire.PodSpec) -> list[Any]:
     """What is decoded and not in the record: ports, which requests are written down, and fields that mean the same
     whether they are written or left out, which the API server doesn't fill in."""
-    spec = template.spec or wire.PodSpec()
     shape: list[Any] = []
     for container in (*(spec.containers or ()), *(spec.init_containers or ())):
         ports = sorted(

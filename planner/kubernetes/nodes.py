@@ -1,4 +1,4 @@
-"""What a node's labels say of it: its pool and its GPU model, whoever runs the cluster."""
+"""What a node says of itself: its pool and its GPU model, whoever runs the cluster, and whether it takes new pods."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ from planner.vocabulary import (
     NVIDIA_GPU_COUNT,
     NVIDIA_GPU_PRODUCT,
     NVIDIA_GPU_REPLICAS,
+    TAINT_NOT_READY,
+    TAINT_UNREACHABLE,
+    TAINT_UNSCHEDULABLE,
 )
 
 NO_POOL = ""
@@ -40,6 +43,9 @@ GPU_NODE_ARRIVAL_SECONDS = 300.0
 NODE_ARRIVAL_SECONDS = 150.0
 ARRIVAL_SOURCE = "kubernetes/autoscaler#3464 with GPUs, kubernetes/test-infra#18607 without"
 ROLE = "node-role.kubernetes.io/"
+CORDONED, NOT_READY = "cordoned", "not Ready"
+# What the node lifecycle controller writes on nodes that are out of use (pkg/controller/nodelifecycle, taintKeyToNodeConditionMap).
+TAINTS_OUT_OF_USE = frozenset({TAINT_UNSCHEDULABLE, TAINT_NOT_READY, TAINT_UNREACHABLE})
 
 
 def pool_label(node: Node) -> str:
@@ -131,6 +137,17 @@ def provisioning_model(node: Node) -> str:
         if any(labels[key].lower() in spot for key, spot in tables().spot.items() if key in labels)
         else "on-demand"
     )
+
+
+def out_of_use(node: Node) -> str:
+    """Why no new pod is placed on the node, `CORDONED` or `NOT_READY`; "" where pods may be: only there anything is free.
+
+    Source: ``spec.unschedulable`` (plugins/nodeunschedulable), and the NoSchedule taint that the node lifecycle controller gives
+    a node whose condition Ready isn't True. One that says nothing of it is taken for Ready.
+    """
+    if node.is_cordoned:
+        return CORDONED
+    return "" if node.conditions.get("Ready", "True") == "True" else NOT_READY
 
 
 def is_spot(node: Node) -> bool:

@@ -15,7 +15,7 @@ from planner.kubernetes.kinds import NODE
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, SYSTEM_NODE_CRITICAL
 from planner.kubernetes.records import EMPTY, Amounts, Container, Pod, PodSpec
 from planner.kubernetes.requests import at_once
-from planner.vocabulary import CPU, MEMORY
+from planner.vocabulary import CPU, HUGE_PAGES, MEMORY
 
 _COUNTED: Final = (CPU, MEMORY)  # what a QoS class is made of
 
@@ -72,7 +72,7 @@ def running_containers(spec: PodSpec) -> Iterator[Container]:
 
 def has_pod_level(*amounts: Amounts | None) -> bool:
     """Whether any of the pod-level lists names a resource that pods may have as a whole."""
-    return any(name in _COUNTED or name.startswith("hugepages-") for one in amounts for name in one or EMPTY)
+    return any(name in _COUNTED or name.startswith(HUGE_PAGES) for one in amounts for name in one or EMPTY)
 
 
 def memory_at_pod(amounts: Amounts | None) -> int:

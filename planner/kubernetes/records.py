@@ -318,14 +318,6 @@ class PodSpec:
     service_account_name: str = ""  # empty: "default"
     unmodelled: tuple[str, ...] = ()  # fields that are set, could change a verdict, and aren't modelled
 
-    def with_node_affinity(self, node_affinity: NodeAffinity) -> PodSpec:
-        """The same for other nodes; quicker than `replace`, as there are as many as a DaemonSet has pods."""
-        other = object.__new__(PodSpec)
-        for name in PodSpec.__slots__:
-            object.__setattr__(other, name, getattr(self, name))
-        object.__setattr__(other, "node_affinity", node_affinity)
-        return other
-
     @property
     def sidecars(self) -> tuple[Container, ...]:
         return tuple(one for one in self.init_containers if one.is_sidecar)

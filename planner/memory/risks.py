@@ -15,12 +15,13 @@ from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Finding, Severity, Snapshot
 from planner.memory.kubelet import KubeletSettings, SwapBehavior
 from planner.memory.nodes import ClusterMemory, ContainerMemory, NodeReport, PodMemory, cluster_memory
-from planner.words import count, measured_bytes
+from planner.vocabulary import MEMORY
+from planner.words import count, measured_bytes, written
 
-NEAR_LIMIT_PERCENT: Final = 90  # the "within 10 % of limit"
+NEAR_LIMIT_PERCENT: Final = 90  # the "within 10% of limit"
 FAR_OVER_REQUEST: Final = 2  # a limit this many times the request is "far over": the pod lives on borrowed memory
 COLD_BYTES: Final = 512 * 2**20  # less isn't worth swap
-COLD_MILLICORES: Final = 10  # 1 % of a core: a process that hardly runs touches little of what it holds
+COLD_MILLICORES: Final = 10  # 1% of a core: a process that hardly runs touches little of what it holds
 NODE_NEAR_PERCENT: Final = 90  # of allocatable
 
 _Found = list[tuple[PodMemory, ContainerMemory]]
@@ -60,13 +61,13 @@ def _evicted_though_within_limit(group: _Found, _settings: KubeletSettings) -> F
         return None
     pod, one = max(hit, key=lambda pair: pair[1].working_set_bytes or 0)
     used = one.working_set_bytes or 0
-    limit = f"limit {measured_bytes(one.limit_bytes)}" if one.limit_bytes else "no limit"
+    limit = f"limit {written(one.limit_bytes, MEMORY)}" if one.limit_bytes else "no limit"
     return Finding(
         severity=Severity.WARNING,
         code="memory-evicted-first-within-limit",
         object=pod.workload,
         what=f"{_which(hit, group)} of container {one.name} use up to {measured_bytes(used)} with a request of "
-        f"{measured_bytes(one.request_bytes)} ({limit}): when the node runs short they are evicted before every pod "
+        f"{written(one.request_bytes, MEMORY)} ({limit}): when the node runs short they are evicted before every pod "
         "that stays within its request, though the limit says they may have the memory",
         mend=f"Raise the request to at least {measured_bytes(used)}, so that the scheduler keeps it free for them",
     )
@@ -88,8 +89,8 @@ def _near_limit(group: _Found, _settings: KubeletSettings) -> Finding | None:
         severity=Severity.WARNING,
         code="memory-near-limit",
         object=pod.workload,
-        what=f"{_which(hit, group)} of container {one.name} are within 10 % of the limit: {measured_bytes(used)} of "
-        f"{measured_bytes(limit)} ({used * 100 // limit} %). At the limit the kernel kills the container",
+        what=f"{_which(hit, group)} of container {one.name} are within 10% of the limit: {measured_bytes(used)} of "
+        f"{written(limit, MEMORY)} ({used * 100 // limit}%). At the limit the kernel kills the container",
         mend="Raise the limit, or find what grows; file cache that can be dropped is not in this figure",
     )
 
@@ -107,7 +108,7 @@ def _priority_does_not_protect(group: _Found, _settings: KubeletSettings) -> Fin
         code="memory-priority-does-not-protect",
         object=pod.workload,
         what=f"priority {pod.priority} lets its pods be evicted late, but container {one.name} can still be OOM-killed "
-        f"by its own limit: it {use} {measured_bytes(one.limit_bytes or 0)}" + ("" if known else ", use unknown"),
+        f"by its own limit: it {use} {written(one.limit_bytes or 0, MEMORY)}" + ("" if known else ", use unknown"),
         mend="Keep the limit well above the largest working set seen; request = limit for every container "
         "(class Guaranteed) protects it from a node's shortage as well",
     )

@@ -2,11 +2,11 @@
 
 The rule, in one place:
 
-* memory: the largest working set seen, plus 15 %. A container that was OOM-killed needs more than the limit it died at:
-  at least that limit plus 20 %, and at least 100 MiB more. What a container uses under a limit that kills or starves
+* memory: the largest working set seen, plus 15%. A container that was OOM-killed needs more than the limit it died at:
+  at least that limit plus 20%, and at least 100 MiB more. What a container uses under a limit that kills or starves
   it says little about its need, so the same program's use in pods that work counts as well. Rounded up; never below
   what was seen; the limit is left alone where it is large enough already.
-* CPU: the 95th percentile seen, plus 15 %, as the request; of a container that runs into its CPU limit, what the same
+* CPU: the 95th percentile seen, plus 15%, as the request; of a container that runs into its CPU limit, what the same
   program uses where it works counts as well. No CPU limit is suggested.
 * One moment (metrics-server) may raise a value and never lowers one: a peak wasn't looked for.
 
@@ -178,9 +178,9 @@ def _rule(basis: Basis, seen: int, limit: int | None, request: int) -> str:
     result = f"rounded up to {format_amount(request, MEMORY)}"
     if basis is Basis.OOM and limit is not None:
         died_at = format_amount(limit, MEMORY)
-        return f"killed at its limit of {died_at}: that plus {OOM_BUMP_PERCENT} % and at least 100 MiB, {result}"
+        return f"killed at its limit of {died_at}: that plus {OOM_BUMP_PERCENT}% and at least 100 MiB, {result}"
     where = "in pods of the same program that work, " if basis is Basis.PEERS else ""
-    return f"largest working set seen {where}{measured_bytes(seen)}, plus {MARGIN_PERCENT} %, {result}"
+    return f"largest working set seen {where}{measured_bytes(seen)}, plus {MARGIN_PERCENT}%, {result}"
 
 
 def _source(usages: Sequence[Usage]) -> str:

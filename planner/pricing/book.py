@@ -293,7 +293,7 @@ def age_warning(as_of: str, now: float) -> str:
     if days <= STALE_AFTER_DAYS:
         return ""
     return (
-        f"Prices are of {as_of}, {days} days old: Spot prices may change every day. "
+        f"Prices are of {as_of}, {days} days old: spot prices may change every day. "
         'Read today\'s with "headroom prices refresh".'
     )
 
@@ -478,14 +478,14 @@ def _machine(row: _Row, as_of: str, source: str) -> MachinePrice:
 
 # The cautions of data/prices/README.md ("What to know before using it") that belong to rows.
 _A3_MEGA: Final = (
-    "vCPUs and memory about 5.6 % too low (priced with A3 SKUs, the real ones are A3Plus), the machine about 0.5 %"
+    "vCPUs and memory about 5.6% too low (priced with A3 SKUs, the real ones are A3Plus), the machine about 0.5%"
 )
 _A3_MEGA_AMERICAS: Final = f"{_A3_MEGA}: 93.39993 an hour on demand instead of 92.87183"
 _A3_ULTRA: Final = (
     "low confidence: vCPUs and memory priced with A3 SKUs (the real ones are A3Ultra), local SSD left out"
 )
 _A4: Final = "the GPU's price includes the machine around it; local SSD not verified"
-_L4_EUROPE_WEST4: Final = "L4 on demand: two sources differ by 0.1 % (0.58863 here, 0.58804 there)"
+_L4_EUROPE_WEST4: Final = "L4 on demand: two sources differ by 0.1% (0.58863 here, 0.58804 there)"
 
 
 def _caution(machine_type: str, region: str, check: str) -> str:

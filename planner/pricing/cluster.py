@@ -110,7 +110,7 @@ class UnusedCommitment:
 class ClusterCost:
     """`usd_per_month` is None where no node has a price; nodes without one are counted in `unpriced`, never as 0."""
 
-    sentence: Text
+    sentence: Text  # at list price, as all money here but what its name says is after sustained use
     pools: tuple[PoolCost, ...]  # by name
     nodes: tuple[NodeCost, ...]
     unpriced: tuple[UnpricedNodes, ...]
@@ -154,7 +154,11 @@ def cluster_cost(book: PriceBook, nodes: Iterable[Node], requested: Mapping[str,
     idle = _idle_of(priced)
     count = sum(pool.node_count for pool in pools)
     return ClusterCost(
-        sentence=Text(_sentence(cost, idle, priced=len(priced), count=count)),
+        sentence=Text(
+            cost_words(
+                cost.total, idle, has_gpus=bool(cost.gpu), priced=len(priced), count=count, basis=" at list price"
+            )
+        ),
         pools=pools,
         nodes=tuple(priced),
         unpriced=unpriced,
@@ -253,8 +257,19 @@ def _unpriced(found: Iterable[NodePrice]) -> tuple[UnpricedNodes, ...]:
     )
 
 
-def _sentence(cost: SplitCost, idle: SplitCost | None, *, priced: int, count: int) -> str:
-    """``$14,231 a month for 24 nodes; $3,200 of it (22 %) nobody requests: GPUs $2,000, CPU $900, memory $300``."""
+def cost_words(
+    usd: float, idle: SplitCost | None, *, has_gpus: bool, priced: int, count: int, basis: str = "", more: str = ""
+) -> str:
+    """``$14,231 a month for 24 nodes; nobody requests $3,200 of it (22%): GPUs $2,000, CPU $900, memory $300``.
+
+    Parameters
+    ----------
+    usd, idle : a month, both on one basis; `idle` None: the pods weren't seen
+    has_gpus : whether any of it is for GPUs
+    priced, count : nodes with a price, and all
+    basis : which one, where it isn't the bill
+    more : what is paid for beside these nodes
+    """
     if not count:
         return "no nodes, so nothing to pay for"
     if not priced:
@@ -265,11 +280,12 @@ def _sentence(cost: SplitCost, idle: SplitCost | None, *, priced: int, count: in
         if missing
         else ""
     )
-    bill = f"{words.usd(cost.total)} a month for {words.count(priced, 'node')}"
+    bill = f"{words.usd(usd)} a month{basis} for {words.count(priced, 'node')}{more}"
     if idle is None:
         return f"{bill}; whose they are and what of them nobody requests isn't known without pods{apart}"
-    gpu = f"GPUs {words.usd(idle.gpu)}, " if cost.gpu else ""
+    share = f" ({idle.total / usd:.0%})" if usd else ""
+    gpu = f"GPUs {words.usd(idle.gpu)}, " if has_gpus else ""
     return (
-        f"{bill}; {words.usd(idle.total)} of it ({idle.total / cost.total:.0%}) nobody "
-        f"requests: {gpu}CPU {words.usd(idle.cpu)}, memory {words.usd(idle.memory)}{apart}"
+        f"{bill}; nobody requests {words.usd(idle.total)} of it{share}: "
+        f"{gpu}CPU {words.usd(idle.cpu)}, memory {words.usd(idle.memory)}{apart}"
     )

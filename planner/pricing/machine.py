@@ -69,7 +69,7 @@ GIB_PER_VCPU: Final = {
 SHARED_CORE_VCPUS: Final = {"e2-micro": 0.25, "e2-small": 0.5, "e2-medium": 1.0}
 SHARED_CORE_GIB: Final = {"e2-micro": 1.0, "e2-small": 2.0, "e2-medium": 4.0}
 
-# Custom types have SKUs of their own, "about +5 %" over the predefined ones (prices/README.md, 2026-07-16).
+# Custom types have SKUs of their own, "about +5%" over the predefined ones (prices/README.md, 2026-07-16).
 CUSTOM_PREMIUM: Final = 1.05
 # GiB per vCPU above which memory of a custom type is extended memory (Compute Engine, "custom machine types").
 EXTENDED_ABOVE_GIB_PER_VCPU: Final = {"n1": 6.5, "n2": 8.0, "n2d": 8.0, "n4": 8.0}
@@ -402,7 +402,7 @@ class _Question:
         found = _Sum.of(units, [_machine_part(self.machine_type, usd)])
         if not is_estimate:
             return found
-        rule = "unit prices of the predefined types plus 5 %, as custom types are billed: an estimate"
+        rule = "unit prices of the predefined types plus 5%, as custom types are billed: an estimate"
         return replace(found, notes=(rule, *found.notes), is_estimate=True)
 
     # ── what is attached ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -205,7 +205,7 @@ class PriceBook:
         return list_price * (1.0 - float(self.discounts.get(category.value, 0.0)))
 
     def with_discounts(self, discounts: dict[PricingCategory, float]) -> PriceBook:
-        """The same book with negotiated discounts: category → share off the list price, ``0.15`` for 15 %.
+        """The same book with negotiated discounts: category → share off the list price, ``0.15`` for 15%.
 
         Raises
         ------
@@ -216,7 +216,7 @@ class PriceBook:
             if not 0 <= share < 1:
                 raise InputError(
                     f"a discount of {share:g} on {category} prices is not a share of the price",
-                    mend="Give 0.15 for 15 %: 0 or more, less than 1",
+                    mend="Give 0.15 for 15%: 0 or more, less than 1",
                 )
         kept = FrozenMap({category.value: float(share) for category, share in sorted(discounts.items()) if share})
         digest = blake2b(f"{self.digest} {kept!r}".encode(), digest_size=16).hexdigest() if kept else self.digest

@@ -1,8 +1,8 @@
 """A fresh catalogue against the book: what is taken over, what is kept, and what a person should look at.
 
 Rules, after the reference (section 2, "Suggested rule"): a price is taken only if the catalogue has exactly one distinct
-value for it; on demand and committed prices within 30 % of the book's (they did not move at all in the twelve months
-before July 2026); Spot within 30 %, or else between 0.2 and 1 of the on-demand price (it moves up to once a day). What
+value for it; on demand and committed prices within 30% of the book's (they did not move at all in the twelve months
+before July 2026); Spot within 30%, or else between 0.2 and 1 of the on-demand price (it moves up to once a day). What
 fails keeps its old value and is reported.
 """
 
@@ -32,7 +32,7 @@ class Doubt(StrEnum):
     FAR_FROM_BOOK = "far_from_book"  # the old one is kept
     NOT_A_DISCOUNT = "not_a_discount"  # Spot or Flex-start not below on demand: the old one is kept
     HOST_FAR_FROM_BOOK = "host_far_from_book"  # vCPUs and memory of a machine add up to something else: kept
-    MOVED = "moved"  # Spot moved by more than 30 % and stays plausible: the new one is taken
+    MOVED = "moved"  # Spot moved by more than 30% and stays plausible: the new one is taken
     VERY_LOW = "very_low"  # Spot below a fifth of on demand: taken, but look at it
 
     @property

@@ -1,7 +1,7 @@
 """Sustained use: what Compute Engine takes off by itself the more of a month a machine runs.
 
-A month has four quarters of usage, each billed at a lower rate than the one before: for a family with 30 % off a whole
-month at 100, 80, 60 and 40 % of the price, for one with 20 % at 100, 86.7, 73.3 and 60 %. Hours of machines alike are
+A month has four quarters of usage, each billed at a lower rate than the one before: for a family with 30% off a whole
+month at 100, 80, 60 and 40% of the price, for one with 20% at 100, 86.7, 73.3 and 60%. Hours of machines alike are
 added up over the billing account, so that it doesn't matter which node ran them. Nothing is taken off Spot,
 commitments, and GPUs that are built into their machine.
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from planner.vocabulary import HOURS_PER_MONTH
 
-# "N1 up to 30 %, N2, N2D, C2 20 % for a full month, GPUs attached to N1 up to 30 %" (prices/README.md, 2026-07-16).
+# "N1 up to 30%, N2, N2D, C2 20% for a full month, GPUs attached to N1 up to 30%" (prices/README.md, 2026-07-16).
 SUSTAINED_USE_DISCOUNT: Final = {"n1": 0.30, "n2": 0.20, "n2d": 0.20, "c2": 0.20}
 
 _QUARTERS: Final = 4

@@ -23,8 +23,10 @@ from planner.questions import prepared as prepared_question
 from planner.questions.filters import NO_POOL, Filter, Kept
 from planner.questions.overview import GpuModelLine, free_words, supplies_of
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.question import NOTHING, Fact, Given, Question, fact, unit_of
+from planner.questions.question import NOTHING, Fact, Given, Question, column_of, fact, unit_of
+from planner.rollout.budget import allowed
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.said_of_nodes import unheld
 from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
@@ -50,8 +52,9 @@ class CapacitySettings:
 class ResourceLine:
     """One resource of the whole cluster. Requests are those of bound pods; what waiting pods ask for stands apart.
 
-    ``requested + free == allocatable + overcommitted``: what is free on one node doesn't help another, on which pods ask
-    for more than there is. `free_cordoned` is the part of it on nodes that take no new pods.
+    ``requested + free + free_cordoned == allocatable + overcommitted``: what is free on one node doesn't help another, on
+    which pods ask for more than there is. `free_cordoned` is what nobody holds on nodes out of use, not Ready ones too: it isn't
+    free, whatever the name says, which documents have had from the first.
     """
 
     resource: str
@@ -70,6 +73,8 @@ class PoolLine:
     pool: NodePool
     allocatable: Amounts
     requested: Amounts
+    free: Amounts
+    out_of_use: Amounts  # that nobody holds, on nodes that take no new pods
     room: int | None  # nodes it may grow by; None where nobody says
 
 
@@ -145,16 +150,14 @@ def _resources(cluster: Cluster) -> tuple[ResourceLine, ...]:
     for index in cluster.waiting:
         for name, amount in (*pod_requests(cluster.snapshot.pods[index].spec).items(), (PODS, 1)):
             pending[name] = pending.get(name, 0) + amount
-    rest = cluster.allocatable - cluster.requested
-    free, over = np.maximum(rest, 0), np.maximum(-rest, 0)
-    cordoned = [i for i, node in enumerate(cluster.nodes) if node.is_cordoned]
+    left, over = unheld(cluster), np.maximum(cluster.requested - cluster.allocatable, 0)
     lines = [
         ResourceLine(
             resource=name,
             allocatable=int(cluster.allocatable[row].sum()),
             requested=int(cluster.requested[row].sum()),
-            free=int(free[row].sum()),
-            free_cordoned=int(free[row, cordoned].sum()),
+            free=int(left.free[row].sum()),
+            free_cordoned=int(left.out_of_use[row].sum()),
             pending=pending.get(name, 0),
             overcommitted=int(over[row].sum()),
         )
@@ -166,8 +169,11 @@ def _resources(cluster: Cluster) -> tuple[ResourceLine, ...]:
 
 
 def _pool_line(cluster: Cluster, pool: NodePool) -> PoolLine:
-    allocatable, requested = held_by(cluster, pool)
-    return PoolLine(pool=pool, allocatable=allocatable, requested=requested, room=pool.room(allocatable))
+    held = held_by(cluster, pool)
+    return PoolLine(
+        pool=pool, allocatable=held.allocatable, requested=held.requested, free=held.free, out_of_use=held.out_of_use,
+        room=pool.room(held.allocatable),
+    )  # fmt: skip
 
 
 def _findings(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[Finding, ...]:
@@ -231,6 +237,7 @@ def _gpus(one: Fit, broken: Fragments) -> int:
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+@allowed()
 def answer(snapshot: Snapshot, settings: CapacitySettings, given: Given = NOTHING) -> CapacityAnswer:
     """`capacity`, with the shapes that were asked for.
 
@@ -273,7 +280,10 @@ def rows_of(fits: Sequence[Fit]) -> list[Row]:
     return [
         {
             "shape": one.shape,
-            **{f"asks {name}": one.requests.get(name) for name in sorted({n for f in fits for n in f.requests})},
+            **{
+                column_of("asks", name): one.requests.get(name)
+                for name in sorted({n for f in fits for n in f.requests})
+            },
             "fits": one.count,
             "at_least": one.is_at_least,
             "by_preempting": one.by_preempting,
@@ -311,7 +321,8 @@ def pool_rows(answer: CapacityAnswer) -> list[Row]:
             "machine_types": ", ".join(line.pool.machine_types),
             "gpu_model": line.pool.accelerator,
             "gpus": line.allocatable.get(resource, 0),
-            "gpus_free": line.allocatable.get(resource, 0) - line.requested.get(resource, 0),
+            "gpus_free": line.free.get(resource, 0),
+            "gpus_out_of_use": line.out_of_use.get(resource, 0),
             "bought": ", ".join(line.pool.provisioning),
             "limits": line.pool.limit_text,
             "may_grow_by": line.room,

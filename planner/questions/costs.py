@@ -15,8 +15,8 @@ from planner.kubernetes.nodes import has_local_ssd, is_gke, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.pricing.allocation import AllocatedCost, Held, Share, added_up, allocate
-from planner.pricing.cluster import ClusterCost, cluster_cost
+from planner.pricing.allocation import PARTS, AllocatedCost, Held, Share, added_up, allocate
+from planner.pricing.cluster import ClusterCost, SplitCost, cluster_cost, cost_words
 from planner.pricing.model import PartKind, PriceBook
 from planner.questions.filters import NO_POOL, Filter, Kept
 from planner.questions.focus import OF_COMMITMENTS, UNKNOWN, Resource, focus_rows, resource_of
@@ -58,10 +58,13 @@ class NotIn:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterBill(ClusterCost):
     """The cluster's cost, and who bears it. `lines` are whole cents and add up to `bill_usd_per_month`; where the pods
-    weren't seen they say that whose it is isn't known."""
+    weren't seen they say that whose it is isn't known. `sentence` is the bill's, `list_sentence` says the same at list
+    price, as `usd_per_month`, `idle` and the pools are."""
 
     by: str
+    list_sentence: Text
     bill_usd_per_month: float | None  # after negotiated discounts and sustained use; None without any price
+    bill_idle: SplitCost | None  # what of the bill nobody requests, whole cents; None: as it, or the pods weren't seen
     lines: tuple[AllocatedCost, ...]  # added up: used, shared, idle
     by_node: tuple[AllocatedCost, ...]  # the same a node
     resources: tuple[Resource, ...]  # the nodes with a price
@@ -74,11 +77,6 @@ class ClusterBill(ClusterCost):
     def is_shared_out(self) -> bool:
         """Whether it is known who bears it."""
         return not any(line.share is Share.UNKNOWN for line in self.lines)
-
-    @property
-    def idle_lines(self) -> tuple[AllocatedCost, ...]:
-        """What of the bill nobody requests."""
-        return tuple(line for line in self.lines if line.share is Share.IDLE)
 
 
 Bound = Iterable[tuple[Pod, str]]
@@ -138,17 +136,41 @@ def bill(book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE) -> ClusterBil
     by_node = tuple(allocate(cost.nodes, nodes, held_by_node(snapshot, by), pool_of))
     lines = (*added_up(by_node, pool_of), *_unused(cost))
     known = {one.name: getattr(cost, one.name) for one in fields(ClusterCost)}
-    if unseen_pods and cost.nodes:
-        known["sentence"] = Text(f"{cost.sentence}: {unseen_pods}")
+    known["list_sentence"] = cost.sentence
+    usd_a_month = sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None
+    idle = _idle(lines) if cost.nodes and not unseen_pods else None
+    if usd_a_month is not None:
+        known["sentence"] = Text(_sentence(cost, usd_a_month, idle) + (f": {unseen_pods}" if unseen_pods else ""))
     return ClusterBill(
         **known,
         by=by,
-        bill_usd_per_month=sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None,
+        bill_usd_per_month=usd_a_month,
+        bill_idle=idle,
         lines=lines,
         by_node=by_node,
         resources=tuple(resource_of(nodes[one.node.node]) for one in cost.nodes),
         starts_at=snapshot.taken_at,
         not_in=(*_not_in(snapshot, cost), *_unknown_commitments(cost)),
+    )
+
+
+def _idle(lines: Iterable[AllocatedCost]) -> SplitCost:
+    idle = [line for line in lines if line.share is Share.IDLE]
+    gpu, cpu, memory = (sum(round(100 * getattr(line, f"{part}_usd")) for line in idle) / 100 for part in PARTS)
+    return SplitCost(gpu=gpu, cpu=cpu, memory=memory)
+
+
+def _sentence(cost: ClusterCost, usd_a_month: float, idle: SplitCost | None) -> str:
+    priced = len(cost.nodes)
+    every = priced + sum(len(group.nodes) for group in cost.unpriced)
+    unused = any(one.usd_per_month is not None for one in cost.unused_commitments)
+    return cost_words(
+        usd_a_month,
+        idle,
+        has_gpus=bool(cost.cost.gpu),
+        priced=priced,
+        count=every,
+        more=" and commitments that cover none" if unused else "",
     )
 
 
@@ -329,7 +351,7 @@ def allocation_rows(answer: ClusterBill) -> list[Row]:
     return [
         {
             answer.by: line.name or line.share.value,
-            "share": line.share.value,
+            "share": line.share,
             "usd_per_month": line.usd,
             "gpu_usd_per_month": line.gpu_usd,
             "cpu_usd_per_month": line.cpu_usd,
@@ -360,7 +382,7 @@ def pool_rows(answer: ClusterBill) -> list[Row]:
         rows.append(
             {
                 "node_pool": pool.node_pool,
-                "bought": pool.provisioning.value,
+                "bought": pool.provisioning,
                 "machine_types": ", ".join(pool.machine_types),
                 "nodes": pool.node_count,
                 "nodes_without_price": pool.unpriced_count,

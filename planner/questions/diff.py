@@ -18,13 +18,16 @@ from planner.questions import costs, findings, overview, savings, trends
 from planner.questions.overview import WorkloadOverview
 from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
+from planner.questions.wording import heading
 from planner.rollout.answers import Verdict
 from planner.settings import setting
 from planner.store.history import Streak
 from planner.tables import Row
 from planner.words import Text, count, listing, usd
 
-_NUMBERS: Final = ("nodes", "pods", "pods_waiting", "gpus_allocatable", "gpus_requested", "gpus_free", "gpus_pending")
+_NUMBERS: Final = (
+    "nodes", "pods", "pods_waiting", "gpus_allocatable", "gpus_requested", "gpus_free", "gpus_out_of_use", "gpus_pending",
+)  # fmt: skip
 _MONEY: Final = ("cost", "cost_idle", "pool_cost", "pool_idle", "nodes_without_price", "spot_saving")
 _SMALLEST_USD: Final = 0.005  # below, two sums of the same prices differ by rounding only
 
@@ -219,7 +222,8 @@ def _verdict_words(found: DiffAnswer) -> Iterator[str]:
 
 
 def _gpu_words(found: DiffAnswer) -> Iterator[str]:
-    for metric, noun in (("gpus_allocatable", ""), ("gpus_free", " free")):
+    nouns = {"gpus_allocatable": "", "gpus_free": " free", "gpus_out_of_use": " out of use"}
+    for metric, noun in nouns.items():
         for one in found.numbers:
             if one.metric == metric and is_gpu_resource(one.labels.get("resource", "")):
                 change = round((one.after or 0) - (one.before or 0))
@@ -231,7 +235,7 @@ def _money_words(found: DiffAnswer) -> Iterator[str]:
     for one in found.numbers:
         if one.metric == "cost" and one.before is not None and one.after is not None:
             change = one.after - one.before
-            yield f"{usd(abs(change))} {'more' if change > 0 else 'less'} a month"
+            yield f"{usd(abs(change))} {'more' if change > 0 else 'less'} a month at list price"
 
 
 def _finding_words(found: DiffAnswer) -> Iterator[str]:
@@ -255,8 +259,8 @@ def workload_rows(found: DiffAnswer) -> list[Row]:
     return [
         {
             "workload": one.workload,
-            "before": one.before.value if one.before else None,
-            "after": one.after.value if one.after else None,
+            "before": one.before,
+            "after": one.after,
             "sentence": one.sentence,
         }
         for one in found.workloads
@@ -268,7 +272,7 @@ def number_rows(found: DiffAnswer) -> list[Row]:
     return [
         {
             "what": one.metric.replace("_", " "),
-            "of": ", ".join(f"{name} {value}" for name, value in sorted(one.labels.items())),
+            "of": ", ".join(f"{heading(name)} {value}" for name, value in sorted(one.labels.items()) if value),
             "before": one.before,
             "after": one.after,
             "change": None if one.before is None or one.after is None else one.after - one.before,
@@ -286,7 +290,7 @@ def since_rows(found: DiffAnswer) -> list[Row]:
 def finding_rows(found: DiffAnswer) -> list[Row]:
     """One row a finding that is new or gone."""
     return [
-        {"change": change, "severity": one.severity.value, "code": one.code, "object": one.object, "what": one.what}
+        {"change": change, "severity": one.severity, "code": one.code, "object": one.object, "what": one.what}
         for change, those in (("new", found.appeared), ("gone", found.gone))
         for one in those
     ]

@@ -128,9 +128,9 @@ def kind_rows(found: DoctorAnswer) -> list[Row]:
         {
             "kind": one.kind,
             "group": one.group,
-            "presence": one.presence.value,
+            "presence": one.presence,
             "objects": one.objects,
-            "weight": one.weight.value,
+            "weight": one.weight,
             "costs": one.costs,
         }
         for one in found.kinds

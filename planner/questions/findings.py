@@ -50,8 +50,8 @@ class FindingsAnswer:
 
 
 def answer(snapshot: Snapshot, settings: FindingsSettings, given: Given = NOTHING) -> FindingsAnswer:
-    """What every room finds; how old the snapshot is where somebody gives the time."""
-    aged = () if given.now is None else checks.check_age(snapshot, given.now)
+    """What every room finds; how old the snapshot is where somebody gives the time and it isn't meant to be old."""
+    aged = () if given.now is None or given.is_embedded else checks.check_age(snapshot, given.now)
     every = dict.fromkeys([*aged, *(finding for source in SOURCES for finding in source(snapshot))])
     found = tuple(sorted(every, key=lambda finding: _RANK[finding.severity]))
     return narrowed(FindingsAnswer(sentence=summary(found), findings=found), kept_by(snapshot, settings.filter))
@@ -100,7 +100,7 @@ def finding_rows(answer: FindingsAnswer) -> list[Row]:
     """One row a finding."""
     return [
         {
-            "severity": finding.severity.value,
+            "severity": finding.severity,
             "code": finding.code,
             "object": finding.object,
             "what": finding.what,

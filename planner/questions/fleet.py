@@ -51,6 +51,7 @@ class FleetModel:
     requested: int
     free: int
     pending: int
+    out_of_use: int  # nobody holds them, on nodes that take no new pods
     most_free: str  # the cluster with most of the free ones; "" where none is free
 
 
@@ -157,6 +158,7 @@ def _models(clusters: Sequence[FleetCluster]) -> Iterator[FleetModel]:
             requested=sum(line.requested for _, line in lines),
             free=sum(line.free for _, line in lines),
             pending=sum(line.pending for _, line in lines),
+            out_of_use=sum(line.out_of_use for _, line in lines),
             most_free=name if most else "",
         )
 
@@ -181,7 +183,7 @@ def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], to
     cost = (
         ""
         if total is None
-        else f"; {usd(total)} a month"
+        else f"; {usd(total)} a month at list price"
         + (f" without {count(unpriced, 'cluster')} of no known price" if unpriced else "")
     )
     return Text(
@@ -200,7 +202,7 @@ def facts(answer: FleetAnswer) -> Iterator[Fact]:
         yield fact("workloads_stuck", one.stuck, "workloads", cluster=one.cluster)
         yield fact("cluster_cost", one.usd_per_month, USD_A_MONTH, cluster=one.cluster)
     for model in answer.models:
-        for name in ("allocatable", "requested", "free", "pending"):
+        for name in ("allocatable", "requested", "free", "out_of_use", "pending"):
             unit = unit_of(model.resource)
             yield fact(f"gpus_{name}", getattr(model, name), unit, model=model.gpu_model, resource=model.resource)
     for workload in answer.workloads:
@@ -234,6 +236,7 @@ def model_rows(answer: FleetAnswer) -> list[Row]:
             "allocatable": one.allocatable,
             "held": one.requested,
             "free": one.free,
+            "out_of_use": one.out_of_use,
             "waited_for": one.pending,
             "most_free_in": one.most_free or None,
         }
@@ -250,7 +253,7 @@ def workload_rows(answer: FleetAnswer) -> list[Row]:
             "replicas": each.replicas,
             "ready": each.ready,
             "gpus": each.gpus,
-            "verdict": each.verdict.value,
+            "verdict": each.verdict,
             "images": " ".join(each.images),
             "differs": ", ".join(one.differs),
         }

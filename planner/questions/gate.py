@@ -28,6 +28,7 @@ from planner.questions.prepared import UNTOLD, Scenario, manifest_namespace
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.questions.rollout import growing, rollout
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
+from planner.rollout.budget import LIST_UNITS, allowed
 from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.words import NO_WORDS, Text, count, listing, usd
@@ -106,6 +107,7 @@ class GateAnswer:
     findings: tuple[Finding, ...]
 
 
+@allowed(units=LIST_UNITS)
 def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -> GateAnswer:
     """Every workload that the manifest rolls, alone and all together, held against the policy.
 
@@ -378,8 +380,8 @@ def workload_rows(found: GateAnswer) -> list[Row]:
     return [
         {
             "workload": part.workload,
-            "alone": part.alone.value,
-            "together": part.together.value,
+            "alone": part.alone,
+            "together": part.together,
             "lowest_ready": part.lowest_ready,
             "replicas": part.replicas,
             "more_gpus": part.more_gpus,

@@ -21,7 +21,7 @@ from planner.questions.question import Given
 from planner.rollout.answers import Verdict
 
 MOST_SERIES: Final = 1000
-STATES: Final = ("allocatable", "held", "free", "waited_for", "stranded")
+STATES: Final = ("allocatable", "held", "free", "out_of_use", "waited_for", "stranded")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +88,16 @@ def _gpus(snapshot: Snapshot, found: ClusterOverview, most: int) -> Family:
             "allocatable": line.allocatable,
             "held": line.requested,
             "free": line.free,
+            "out_of_use": line.out_of_use,
             "waited_for": line.pending,
         }
         if line.resource == fragments.resource:
             amounts["stranded"] = stranded[line.model, line.resource]
         samples += [((line.model, line.resource, state), amount) for state, amount in amounts.items()]
-    said = f"GPUs by model and state: {', '.join(STATES)}. Stranded ones are free, and no pod of the cluster's mix can use them."
+    said = (
+        f"GPUs by model and state: {', '.join(STATES)}. Stranded ones are free, and no pod of the cluster's mix can use them; "
+        "nobody holds those out of use, on cordoned or not Ready nodes."
+    )
     return _family("gpus", said, ("model", "resource", "state"), samples, most)
 
 

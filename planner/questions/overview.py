@@ -11,15 +11,17 @@ import numpy as np
 
 from planner.inventory.account import get_command, missing, several
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, unit
+from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
+from planner.kubernetes.nodes import CORDONED, NOT_READY, TAINTS_OUT_OF_USE
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Severity, Snapshot, Workload
+from planner.kubernetes.records import EMPTY, FrozenMap, PodSpec, Presence, Severity, Snapshot, Toleration, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.filters import ALL, Filter, Kept, keep
 from planner.questions.prepared import compiled
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.budget import allowed
+from planner.rollout.budget import LIST_UNITS, allowed, part
 from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, Run, simulate_alone
@@ -28,11 +30,13 @@ from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import Explanation, explain
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import gpu_models, node_pools
+from planner.scheduling.said_of_nodes import gpu_models, node_pools, unheld
 from planner.scheduling.shape import Alike, alike, compile_shape
 from planner.settings import settings_within
 from planner.tables import Row
 from planner.words import NO_WORDS, Text, count, listing, plural
+
+OUT_OF_USE: Final = f"out of use, on {CORDONED} or {NOT_READY} nodes"  # what nobody holds there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +72,10 @@ class GpuModelLine:
     node_count: int
     allocatable: int
     requested: int
-    free: int  # on each node what isn't held there
+    free: int  # on each node that takes new pods what isn't held there
     pending: int  # asked for by pods that wait
     overcommitted: int = 0  # held beyond what the nodes have
+    out_of_use: int = 0  # not held either, on nodes that are cordoned or not Ready
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +97,7 @@ def overview(snapshot: Snapshot) -> ClusterOverview:
     return snapshot.derived.once(played, snapshot)
 
 
+@allowed(units=LIST_UNITS)
 def played(snapshot: Snapshot) -> ClusterOverview:
     """`overview`, played anew."""
     cluster = compiled(snapshot)
@@ -170,7 +176,7 @@ class Answer:
 
 
 class Answers:
-    """Workloads' own rollouts, each by itself; those that are alike have one answer."""
+    """Workloads' own rollouts, each a question by itself; those that are alike have one answer."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -183,7 +189,7 @@ class Answers:
         known = self._known.get(key) if key is not None else None
         if known is not None:
             return known
-        with allowed():  # each is a question of its own
+        with part():
             answer = glance(self._cluster, revision).answer
         if key is not None and not answer.names(workload.namespace):  # it may speak of the others' too
             self._known[key] = answer
@@ -271,31 +277,32 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: Answer) -> Work
 
 
 def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
-    """GPUs by model and resource: allocatable, requested by bound pods, free, and asked for by pods that wait."""
+    """GPUs by model and resource: allocatable, requested by bound pods, free (`unheld`), and asked for by pods that wait."""
     waiting: dict[str, int] = {}
     for i in cluster.waiting:
         for name, amount in pod_requests(cluster.snapshot.pods[i].spec).items():
             if is_gpu_resource(name):
                 model = _wanted_model(cluster, i)
                 waiting[f"{model}\0{name}"] = waiting.get(f"{model}\0{name}", 0) + amount
-    lines: dict[tuple[str, str], list[int]] = {}  # nodes, allocatable, requested, free
-    model_of = gpu_models(cluster)
+    lines: dict[tuple[str, str], list[int]] = {}  # nodes, allocatable, requested, free, out of use
+    model_of, left = gpu_models(cluster), unheld(cluster)
     counted = [(name, row) for name, row in cluster.row.items() if is_gpu_resource(name)]
     for n in np.flatnonzero(cluster.allocatable[[row for _, row in counted]].any(axis=0)).tolist():
         for name, row in counted:
             total = int(cluster.allocatable[row, n])
             if total:
-                held = int(cluster.requested[row, n])
-                line = lines.setdefault((model_of[n], name), [0, 0, 0, 0])
-                line[:] = line[0] + 1, line[1] + total, line[2] + held, line[3] + max(0, total - held)
+                amounts = 1, total, cluster.requested[row, n], left.free[row, n], left.out_of_use[row, n]
+                line = lines.setdefault((model_of[n], name), [0] * len(amounts))
+                line[:] = (one + int(more) for one, more in zip(line, amounts, strict=True))
     keys = sorted({*lines, *((k.split("\0")[0], k.split("\0")[1]) for k in waiting)})
     found = []
     for model, name in keys:
-        nodes, total, held, free = lines.get((model, name), [0, 0, 0, 0])
+        nodes, total, held, free, out_of_use = lines.get((model, name), [0, 0, 0, 0, 0])
         found.append(
             GpuModelLine(
                 model=model, resource=name, node_count=nodes, allocatable=total, requested=held, free=free,
-                pending=waiting.get(f"{model}\0{name}", 0), overcommitted=held + free - total,
+                pending=waiting.get(f"{model}\0{name}", 0), overcommitted=held + free + out_of_use - total,
+                out_of_use=out_of_use,
             )
         )  # fmt: skip
     return tuple(found)
@@ -311,6 +318,7 @@ class Supply:
     free: int
     overcommitted: int
     pending: int
+    out_of_use: int
 
 
 def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
@@ -335,23 +343,39 @@ def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
                 free=sum(line.free for line in some),
                 overcommitted=sum(line.overcommitted for line in some),
                 pending=sum(line.pending for line in some),
+                out_of_use=sum(line.out_of_use for line in some),
             )
         )
     return tuple(found)
 
 
 def free_words(supplies: Sequence[Supply]) -> str:
-    """``2,221 of 6,212 GPUs are free``; each resource by itself, and what is asked for beyond what there is."""
+    """``2,221 of 6,212 GPUs are free (8 more are out of use, on cordoned or not Ready nodes)``; each resource by itself, and
+    what is asked for beyond what there is."""
     parts = [f"{one.free:,} of {one.allocatable:,} {one.noun}" for one in supplies]
     beyond = [f"{one.noun} are overcommitted by {one.overcommitted:,}" for one in supplies if one.overcommitted]
     verb = plural(supplies[0].free, "is", "are") if len(supplies) == 1 else "are"
-    return "; ".join([f"{listing(parts, most=len(parts))} {verb} free", *beyond])
+    shut = [f"{one.out_of_use:,} more{_noun(one, supplies)}" for one in supplies if one.out_of_use]
+    is_one = sum(one.out_of_use for one in supplies) == 1
+    aside = f" ({listing(shut, most=len(shut))} {'is' if is_one else 'are'} {OUT_OF_USE})" if shut else ""
+    return "; ".join([f"{listing(parts, most=len(parts))} {verb} free{aside}", *beyond])
+
+
+def _noun(one: Supply, supplies: Sequence[Supply]) -> str:
+    return f" {one.noun}" if len(supplies) > 1 else ""
 
 
 def _wanted_model(cluster: Cluster, pod_index: int) -> str:
     """The GPU model a waiting pod could go to; "" when it is several or none."""
     pod = cluster.snapshot.pods[pod_index]
-    return cluster.remember(_model_for, alike(cluster, compile_shape(cluster, pod.namespace, pod.labels, pod.spec)))
+    spec = cluster.remember(_whatever_is_out_of_use, Same(pod.spec))
+    return cluster.remember(_model_for, alike(cluster, compile_shape(cluster, pod.namespace, pod.labels, spec)))
+
+
+def _whatever_is_out_of_use(_: Cluster, of: Same[PodSpec]) -> PodSpec:
+    """The spec as if every node were in use: a pod waits for the same GPUs, whether their nodes are cordoned or not."""
+    more = tuple(Toleration(key=key, operator="Exists") for key in sorted(TAINTS_OUT_OF_USE))
+    return replace(of.value, tolerations=(*of.value.tolerations, *more))
 
 
 def _model_for(cluster: Cluster, kind: Alike) -> str:
@@ -417,7 +441,7 @@ def facts(answer: ClusterOverview) -> Iterator[Fact]:
         yield fact("workload_gpus", line.gpus, "GPUs", workload=line.workload)
     for gpu in answer.gpus:
         unit = unit_of(gpu.resource)
-        for name in ("allocatable", "requested", "free", "pending"):
+        for name in ("allocatable", "requested", "free", "out_of_use", "pending"):
             yield fact(f"gpus_{name}", getattr(gpu, name), unit, model=gpu.model, resource=gpu.resource)
 
 
@@ -426,8 +450,8 @@ def workload_rows(answer: ClusterOverview) -> list[Row]:
     return [
         {
             "workload": line.workload,
-            "verdict": line.verdict.value,
-            "reason": line.reason.value,
+            "verdict": line.verdict,
+            "reason": line.reason,
             "replicas": line.replicas,
             "ready": line.ready,
             "gpus": line.gpus,
@@ -450,6 +474,7 @@ def gpu_rows(answer: ClusterOverview) -> list[Row]:
             "allocatable": line.allocatable,
             "requested": line.requested,
             "free": line.free,
+            "out_of_use": line.out_of_use,
             "pending": line.pending,
         }
         for line in answer.gpus

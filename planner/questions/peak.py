@@ -18,6 +18,7 @@ from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.questions.scaled import scaled
 from planner.rollout.answers import Reason, Verdict
+from planner.rollout.budget import LIST_UNITS, allowed, part
 from planner.rollout.run import Revision
 from planner.tables import Row
 from planner.words import Text, count, listing, short_name
@@ -33,11 +34,11 @@ class PeakSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtReplicas:
-    """A workload's own rollout at some replicas. `reached`: how many of them have a node; fewer than `replicas` where the
-    cluster has no room for all."""
+    """A workload's own rollout at some replicas. `reached`: how many of them have a node, fewer than `replicas` where the
+    cluster has no room for all; None where it isn't known."""
 
     replicas: int
-    reached: int
+    reached: int | None
     verdict: Verdict
     reason: Reason
     lowest_ready: int
@@ -64,6 +65,7 @@ class PeakAnswer:
     not_asked: int = 0
 
 
+@allowed(units=LIST_UNITS)
 def answer(snapshot: Snapshot, _settings: PeakSettings, _given: Given = NOTHING) -> PeakAnswer:
     """Every workload that an autoscaler scales, at its lowest, today's and its highest replicas."""
     asked = [
@@ -97,12 +99,13 @@ def _line(snapshot: Snapshot, autoscaler: HorizontalPodAutoscaler, workload: Wor
 def at(snapshot: Snapshot, workload: Workload, replicas: int) -> AtReplicas:
     """The workload's own rollout once it has `replicas` pods."""
     try:
-        then, reached = scaled(snapshot, workload, replicas)
-        there = then.workload(workload.key) or workload
-        found = glance(compiled(then), Revision(before=there, after=there, has_new_template=True)).answer
+        with part():
+            then, reached = scaled(snapshot, workload, replicas)
+            there = then.workload(workload.key) or workload
+            found = glance(compiled(then), Revision(before=there, after=there, has_new_template=True)).answer
     except HeadroomError as error:
         return AtReplicas(
-            replicas=replicas, reached=0, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, lowest_ready=0,
+            replicas=replicas, reached=None, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, lowest_ready=0,
             sentence=Text(f"not known: {error.what}"),
         )  # fmt: skip
     return AtReplicas(
@@ -117,12 +120,13 @@ def _sentence(lines: tuple[PeakLine, ...], few: list[str]) -> str:
     said = f"{count(len(lines), 'workload is', 'workloads are')} scaled by autoscalers"
     if few:
         return f"{said}; only while there are few pods, at night perhaps, can {listing(few)} be rolled out"
-    stuck = sum(line.highest.verdict is Verdict.STUCK for line in lines)
-    return f"{said}; " + (
-        f"{stuck:,} of them can't be rolled out at any replicas"
-        if stuck
-        else "all can be rolled out at their highest replicas"
-    )
+    stuck, goes = (sum(line.highest.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
+    if not stuck and goes == len(lines):
+        return f"{said}; all can be rolled out at their highest replicas"
+    parts = [f"{stuck:,} of them can't be rolled out at any replicas"] if stuck else []
+    if stuck + goes < len(lines):
+        parts.append(f"of {len(lines) - stuck - goes:,} it is not known at their highest replicas")
+    return f"{said}; {' and '.join(parts)}"
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ from typing import Final
 from planner import words
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Finding, Severity, Workload
+from planner.rollout.budget import TOO_LARGE, TooLargeError
 from planner.rollout.certain import certain_course
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
@@ -33,7 +34,11 @@ def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> tup
     if len(asked) > MOST_WORKLOADS:
         return (_finding(placed, f"{len(asked):,} workloads aren't asked whether they can still be rolled out"),)
     after = Cluster(run.simulation.snapshot_now())
-    blocked = [one.key for one in asked if _completes(cluster, one) and not _completes(after, one)]
+    try:
+        blocked = [one.key for one in asked if _completes(cluster, one) and not _completes(after, one)]
+    except TooLargeError:
+        what = f"whether others can still be rolled out with these pods in place is not known: {TOO_LARGE}"
+        return (_finding(placed, what),)
     if not blocked:
         return ()
     what = (
@@ -46,7 +51,7 @@ def _completes(cluster: Cluster, workload: Workload) -> bool:
     course = certain_course(cluster, workload)
     if course is not None and course.completes:
         return True
-    return simulate(cluster, [Revision(before=workload, after=workload, has_new_template=True)]).completed
+    return simulate(cluster, [Revision(before=workload, after=workload, has_new_template=True)]).whole().completed
 
 
 def _finding(placed: list[str], what: str, severity: Severity = Severity.INFO) -> Finding:

@@ -31,11 +31,12 @@ from planner.quantity import format_amount
 from planner.questions import overview as overview_question
 from planner.questions.costs import USD_A_MONTH
 from planner.questions.filters import Filter, Kept
-from planner.questions.overview import Answers, glance
+from planner.questions.overview import Answer, Answers, glance
 from planner.questions.prepared import compiled
 from planner.questions.progress import tell
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import GridCell, Reason, Remedy, RemedyKind, Verdict
+from planner.rollout.budget import LIST_UNITS, allowed, part
 from planner.rollout.choice import Option, Weights, choose
 from planner.rollout.grid import play_cell, rolling
 from planner.rollout.ownership import pods_of, workloads_by_key
@@ -214,10 +215,14 @@ class _World:
     def state(self, key: str) -> _State:
         revision = self.revision(key)
         try:
-            found = self._answers.of(revision) if self._answers else glance(self.cluster, revision).answer
+            found = self._answers.of(revision) if self._answers else self._alone(revision)
         except HeadroomError as error:
             return _State(Verdict.UNKNOWN, Reason.UNKNOWN, error.what, 0, revision.after.replicas)
         return _State(found.verdict, found.reason, str(found.headline), found.lowest_ready, found.replicas)
+
+    def _alone(self, revision: Revision) -> Answer:
+        with part():
+            return glance(self.cluster, revision).answer
 
 
 Effect = Callable[[_World], _World]
@@ -233,6 +238,7 @@ class _Offer:
     usd_per_month: float | None
 
 
+@allowed(units=LIST_UNITS)
 def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -> PlanAnswer:
     """The plan, worked out from every workload's own rollout on.
 
@@ -520,7 +526,8 @@ class _Planner:
         revision = world.revision(key)
         workload = revision.after
         try:
-            found = glance(world.cluster, revision)
+            with part():
+                found = glance(world.cluster, revision)
             if found.run is None or found.why is None:
                 return []
             pods = (world.cluster.snapshot.pods[i] for i in pods_of(world.cluster, workload))
@@ -596,7 +603,7 @@ def _sentence(found: PlanAnswer, settings: PlanSettings) -> str:
     """``15 of 20 now; 19 with two strategy changes and no money; 20 with one A100 node, $11,825 a month or …``."""
     if not found.total:
         return "there is no workload that rolls out"
-    kept = f" with {settings.least_ready_percent} % Ready at all times" if settings.least_ready_percent else ""
+    kept = f" with {settings.least_ready_percent}% Ready at all times" if settings.least_ready_percent else ""
     parts = [f"{found.ready_now:,} of {count(found.total, 'workload')} can be rolled out now{kept}"]
     free = _changes([one for one in found.measures if one.makes])
     if free:
@@ -672,7 +679,7 @@ def facts(answer: PlanAnswer) -> Iterator[Fact]:
     yield fact("plan_cost", answer.usd_per_month, USD_A_MONTH)
     yield fact("plan_cost_of_a_rollout", answer.usd_per_rollout, "USD/rollout")
     for place, one in enumerate(answer.measures, 1):
-        named = {"measure": place, "kind": one.kind.value, "workload": one.workload}
+        named = {"measure": place, "kind": one.kind, "workload": one.workload}
         yield fact("measure_makes", len(one.makes), "workloads", **named)
         yield fact("measure_nodes", one.nodes, "nodes", **named)
         yield fact("measure_cost", one.usd_per_month, USD_A_MONTH, **named)
@@ -683,7 +690,7 @@ def measure_rows(answer: PlanAnswer) -> list[Row]:
     return [
         {
             "number": place,
-            "kind": one.kind.value,
+            "kind": one.kind,
             "what": one.what,
             "workload": one.workload,
             "makes": len(one.makes),

@@ -29,7 +29,7 @@ from planner.spot.assumptions import Life
 from planner.spot.own_history import OwnHistory
 from planner.store.history import History
 from planner.tables import Row, Rows
-from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY
+from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY
 from planner.words import Text
 
 S = TypeVar("S")
@@ -62,6 +62,7 @@ class Given:
     history: History | None = None  # of a store
     load: ServerLoad | None = None  # what reading a live cluster cost its API server
     now: float | None = None  # seconds since the epoch, by the reader's clock
+    is_embedded: bool = False  # the snapshot came with Headroom: it is meant to be old, and that isn't a finding
 
 
 NOTHING: Final = Given()
@@ -89,7 +90,12 @@ def unit_of(resource: str) -> str:
     """The unit that amounts of `resource` are in: millicores, bytes, else the resource itself."""
     if resource == CPU:
         return "millicores"
-    return "bytes" if resource in (MEMORY, EPHEMERAL_STORAGE) else resource
+    return "bytes" if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGE_PAGES) else resource
+
+
+def column_of(word: str, resource: str) -> str:
+    """The column of amounts of `resource`: ``asks_memory_bytes``, ``held_nvidia.com/gpu``. Its name says the unit."""
+    return f"{word}_{resource}" if unit_of(resource) == resource else f"{word}_{resource}_{unit_of(resource)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

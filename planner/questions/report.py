@@ -6,25 +6,30 @@ names twice is asked once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from planner.drift.model import DriftReport
+from planner.drift.rows import name_of, text_of
 from planner.errors import HeadroomError
 from planner.kubernetes.records import Presence, Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions import doctor, question_called
 from planner.questions.capacity import CapacityAnswer
 from planner.questions.diff import DiffAnswer
+from planner.questions.overview import free_words, supplies_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, document, fact
 from planner.questions.savings import SavingsAnswer, SavingsSettings
+from planner.questions.wording import for_people
 from planner.settings import settings_within
 from planner.tables import Row, Rows
-from planner.words import Text, count, listing, moment
+from planner.words import Text, count, listing, moment, sentence
 
 MOST_ROWS: Final = 200
 """Rows of a table that are shown; JSON and CSV have all of them."""
+_ENVIRONMENTS: Final = 6  # that are told side by side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +75,19 @@ class Chapter:
     Attributes
     ----------
     rows : of the answer, where none of the question's tables is meant
+    people : rows for people alone, where those of JSON and CSV are long
+    shown : the columns that people get, each with its heading, as `for_people` has it; JSON and CSV have all of them
+    said : the answer in a sentence; one that an earlier chapter has said isn't said again
     closer : for a chapter that asks again, of one thing in the first answer: its settings, None where there is none
     """
 
     title: str
     question: str
     table: str = ""
+    shown: Mapping[str, str] | None = None
     rows: Callable[[Any], Rows] | None = None
+    people: Callable[[Any], Rows] | None = None
+    said: Callable[[Any], object] = lambda answer: getattr(answer, "sentence", "")
     closer: Callable[[Any], Any] | None = None
 
 
@@ -99,6 +110,26 @@ def _most_saving(found: SavingsAnswer) -> SavingsSettings | None:
     return SavingsSettings(workload=best.workload) if best else None
 
 
+def _drift_rows(found: DriftReport) -> list[Row]:
+    """One row an aspect: what it is in the reference, which stands first, and in the others."""
+    return [
+        {
+            "service": one.service,
+            "what": name_of(row),
+            "in each environment": _side_by_side(
+                [f"{environment}: {text_of(row, place)}" for place, environment in enumerate(one.environments)]
+            ),
+        }
+        for one in found.services
+        for row in one.differences
+    ]
+
+
+def _side_by_side(said: list[str]) -> list[str]:
+    more = len(said) - _ENVIRONMENTS
+    return [*said[:_ENVIRONMENTS], f"and {more:,} more"] if more > 0 else said
+
+
 def _assumption_rows(found: SavingsAnswer) -> list[Row]:
     if found.detail is None:
         return []
@@ -109,15 +140,120 @@ def _assumption_rows(found: SavingsAnswer) -> list[Row]:
 
 
 CHAPTERS: Final = (
-    Chapter(title="Readiness plan", question="plan", table="measures"),
-    Chapter(title="Workloads that could not be rolled out now, and all others", question="overview", table="workloads"),
-    Chapter(title="GPUs by model", question="overview", table="gpus"),
+    Chapter(
+        title="Readiness plan",
+        question="plan",
+        table="measures",
+        shown={
+            "number": "no.",
+            "what": "",
+            "makes": "makes rollable",
+            "usd_per_month": "kept all month",
+            "usd_per_rollout": "for one rollout",
+            "command": "",
+            "undo": "",
+        },
+    ),
+    Chapter(
+        title="Workloads that could not be rolled out now, and all others",
+        question="overview",
+        table="workloads",
+        shown={
+            "workload": "",
+            "verdict": "its rollout now",
+            "reason": "cause",
+            "headline": "why",
+            "replicas": "",
+            "ready": "Ready",
+            "gpus": "",
+            "gpu_model": "",
+            "node_pools": "",
+        },
+    ),
+    Chapter(
+        title="GPUs by model",
+        question="overview",
+        table="gpus",
+        shown={
+            "model": "",
+            "resource": "",
+            "nodes": "",
+            "allocatable": "in all",
+            "requested": "held",
+            "free": "",
+            "out_of_use": "",
+            "pending": "wanted",
+        },
+        said=lambda found: f"{free_words(supplies_of(found.gpus))}." if supplies_of(found.gpus) else "",
+    ),
     Chapter(title="Node pools", question="capacity", table="pools"),
-    Chapter(title="What still fits", question="capacity", table="fits"),
-    Chapter(title="Stranded GPUs", question="capacity", table="stranded", rows=_stranded_rows),
-    Chapter(title="Cost by pool", question="costs", table="pools"),
-    Chapter(title="Allocation by namespace", question="costs", table="allocation"),
-    Chapter(title="Spot savings", question="savings", table="workloads"),
+    Chapter(
+        title="What still fits",
+        question="capacity",
+        table="fits",
+        shown={
+            "shape": "",
+            "fits": "more fit",
+            "at_least": "at least",
+            "stops": "what stops the next",
+            "where": "",
+            "quota_lets_in": "",
+        },
+    ),
+    Chapter(
+        title="Stranded GPUs",
+        question="capacity",
+        table="stranded",
+        rows=_stranded_rows,
+        said=lambda found: found.fragments.sentence,
+    ),
+    Chapter(
+        title="Cost by pool",
+        question="costs",
+        table="pools",
+        shown={
+            "node_pool": "",
+            "bought": "",
+            "machine_types": "",
+            "nodes": "",
+            "nodes_without_price": "without a price",
+            "usd_per_month": "list price a month",
+            "with_sustained_use_usd_per_month": "after sustained use",
+            "idle_usd_per_month": "idle, at list price",
+            "idle_gpu_usd_per_month": "of that GPUs",
+            "idle_cpu_usd_per_month": "CPU",
+            "idle_memory_usd_per_month": "memory",
+            "reason": "",
+        },
+        said=lambda found: found.list_sentence,  # the rows' own basis; the next chapter's is the bill
+    ),
+    Chapter(
+        title="Allocation by namespace",
+        question="costs",
+        table="allocation",
+        shown={
+            "namespace": "",
+            "share": "",
+            "usd_per_month": "a month",
+            "gpu_usd_per_month": "GPUs",
+            "cpu_usd_per_month": "CPU",
+            "memory_usd_per_month": "memory",
+        },
+    ),
+    Chapter(
+        title="Spot savings",
+        question="savings",
+        table="workloads",
+        shown={
+            "workload": "",
+            "fit": "",
+            "nodes": "",
+            "on_demand_usd": "on demand, a month",
+            "saved_usd": "saved, a month",
+            "p5_usd": "saved at least, in 19 of 20 months",
+            "why": "",
+        },
+    ),
     Chapter(
         title="What spot savings assume, for the workload that saves most",
         question="savings",
@@ -125,11 +261,52 @@ CHAPTERS: Final = (
         rows=_assumption_rows,
         closer=_most_saving,
     ),
-    Chapter(title="Memory risks", question="memory", table="nodes"),
-    Chapter(title="Restarts", question="restarts", table="loops"),
-    Chapter(title="Drift between environments", question="drift", table="differences"),
-    Chapter(title="Findings", question="findings", table="findings"),
-    Chapter(title="What could be read", question="doctor", table="kinds"),
+    Chapter(
+        title="Memory risks",
+        question="memory",
+        table="nodes",
+        shown={
+            "node": "",
+            "node_pool": "",
+            "pods": "",
+            "allocatable_bytes": "",
+            "request_bytes": "requested",
+            "limit_bytes": "limits",
+            "pods_without_limit": "",
+            "working_set_bytes": "used",
+            "until_hard_bytes": "until eviction",
+            "first_to_go": "evicted first",
+        },
+        said=lambda found: found.cluster.sentence,
+    ),
+    Chapter(
+        title="Restarts",
+        question="restarts",
+        table="loops",
+        shown={
+            "workload": "",
+            "container": "",
+            "activity": "state",
+            "cause": "",
+            "restarts": "",
+            "sentence": "what",
+            "cure": "what would help",
+        },
+        said=lambda found: found.report.sentence,
+    ),
+    Chapter(title="Drift between environments", question="drift", table="differences", people=_drift_rows),
+    Chapter(
+        title="Findings",
+        question="findings",
+        table="findings",
+        shown={"severity": "", "object": "", "what": "", "mend": "how to mend it"},
+    ),
+    Chapter(
+        title="What could be read",
+        question="doctor",
+        table="kinds",
+        shown={"kind": "", "group": "", "presence": "state", "objects": "", "costs": "without it"},
+    ),
 )
 COMPARISON: Final = (
     Chapter(title="What changed: workloads", question="diff", table="workloads"),
@@ -149,10 +326,20 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A chapter with its rows."""
+    """A chapter with its rows, and what people see of it.
+
+    Attributes
+    ----------
+    said : its sentence, "" where an earlier chapter says the same
+    shown : the first `MOST_ROWS` rows, in words and units
+    more : how many aren't shown
+    """
 
     chapter: ChapterAnswer
     rows: Rows
+    said: str
+    shown: Rows
+    more: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +370,7 @@ def review(
     """
     asked: dict[str, Asked] = {}
     failed: dict[str, str] = {}
-    written = []
+    written: list[Written] = []
     for chapter in (*(COMPARISON if given.others else ()), *CHAPTERS):
         doing(chapter.title)
         if chapter.question not in asked and chapter.question not in failed:
@@ -194,7 +381,7 @@ def review(
         one, why = asked.get(chapter.question), failed.get(chapter.question, "")
         if one is not None and chapter.closer is not None:
             one, why = _closer(snapshot, given, one, chapter.closer(one.answer))
-        written.append(_written(chapter, one, why))
+        written.append(_written(chapter, one, why, told={before.said for before in written}))
     answer = ReportAnswer(
         sentence=Text(_sentence(asked)),
         chapters=tuple(one.chapter for one in written),
@@ -212,7 +399,10 @@ def _ask(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) 
     if name == "diff":  # what was before comes first
         found = question.answer(given.others[0], asked, Given(book=given.book, others=(snapshot,)))
     else:
-        alone = Given(limits=given.limits, book=given.book, usages=given.usages, stats=given.stats, now=given.now)
+        alone = Given(
+            limits=given.limits, book=given.book, usages=given.usages, stats=given.stats, now=given.now,
+            is_embedded=given.is_embedded,
+        )  # fmt: skip
         found = question.answer(snapshot, asked, alone)
     lacking = question.not_known(snapshot)
     if lacking is not None:
@@ -230,18 +420,25 @@ def _closer(snapshot: Snapshot, given: Given, first: Asked, settings: Any) -> tu
     return Asked(question=first.question, settings=settings, answer=found), ""
 
 
-def _written(chapter: Chapter, asked: Asked | None, failed: str) -> Written:
+def _written(chapter: Chapter, asked: Asked | None, failed: str, told: Container[str]) -> Written:
     rows: Rows = []
+    said = ""
     if asked is not None:
         rows = chapter.rows(asked.answer) if chapter.rows else asked.question.rows(asked.answer, chapter.table)
-    sentence = str(getattr(asked.answer, "sentence", "")) if asked else ""
-    if asked is not None and chapter.table == "stranded":
-        sentence = str(asked.answer.fragments.sentence)
-    told = ChapterAnswer(
-        title=chapter.title, question=chapter.question, table=chapter.table, sentence=Text(sentence), rows=len(rows),
+        said = str(chapter.said(asked.answer))
+    answer = ChapterAnswer(
+        title=chapter.title, question=chapter.question, table=chapter.table, sentence=Text(said), rows=len(rows),
         not_known=failed,
     )  # fmt: skip
-    return Written(chapter=told, rows=rows)
+    whole = sentence(said) if said else ""
+    people = chapter.people(asked.answer) if asked is not None and chapter.people else rows
+    return Written(
+        chapter=answer,
+        rows=rows,
+        said="" if whole in told else whole,
+        shown=for_people(people[:MOST_ROWS], chapter.shown),
+        more=max(0, len(people) - MOST_ROWS),
+    )
 
 
 def _sentence(asked: dict[str, Asked]) -> str:

@@ -26,7 +26,7 @@ from planner.quantity import parse
 from planner.questions.placement import blocked_by, displaced
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.prepared import Prepared, Scenario, compiled, manifest_namespace, prepare
-from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
+from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, column_of, fact, unit_of
 from planner.questions.scaled import At, at_bound
 from planner.rollout import grid as grids
 from planner.rollout.answers import (
@@ -39,15 +39,16 @@ from planner.rollout.answers import (
     Verdict,
     WorkloadRollout,
 )
-from planner.rollout.budget import allowed
+from planner.rollout.budget import part
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
 from planner.rollout.remedies import find_remedies
+from planner.rollout.room import Room
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import sample
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.unknowns import Unknown, admission_hooks, unknowns
-from planner.rollout.verdict import explain, pending_pods, placed_words
+from planner.rollout.verdict import Explanation, explain, pending_pods, placed_words
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 from planner.settings import setting, settings_within
@@ -227,7 +228,7 @@ def rollout(
     ChangeError
         When the scenario doesn't apply to the snapshot.
     """
-    with allowed(is_wanted):
+    with part(is_wanted):
         return _rollout(snapshot, scenario, pools, arrival_seconds)
 
 
@@ -464,6 +465,18 @@ def _placement(run: Run) -> tuple[tuple[str, str, str], ...]:
     return tuple((p.namespace, p.name, names[p.node]) for p in pods if p.is_bound and not p.is_lost)
 
 
+def _stuck(run: Run, revision: Revision, why: Explanation) -> str:
+    """Why it is, and that no strategy helps where the nodes couldn't hold all its pods anyway."""
+    if why.reason not in GROWING_REASONS:
+        return str(why.sentence)
+    most, wanted = Room.of(run, revision).most(run.simulation.cluster), revision.after.replicas
+    if not most or most >= wanted:
+        return str(why.sentence)
+    return (
+        f"{why.sentence}. With nothing else on them the nodes that match hold at most {most:,} of its {wanted:,} pods"
+    )
+
+
 def _workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: dict[str, str]) -> WorkloadRollout:
     after = revision.after
     key = after.key
@@ -480,7 +493,7 @@ def _workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: d
         workload=key,
         verdict=run.verdict(key),
         reason=why.reason if why else Reason.NONE,
-        sentence=Text(why.sentence if why else _completes(run, revision, lowest, seconds, end)),
+        sentence=Text(_stuck(run, revision, why) if why else _completes(run, revision, lowest, seconds, end)),
         headline=why.headline if why else _finishes(run, revision, lowest, seconds, end),
         replicas=after.replicas,
         max_surge=surge,
@@ -608,7 +621,7 @@ def strategy_grid(
         raise ChangeError(
             f"{workload_key} is no Deployment of the scenario", mend="The strategy grid is for a changed Deployment"
         )
-    with allowed(is_wanted):
+    with part(is_wanted):
         return grids.strategy_grid(
             compiled(prepared.snapshot),
             prepared.revisions,
@@ -666,15 +679,15 @@ def facts(answer: RolloutResult) -> Iterator[Fact]:
     yield fact("rollout_seconds", answer.seconds if _ends(answer.verdict) else None, "seconds")
     yield fact("rollout_ways_out", len(answer.remedies), "ways")
     yield fact("rollout_pods_waiting", sum(pods.count for pods in answer.pending), "pods")
-    for part in answer.workloads:
-        named = {"workload": part.workload}
-        yield fact("workload_verdict", part.verdict.value, **named)
-        yield fact("workload_reason", part.reason.value, **named)
-        yield fact("workload_replicas", part.replicas, "pods", **named)
-        yield fact("workload_lowest_ready", part.lowest_ready, "pods", **named)
-        yield fact("workload_peak_pods", part.peak_pods, "pods", **named)
-        yield fact("workload_seconds", part.seconds if _ends(part.verdict) else None, "seconds", **named)
-        yield fact("workload_exceeds_deadline", part.exceeds_deadline, **named)
+    for one in answer.workloads:
+        named = {"workload": one.workload}
+        yield fact("workload_verdict", one.verdict.value, **named)
+        yield fact("workload_reason", one.reason.value, **named)
+        yield fact("workload_replicas", one.replicas, "pods", **named)
+        yield fact("workload_lowest_ready", one.lowest_ready, "pods", **named)
+        yield fact("workload_peak_pods", one.peak_pods, "pods", **named)
+        yield fact("workload_seconds", one.seconds if _ends(one.verdict) else None, "seconds", **named)
+        yield fact("workload_exceeds_deadline", one.exceeds_deadline, **named)
     for name, amount in answer.capacity.items():
         yield fact("resource_capacity", amount, unit_of(name), resource=name)
         yield fact("resource_peak_held", answer.peak_held.get(name, 0), unit_of(name), resource=name)
@@ -696,7 +709,7 @@ def timeline_rows(rollouts: Iterable[WorkloadRollout]) -> list[Row]:
             "event": row.event,
             **{state.value: row.counts.get(state.value, 0) for state in PodState},
             "ready": row.ready,
-            **{f"held {name}": row.held.get(name, 0) for name in held},
+            **{column_of("held", name): row.held.get(name, 0) for name in held},
         }
         for rollout in shown
         for row in rollout.timeline
@@ -708,8 +721,8 @@ def workload_rows(answer: RolloutResult) -> list[Row]:
     return [
         {
             "workload": part.workload,
-            "verdict": part.verdict.value,
-            "reason": part.reason.value,
+            "verdict": part.verdict,
+            "reason": part.reason,
             "replicas": part.replicas,
             "lowest_ready": part.lowest_ready,
             "peak_pods": part.peak_pods,
@@ -724,7 +737,7 @@ def remedy_rows(answer: RolloutResult) -> list[Row]:
     """One row a way out."""
     return [
         {
-            "kind": remedy.kind.value,
+            "kind": remedy.kind,
             "title": remedy.title,
             "lowest_ready": remedy.lowest_ready,
             "replicas": remedy.replicas,

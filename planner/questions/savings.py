@@ -373,7 +373,7 @@ def bearer_rows(answer: SavingsAnswer) -> list[Row]:
 
 
 def own_rows(answer: SavingsAnswer) -> list[Row]:
-    """The own nodes' lives and gaps beside what is assumed of others; 90 % confidence of the rate."""
+    """The own nodes' lives and gaps beside what is assumed of others; 90% confidence of the rate."""
 
     def cell(value: float | None) -> float | None:
         return None if value is None else float(f"{value:.4g}")

@@ -52,7 +52,7 @@ def scaled(snapshot: Snapshot, workload: Workload, replicas: int) -> tuple[Snaps
     if replicas == workload.replicas:
         return snapshot, sum(bool(snapshot.pods[i].node_name) for i in pods_of(cluster, workload))
     after = replace(workload, replicas=replicas)
-    run = simulate(cluster, [Revision(before=workload, after=after, has_new_template=False)])
+    run = simulate(cluster, [Revision(before=workload, after=after, has_new_template=False)]).whole()
     bound = sum(pod.is_bound and not pod.is_terminating for pod in run.pods[workload.key])
     sets = [one for one in snapshot.replica_sets if one.owner is not None and one.owner.uid == workload.uid]
     own = max(sets, key=lambda one: one.replicas, default=None)

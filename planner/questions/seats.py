@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -10,12 +11,12 @@ from planner import collector
 from planner.capacity.headroom import Likeness, likeness
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.nodes import gpu_count
+from planner.kubernetes.nodes import gpu_count, out_of_use
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.filters import Filter, Kept
-from planner.questions.overview import kept_by
+from planner.questions.overview import OUT_OF_USE, kept_by
 from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.scheduling.cluster import Cluster
@@ -25,7 +26,7 @@ from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
 from planner.settings import settings_within
 from planner.tables import Row
-from planner.words import Text, count
+from planner.words import Text, count, plural
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class SeatsSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """One GPU of a node. `holder`: workload key or "namespace/pod"; empty when free."""
+    """One GPU of a node. `holder`: workload key or "namespace/pod"; empty when nobody holds it."""
 
     holder: str
     pod: str
@@ -51,12 +52,16 @@ class NodeSeats:
     zone: str
     model: str
     is_cordoned: bool
-    seats: tuple[Seat, ...]  # at most 256 of them
+    seats: tuple[Seat, ...]  # at most 256 of them: `gpus` and `gpus_free` count all
     free: Amounts  # what is left of every resource
     could_take: tuple[str, ...]  # keys of workloads whose next pod fits here now
+    gpus: int  # that it has, or that its pods hold where they hold more
+    gpus_free: int  # that nobody holds, where new pods may be placed
+    out_of_use: str = ""  # why none may: cordoned, not Ready
+    gpus_out_of_use: int = 0  # that nobody holds there: they are not free
 
 
-_MOST_SEATS = 256  # of one node: no node has so many GPUs, and nobody could look at more
+_MOST_SEATS = 256  # of one node: only shared GPUs are as many, and nobody could look at more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +81,7 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
     keys = workload_keys(snapshot)
     takers = _takers(cluster, state)
     held: dict[int, list[Seat]] = {}
+    in_use: Counter[int] = Counter()  # GPUs of a node that its pods hold
     for group in cluster.groups:
         gpus = requested_gpus(group.spec)
         if gpus:
@@ -84,10 +90,12 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
                 seat = Seat(
                     holder=keys[pod.uid], pod=f"{pod.namespace}/{pod.name}", is_terminating=group.is_terminating
                 )
+                in_use[n] += gpus
                 held.setdefault(n, []).extend([seat] * min(gpus, _MOST_SEATS))
     rows = []
     for n, node in enumerate(cluster.nodes):
-        total = gpu_count(node)
+        total, why = gpu_count(node), out_of_use(node)
+        unheld = max(0, total - in_use[n])
         if not total and n not in held:
             continue
         taken = sorted(held.get(n, []), key=lambda s: (s.holder, s.pod))[:_MOST_SEATS]
@@ -103,6 +111,10 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
                 seats=tuple(taken) + (Seat(holder="", pod=""),) * max(0, left),
                 free=FrozenMap(free),
                 could_take=tuple(takers.get(n, ())),
+                gpus=max(total, in_use[n]),
+                gpus_free=0 if why else unheld,
+                out_of_use=why,
+                gpus_out_of_use=unheld if why else 0,
             )
         )
     return tuple(sorted(rows, key=lambda r: (r.node_pool, r.node)))
@@ -126,17 +138,15 @@ def _takers(cluster: Cluster, state: State) -> dict[int, list[str]]:
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def free_seats(node: NodeSeats) -> int:
-    """GPUs of the node that nobody holds."""
-    return sum(not seat.holder for seat in node.seats)
-
-
 def answer(snapshot: Snapshot, settings: SeatsSettings, _given: Given = NOTHING) -> SeatsAnswer:
     """`seats`, in a sentence too."""
     nodes = seats(snapshot)
-    total, free = sum(len(node.seats) for node in nodes), sum(map(free_seats, nodes))
-    hole = max((free_seats(node) for node in nodes if not node.is_cordoned), default=0)
-    said = f"{free:,} of {count(total, 'GPU')} on {count(len(nodes), 'node')} are free; at most {hole} on one node"
+    total, free = sum(node.gpus for node in nodes), sum(node.gpus_free for node in nodes)
+    hole = max((node.gpus_free for node in nodes), default=0)
+    shut = sum(node.gpus_out_of_use for node in nodes)
+    aside = f" ({shut:,} more {plural(shut, 'is', 'are')} {OUT_OF_USE})" if shut else ""
+    of_all = f"{free:,} of {count(total, 'GPU')} on {count(len(nodes), 'node')} {plural(free, 'is', 'are')} free"
+    said = f"{of_all}{aside}; at most {hole:,} on one node"
     whole = SeatsAnswer(sentence=Text(said if total else "no node has GPUs"), nodes=nodes)
     return narrowed(whole, kept_by(snapshot, settings.filter))
 
@@ -154,8 +164,9 @@ def facts(answer: SeatsAnswer) -> Iterator[Fact]:
     """Seats and free seats of each node."""
     for node in answer.nodes:
         place = {"node": node.node, "node_pool": node.node_pool, "zone": node.zone, "model": node.model}
-        yield fact("seats", len(node.seats), "GPUs", **place)
-        yield fact("seats_free", free_seats(node), "GPUs", **place)
+        yield fact("seats", node.gpus, "GPUs", **place)
+        yield fact("seats_free", node.gpus_free, "GPUs", **place)
+        yield fact("seats_out_of_use", node.gpus_out_of_use, "GPUs", **place)
         yield fact("node_is_cordoned", node.is_cordoned, **place)
 
 
@@ -168,8 +179,9 @@ def node_rows(answer: SeatsAnswer) -> list[Row]:
             "zone": node.zone,
             "model": node.model,
             "cordoned": node.is_cordoned,
-            "seats": len(node.seats),
-            "free": free_seats(node),
+            "seats": node.gpus,
+            "free": node.gpus_free,
+            "out_of_use": node.gpus_out_of_use,
             "held_by": ", ".join(sorted({seat.holder for seat in node.seats if seat.holder})),
             "could_take": ", ".join(node.could_take),
         }

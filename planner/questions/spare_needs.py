@@ -3,7 +3,8 @@
 How many are spare. A cell that completes today uses what room there is: its peak beyond what the workload holds between
 rollouts, at most its surge (a pod that ends late holds its GPU beside its successor's, but nobody has to keep one for
 that). A cell that is stuck for want of room is played again with the nodes its surge needs; where pods wait for such
-nodes already, they get theirs beside it, outside the price. A cell that more nodes don't help has no price.
+nodes already, or its own size has no place, they get theirs beside it, outside the price. A cell that more nodes don't help
+has no price.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ from planner.questions import prepared as prepared_question
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import GridCell, StrategyGrid, Verdict
 from planner.rollout.grid import play_cell, rolling
-from planner.scheduling.cluster import Cluster
+from planner.rollout.ownership import pods_of
+from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.empty_node import empty_copy
+from planner.scheduling.shape import compile_shape, seats
 
-_MOST_OTHER_NODES: Final = 8  # tried at most for pods of others that wait for the same nodes
+_MOST_OTHER_NODES: Final = 8  # for pods that wait for the same nodes, or its own that have no place: tried at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,8 @@ class SpareNeeds:
     needs: tuple[StrategyNeed, ...]  # row by row of the grid without 0/0, then Recreate
     others_nodes: int  # nodes that pods which wait today take, before a spare one is free
     others: tuple[str, ...]  # whose pods these are
-    own_waiting: int  # pods of its own that wait today: they come before a spare one as well
+    own_waiting: int  # pods of its own that have no place between rollouts: they come before a spare one as well
+    is_too_large: bool  # these would take so many nodes that spare ones aren't asked for
 
 
 class _Case:
@@ -80,9 +84,9 @@ class _Case:
         self.node = _node_for(self.cluster, self.workload) if self.gpus else None
         self.pods_per_node = _pods_per_node(self.cluster, self.node, self.workload) if self.node else 1
         self._revisions, self._pod_times, self._seed = prepared.revisions, prepared.pod_times[place], scenario.seed
-        keys = workload_keys(self.cluster.snapshot)
-        pods = (self.cluster.snapshot.pods[i] for i in self.cluster.waiting)
-        self.own_waiting = sum(keys.get(pod.uid) == key for pod in pods)
+        self.own_waiting = max(0, self.workload.replicas - _places(self.cluster, self.workload))
+        self.own_nodes = ceil(self.own_waiting / self.pods_per_node)
+        self.is_too_large = self.own_nodes > _MOST_OTHER_NODES
         self._grown: dict[int, Cluster] = {0: self.cluster}
 
     def lacks_room(self, cell: GridCell) -> bool:
@@ -101,7 +105,7 @@ class _Case:
         )  # fmt: skip
 
     def need(self, cell: GridCell, strategy: Strategy, others: int) -> StrategyNeed:
-        played = self.with_room(cell, strategy, others) if self.lacks_room(cell) else cell
+        played = self.with_room(cell, strategy, others) if self.lacks_room(cell) and not self.is_too_large else cell
         is_recreate = strategy.kind == RECREATE
         surge = 0 if is_recreate else cell.max_surge
         extra = min(max(0, played.peak_gpus - self.at_rest), surge * self.gpus) if _completes(played) else 0
@@ -120,10 +124,9 @@ def spare_needs(snapshot: Snapshot, scenario: Scenario, grid: StrategyGrid) -> S
     cells = tuple(_cells(grid))
     first = next(((cell, strategy) for cell, strategy in cells if case.lacks_room(cell)), None)
     others = 0
-    if first is not None:
-        own = ceil(case.own_waiting / case.pods_per_node)
-        tried = range(own, own + _MOST_OTHER_NODES + 1)
-        others = next((count for count in tried if _completes(case.with_room(*first, count))), own)
+    if first is not None and not case.is_too_large:
+        tried = range(case.own_nodes, case.own_nodes + _MOST_OTHER_NODES + 1)
+        others = next((count for count in tried if _completes(case.with_room(*first, count))), case.own_nodes)
     return SpareNeeds(
         workload=grid.workload,
         replicas=case.workload.replicas,
@@ -133,6 +136,7 @@ def spare_needs(snapshot: Snapshot, scenario: Scenario, grid: StrategyGrid) -> S
         others_nodes=others,
         others=_waiting_for(case.cluster, case.node, case.workload) if case.node and others else (),
         own_waiting=case.own_waiting,
+        is_too_large=first is not None and case.is_too_large,
     )
 
 
@@ -176,6 +180,24 @@ def _pods_per_node(cluster: Cluster, node: Node, workload: Workload) -> int:
     room = empty_copy(cluster, node, 0).allocatable
     asked = pod_requests(workload.template.spec)
     return max(1, min((room.get(name, 0) // amount for name, amount in asked.items() if amount), default=1))
+
+
+def _places(cluster: Cluster, workload: Workload) -> int:
+    """Pods of the workload that the amounts on its nodes leave room for, in place of those it has there and of those that
+    it may preempt."""
+    shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+    free = cluster.allocatable - cluster.requested
+    if shape.may_preempt:
+        free += cluster.requested_below(shape.priority)
+    for pod in (cluster.snapshot.pods[i] for i in pods_of(cluster, workload)):
+        node = cluster.node_index.get(pod.node_name)
+        makes_way = shape.may_preempt and cluster.priority_of(pod.spec) < shape.priority
+        if node is None or makes_way:
+            continue
+        free[PODS_ROW, node] += 1
+        for name, amount in pod_requests(pod.spec).items():
+            free[cluster.row[name], node] += amount
+    return int(seats(shape, free[:, shape.candidates]).sum())
 
 
 def _waiting_for(cluster: Cluster, node: Node, workload: Workload) -> tuple[str, ...]:

@@ -193,7 +193,7 @@ def price_strategies(
     read = f"{price.machine_type} in {price.region_id}, as of {price.as_of}" if price and price.as_of else "not known"
     return StrategyCosts(
         workload=needs.workload,
-        sentence=_headline(strategies, terms) if needs.gpus_per_pod else "",
+        sentence=_headline(strategies, terms, needs) if needs.gpus_per_pod else "",
         notes=tuple(_notes(needs, terms, price)),
         strategies=strategies,
         terms=terms,
@@ -231,12 +231,14 @@ def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterato
         yield "no price: no node of the cluster takes its new pods, even when empty"
     elif terms.on_demand_usd_per_gpu_hour is None:
         yield str(price.sentence)
-    if needs.others_nodes:
+    if needs.is_too_large:
+        yield f"{needs.own_waiting:,} of its own {needs.replicas:,} pods have no place: add nodes for them first, then compare strategies"
+    elif needs.others_nodes:
         names = [
             *needs.others[:_NAMED],
             *([f"{len(needs.others) - _NAMED} more"] if len(needs.others) > _NAMED else []),
         ]
-        own = [f"{needs.own_waiting} of its own {needs.replicas} pods"] if needs.own_waiting else []
+        own = [f"{needs.own_waiting:,} of its own {needs.replicas:,} pods"] if needs.own_waiting else []
         waiting = own + names or ["pods of others"]
         verb = "waits" if names and len(waiting) == 1 else "wait"
         yield (
@@ -273,7 +275,7 @@ def _priced(need: StrategyNeed, needs: SpareNeeds, terms: SpareTerms) -> Strateg
         seconds=played.seconds if played else None,
         cost=cost,
         is_worth=False,
-        sentence=str(cost.sentence if cost else "" if played else f"{need.name} is stuck, and more nodes don't help."),
+        sentence=str(cost.sentence if cost else "" if played else f"{need.name} is stuck{_why_not(needs)}"),
     )
 
 
@@ -313,11 +315,18 @@ def _compared(strategies: tuple[StrategyPrice, ...]) -> tuple[StrategyPrice | No
     return min(spare, key=rank, default=None), min(none, key=rank, default=None)
 
 
-def _headline(strategies: tuple[StrategyPrice, ...], terms: SpareTerms) -> str:
+def _headline(strategies: tuple[StrategyPrice, ...], terms: SpareTerms, needs: SpareNeeds) -> str:
     spare, none = _compared(strategies)
     if spare is None or spare.cost is None:
-        return str(none.cost.sentence if none and none.cost else "No strategy completes, and more nodes don't help.")
+        return str(none.cost.sentence if none and none.cost else f"No strategy completes{_why_not(needs)}")
     return str(compare_strategies(spare.cost, none.cost, terms) if none and none.cost else spare.cost.sentence)
+
+
+def _why_not(needs: SpareNeeds) -> str:
+    """Behind what is stuck."""
+    if needs.is_too_large:
+        return f": {needs.own_waiting:,} of {count(needs.replicas, 'pod')} have no place, however they are rolled out."
+    return ", and more nodes don't help."
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -375,8 +384,8 @@ def strategy_rows(answer: StrategyCosts) -> list[Row]:
             "strategy": one.name,
             "is_current": one.is_current,
             "is_worth": one.is_worth,
-            "verdict": one.verdict.value,
-            "reason": one.reason.value,
+            "verdict": one.verdict,
+            "reason": one.reason,
             "lowest_ready": one.lowest_ready,
             "replicas": one.replicas,
             "extra_gpus": one.extra_gpus,

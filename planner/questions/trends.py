@@ -462,14 +462,14 @@ def since(one: Streak) -> str:
 
 
 def money_words(answer: TrendsAnswer) -> str:
-    """``$38,390 a month, $5,490 idle; $36,000 on 2026-10-22``; "" where nothing is known."""
+    """``$38,390 a month at list price, $5,490 of it idle; $36,000 on 2026-10-22``; "" where nothing is known."""
     known = [one for one in answer.money if one.cost_usd is not None]
     if not known:
         return ""
     first, last = known[0], known[-1]
     idle = f", {usd(last.idle_usd)} of it idle" if last.idle_usd is not None else ""
     before = f"; {usd(first.cost_usd or 0.0)} on {first.day}" if first.day != last.day else ""
-    return f"{usd(last.cost_usd or 0.0)} a month{idle}{before}"
+    return f"{usd(last.cost_usd or 0.0)} a month at list price{idle}{before}"
 
 
 def in_trouble(streaks: Iterable[Streak]) -> list[Streak]:

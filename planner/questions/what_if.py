@@ -25,6 +25,7 @@ from planner.questions.overview import WorkloadOverview, supplies_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import Verdict
+from planner.rollout.budget import allowed
 from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.words import count, usd
@@ -189,12 +190,14 @@ def _what_if_sentence(answer: WhatIfAnswer) -> str:
     today, then = answer.usd_per_month_before, answer.usd_per_month_after
     if today is not None and then is not None and abs(then - today) >= 1:
         parts.append(
-            f"{usd(abs(then - today))} a month {'more' if then > today else 'less'}: {usd(then)} instead of {usd(today)}"
+            f"{usd(abs(then - today))} a month {'more' if then > today else 'less'} at list price: {usd(then)} instead of "
+            f"{usd(today)}"
         )
     return "; ".join(parts)
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+@allowed()
 def answer(snapshot: Snapshot, settings: WhatIfSettings, given: Given = NOTHING) -> WhatIfAnswer:
     """`what_if` of what was asked.
 
@@ -230,6 +233,35 @@ def facts(answer: WhatIfAnswer) -> Iterator[Fact]:
         yield fact("workload_verdict_then", changed.after.value, workload=changed.workload)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuFigure:
+    """A number of one resource of GPUs today and then; `field` of `Supply`, and what people call it."""
+
+    noun: str
+    resource: str
+    field: str
+    called: str
+    today: int
+    then: int
+
+    @property
+    def name(self) -> str:
+        return self.noun if self.field == "allocatable" else f"{self.noun} {self.called}"
+
+
+_GPU_FIGURES: Final = {"allocatable": "in all", "free": "free", "out_of_use": "out of use", "pending": "wanted"}
+
+
+def gpu_figures(answer: WhatIfAnswer) -> Iterator[GpuFigure]:
+    """GPUs in all, free, wanted, and out of use where some are: each resource of either side by itself."""
+    today, then = ({one.resource: one for one in supplies_of(side.gpus)} for side in (answer.before, answer.after))
+    for resource, one in {**then, **today}.items():
+        for field, called in _GPU_FIGURES.items():
+            now, later = (getattr(side.get(resource), field, 0) for side in (today, then))
+            if now or later or field != "out_of_use":
+                yield GpuFigure(noun=one.noun, resource=resource, field=field, called=called, today=now, then=later)
+
+
 def figure_rows(answer: WhatIfAnswer) -> list[Row]:
     """The key figures today and then, one a row; empty where one isn't known."""
     rows: list[Row] = []
@@ -241,11 +273,9 @@ def figure_rows(answer: WhatIfAnswer) -> list[Row]:
 
     sides = (answer.before, answer.after)
     row("nodes", "nodes", *(sum(line.pool.node_count for line in side.pools) for side in sides))
-    then = {one.resource: one for one in supplies_of(answer.after.gpus)}
-    for one in supplies_of(answer.before.gpus):
-        later = then.get(one.resource)
-        row(one.noun, one.resource, one.allocatable, later.allocatable if later else 0)
-        row(f"{one.noun} free", one.resource, one.free, later.free if later else 0)
+    for one in gpu_figures(answer):
+        if one.field != "pending":
+            row(one.name, one.resource, one.today, one.then)
     row("pods waiting", "pods", answer.waiting_before, answer.waiting_after)
     row("rollouts that complete", "workloads", answer.completing_before, answer.completing_after)
     if answer.unknown_before or answer.unknown_after:

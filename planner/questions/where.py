@@ -194,7 +194,7 @@ def _sentence(found: Sequence[ClusterRoom]) -> Text:
     unknown = sum(one.verdict is Verdict.UNKNOWN for one in found)
     apart = f"; {count(unknown, 'cluster')} not known" if unknown else ""
     if not good:
-        return Text(f"It fits in none of {count(len(found), 'cluster')}{apart}.")
+        return Text(f"It fits in {'none of these clusters' if len(found) > 1 else 'no cluster'}{apart}.")
     said = [
         one.cluster + (f" ({usd(one.usd_per_month)} a month)" if one.usd_per_month is not None else "") for one in good
     ]
@@ -216,7 +216,7 @@ def cluster_rows(answer: WhereAnswer) -> list[Row]:
     return [
         {
             "cluster": one.cluster,
-            "verdict": one.verdict.value,
+            "verdict": one.verdict,
             "pods": room.pods if room else None,
             "more_fit": None if room is None else f"{room.more:,}{'+' if room.is_at_least else ''}",
             "usd_per_month": None if one.usd_per_month is None else round(one.usd_per_month, 2),

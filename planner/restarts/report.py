@@ -228,7 +228,7 @@ def _report_sentence(loops: Sequence[Loop], population: Population) -> str:
         more += f"; {count(lost, 'workload')} lost pods to their nodes or to others" if lost else ""
         return f"No container restarts or fails to start, of {watched} looked at{more}."
     names = listing([short_name(loop.workload) for loop in live])
-    return f"{count(len(live), 'workload restarts or fails', 'workloads restart or fail')} to start, of {watched}: {names}."
+    return f"{count(len(live), 'workload restarts or fails', 'workloads restart or fail')} to start, in {watched} looked at: {names}."
 
 
 def _gaps(snapshot: Snapshot, population: Population) -> tuple[str, ...]:

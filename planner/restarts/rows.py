@@ -14,9 +14,9 @@ def loop_rows(report: RestartReport) -> list[Row]:
         {
             "workload": loop.workload,
             "container": loop.container,
-            "activity": loop.activity.value,
-            "cause": loop.diagnosis.cause.value,
-            "confidence": loop.diagnosis.confidence.value,
+            "activity": loop.activity,
+            "cause": loop.diagnosis.cause,
+            "confidence": loop.diagnosis.confidence,
             "pods": len(loop.pods),
             "pods_in_all": loop.pods_in_all,
             "restarts": loop.restarts,
@@ -43,7 +43,7 @@ def line_rows(loops: Iterable[Loop]) -> list[Row]:
         {
             "workload": loop.workload,
             "container": loop.container,
-            "verdict": line.verdict.value,
+            "verdict": line.verdict,
             "line": line.template,
             "lines": line.lines,
             "failing_pods": line.failing_pods,

@@ -302,6 +302,8 @@ class Admission:
         self._runtimes_known = snapshot.presence.get("RuntimeClass") is Presence.PRESENT
         self._policies = {one.name: enforced(one.labels) for one in snapshot.namespaces}
         self._tolerates = tolerates_extended_resources(snapshot)
+        # what no quota has a say in, by namespace and a spec's id; the spec is kept, so its id is
+        self._standing: dict[tuple[str, int], tuple[Refusal | None, PodSpec]] = {}
         self._own: set[str] = set()  # namespaces whose use is this one's own, not shared with what it was forked from
         # (namespace, quota) → key → amount: before anything moves, and the most since
         self.used_at_first = {(q.namespace, q.name): dict(used) for group in self._quotas.values() for q, used in group}
@@ -311,6 +313,7 @@ class Admission:
         """Another that starts where this one stands."""
         other = copy(self)
         other._quotas, other.most_used, other._own = dict(self._quotas), dict(self.most_used), set()
+        other._standing = {}
         return other
 
     def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
@@ -335,26 +338,16 @@ class Admission:
 
     def refusal(self, namespace: str, name: str, spec: PodSpec) -> Refusal | None:
         """Why the API server refuses the pod now; None when it doesn't."""
-        wanted = spec.priority_class_name
-        if wanted and self._classes_known and class_called(wanted, self._classes) is None:
-            return Refusal(name=name, problem=f"no PriorityClass with name {wanted} was found")
-        problem = self._runtime_problem(spec)
-        if problem:
-            return Refusal(name=name, problem=problem)
-        invalid = "; ".join((*_invalid(spec), *_inconsistent(spec)))
-        if invalid:
-            return Refusal(name=name, problem=invalid, is_invalid=True)
-        for limits in self._ranges.get(namespace, ()):
-            problem = _out_of_bounds(limits, spec)
-            if problem:
-                return Refusal(name=name, problem=problem)
-        violated = violation(self._policies.get(namespace, Policy()), spec)
-        if violated:
-            return Refusal(name=name, problem=violated)
+        standing = self._standing.get((namespace, id(spec)))
+        if standing is None:
+            standing = self._standing[namespace, id(spec)] = (self._standing_refusal(namespace, spec), spec)
+        refusal, _ = standing
+        if refusal is not None:
+            return replace(refusal, name=name)
         quotas = self._quotas.get(namespace)
         if not quotas:
             return None
-        covering = [(quota, used) for quota, used in quotas if quota_covers(quota, spec, wanted)]
+        covering = [(quota, used) for quota, used in quotas if quota_covers(quota, spec, spec.priority_class_name)]
         for quota, _ in covering:
             unstated = _unstated(quota, spec)
             if unstated:
@@ -362,6 +355,21 @@ class Admission:
                 problem = f"failed quota: {quota.name}: must specify {lacks}"
                 return Refusal(name=name, problem=problem, quota=quota.name, unstated=tuple(unstated))
         return _exceeded(covering, usage(spec), name, "pod", "pods")
+
+    def _standing_refusal(self, namespace: str, spec: PodSpec) -> Refusal | None:
+        """Why the API server refuses every such pod, however much of the quotas is used."""
+        wanted = spec.priority_class_name
+        if wanted and self._classes_known and class_called(wanted, self._classes) is None:
+            return Refusal(name="", problem=f"no PriorityClass with name {wanted} was found")
+        problem = self._runtime_problem(spec)
+        if problem:
+            return Refusal(name="", problem=problem)
+        invalid = "; ".join((*_invalid(spec), *_inconsistent(spec)))
+        if invalid:
+            return Refusal(name="", problem=invalid, is_invalid=True)
+        problems = (_out_of_bounds(limits, spec) for limits in self._ranges.get(namespace, ()))
+        problem = next(filter(None, problems), "") or violation(self._policies.get(namespace, Policy()), spec)
+        return Refusal(name="", problem=problem) if problem else None
 
     def _runtime_problem(self, spec: PodSpec) -> str:
         """Source: kubernetes `plugin/pkg/admission/runtimeclass/admission.go`."""

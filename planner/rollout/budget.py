@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from planner.errors import HeadroomError, NotKnownError
+from planner.errors import NotKnownError
 
 QUESTION_UNITS = 120_000_000
+LIST_UNITS = 5 * QUESTION_UNITS  # of a question whose parts are questions of their own, all together: about ten minutes
 TOO_LARGE = "too large to play through"
 _GLANCE_UNITS = 20_000  # between two looks whether the answer is still wanted
 
@@ -22,8 +23,14 @@ class TooLargeError(NotKnownError):
     """A question costs more work than it may."""
 
 
-class UnwantedError(HeadroomError):
-    """Nobody waits for the answer any more."""
+def too_large() -> TooLargeError:
+    """What is told of a question that costs too much."""
+    return TooLargeError(f"the question is {TOO_LARGE}", mend="Ask for fewer replicas, or a smaller cluster")
+
+
+class UnwantedError(Exception):
+    """Nobody waits for the answer any more. It is no `HeadroomError`: a part of a question that fails is left out and the
+    rest goes on, and here nothing is to go on."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,7 +39,7 @@ class Budget:
 
     left: int = QUESTION_UNITS
     is_wanted: Callable[[], bool] | None = None
-    _unseen: int = 0
+    unseen: int = 0  # of work since it was asked
 
     def foresee(self, units: int) -> None:
         """Work that can't but follow: what can't be paid isn't begun.
@@ -43,7 +50,7 @@ class Budget:
             When the question may cost no more.
         """
         if units > self.left:
-            raise TooLargeError(f"the question is {TOO_LARGE}", mend="Ask for fewer replicas, or a smaller cluster")
+            raise too_large()
 
     def spend(self, units: int) -> None:
         """Count work that is about to be done.
@@ -57,9 +64,9 @@ class Budget:
         """
         self.foresee(units)
         self.left -= units
-        self._unseen += units
-        if self.is_wanted is not None and self._unseen >= _GLANCE_UNITS:
-            self._unseen = 0
+        self.unseen += units
+        if self.is_wanted is not None and self.unseen >= _GLANCE_UNITS:
+            self.unseen = 0
             if not self.is_wanted():
                 raise UnwantedError("nobody waits for this answer any more")
 
@@ -70,6 +77,21 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 def current() -> Budget:
     """The budget of the question being answered; a new one where none is."""
     return _current.get() or Budget()
+
+
+@contextmanager
+def part(is_wanted: Callable[[], bool] | None = None) -> Iterator[Budget]:
+    """A question, or one within another: what is asked within may cost as much as a question, and what the one around it has
+    left."""
+    whole = current()
+    units = min(QUESTION_UNITS, whole.left)
+    with allowed(is_wanted, units=units) as budget:
+        budget.unseen = whole.unseen
+        try:
+            yield budget
+        finally:
+            whole.left -= units - budget.left
+            whole.unseen = budget.unseen
 
 
 @contextmanager

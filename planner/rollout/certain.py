@@ -24,7 +24,7 @@ from planner.rollout.ownership import is_starting, pods_by_owner, sets_by_owner
 from planner.rollout.queue import resting
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.pod import DEFAULT_SCHEDULER
-from planner.scheduling.shape import Shape, alike, compile_shape
+from planner.scheduling.shape import Shape, alike, compile_shape, seats
 from planner.scheduling.state import anti_terms
 from planner.vocabulary import POD_TEMPLATE_HASH
 
@@ -274,15 +274,6 @@ def _restless_nodes(cluster: Cluster) -> IntArray:
     return restless
 
 
-def seats(cluster: Cluster, shape: Shape) -> IntArray:
-    """How many more pods of a simple shape fit on each of its candidates: int64[candidate]."""
-    free = cluster.allocatable - cluster.requested
-    count: IntArray = np.maximum(free[PODS_ROW, shape.candidates], 0)
-    for row, amount in shape.asks:
-        count = np.minimum(count, np.maximum(free[row, shape.candidates], 0) // amount)
-    return count
-
-
 # ── courses ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _daemon_set(cluster: Cluster, workload: Workload, pods: list[Pod]) -> Course | None:
     """Surge 0: each new pod takes the place its predecessor left, `unavailable` at a time, two ticks a turn."""
@@ -344,7 +335,7 @@ def _deployment(cluster: Cluster, workload: Workload, shape: Shape) -> Course:
     """`rolloutRolling` on numbers: old and new ReplicaSets' sizes, pods in each state, free seats."""
     replicas = workload.replicas
     surge, unavailable = rolling_limits(workload)
-    free = int(seats(cluster, shape).sum())
+    free = int(seats(shape, (cluster.allocatable - cluster.requested)[:, shape.candidates]).sum())
     old = old_spec = replicas  # Ready pods, and what the old ReplicaSet asks for
     new_spec = ready = starting = waiting = ending = 0
     lowest, peak, bound = replicas, replicas, replicas

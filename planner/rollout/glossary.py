@@ -62,6 +62,7 @@ _OTHERS: Final = {
     "Preemption": "A pod of higher priority has others evicted to get their place.",
     "Eviction": "A pod is ended on its node, because memory runs short or somebody needs the place.",
     "Disruption budget": "How many pods of a workload must stay while nodes are drained.",
+    "Out of use": "GPUs that nobody holds on nodes that take no new pods, cordoned or not Ready: they are not free.",
     "Stranded": "Free GPUs that no pod of a size can use: too few on one node, or a taint, or no CPU beside them.",
     "Spot": "Nodes at a discount that the cloud may take back at any time.",
     "Drain": "Moving all pods off a node, before it is upgraded or taken away.",

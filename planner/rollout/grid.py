@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isqrt
 
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
@@ -22,14 +23,22 @@ from planner.words import Text
 
 FULL_UP_TO = 20  # replicas up to which every number is a column, where cells are counted; above, FEW of them
 FEW = 11
+_FEWEST = 4
+_PODS_PLAYED = 50_000  # in all cells together, where each is simulated
 
 
-def axis(replicas: int, full_up_to: int = FULL_UP_TO) -> tuple[int, ...]:
-    """The numbers on an axis: 0 to `replicas`, thinned evenly (0, 1 and all of them kept) where there are many."""
+def axis(replicas: int, full_up_to: int = FULL_UP_TO, few: int = FEW) -> tuple[int, ...]:
+    """The numbers on an axis: 0 to `replicas`, thinned evenly to `few` (0, 1 and all of them kept) where there are many."""
     if replicas <= full_up_to:
         return tuple(range(replicas + 1))
-    step = replicas / (FEW - 1)
-    return tuple(sorted({0, 1, *(round(i * step) for i in range(FEW))}))
+    step = replicas / (few - 1)
+    return tuple(sorted({0, 1, *(round(i * step) for i in range(few))}))
+
+
+def played_axis(replicas: int) -> tuple[int, ...]:
+    """The same where each cell is simulated: the more pods it has, the fewer cells."""
+    few = min(FEW, max(_FEWEST, isqrt(_PODS_PLAYED // max(1, replicas))))
+    return axis(replicas, FEW - 1, few)
 
 
 def strategy_grid(
@@ -47,7 +56,7 @@ def strategy_grid(
         return replace(played, is_current=(surge, unavailable) == current)
 
     is_counted = len(revisions) == 1 and certain_course(cluster, workload) is not None
-    values = axis(workload.replicas, FULL_UP_TO if is_counted else FEW - 1)  # each cell is simulated otherwise
+    values = axis(workload.replicas) if is_counted else played_axis(workload.replicas)
     cells = tuple(
         tuple(
             _invalid() if surge == unavailable == 0 else cell(surge, unavailable, rolling(surge, unavailable))
@@ -139,7 +148,7 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
 def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell, replicas: int) -> str:
     valid = [c for row in cells for c in row if c.is_valid]
     good = [c for c in valid if c.verdict is Verdict.COMPLETES]
-    if not good and any(c.verdict is Verdict.UNKNOWN for c in valid):
+    if not good and any(c.verdict is Verdict.UNKNOWN for c in (*valid, recreate)):
         return f"Not known: {TOO_LARGE}."
     if not good:
         if recreate.verdict is Verdict.COMPLETES:

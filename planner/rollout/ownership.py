@@ -100,6 +100,17 @@ def _sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
     return found
 
 
+def sets_again(
+    cluster: Cluster, workload: Workload, *, before: Workload | None, has_new_template: bool
+) -> list[ReplicaSet]:
+    """A Deployment's ReplicaSets that have its template already, and are used again; none where the change is a restart."""
+    is_restart = has_new_template and before is not None and before.template.makes_the_same_pods(workload.template)
+    if is_restart:
+        return []
+    known = sets_by_owner(cluster).get(workload.uid, [])
+    return [one for one in known if one.template.makes_the_same_pods(workload.template)]
+
+
 def pods_of(cluster: Cluster, workload: Workload) -> list[int]:
     """Indices of the workload's pods in the snapshot, those of everything that it makes pods through included."""
     parts, makers = cluster.remember(_parts_by_owner), [workload.uid]

@@ -51,27 +51,27 @@ class PodCounts:
 
     def take(self, pod: LivePod) -> None:
         """Something happened to a pod of the workload."""
-        before = self._states.pop(pod.number, None)
-        if before is not None:
-            self._counts[before[0]] -= 1
-            self._hold(pod, -1 if before[1] else 0)
+        state, was_bound = self._states.pop(pod.number, ("", False))
+        if state:
+            self._counts[state] -= 1
+        is_bound = pod.is_bound and not pod.is_gone
+        if is_bound != was_bound:
+            self._hold(pod, 1 if is_bound else -1)
         if pod.is_gone:
             return
         if pod.is_terminating:
             state = "terminating"
-        elif not pod.is_bound:
+        elif not is_bound:
             state = "pending"
         else:
             state = ("new_" if pod.is_new else "old_") + ("ready" if pod.is_ready else "waits")
-        self._states[pod.number] = (state, pod.is_bound)
+        self._states[pod.number] = (state, is_bound)
         self._counts[state] += 1
-        self._hold(pod, 1 if pod.is_bound else 0)
 
     def _hold(self, pod: LivePod, sign: int) -> None:
         self._bound += sign
-        if sign:
-            for name, amount in self._extended(pod.shape):
-                self._held[name] += sign * amount
+        for name, amount in self._extended(pod.shape):
+            self._held[name] += sign * amount
 
     def moment(self, tick: int, held: dict[str, int], maturing: Iterable[LivePod]) -> Moment:
         """The counts at this moment; `held` by the whole cluster, `maturing` in it."""

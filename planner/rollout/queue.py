@@ -21,7 +21,7 @@ import numpy as np
 from planner.kubernetes.records import Pod
 from planner.rollout.queueing_hints import Event
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
-from planner.scheduling.filters import Fails, could_preempt, fails, feasible_nodes, is_judged_alone, refusing
+from planner.scheduling.filters import Fails, could_preempt, fails, feasible_nodes, fits_on, is_judged_alone, refusing
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.scheduler import Attempt, Scheduler
 from planner.scheduling.shape import Alike, Shape, Static, alike, compile_shape
@@ -271,11 +271,11 @@ class SchedulingQueue:
         self._apart: list[LivePod] = []  # nominated, or moved to the active queue
         self._gated: list[LivePod] = []
         self._events: list[Event] = []
-        self._last_removal = -1
+        self._last_removal = -1  # that somebody in the room may have waited for
+        self._has_room = False  # whether any line stands in it
         self._version = 0
-        self._failed: dict[
-            Shape | Alike, tuple[int, Attempt]
-        ] = {}  # → version and attempt of the last failure of its kind
+        self._failed: dict[Shape | Alike, Attempt] = {}  # attempts by kind, as long as the version is
+        self._failed_at = 0
         self._call = 0
         self._trail: list[tuple[Key, int, Rivals]] = []  # of this turn: who came to something, and what was before
         self._refused: list[tuple[bool, int, LivePod]] = []  # in this turn: backing off before, turn before
@@ -292,6 +292,7 @@ class SchedulingQueue:
                 line = Line(self, one.shape, one.refused_by, lane, is_plain=True, members=one.indices)
                 self._base.append(line)
                 if lane is self._room:
+                    self._has_room = True
                     self._lines[alike(self.cluster, one.shape)] = line
                     if one.hope and may_hope:
                         self._hopeful[line] = None
@@ -344,7 +345,7 @@ class SchedulingQueue:
 
     def happened(self, event: Event) -> None:
         self._events.append(event)
-        if event.is_removal:
+        if event.is_removal and self._has_room:
             self._last_removal = len(self._events) - 1
 
     def changed(self) -> None:
@@ -357,6 +358,8 @@ class SchedulingQueue:
         """Whether somebody may have to be tried."""
         if self._fresh or self._apart or self._last_removal >= self._room.seen:
             return True
+        if not self._particular:  # as mostly, and asked twice a round
+            return False
         return any(line.is_woken or line.scanned < len(self._events) for line in self._particular)
 
     def begin(self, tick_number: int) -> None:
@@ -376,7 +379,8 @@ class SchedulingQueue:
             first = self._fresh[0][2]
             if best is None or self._key(first) < best[0]:
                 best = (self._key(first), first)
-        self._apart = [p for p in self._apart if not self._left(p)]
+        if self._apart:
+            self._apart = [p for p in self._apart if not self._left(p)]
         for pod in self._apart:
             if self._is_woken(pod) and (best is None or self._key(pod) < best[0]):
                 best = (self._key(pod), pod)
@@ -519,29 +523,29 @@ class SchedulingQueue:
     def _could_go(self, shape: Shape, node: int) -> bool:
         if shape.absent or shape.static[node] != Static.PASSES:
             return False
-        free = self.state.free[:, node]
-        wanted = (*shape.asks, (PODS_ROW, 1))
-        if all(free[row] >= amount for row, amount in wanted):
+        if fits_on(self.state, shape, node):
             return True
         if not shape.may_preempt:
             return False
+        free, wanted = self.state.free[:, node], (*shape.asks, (PODS_ROW, 1))
         below = self.state.requested_below(shape.priority)[:, node]
         return bool(below[PODS_ROW] > 0 and all(free[row] + below[row] >= amount for row, amount in wanted))
 
     # ── trying ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def attempt(self, pod: LivePod) -> Attempt:
         """The scheduler's attempt, unless nothing has changed since one like it failed."""
-        kinds = self._kinds(pod)
-        for kind in kinds:
-            failed = self._failed.get(kind)
-            if failed is not None and failed[0] == self._version:
-                return failed[1]
+        if self._failed_at != self._version:
+            self._failed, self._failed_at = {}, self._version
+        elif self._failed:
+            for kind in self._kinds(pod):
+                if kind in self._failed:
+                    return self._failed[kind]
         before = (self._trying, self.state.position, self.scheduler.rivals())
         attempt = self.scheduler.attempt(pod)
         if attempt.node != NOWHERE or attempt.nominated != NOWHERE:
             self._trail.append(before)
-        elif kinds:
-            self._failed[kinds[-1] if attempt.counts_for_alike else kinds[0]] = (self._version, attempt)
+        elif kinds := self._kinds(pod):
+            self._failed[kinds[-1] if attempt.counts_for_alike else kinds[0]] = attempt
         return attempt
 
     def _kinds(self, pod: LivePod) -> tuple[Shape | Alike, ...]:
@@ -598,6 +602,7 @@ class SchedulingQueue:
             (self._later if is_plain else self._particular).append(line)
         line.join(pod)
         if line.lane is self._room:
+            self._has_room = True
             self._late.append(pod)
         return line
 

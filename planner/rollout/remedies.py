@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.choice import strategy_name
 from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
+from planner.rollout.room import Room
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Explanation, rivals, workload_of
@@ -30,7 +32,7 @@ from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static
 from planner.vocabulary import GKE_NODE_POOL, is_extended_resource
-from planner.words import Text, plural
+from planner.words import Text, listing, plural
 
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
 _MOST_PODS = 4  # pods of another workload that may have to go
@@ -40,7 +42,7 @@ _SCALE_SECONDS = 600
 _MOST_NODES = 8  # nodes tried at most when asking how many would do
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _Case:
     """A stuck rollout and how to try something else on it."""
 
@@ -56,10 +58,24 @@ class _Case:
     def workload(self) -> Workload:
         return self.revisions[self.place].after
 
-    def attempt(self, workload: Workload, cluster: Cluster | None = None) -> Run:
+    def attempt(self, workload: Workload, cluster: Cluster | None = None) -> Run | None:
+        """The run in which the rollout of `workload`, instead of what it is, completes; None where it doesn't."""
         changed = list(self.revisions)
         changed[self.place] = replace(changed[self.place], after=workload)
-        return simulate(cluster or self.cluster, changed, seed=self.seed)
+        return self.played(changed, cluster)
+
+    def played(self, revisions: Sequence[Revision], cluster: Cluster | None = None) -> Run | None:
+        """The same of all changes."""
+        cluster = cluster or self.cluster
+        workload = next(r.after for r in revisions if r.after.key == self.workload.key)
+        if workload.template is self.workload.template and self.room.is_short(cluster, workload):
+            return None
+        run = simulate(cluster, revisions, seed=self.seed)
+        return run if run.done[workload.key] else None
+
+    @cached_property
+    def room(self) -> Room:
+        return Room.of(self.run, self.revisions[self.place])
 
     def lowest_ready(self, run: Run) -> int:
         return min(m.ready for m in run.moments[self.workload.key][1:])
@@ -174,7 +190,7 @@ def _other_strategy(case: _Case) -> Iterator[Remedy]:
         tried.add(candidate)
         strategy = Strategy(kind=ROLLING_UPDATE, max_surge=candidate[0], max_unavailable=candidate[1])
         run = case.attempt(replace(workload, strategy=strategy))
-        if run.done[workload.key]:
+        if run is not None:
             title = strategy_name(candidate)
             yield case.remedy(
                 RemedyKind.SWITCH_STRATEGY, title, _availability(case, run), run,
@@ -186,7 +202,7 @@ def _other_strategy(case: _Case) -> Iterator[Remedy]:
 def _daemon_strategy(case: _Case) -> Iterator[Remedy]:
     workload = case.workload
     run = case.attempt(replace(workload, strategy=Strategy(kind=ROLLING_UPDATE, max_surge=0, max_unavailable=1)))
-    if run.done[workload.key]:
+    if run is not None:
         yield case.remedy(
             RemedyKind.SWITCH_STRATEGY, strategy_name((0, 1)), _availability(case, run), run,
             patch={"spec": {workload.traits.strategy_field: {"type": ROLLING_UPDATE, "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}},
@@ -198,7 +214,7 @@ def _recreate(case: _Case) -> Iterator[Remedy]:
     if RECREATE not in workload.traits.strategies or workload.strategy.kind == RECREATE:
         return
     run = case.attempt(replace(workload, strategy=Strategy(kind=RECREATE)))
-    if run.done[workload.key]:
+    if run is not None:
         yield case.remedy(
             RemedyKind.RECREATE, RECREATE, _availability(case, run), run,
             patch={"spec": {workload.traits.strategy_field: {"type": RECREATE, "rollingUpdate": None}}},
@@ -218,7 +234,7 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
         return
     fewer = workload.replicas - 1
     run = case.attempt(replace(workload, replicas=fewer))
-    if run.done[workload.key]:
+    if run is not None:
         yield case.remedy(
             RemedyKind.SCALE_DOWN_FIRST,
             f"Scale to {fewer} first, and back afterwards",
@@ -240,7 +256,7 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
         for count in range(1, _MOST_NODES + 1):
             grown = case.cluster.grown(tuple(empty_copy(case.cluster, template, i) for i in range(count)))
             run = case.attempt(case.workload, grown)
-            if run.done[case.workload.key]:
+            if run is not None:
                 pool = node_pool(template) or template.name
                 noun = plural(count, "node")
                 yield case.remedy(
@@ -284,7 +300,7 @@ def _smaller_request(case: _Case) -> Iterator[Remedy]:
     requests = FrozenMap({**container.requests, name: free})
     spec = replace(case.workload.template.spec, containers=(replace(container, requests=requests),))
     run = case.attempt(replace(case.workload, template=replace(case.workload.template, spec=spec)))
-    if run.done[case.workload.key]:
+    if run is not None:
         text = format_amount(free, name)
         resources: dict[str, dict[str, str]] = {"requests": {name: text}}
         yield case.remedy(
@@ -303,7 +319,7 @@ def _larger_quota(case: _Case) -> Iterator[Remedy]:
     workload = case.workload
     quotas = [q for q in case.cluster.snapshot.resource_quotas if q.namespace == workload.namespace]
     free = _with_quotas(case, {q.name: dict.fromkeys(q.hard, _UNBOUNDED) for q in quotas})
-    if not free.done[workload.key]:
+    if free is None:
         return
     admission = free.simulation.admission
     asked = usage(admission.prepare(workload.namespace, workload.template.spec))
@@ -321,8 +337,8 @@ def _larger_quota(case: _Case) -> Iterator[Remedy]:
             if with_surge > bound:
                 surged.setdefault(quota.name, {})[key] = with_surge
     for raised in (surged, most):
-        run = _with_quotas(case, raised)
-        if raised and run.done[workload.key]:
+        run = _with_quotas(case, raised) if raised else None
+        if run is not None:
             yield _raise(case, raised, run)
             return
 
@@ -343,7 +359,7 @@ def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Re
     return replace(found, quota_hard=tuple((name, key, n) for name, keys in raised.items() for key, n in keys.items()))
 
 
-def _with_quotas(case: _Case, hard: Mapping[str, Mapping[str, int]]) -> Run:
+def _with_quotas(case: _Case, hard: Mapping[str, Mapping[str, int]]) -> Run | None:
     """The rollout with other bounds in the quotas of its namespace: quota → key → amount."""
     snapshot = case.cluster.snapshot
     quotas = tuple(
@@ -375,8 +391,8 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
         for count in range(1, min(other.replicas, _MOST_PODS) + 1):
             left = other.replicas - count
             fewer = Revision(before=other, after=replace(other, replicas=left), has_new_template=False)
-            run = simulate(case.cluster, [fewer, *case.revisions], seed=case.seed)
-            if run.done[case.workload.key]:
+            run = case.played([fewer, *case.revisions])
+            if run is not None:
                 pods = "One pod" if count == 1 else f"{count} pods"
                 yield case.remedy(
                     RemedyKind.FREE_CAPACITY,
@@ -415,18 +431,14 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     workloads = workloads_by_key(case.cluster)
     keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
     others = [w for key in keys if (w := workloads.get(key)) is not None and w.traits.part]
-    if (
-        not others
-        or len(others) < len(keys)
-        or case.attempt(replace(workload, strategy=_ONE_BY_ONE)).done[workload.key]
-    ):
+    if not others or len(others) < len(keys) or case.attempt(replace(workload, strategy=_ONE_BY_ONE)) is not None:
         return
     paused = [Revision(before=r, after=replace(r, replicas=0), has_new_template=False) for r in others]
     changed = list(case.revisions)
     changed[case.place] = replace(changed[case.place], after=replace(workload, strategy=_ONE_BY_ONE))
-    run = simulate(case.cluster, [*paused, *changed], seed=case.seed)
-    if run.done[workload.key]:
-        names = " and ".join(f"{r.namespace}/{r.name}" for r in others)
+    run = case.played([*paused, *changed])
+    if run is not None:
+        names = listing([f"{r.namespace}/{r.name}" for r in others])
         patch = {
             "spec": {
                 workload.traits.strategy_field: {
@@ -438,7 +450,7 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
         yield case.remedy(
             RemedyKind.FREE_CAPACITY,
             f"maxSurge 0, maxUnavailable 1, with {names} at 0 replicas meanwhile",
-            f"{_at_worst(case, run)}; without that, {names} takes the place of the first old pod",
+            f"{_at_worst(case, run)}; without that, {names} {plural(len(others), 'takes', 'take')} the place of the first old pod",
             run,
             patch=patch,
             what="maxSurge 0, maxUnavailable 1",
@@ -460,7 +472,7 @@ def _other_selector(case: _Case) -> Iterator[Remedy]:
         fewer = FrozenMap({k: v for k, v in spec.node_selector.items() if k != key})
         template = replace(workload.template, spec=replace(spec, node_selector=fewer))
         run = case.attempt(replace(workload, template=template))
-        if run.done[workload.key]:
+        if run is not None:
             yield case.remedy(
                 RemedyKind.FIX_SELECTOR,
                 f"Without nodeSelector {key}={spec.node_selector[key]}",

@@ -10,7 +10,7 @@ from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import Verdict
-from planner.rollout.budget import TooLargeError
+from planner.rollout.budget import TooLargeError, too_large
 from planner.rollout.bystanders import bystanders, stayed_apart
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.placed import PlacedController
@@ -75,6 +75,18 @@ class Run:
     def verdict(self, key: str) -> Verdict:
         """Of a changed workload."""
         return Verdict.COMPLETES if self.done[key] else Verdict.UNKNOWN if self.is_cut else Verdict.STUCK
+
+    def whole(self) -> Run:
+        """This run, where what it came to is to be built on.
+
+        Raises
+        ------
+        TooLargeError
+            When it was cut: what it came to isn't known.
+        """
+        if self.is_cut:
+            raise too_large()
+        return self
 
     @property
     def waiting(self) -> tuple[LivePod, ...]:

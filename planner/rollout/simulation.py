@@ -155,6 +155,7 @@ class Simulation:
         self.told: Counter[str] = Counter()  # owner's key → how often something happened to its pods
         self._tallies: dict[str, Tally] = {}  # by owner's key
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
+        self._events: dict[tuple[Shape, bool], Event] = {}
         self._taken_up: set[str] = set()  # uids of owners all of whose pods are in motion
         self._live: dict[int, LivePod] = {}  # index in the snapshot → the pod in motion
         self._on_node: dict[int, dict[int, LivePod]] = {}
@@ -294,9 +295,11 @@ class Simulation:
 
     def budget_status(self, budget: PodDisruptionBudget) -> BudgetStatus:
         """What the disruption controller would write of `budget` now."""
+        near = self.pods_in(budget.namespace)
+        self._spend(len(near))
         pods = [
             Covered(pod.owner, pod.is_ready and not pod.is_terminating)
-            for pod in self.pods_in(budget.namespace)
+            for pod in near
             if covers(budget, pod.namespace, pod.shape.labels)
         ]
         return status(budget, pods, self.scales)
@@ -423,6 +426,8 @@ class Simulation:
 
     def _drop_claims(self, pod: LivePod) -> None:
         """Claims go with the pod they were made for; pods that had to do without get theirs."""
+        if not pod.claims_made and not pod.devices:
+            return
         dropped = [counted for number, (_, counted) in enumerate(self._claims_of(pod)) if number in pod.claims_made]
         if pod.devices:
             dropped.append(self._extended_claim(pod, pod.node))
@@ -506,7 +511,7 @@ class Simulation:
         if pod.nominated != NOWHERE:
             self._release_nomination(pod)
         if pod.is_bound and not pod.is_lost:
-            self._waiting.happened(Event(pod.shape, is_removal=True))
+            self._waiting.happened(self._event(pod.shape, is_removal=True))
             self.state.remove(pod.shape, pod.node, is_terminating=True)
             if pod.devices or pod.shape.uses_devices:
                 self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
@@ -548,7 +553,7 @@ class Simulation:
         return did_something
 
     def _try(self, pod: LivePod) -> bool:
-        self._spend(_ATTEMPT_UNITS + len(pod.shape.candidates) // 20)
+        self._spend(units_of_attempt(pod.shape))
         attempt = self._waiting.attempt(pod)
         self.claim_refusals.pop(pod.number, None)
         if attempt.node != NOWHERE:
@@ -590,7 +595,7 @@ class Simulation:
         self._waiting.changed()
         self._note_attached(pod, node)
         self.scheduler.bind(pod, node)
-        self._waiting.happened(Event(pod.shape, is_removal=False))
+        self._waiting.happened(self._event(pod.shape, is_removal=False))
         pod.started_at = self.now
         pod.words = None
         self.tell(pod)
@@ -598,6 +603,13 @@ class Simulation:
         if not pod.never_ready:
             self.starting.append(pod)
         return None
+
+    def _event(self, shape: Shape, *, is_removal: bool) -> Event:
+        """One for all pods of the shape that are bound, or gone."""
+        event = self._events.get((shape, is_removal))
+        if event is None:
+            event = self._events[shape, is_removal] = Event(shape, is_removal=is_removal)
+        return event
 
     def _note_attached(self, pod: LivePod, node: int) -> None:
         """kube-scheduler lets a pod go where a ReadWriteOnce volume can't follow, since another node has it attached:
@@ -649,7 +661,8 @@ class Simulation:
         self._spend(_ROUND_UNITS + _SYNC_UNITS * len(self.controllers))
         busy = self.schedule()
         done = 0
-        while waiting := list(islice(self.controllers.values(), done, None)):  # those made meanwhile come at the end
+        while done < len(self.controllers):  # those made meanwhile come at the end
+            waiting = list(islice(self.controllers.values(), done, None))
             done += len(waiting)
             for controller in waiting:
                 busy |= controller.sync(self)
@@ -748,7 +761,7 @@ class Simulation:
     def held(self) -> dict[str, int]:
         """Extended resources held by bound pods of the whole cluster, terminating ones included."""
         held = self.state.held
-        return {name: int(held[row]) for name, row in self.cluster.remember(_extended_rows)}
+        return {name: held[row] for name, row in self.cluster.remember(_extended_rows)}
 
     def extended(self, shape: Shape) -> list[tuple[str, int]]:
         """The extended resources that one such pod asks for."""
@@ -791,6 +804,11 @@ def _claim_usages(cluster: Cluster) -> dict[tuple[str, str], dict[str, int]]:
     """Claim template → what a claim made from it counts against quotas."""
     snapshot = cluster.snapshot
     return {(one.namespace, one.name): claim_usage(snapshot, one.spec) for one in snapshot.resource_claim_templates}
+
+
+def units_of_attempt(shape: Shape) -> int:
+    """Of work (`planner.rollout.budget`): kube-scheduler's look for a node of one pod."""
+    return _ATTEMPT_UNITS + len(shape.candidates) // 20
 
 
 def _extended_rows(cluster: Cluster) -> list[tuple[str, int]]:

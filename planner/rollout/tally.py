@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 
 from planner.scheduling.pod import LivePod
 
@@ -16,7 +15,8 @@ class Tally:
 
     def __init__(self, pods: Iterable[LivePod]) -> None:
         self._state: dict[int, int] = {}  # by the pod's number
-        self._counts = [0] * _STATES
+        self._known: dict[tuple[int, int], int] = {}  # what was asked for
+        self._meeting: list[list[tuple[int, int]]] = [[] for _ in range(_STATES)]  # by state: what counts it of that
         self.changes = 0  # how often something happened
         for pod in pods:
             self.take(pod)
@@ -26,23 +26,24 @@ class Tally:
         self.changes += 1
         before = self._state.pop(pod.number, None)
         if before is not None:
-            self._counts[before] -= 1
+            for asked in self._meeting[before]:
+                self._known[asked] -= 1
         if not pod.is_gone:
-            state = BOUND * pod.is_bound + READY * pod.is_ready + ENDING * pod.is_terminating
-            state += AVAILABLE * pod.is_available
+            state = BOUND if pod.is_bound else 0
+            if pod.is_ready:
+                state |= READY | AVAILABLE if pod.is_available else READY
+            if pod.is_terminating:
+                state |= ENDING
             self._state[pod.number] = state
-            self._counts[state] += 1
+            for asked in self._meeting[state]:
+                self._known[asked] += 1
 
-    def count(self, having: int = 0, *, lacking: int = 0) -> int:
+    def count(self, having: int = 0, lacking: int = 0) -> int:
         """How many are in all of the states `having`, and in none of `lacking`."""
-        return sum(map(self._counts.__getitem__, _meant(having, lacking)))
-
-    @property
-    def states(self) -> tuple[int, ...]:
-        """How many are in each state."""
-        return tuple(self._counts)
-
-
-@cache
-def _meant(having: int, lacking: int) -> tuple[int, ...]:
-    return tuple(state for state in range(_STATES) if state & having == having and not state & lacking)
+        found = self._known.get((having, lacking))
+        if found is None:
+            meant = [state for state in range(_STATES) if state & having == having and not state & lacking]
+            found = self._known[having, lacking] = sum(state in meant for state in self._state.values())
+            for state in meant:
+                self._meeting[state].append((having, lacking))
+        return found

@@ -505,7 +505,8 @@ def _held(c: _Context) -> tuple[str, bool]:
     if not is_extended_resource(scarce):
         return f"the old pods hold {roughly(mine, scarce)} of {roughly(total, scarce)}", False
     if mine == total:
-        return f"all {total} {scarce} there are held by the old pods", True
+        held = f"all {total} {scarce} there are" if total > 1 else f"the only {scarce} there is"
+        return f"{held} held by the old pods", True
     others = total - free - mine
     words = (
         f"of the {total} {scarce} there, {mine} are held by the old pods"

@@ -56,5 +56,6 @@ def details(verdict: Verdict, sentence: str | Text) -> str:
 
 
 def words(verdict: Verdict, reason: Reason = Reason.NONE) -> str:
-    """``✗ Stuck: hold and wait``."""
-    return f"{GLYPH[verdict]} {WORD[verdict]}" + (f": {REASON[reason]}" if REASON[reason] else "")
+    """``✗ Stuck: hold and wait``; of what is unknown for a reason that is, only that."""
+    said = REASON[reason] if reason is not Reason.UNKNOWN or verdict is not Verdict.UNKNOWN else ""
+    return f"{GLYPH[verdict]} {WORD[verdict]}" + (f": {said}" if said else "")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from planner.kubernetes.nodes import TAINTS_OUT_OF_USE
 from planner.kubernetes.records import FrozenMap, Node
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster
-from planner.vocabulary import HOSTNAME, PODS, TAINT_UNSCHEDULABLE
+from planner.vocabulary import HOSTNAME, PODS
 
 
 def daemon_overhead(cluster: Cluster, template: Node) -> dict[str, int]:
@@ -28,14 +29,15 @@ def daemon_overhead(cluster: Cluster, template: Node) -> dict[str, int]:
 
 
 def bare_copy(template: Node, name: str) -> Node:
-    """A node called `name` like `template`, not cordoned, nothing set aside."""
+    """A node called `name` like `template`, Ready and not cordoned, nothing set aside."""
     return replace(
         template,
         name=name,
         uid="",
         labels=FrozenMap({**template.labels, HOSTNAME: name}),
-        taints=tuple(taint for taint in template.taints if taint.key != TAINT_UNSCHEDULABLE),
+        taints=tuple(taint for taint in template.taints if taint.key not in TAINTS_OUT_OF_USE),
         is_cordoned=False,
+        conditions=FrozenMap({name: state for name, state in template.conditions.items() if name != "Ready"}),
     )
 
 

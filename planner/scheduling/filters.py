@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
-from planner.scheduling.scores import Amounts, resource_scores, resource_scores_again
+from planner.scheduling.scores import Amounts, resource_score, resource_scores
 from planner.scheduling.shape import STATIC_REASONS, Shape, Spread, Static
 from planner.scheduling.state import State
 from planner.scheduling.storage import STORAGE_REASONS
 from planner.vocabulary import PODS
 
 Nodes = NDArray[np.intp] | slice
+_FEW = 8  # nodes that are quicker looked at one by one than as a table
 
 
 class Fails(IntEnum):
@@ -80,7 +81,7 @@ class View:
     passing: NDArray[np.intp] | None = None  # the nodes that passed all filters last; don't change it
     may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: nobody asked
     scores: IntArray | None = None  # int64[candidate]; None: nobody asked for those of many
-    stale: list[NDArray[np.intp]] = field(default_factory=list)  # where `scores` are older than `fits`
+    stale: list[int] = field(default_factory=list)  # places where `scores` are older than `fits`
     known: dict[Amounts, int] = field(default_factory=dict)  # scores by a node's amounts
 
 
@@ -90,52 +91,56 @@ def view(state: State, shape: Shape) -> View:
     if not isinstance(found, View):
         found = state.views[shape] = View(_resources_fit(state, shape, shape.candidates), len(state.changed))
     elif found.seen < len(state.changed):
-        places = _places(state, shape, found.seen)
+        places = state.changed_among(shape.candidates, found.seen)
         found.seen = len(state.changed)
-        if len(places):
+        if len(places) <= _FEW:
+            for place in places:
+                _look_at(state, shape, found, place)
+        else:
             touched = shape.candidates[places]
             fits = _resources_fit(state, shape, touched)
             if (found.fits[places] != fits).any():
                 found.fits[places] = fits
                 found.open = found.nodes = None
             if found.scores is not None:
-                found.stale.append(places)
+                found.stale += places
             if found.may is not None:
                 found.may[places] = _fits_alone(state, shape, touched)
     return found
 
 
+def _look_at(state: State, shape: Shape, seen: View, place: int) -> None:
+    """The same of one candidate alone, which is what a pod that comes or goes changes: no table is asked as a whole."""
+    node = shape.candidates.item(place)
+    fits = fits_on(state, shape, node)
+    if seen.fits.item(place) is not fits:
+        seen.fits[place] = fits
+        seen.open = seen.nodes = None
+    if seen.scores is not None:
+        seen.stale.append(place)
+    if seen.may is not None:
+        seen.may[[place]] = _fits_alone(state, shape, shape.candidates[[place]])
+
+
 def scores_on(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
-    """The scores that resources and images give `nodes`, which are candidates of the shape: int64[len(nodes)]."""
+    """The scores that resources and images give `nodes`, which are candidates of the shape: int64[len(nodes)]; don't change it."""
     seen = view(state, shape)
     if seen.scores is None:
         if len(nodes) * 4 < len(shape.candidates):
             return resource_scores(state, shape, nodes)
         seen.scores = resource_scores(state, shape, shape.candidates)
     elif seen.stale:
-        places = seen.stale[0] if len(seen.stale) == 1 else np.unique(np.concatenate(seen.stale))
-        seen.scores[places] = resource_scores_again(state, shape, shape.candidates[places], seen.known)
-        seen.stale = []
+        places, seen.stale = list(set(seen.stale)), []
+        if len(places) > _FEW:
+            seen.scores[places] = resource_scores(state, shape, shape.candidates[places])
+        else:
+            for place in places:
+                seen.scores[place] = resource_score(state, shape, shape.candidates.item(place), seen.known)
+    if len(nodes) == len(shape.candidates):
+        return seen.scores
     is_all = nodes is seen.nodes and seen.open is not None
     scores: IntArray = seen.scores[seen.open if is_all else np.searchsorted(shape.candidates, nodes)]
     return scores
-
-
-def _places(state: State, shape: Shape, since: int) -> NDArray[np.intp]:
-    """Where among the shape's candidates the nodes are that have changed since."""
-    found, candidates = set(state.changed[since:]), shape.candidates
-    if not len(candidates):
-        return candidates
-    if len(found) == 1:
-        (node,) = found
-        place = int(candidates.searchsorted(node))
-        is_one = place < len(candidates) and candidates[place] == node
-        return np.array((place,) if is_one else (), dtype=np.intp)
-    changed = np.fromiter(found, dtype=np.intp, count=len(found))
-    places: NDArray[np.intp] = candidates.searchsorted(changed)
-    places[places == len(candidates)] = 0
-    known: NDArray[np.intp] = places[candidates[places] == changed]
-    return known
 
 
 def could_preempt(state: State, shape: Shape) -> NDArray[np.intp]:
@@ -181,6 +186,17 @@ def _resources_fit(state: State, shape: Shape, nodes: NDArray[np.intp]) -> BoolA
         enough = state.free[row, nodes] >= amount
         fits &= enough | shape.delegated[row][nodes] if row in shape.delegated else enough
     return fits
+
+
+def fits_on(state: State, shape: Shape, node: int) -> bool:
+    """Whether the amounts that the shape asks for are free on one node: `_resources_fit` of it alone."""
+    free = state.free.item
+    if shape.absent or free(PODS_ROW, node) < 1:
+        return False
+    for row, amount in shape.asks:  # a loop, since every pod that comes or goes asks
+        if free(row, node) < amount and not (row in shape.delegated and shape.delegated[row][node]):
+            return False
+    return True
 
 
 def feasible_nodes(state: State, shape: Shape) -> NDArray[np.intp]:

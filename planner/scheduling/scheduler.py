@@ -146,8 +146,8 @@ class Scheduler:
         if len(nodes) == 1:
             return Attempt(node=int(nodes[0]))
         scores = total_scores(self.state, shape, scores_on(self.state, shape, nodes), nodes)
-        best = nodes[scores == scores.max()]
-        return Attempt(node=int(best[self._choose(len(best))]))
+        (best,) = (scores == scores[scores.argmax()]).nonzero()
+        return Attempt(node=nodes.item(best[self._choose(len(best))]))
 
     def bind(self, pod: LivePod, node: int) -> None:
         """Put a pod on a node."""
@@ -156,7 +156,8 @@ class Scheduler:
             self.clear_nomination(pod)
         if pod.shape.uses_devices:
             pod.devices = self.state.devices.take(pod.shape.devices, node, pod.uid)
-        self.state.volumes.bind(pod.shape.storage, node)
+        if pod.shape.storage.late:
+            self.state.volumes.bind(pod.shape.storage, node)
         self.state.add(pod.shape, node)
 
     def nominate(self, pod: LivePod, node: int) -> None:
@@ -248,7 +249,7 @@ class Scheduler:
 
     def rivals(self) -> tuple[tuple[LivePod, int], ...]:
         """The nominated pods and where to."""
-        return tuple((rival, rival.nominated) for rival in self.nominations)
+        return tuple([(rival, rival.nominated) for rival in self.nominations]) if self.nominations else ()
 
     def words_at(self, pod: LivePod, position: int, rivals: tuple[tuple[LivePod, int], ...]) -> Words:
         """The words on a plain shape's refusal at an earlier position of the state."""

@@ -25,7 +25,7 @@ _TAINT_WEIGHT, _AFFINITY_WEIGHT, _SPREAD_WEIGHT, _INTER_POD_WEIGHT = 3, 2, 2, 2
 
 Amounts = tuple[int, int, int, int, int, int]  # a node's size, what scoring counts as asked, and what is: of each row
 _AHEAD = 16  # pods of a shape that go to a node one after another
-_FEW = 8  # nodes for which looking up is quicker than working out
+Raw = NDArray[np.floating[Any]]
 
 
 def resource_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
@@ -40,24 +40,18 @@ def resource_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntA
     return total
 
 
-def resource_scores_again(state: State, shape: Shape, nodes: NDArray[np.intp], known: dict[Amounts, int]) -> IntArray:
-    """The same for nodes that have changed, mostly one; `known` is what amounts gave before, and is added to."""
-    if len(nodes) > _FEW:
-        return resource_scores(state, shape, nodes)
+def resource_score(state: State, shape: Shape, node: int, known: dict[Amounts, int]) -> int:
+    """The same for one node that has changed; `known` is what amounts gave before, and is added to."""
     size, scored, used = state.cluster.allocatable.item, state.scored.item, state.used.item
-    found = np.zeros(len(nodes), dtype=np.int64)
-    for place, i in enumerate(nodes.tolist()):
-        now = (
-            size(CPU_ROW, i), size(MEMORY_ROW, i), scored(0, i), scored(1, i), used(CPU_ROW, i), used(MEMORY_ROW, i),
-        )  # fmt: skip
-        score = known.get(now)
-        if score is None:
-            known.update(_ahead(shape, now))
-            score = known[now]
-        found[place] = score
-    if shape.image_score is not None:
-        found += shape.image_score[nodes]
-    return found
+    now = (
+        size(CPU_ROW, node), size(MEMORY_ROW, node), scored(0, node), scored(1, node), used(CPU_ROW, node),
+        used(MEMORY_ROW, node),
+    )  # fmt: skip
+    score = known.get(now)
+    if score is None:
+        known.update(_ahead(shape, now))
+        score = known[now]
+    return score if shape.image_score is None else score + shape.image_score.item(node)
 
 
 def _ahead(shape: Shape, now: Amounts) -> Iterator[tuple[Amounts, int]]:
@@ -98,22 +92,25 @@ def _balance(used: IntArray, capacity: IntArray, both: NDArray[np.bool_]) -> Int
 class _Spreading:
     """One soft constraint over the nodes of a `_Standing`, whose counts are kept up to date by the state.
 
-    `here` counts pods, by domain of `codes` (int[node]), or by node where each node is one of its own (`codes` is None);
-    a node of no domain, of those `labelled` leaves out, has none.
+    `here` counts pods, by domain of `codes` (int[node]), or by node where each node is one of its own: `own` is what the
+    standing's nodes had then when they were last looked at. A node of no domain, of those `labelled` leaves out, has none.
     """
 
     here: IntArray
-    codes: NDArray[np.intp] | None
+    codes: NDArray[np.intp]
     labelled: BoolArray | None  # None: all
     weight: float
     skew: int
+    own: Raw | None  # None: the domains are others
 
-    def raw(self, nodes: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
-        raw: NDArray[np.floating[Any]] = (
-            self.here if self.codes is not None else self.here[nodes]
-        ) * self.weight + self.skew
-        if self.codes is not None:
-            raw = raw[self.codes]
+    def raw(self, nodes: NDArray[np.intp], changed: list[int]) -> Raw:
+        """What the standing's nodes have, some of which have changed since, by place; don't change it."""
+        if self.own is None:
+            raw: Raw = (self.here * self.weight + self.skew).take(self.codes)
+        else:
+            for place in changed:
+                self.own[place] = self.here.item(nodes.item(place)) * self.weight + self.skew
+            raw = self.own
         return raw if self.labelled is None else np.where(self.labelled, raw, 0.0)
 
 
@@ -125,6 +122,7 @@ class _Standing:
     fixed: IntArray | None  # of TaintToleration and NodeAffinity: int64[node]
     ignored: BoolArray | None  # nodes without the keys of the pod's own constraints
     spreads: tuple[_Spreading, ...]
+    seen: int  # how much of `State.changed` is in them
 
 
 def _standing(state: State, shape: Shape, nodes: NDArray[np.intp]) -> _Standing:
@@ -132,7 +130,7 @@ def _standing(state: State, shape: Shape, nodes: NDArray[np.intp]) -> _Standing:
     if not isinstance(found, _Standing) or found.nodes is not nodes:
         ignored = _ignored(state, shape, nodes)
         spreads = tuple(_spreading(state, shape, one, nodes, ignored) for one in shape.soft_spread)
-        found = state.standings[shape] = _Standing(nodes, _fixed(shape, nodes), ignored, spreads)
+        found = state.standings[shape] = _Standing(nodes, _fixed(shape, nodes), ignored, spreads, len(state.changed))
     return found
 
 
@@ -176,7 +174,9 @@ def _spreading(
         here = count.by_domain(domains, spread.topology_key, spread.counted).totals
         if not len(here):  # nobody has the label
             here, codes = np.zeros(1, dtype=np.int64), np.zeros(len(nodes), dtype=np.intp)
-    return _Spreading(here, None if is_own else codes, labelled, math.log(size + 2), spread.max_skew - 1)
+    weight, skew = math.log(size + 2), spread.max_skew - 1
+    own = here[nodes] * weight + skew if is_own else None
+    return _Spreading(here, codes, labelled, weight, skew, own)
 
 
 def total_scores(state: State, shape: Shape, base: IntArray, nodes: NDArray[np.intp]) -> IntArray:
@@ -189,7 +189,7 @@ def total_scores(state: State, shape: Shape, base: IntArray, nodes: NDArray[np.i
     if standing.fixed is not None:
         total = total + standing.fixed
     if standing.spreads:
-        total = total + _SPREAD_WEIGHT * _spread_scores(standing)
+        total = total + _SPREAD_WEIGHT * _spread_scores(state, standing)
     if shape.liked or state.terms_about(shape, state.likes):
         raw = _inter_pod_raw(state, shape, nodes)
         lowest, highest = int(raw.min()), int(raw.max())
@@ -198,19 +198,27 @@ def total_scores(state: State, shape: Shape, base: IntArray, nodes: NDArray[np.i
     return total
 
 
-def _spread_scores(standing: _Standing) -> IntArray:
+def _spread_scores(state: State, standing: _Standing) -> IntArray:
     """Source: plugins/podtopologyspread/scoring.go. Pods with constraints of their own ignore nodes without the keys."""
     first, *others = standing.spreads
-    raw = first.raw(standing.nodes)
+    changed = state.changed_among(standing.nodes, standing.seen)
+    standing.seen = len(state.changed)
+    raw = first.raw(standing.nodes, changed)
     for spreading in others:
-        raw = raw + spreading.raw(standing.nodes)
-    scores = np.floor(raw + 0.5).astype(np.int64)
+        raw = raw + spreading.raw(standing.nodes, changed)
+    rounded = raw + 0.5
+    scores = np.floor(rounded, out=rounded).astype(np.int64)
     ignored = standing.ignored
     scored = scores if ignored is None else scores[~ignored]
     if not len(scored):
         return np.zeros(len(scores), dtype=np.int64)
-    lowest, highest = int(scored.min()), int(scored.max())
-    given: IntArray = np.full(len(scores), 100) if highest == 0 else 100 * (highest + lowest - scores) // highest
+    lowest, highest = scored.item(scored.argmin()), scored.item(scored.argmax())
+    if highest == 0:
+        given = np.full(len(scores), 100)
+    else:
+        given = np.subtract(highest + lowest, scores, out=scores)
+        given *= 100
+        given //= highest
     return given if ignored is None else np.where(ignored, 0, given)
 
 

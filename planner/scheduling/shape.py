@@ -39,7 +39,7 @@ from planner.kubernetes.selectors import (
     tolerates_cordon,
     tolerates_taints,
 )
-from planner.scheduling.cluster import TOO_MUCH, BoolArray, Cluster, IntArray
+from planner.scheduling.cluster import PODS_ROW, TOO_MUCH, BoolArray, Cluster, IntArray
 from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.storage import StorageDemand, storage_demand
 from planner.vocabulary import CPU, HOSTNAME, MEMORY, ZONE
@@ -111,6 +111,10 @@ class Shape:
     static : uint8[node], a `Static` each
     preferred, disliked : int64[node] or None; raw NodeAffinity score, untolerated PreferNoSchedule taints
     blocked : why the pod is refused before any node is looked at ("" if not), in kube-scheduler's words
+    has_affinity : whether it says anything about neighbours
+    uses_devices : whether claims or devices have a say
+    is_simple : whether nodes can be judged one by one: only static filters and resources decide
+    is_plain : simple, and no volume says anything: a refusal has no reason but static filters and amounts
     """
 
     namespace: str
@@ -140,27 +144,23 @@ class Shape:
     devices: Demand
     delegated: dict[int, BoolArray]  # rows that devices stand for → on which nodes
     blocked: str
+    has_affinity: bool = field(init=False)
+    uses_devices: bool = field(init=False)
+    is_simple: bool = field(init=False)
+    is_plain: bool = field(init=False)
 
-    @property
-    def has_affinity(self) -> bool:
-        return bool(self.affinity or self.anti_affinity or self.liked)
-
-    @property
-    def uses_devices(self) -> bool:
-        return not self.devices.is_empty
-
-    @property
-    def is_simple(self) -> bool:
-        """Whether nodes can be judged one by one: only static filters and resources decide."""
-        return not (
-            self.host_ports or self.affinity or self.anti_affinity or self.hard_spread or self.uses_devices
+    def __post_init__(self) -> None:
+        has_affinity = bool(self.affinity or self.anti_affinity or self.liked)
+        uses_devices = not self.devices.is_empty
+        is_simple = not (
+            self.host_ports or self.affinity or self.anti_affinity or self.hard_spread or uses_devices
             or self.storage.is_in_motion
         )  # fmt: skip
-
-    @property
-    def is_plain(self) -> bool:
-        """Simple, and no volume says anything: a refusal has no reason but static filters and amounts."""
-        return self.is_simple and self.storage.codes is None and not self.blocked
+        is_plain = is_simple and self.storage.codes is None and not self.blocked
+        for name, value in (
+            ("has_affinity", has_affinity), ("uses_devices", uses_devices), ("is_simple", is_simple), ("is_plain", is_plain),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)  # worked out once: every attempt asks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -412,6 +412,20 @@ def compile_shape(
         Selector of the owning ReplicaSet or StatefulSet, for the default spreading of pods without constraints.
     """
     return cluster.remember(_compile, namespace, labels, spec, default_selector)
+
+
+def seats(shape: Shape, free: IntArray) -> IntArray:
+    """How many pods of a shape find the amounts that they ask for on each node: int64[node].
+
+    Parameters
+    ----------
+    free : int64[resource, node]
+        What is there for them, on any nodes; less than nothing is none.
+    """
+    count: IntArray = np.maximum(free[PODS_ROW], 0) if not shape.absent else np.zeros(free.shape[1], dtype=np.int64)
+    for row, amount in shape.asks:
+        count = np.minimum(count, np.maximum(free[row], 0) // amount)
+    return count
 
 
 def compile_alike(cluster: Cluster, namespace: str, labels: Labels, spec: PodSpec) -> Shape:

@@ -66,7 +66,7 @@ class Count:
         self.by_node[node] += change
         for sums in self.sums.values():
             if sums.counted is None or sums.counted[node]:
-                code = sums.codes[node]
+                code = sums.codes.item(node)
                 if code >= 0:
                     sums.totals[code] += change
 
@@ -157,6 +157,7 @@ def _scan(cluster: Cluster, asked: _Selected | _Matching) -> IntArray:
     return by_node
 
 
+_FEW = 4  # nodes that are quicker looked for one by one than together
 _HARD_AFFINITY_WEIGHT = 1  # InterPodAffinityArgs.hardPodAffinityWeight default
 
 
@@ -256,7 +257,7 @@ class State:
         self.changed: list[int] = []
         self.touched: set[int] = set()  # nodes that aren't, or weren't for a while, as the cluster has them
         base = cluster.remember(_carried)
-        self.held: IntArray = cluster.requested_total.copy()  # int64[resource]: requested, all nodes together
+        self.held: list[int] = cluster.requested_total.tolist()  # by resource: requested, all nodes together
         # tables of the cluster, whose arrays are copied before their first change
         self.anti = dict(base.anti)
         self.likes = dict(base.likes)
@@ -319,6 +320,7 @@ class State:
     def _note(self, shape: Shape, node: int, placed: int, standing: int) -> None:
         counts = self._counts_of(shape)
         self._moves.append((shape, node, placed, standing))
+        self.changed.append(node)
         self.touched.add(node)
         for count in counts:
             count.add(node, standing if count.skips_terminating else placed)
@@ -378,14 +380,13 @@ class State:
         for priority, table in self._below.items():
             if shape.priority < priority:
                 _add_requests(table, shape, node, change)
-        self.changed.append(node)
         if shape.has_affinity or shape.host_ports or shape.storage.is_in_motion:
             self._carry(shape, node, change)
 
-    def add(self, shape: Shape, node: int, *, is_terminating: bool = False) -> None:
-        """A pod is bound to `node`."""
-        self._occupy(shape, node, 1)
-        self._note(shape, node, 1, 0 if is_terminating else 1)
+    def add(self, shape: Shape, node: int, pods: int = 1, *, is_terminating: bool = False) -> None:
+        """Pods of the shape are bound to `node`: as much work for a thousand million of them as for one."""
+        self._occupy(shape, node, pods)
+        self._note(shape, node, pods, 0 if is_terminating else pods)
 
     def remove(self, shape: Shape, node: int, *, is_terminating: bool) -> None:
         """A bound pod is gone."""
@@ -393,26 +394,9 @@ class State:
         self._note(shape, node, -1, 0 if is_terminating else -1)
 
     def relocate(self, shape: Shape, before: int, after: int) -> None:
-        """A bound pod goes from one node to another: `remove` and `add` in one."""
-        used, free, scored = self.used, self.free, self.scored
-        for row, amount in (*shape.asks, (PODS_ROW, 1)):
-            used[row, before] -= amount
-            used[row, after] += amount
-            free[row, before] += amount
-            free[row, after] -= amount
-        for row, amount in enumerate(shape.scored):
-            scored[row, before] -= amount
-            scored[row, after] += amount
-        for priority, table in self._below.items():
-            if shape.priority < priority:
-                _add_requests(table, shape, before, -1)
-                _add_requests(table, shape, after, 1)
-        self.changed += (before, after)
-        if shape.has_affinity or shape.host_ports or shape.storage.is_in_motion:
-            self._carry(shape, before, -1)
-            self._carry(shape, after, 1)
-        self._note(shape, before, -1, -1)
-        self._note(shape, after, 1, 1)
+        """A bound pod goes from one node to another."""
+        self.remove(shape, before, is_terminating=False)
+        self.add(shape, after)
 
     def move(self, shapes: Sequence[Shape], before: Sequence[int], after: Sequence[int]) -> None:
         """Pods that ask for the same, with the same priority, go from one node to another each."""
@@ -439,7 +423,6 @@ class State:
 
     def terminate(self, shape: Shape, node: int) -> None:
         """A bound pod starts to terminate: it keeps what it holds, but spreading no longer counts it."""
-        self.changed.append(node)
         self._note(shape, node, 0, -1)
 
     def requested_below(self, priority: int) -> IntArray:
@@ -451,6 +434,21 @@ class State:
                 if placed and shape.priority < priority:
                     _add_requests(table, shape, node, placed)
         return table
+
+    def changed_among(self, nodes: NDArray[np.intp], since: int) -> list[int]:
+        """Where among ascending `nodes` those are that have changed since so many had."""
+        found = set(self.changed[since:])
+        if not len(nodes):
+            return []
+        if len(found) <= _FEW:
+            last = len(nodes) - 1
+            likely = [(min(int(nodes.searchsorted(node)), last), node) for node in found]
+            return [place for place, node in likely if nodes.item(place) == node]
+        changed = np.fromiter(found, dtype=np.intp, count=len(found))
+        places = nodes.searchsorted(changed)
+        places[places == len(nodes)] = 0
+        known: list[int] = places[nodes[places] == changed].tolist()
+        return known
 
     # ── the past ────────────────────────────────────────────────────────────────────────────────────────────────────
     @property

@@ -396,14 +396,15 @@ class Volumes:
 
     # ── attaching ───────────────────────────────────────────────────────────────────────────────────────────────────
     def mount(self, demand: StorageDemand, node: int, change: int) -> None:
-        """A pod with these volumes came to `node` (+1) or left it (−1)."""
+        """So many pods with these volumes came to `node`, or left it where `change` is negative; those of a claim share it."""
         for driver, claim in demand.mounts:
             before = self._count(driver, claim, node)
             self._mounted[driver, claim, node] += change
-            if claim is None or before == 0 or before + change == 0:
+            attached = change if claim is None else (before + change > 0) - (before > 0)
+            if attached:
                 if driver not in self._attached:
                     self._attached[driver] = self.cluster.remember(_attached_at_first, driver).copy()
-                self._attached[driver][node] += change
+                self._attached[driver][node] += attached
 
     def _count(self, driver: str, claim: ClaimKey | None, node: int) -> int:
         """Pods on the node that use the claim."""

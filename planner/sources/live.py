@@ -298,7 +298,11 @@ class Reader:
                 self._pulse_failing = self._connection.problem(error)
 
     def _look(self) -> None:
-        """Ask for one namespace: whether the server answers, and whether it went back in time (a restored backup)."""
+        """Ask for one namespace: whether the server answers, and whether it went back in time (a restored backup).
+
+        What was known before the question is compared: a watch may have told of more by the time the answer is here.
+        """
+        known = _number(self._picture.versions.get("Namespace", ""))
         with self._connection.get(_PULSE, [("limit", 1)], read_seconds=self._timing.pulse) as response:
             body = response.read(2**20, decode_content=True)
         if response.status == 401:
@@ -307,7 +311,7 @@ class Reader:
             )
         if response.status >= 500:
             raise SourceError(f"the server says {response.status}", where=self.context, mend=self._connection.mend)
-        now, known = _number(watches.version_in(body)), _number(self._picture.versions.get("Namespace", ""))
+        now = _number(watches.version_in(body))
         if response.status == 200 and now is not None and known is not None and now < known:
             for one in self._kinds.values():
                 one.is_outdated = True

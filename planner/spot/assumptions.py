@@ -39,9 +39,9 @@ class Fallback(StrEnum):
 # https://cloud.google.com/compute/docs/instances/preemptible (read 2026-11)
 PREEMPTIBLE_HOURS: Final = 24.0
 
-ASSUMED_GAP_HOURS: Final = 1.36  # of a node that is up 61 % of the time and lost each 2.13 h (Wu et al., NSDI 2024)
+ASSUMED_GAP_HOURS: Final = 1.36  # of a node that is up 61% of the time and lost each 2.13 h (Wu et al., NSDI 2024)
 
-_SPOT_GUIDE = "Google's former guide line of 5 to 15 % of preemptible VMs a day (2019, since withdrawn)"
+_SPOT_GUIDE = "Google's former guide line of 5 to 15% of preemptible VMs a day (2019, since withdrawn)"
 
 
 POOL, LOSSES, WORK, SIMULATION = "What is bought", "Interruptions", "The work", "Simulation"
@@ -187,7 +187,7 @@ class SpotSettings:
         most=1000,
         assumed=0.0021,
         help="Each simulated month draws its rate between low and high, likely most often (triangular).",
-        source=f"5 % a day: the low end of {_SPOT_GUIDE}",
+        source=f"5% a day: the low end of {_SPOT_GUIDE}",
     )
     hazard_likely_per_hour: float | None = setting(
         None,
@@ -197,9 +197,9 @@ class SpotSettings:
         least=0,
         most=1000,
         assumed=0.0044,
-        help="Chance that a running spot VM is lost in an hour, as a rate. 0.0044 is one loss in 227 h, 10 % a day. "
+        help="Chance that a running spot VM is lost in an hour, as a rate. 0.0044 is one loss in 227 h, 10% a day. "
         "The preemption rate of advice.capacityHistory is preempted VMs per stopped VM: it isn't this number.",
-        source=f"10 % a day: the middle of {_SPOT_GUIDE}",
+        source=f"10% a day: the middle of {_SPOT_GUIDE}",
     )
     hazard_high_per_hour: float | None = setting(
         None,
@@ -232,7 +232,7 @@ class SpotSettings:
         most=1000,
         assumed=1,
         help="All spot nodes of a zone are taken at once, on top of the losses one by one.",
-        source="assumed: no public count for GCP. 94 % of the time all or none of 16 spot VMs were up: NSDI 2024 (AWS)",
+        source="assumed: no public count for GCP. 94% of the time all or none of 16 spot VMs were up: NSDI 2024 (AWS)",
     )
     stock_out_hours: float | None = setting(
         None,
@@ -244,7 +244,7 @@ class SpotSettings:
         optional=True,
         help="A loss begins a gap: so long it takes, on average, until a spot node is to be had again. Empty: as long as "
         f"the share of time up leaves over, else {duration(ASSUMED_GAP_HOURS * 3_600)}.",
-        source=f"assumed: {duration(ASSUMED_GAP_HOURS * 3_600)}, what 61 % up and a loss each 2.13 h come to (AWS V100, NSDI 2024); no "
+        source=f"assumed: {duration(ASSUMED_GAP_HOURS * 3_600)}, what 61% up and a loss each 2.13 h come to (AWS V100, NSDI 2024); no "
         "public figure for GCP",
     )
     availability: float | None = setting(

@@ -380,9 +380,9 @@ def _up_text(assumptions: Assumptions) -> str:
         return "No spot node is ever to be had."
     if life == inf:
         return "No node is ever lost."
-    until = f"{duration(gap * 3_600)} until the next is to be had" if gap else "the next is to be had at once"
+    until = f"it takes {duration(gap * 3_600)} until the next is to be had" if gap else "the next is to be had at once"
     return (
-        f"A node is lost each {duration(life * 3_600)} and {until}, on average: up {availability_of(assumptions):.1%} of "
+        f"On average a node is lost every {duration(life * 3_600)}, and {until}: up {availability_of(assumptions):.1%} of "
         "the time."
     )
 

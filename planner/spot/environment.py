@@ -22,6 +22,11 @@ def _enough(mean: float) -> int:
 _NEVER: Final = 1e-9  # events expected in all the time simulated, below which there are none
 
 
+def most_losses(per_hour: float, until: float) -> int:
+    """Moments that are drawn for each run and zone."""
+    return _enough(per_hour * until) if per_hour * until > _NEVER else 0
+
+
 class BulkLosses:
     """Moments at which all spot nodes of a zone are taken: Poisson, per run and zone (a row each); each begins a gap.
 
@@ -32,7 +37,7 @@ class BulkLosses:
     def __init__(
         self, rng: np.random.Generator, rows: int, per_hour: float, until: float, row_of: Ints, gaps: Gaps
     ) -> None:
-        count = _enough(per_hour * until) if per_hour * until > _NEVER else 0
+        count = most_losses(per_hour, until)
         begins = np.cumsum(rng.standard_exponential((rows, count)) / (per_hour if count else 1.0), axis=1)
         ends = begins + gaps.draw(rng, begins.size).reshape(begins.shape)
         self._moments: Floats = np.concatenate([begins, np.full((rows, 1), inf)], axis=1)

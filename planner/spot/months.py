@@ -17,7 +17,7 @@ import numpy as np
 
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import Pattern, pattern_of
-from planner.spot.environment import Booleans, BulkLosses, Ints
+from planner.spot.environment import Booleans, BulkLosses, Ints, most_losses
 from planner.spot.interruption import Floats, gaps_of, lives_of
 
 LARGEST_POOL: Final = 16  # lanes per run; nodes of a larger pool are simulated in this many groups that move together
@@ -26,6 +26,7 @@ OVERRUN: Final = (
     2.0  # work that isn't done when the last life that began within this many months ends is finished on demand
 )
 _CHUNK_LANES: Final = 12_000  # lanes worked on at once: their state stays in the processor's cache
+_CHUNK_LOSSES: Final = 8_000_000  # of whole zones, drawn at once: some 400 MB
 _LIVES_BUDGET: Final = (
     24_000_000  # lives simulated in all; beyond its share a lane goes on at the pace it had until then
 )
@@ -96,7 +97,7 @@ def simulate(assumptions: Assumptions) -> Months:
     """`assumptions.runs` months of a pool all of whose nodes are spot; the same seed gives the same months."""
     lanes = _lane_count(assumptions)
     rng = np.random.Generator(np.random.SFC64(assumptions.seed))
-    at_once = max(1, _CHUNK_LANES // lanes)
+    at_once = max(1, min(_CHUNK_LANES // lanes, _CHUNK_LOSSES // max(1, _losses_a_run(assumptions))))
     most_lives = int(min(_MOST_LIVES, max(_FEWEST_LIVES, _LIVES_BUDGET // (assumptions.runs * lanes))))
     chunks = [
         _Chunk(assumptions, min(at_once, assumptions.runs - first), lanes, rng).run(most_lives)
@@ -117,6 +118,16 @@ def _lane_count(assumptions: Assumptions) -> int:
         return 1
     places = assumptions.zones if assumptions.goes_together else LARGEST_POOL
     return max(1, min(assumptions.nodes, places))
+
+
+def _bulk_rate(assumptions: Assumptions) -> float:
+    """Losses of a whole zone an hour, as a lane feels them: a gang stops with any of its zones."""
+    return assumptions.zone_hazard_per_hour * (assumptions.zones if assumptions.works_as_gang else 1)
+
+
+def _losses_a_run(assumptions: Assumptions) -> int:
+    rows = 1 if assumptions.works_as_gang else assumptions.zones
+    return rows * most_losses(_bulk_rate(assumptions), assumptions.hours_per_month * OVERRUN)
 
 
 def _price_factors(assumptions: Assumptions) -> Floats:
@@ -155,7 +166,7 @@ class _Chunk:
         # nodes whose losses a lane feels: a gang is one lane that stops with any of its nodes
         alone, zones = (_moving_apart(assumptions), 1) if is_gang else (1, assumptions.zones)
         self.share_lost, self.bulk_share_lost = (1 / alone, 1 / assumptions.zones) if is_gang else (1.0, 1.0)
-        bulk_rate = assumptions.zone_hazard_per_hour * (assumptions.zones if is_gang else 1)
+        bulk_rate = _bulk_rate(assumptions)
         zone_of = run_of * zones + lane % lanes % zones
         self.bulk_losses = BulkLosses(rng, runs * zones, bulk_rate, self.limit, zone_of, self.gaps)
         self.bulk_rate = bulk_rate

@@ -72,7 +72,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitLine:
-    """One figure, as it is assumed and as it was seen; `low` to `high`: 90 % of the rate's confidence. None: not known."""
+    """One figure, as it is assumed and as it was seen; `low` to `high`: 90% of the rate's confidence. None: not known."""
 
     name: str
     unit: str
@@ -360,7 +360,7 @@ def _lines(lives: tuple[Life, ...], hours: float, lost: int, gaps: tuple[Life, .
 
 
 def rate_band(losses: int, hours: float) -> tuple[float | None, float | None]:
-    """90 % confidence of a rate, losses per hour, exact for a Poisson count (Garwood, Biometrika 28, 1936)."""
+    """90% confidence of a rate, losses per hour, exact for a Poisson count (Garwood, Biometrika 28, 1936)."""
     if hours <= 0:
         return None, None
 

@@ -145,7 +145,8 @@ def _pools(snapshot: Snapshot, held: Mapping[str, Amounts]) -> Iterator[dict[str
             if amount and (name in (CPU, MEMORY) or is_gpu_resource(name)):
                 taken = held.get(node.name, EMPTY).get(name, 0)
                 line = found.setdefault((*place, node_words.gpu_model(node), name), [0, 0, 0, 0])
-                line[:] = line[0] + 1, line[1] + amount, line[2] + taken, line[3] + max(0, amount - taken)
+                free = 0 if node_words.out_of_use(node) else max(0, amount - taken)
+                line[:] = line[0] + 1, line[1] + amount, line[2] + taken, line[3] + free
     for (pool, region, bought, model, resource), (nodes, allocatable, requested, free) in sorted(found.items()):
         yield {
             "node_pool": pool, "region": region, "provisioning": bought, "gpu_model": model, "resource": resource,

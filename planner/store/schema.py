@@ -153,7 +153,7 @@ TABLES: Final = (
             ("nodes", Kind.INTEGER, "that have it"),
             ("allocatable", Kind.INTEGER, "millicores, bytes or devices"),
             ("requested", Kind.INTEGER, "asked for by the pods bound to them"),
-            ("free", Kind.INTEGER, "on each node what isn't held there"),
+            ("free", Kind.INTEGER, "on each node that takes new pods (not cordoned, Ready) what isn't held there"),
         ),
     ),
     Table(

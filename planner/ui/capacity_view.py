@@ -11,19 +11,20 @@ import streamlit as st
 from planner import words
 from planner.capacity.drain import DrainResult
 from planner.capacity.fragmentation import Fragments
-from planner.capacity.headroom import Fit
+from planner.capacity.headroom import Fit, in_pools, stops
 from planner.figures import capacity_pools, capacity_stranded
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity
 from planner.questions.capacity import CapacityAnswer, CapacitySettings
 from planner.questions.filters import ALL, Kept
-from planner.questions.overview import supplies_of
-from planner.questions.what_if import WhatIfAnswer
-from planner.ui import charts, downloads, errors, findings, link, opening, tables, verdict
+from planner.questions.what_if import WhatIfAnswer, gpu_figures
+from planner.rollout.wording import details
+from planner.ui import charts, downloads, errors, filtered, findings, link, opening, tables, verdict
 from planner.vocabulary import CPU, MEMORY
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
+_FRAMED_PIXELS = 778  # what a frame leaves for a table
 _UNITS = {CPU: (1000.0, "CPU"), MEMORY: (2.0**30, "GiB")}
 
 
@@ -39,6 +40,9 @@ def sentence(answer: CapacityAnswer, kept: Kept = ALL) -> None:
 @errors.part
 def pools(answer: CapacityAnswer) -> None:
     """Pools as bars of one resource, and all of them as a table."""
+    if not answer.pools:
+        st.caption(filtered.nothing("node pool", "No nodes in this snapshot."))
+        return
     resource = answer.fragments.resource
     names = [resource, CPU, MEMORY] if any(line.allocatable.get(resource) for line in answer.pools) else [CPU, MEMORY]
     chosen = link.segments("Resource", names, key="resource")
@@ -50,6 +54,7 @@ def pools(answer: CapacityAnswer) -> None:
     if (hidden := len(answer.pools) - capacity_pools.MOST_POOLS) > 0:
         st.caption(f"The {capacity_pools.MOST_POOLS} largest are drawn; {hidden:,} more are in the table.")
     rows, facts = [], []
+    is_shut = any(line.out_of_use.get(resource) for line in answer.pools)
     for line in answer.pools:
         pool = line.pool
         total, held = line.allocatable.get(resource, 0), line.requested.get(resource, 0)
@@ -59,7 +64,8 @@ def pools(answer: CapacityAnswer) -> None:
                 "nodes": pool.node_count,
                 "GPUs": total or None,
                 "GPUs held": _share(held, total),
-                "GPUs free": total - held if total else None,
+                "GPUs free": line.free.get(resource, 0) if total else None,
+                **({"GPUs out of use": line.out_of_use.get(resource) or None} if is_shut else {}),
                 "CPU held": _share(line.requested.get(CPU, 0), line.allocatable.get(CPU, 0)),
                 "memory held": _share(line.requested.get(MEMORY, 0), line.allocatable.get(MEMORY, 0)),
                 "may grow by": "unknown" if line.room is None else str(line.room),
@@ -69,8 +75,7 @@ def pools(answer: CapacityAnswer) -> None:
             {
                 "pool": pool.name,
                 "model": pool.accelerator or "none",
-                "machine": ", ".join(pool.machine_types) or "unknown",
-                "bought": ", ".join(pool.provisioning) or "unknown",
+                "machine": ", ".join((*pool.machine_types, *pool.provisioning)) or "unknown",
                 "limits": pool.limit_text,
                 "zones": ", ".join(f"{zone or 'no zone'} ({number})" for zone, number in pool.zones),
                 "taints": ", ".join(f"{taint.key}:{taint.effect}" for taint in pool.taints) or "none",
@@ -78,14 +83,16 @@ def pools(answer: CapacityAnswer) -> None:
                 "reservation": pool.reservation or "none known",
             }
         )
-    bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d %%")
+    bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d%%")
     tables.show(
         rows, alt=f"{words.count(len(rows), 'node pool')} with what is held and free",
-        columns={"GPUs held": bar, "CPU held": bar, "memory held": bar}, empty="No nodes in this snapshot.",
+        columns={"GPUs held": bar, "CPU held": bar, "memory held": bar},
     )  # fmt: skip
     with link.expander("Machines, limits, zones, taints", key="pool_facts", icon=":material/dns:") as is_open:
         if is_open:
-            tables.show(facts, alt="Each node pool's machines, limits, zones, taints and upgrades", empty="No nodes.")
+            tables.show(
+                facts, alt="Each node pool's machines, limits, zones, taints and upgrades", within=_FRAMED_PIXELS
+            )
 
 
 def _share(part: int, whole: int) -> int | None:
@@ -123,13 +130,14 @@ def what_fits(answer: CapacityAnswer) -> None:
     )
     has_quota = any(one.quota_limit is not None for one in (*answer.standard, *answer.workloads))
     shown = _alike((*answer.standard, *answer.workloads))
+    said = {one.shape for one in answer.standard}  # their names are what they ask for
     rows = [
         {
             "shape": names,
             "more fit": f"{one.count:,}{'+' if one.is_at_least else ''}" + (" ✗" if not one.count else ""),
-            "what stops the next": "; ".join(map(str, one.obstacles[:3])),
-            "where": ", ".join(f"{pool or 'no pool'} {zone} ({n:,})" for pool, zone, n in one.by_place[:4]),
-            "asks for": ", ".join(f"{words.roughly(n, name)} {name}" for name, n in one.requests.items()) or "nothing",
+            "what stops the next": stops(one.obstacles),
+            "where": in_pools(one.by_place),
+            "asks for": None if one.shape in said else _asked(one),
             **({"quota lets in": one.quota_limit} if has_quota else {}),
         }
         for names, one in shown
@@ -140,6 +148,10 @@ def what_fits(answer: CapacityAnswer) -> None:
         opens=[opening.rollout(one.shape) for _, one in shown], key="what_fits",
     )  # fmt: skip
     st.caption(f"{opening.SELECT} Standard shapes have none.")
+
+
+def _asked(one: Fit) -> str:
+    return ", ".join(f"{words.roughly(amount, name)} {name}" for name, amount in one.requests.items()) or "nothing"
 
 
 def _alike(fits: Sequence[Fit]) -> list[tuple[str, Fit]]:
@@ -192,12 +204,12 @@ def resources(answer: CapacityAnswer) -> None:
             "requested": words.roughly(line.requested, line.resource),
             "free": words.roughly(line.free, line.resource),
             "held": _share(line.requested, line.allocatable),
-            "free but cordoned": words.roughly(line.free_cordoned, line.resource),
+            "out of use": words.roughly(line.free_cordoned, line.resource),
             "wanted": words.roughly(line.pending, line.resource),
         }
         for line in answer.resources
     ]  # fmt: skip
-    bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d %%")
+    bar = st.column_config.ProgressColumn(min_value=0, max_value=100, format="%d%%")
     tables.show(rows, alt="Resources of the whole cluster", columns={"held": bar}, empty="No nodes in this snapshot.")
     supply = [
         {
@@ -248,7 +260,8 @@ def _drain(drain: DrainResult, place: int) -> None:
     ]
     if held:
         st.caption("Held back")
-        tables.show(held, alt=f"{len(drain.held_back)} pods held back by disruption budgets", key=f"held-{place}")
+        said = f"{len(drain.held_back)} pods held back by disruption budgets"
+        tables.show(held, alt=said, key=f"held-{place}", within=_FRAMED_PIXELS)
     waiting = [
         {"workload": one.workload, "pods": one.count, "waited before": one.before, "kube-scheduler says": one.message}
         for one in drain.unplaced
@@ -256,25 +269,26 @@ def _drain(drain: DrainResult, place: int) -> None:
     ]
     if waiting:
         st.caption("Find no other node")
-        tables.show(waiting, alt=f"{len(waiting)} workloads with pods that find no node", key=f"unplaced-{place}")
+        said = f"{len(waiting)} workloads with pods that find no node"
+        tables.show(waiting, alt=said, key=f"unplaced-{place}", within=_FRAMED_PIXELS)
 
 
 @errors.part
 def beside(answer: WhatIfAnswer) -> None:
     """Today and then, side by side: key figures, pools, what fits, verdicts that change."""
-    sides = (("Today", answer.before, None), ("Then", answer.after, answer))
-    for column, (name, one, other) in zip(st.columns(2, gap="large"), sides, strict=True):
+    sides = (("Today", answer.before), ("Then", answer.after))
+    now, then = ({name: pair[place] for name, pair in _values(answer).items()} for place in range(2))
+    for column, (name, _), values, base in zip(st.columns(2, gap="large"), sides, (now, then), ({}, now), strict=True):
         with column:
             st.header(name)
-            done = answer.completing_after if other else answer.completing_before
-            _figures(one, done, answer.waiting_after if other else answer.waiting_before, other)
+            _figures(values, base)
     unit = answer.before.fragments.resource
     _money(answer)
     widest = max(
         (sum(capacity_pools.parts(line, unit)) for one in (answer.before, answer.after) for line in one.pools),
         default=0,
     )
-    for column, (name, one, _) in zip(st.columns(2, gap="large"), sides, strict=True):
+    for column, (name, one) in zip(st.columns(2, gap="large"), sides, strict=True):
         with column:
             if capacity_pools.shown(one.pools, unit):
                 st.caption(f"GPUs by node pool, {name.lower()}")
@@ -306,7 +320,7 @@ def beside(answer: WhatIfAnswer) -> None:
             "workload": turned.workload,
             "today": verdict.words(turned.before),
             "then": verdict.words(turned.after),
-            "why": turned.sentence,
+            "why": details(turned.after, turned.sentence),
         }
         for turned in answer.verdicts
     ]
@@ -316,32 +330,38 @@ def beside(answer: WhatIfAnswer) -> None:
 
 
 def _money(answer: WhatIfAnswer) -> None:
-    """What the cluster costs, today and then."""
+    """What the cluster costs before sustained use, today and then: *List price* of the page Costs."""
     today, then = answer.usd_per_month_before, answer.usd_per_month_after
     if today is None or then is None:
         st.caption("△ What it costs isn't known: some node has no price.")
         return
     with st.grid(min_column_width=200):
-        st.metric("Cost a month, today", words.usd(today), border=True)
-        st.metric("Cost a month, then", words.usd(then), words.usd(then - today), "inverse", border=True)
+        st.metric("List price a month, today", words.usd(today), border=True)
+        changed = None if words.usd(then) == words.usd(today) else words.usd(then - today)
+        st.metric("List price a month, then", words.usd(then), changed, "inverse", border=True)
 
 
-def _figures(one: CapacityAnswer, completing: int | None, waiting: int, changed: WhatIfAnswer | None) -> None:
-    values = _values(one, completing, waiting)
-    base: dict[str, int] = {}
-    if changed is not None:
-        base = _values(changed.before, changed.completing_before, changed.waiting_before)
+_WORSE = ("Pods waiting", " out of use")  # the more, the worse
+
+
+def _figures(values: dict[str, int], base: dict[str, int]) -> None:
     with st.grid(min_column_width=150):
         for name, value in values.items():
-            delta = value - base.get(name, 0) if base else None
-            good: Literal["inverse", "normal"] = "inverse" if name == "Pods waiting" else "normal"
-            st.metric(name, f"{value:,}", delta=delta, delta_color=good, border=True, height="stretch")
+            if not base:  # a line under it as on the other side, so that both stand level
+                st.metric(name, f"{value:,}", "now", "off", delta_arrow="off", border=True, height="stretch")
+                continue
+            good: Literal["inverse", "normal"] = "inverse" if name.endswith(_WORSE) else "normal"
+            st.metric(name, f"{value:,}", delta=value - base[name], delta_color=good, border=True, height="stretch")
 
 
-def _values(one: CapacityAnswer, completing: int | None, waiting: int) -> dict[str, int]:
-    values = {
-        "Nodes": sum(line.pool.node_count for line in one.pools),
-        **{f"{s.noun}{what}": n for s in supplies_of(one.gpus) for what, n in (("", s.allocatable), (" free", s.free))},
-        "Pods waiting": waiting,
-    }
-    return values if completing is None else values | {"Rollouts that complete": completing}
+def _values(answer: WhatIfAnswer) -> dict[str, tuple[int, int]]:
+    """Each figure today and then."""
+    now, then = (sum(line.pool.node_count for line in side.pools) for side in (answer.before, answer.after))
+    values = {"Nodes": (now, then)}
+    for one in gpu_figures(answer):
+        if one.field != "pending":
+            values[one.name] = one.today, one.then
+    values["Pods waiting"] = answer.waiting_before, answer.waiting_after
+    if answer.completing_before is not None and answer.completing_after is not None:
+        values["Rollouts that complete"] = answer.completing_before, answer.completing_after
+    return values

@@ -57,11 +57,11 @@ def _title(found: FleetAnswer, stuck: int) -> str:
 
 _MODEL = {
     "model": "Model", "clusters": "Clusters", "allocatable": "In all", "held": "Held", "free": "Free",
-    "waited_for": "Wanted", "most_free_in": "Most free in",
+    "out_of_use": "Out of use", "waited_for": "Wanted", "most_free_in": "Most free in",
 }  # fmt: skip
 _CLUSTER = {
     "cluster": "Cluster", "nodes": "Nodes", "waiting": "Pods waiting", "workloads": "Workloads", "stuck": "Stuck",
-    "unknown": "Not known", "usd_per_month": "$/month",
+    "unknown": "Not known", "usd_per_month": "list $/month",
 }  # fmt: skip
 _WORKLOAD = {
     "workload": "Workload", "cluster": "Cluster", "replicas": "Replicas", "ready": "Ready", "verdict": "Verdict",

@@ -10,6 +10,7 @@ from planner import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.diff import QUESTION, DiffSettings, finding_rows, number_rows, since_rows, workload_rows
 from planner.questions.question import Given
+from planner.questions.wording import for_people
 from planner.store.history import History
 from planner.ui import capacity_inputs, downloads, errors, prices, tables
 from planner.ui.asked import Asked
@@ -20,6 +21,9 @@ def settings() -> DiffSettings:
     asked = Asked(DiffSettings)
     asked.show("changes", placeholder="drain:pool/gpu-t4")
     return asked.settings()
+
+
+_FINDING = {"change": "", "severity": "", "object": "", "what": ""}
 
 
 def show(snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot], history: History | None = None) -> None:
@@ -34,12 +38,20 @@ def show(snapshot: Snapshot, asked: DiffSettings, others: Sequence[Snapshot], hi
         for note in found.notes:
             st.caption(words.literal(note))
         st.header("Workloads")
-        tables.show(workload_rows(found), alt="Workloads whose rollout goes otherwise", empty="No verdict differs.")
+        tables.show(
+            for_people(workload_rows(found)), alt="Workloads whose rollout goes otherwise", empty="No verdict differs."
+        )
         if found.since:
             st.caption("Since when, by the store's snapshots:")
-            tables.show(since_rows(found), alt="Since when workloads that differ are as they are")
+            tables.show(for_people(since_rows(found)), alt="Since when workloads that differ are as they are")
         st.header("GPUs, cost and savings")
-        tables.show(number_rows(found), alt="Numbers that differ, before and after", empty="No number differs.")
+        tables.show(
+            for_people(number_rows(found)), alt="Numbers that differ, before and after", empty="No number differs."
+        )
         st.header("Findings")
-        tables.show(finding_rows(found), alt="Findings that are new or gone", empty="No finding is new or gone.")
+        tables.show(
+            for_people(finding_rows(found), _FINDING),
+            alt="Findings that are new or gone",
+            empty="No finding is new or gone.",
+        )
         downloads.answer(QUESTION, [first, *then], asked, found)

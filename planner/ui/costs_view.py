@@ -49,17 +49,14 @@ def settings(snapshot: Snapshot) -> CostsSettings:
 @errors.part
 def head(bill: ClusterBill, book: PriceBook) -> None:
     """Key figures, the sentence, how old the prices are."""
-    idle = sum(line.usd for line in bill.idle_lines)
-    if bill.bill_usd_per_month is not None and not bill.is_shared_out:
-        said = f"{usd(bill.bill_usd_per_month)} a month; without pods nobody can say whose, and what of it is idle."
-        st.info(words.literal(said), title="? Whose it is isn't known", icon=":material/help:")
-    elif bill.bill_usd_per_month is not None:
-        part = f" ({idle / bill.bill_usd_per_month:.0%})" if bill.bill_usd_per_month else ""
-        share = f"nobody requests {usd(idle)} of it{part}"
-        st.info(words.literal(f"{usd(bill.bill_usd_per_month)} a month; {share}."), icon=":material/payments:")
+    said = words.literal(words.sentence(bill.sentence))
+    if bill.bill_usd_per_month is None:
+        st.info(said, title="? No bill", icon=":material/help:")
+    elif bill.bill_idle is None:
+        st.info(said, title="? Whose it is isn't known", icon=":material/help:")
     else:
-        st.info(words.literal(words.sentence(bill.sentence)), title="? No bill", icon=":material/help:")
-    _figures(bill, idle)
+        st.info(said, icon=":material/payments:")
+    _figures(bill)
     _age(bill, book)
 
 
@@ -108,7 +105,7 @@ def pools(bill: ClusterBill) -> None:
     """Pools, drawn and as a table; nodes without a price by reason."""
     if bill.usd_per_month is not None:
         dearest = sorted(bill.pools, key=lambda pool: -pool.cost.total)[:_BARS]
-        st.caption(f"Before sustained use: {words.literal(bill.sentence)}.")
+        st.caption(words.literal(words.sentence(bill.list_sentence)))
         charts.show(pool_costs.figure(dearest), key="costs", alt=pool_costs.alt(bill.pools))
     _pools(bill)
     _unpriced(bill)
@@ -118,10 +115,12 @@ def pools(bill: ClusterBill) -> None:
 def downloads_of(snapshot: Snapshot, asked: CostsSettings, bill: ClusterBill) -> None:
     """The document, and the bill as FOCUS has it."""
     downloads.answer(QUESTION, snapshot, asked, bill, rows="focus")
-    st.caption(f"The CSV has the columns of FOCUS {VERSION}. A snapshot can't fill {', '.join(unfilled(bill))}.")
+    empty = unfilled(bill)
+    said = f"The CSV has the columns of FOCUS {VERSION}; a snapshot can't fill {len(empty)} of them."
+    st.caption(said, help=f"Empty: {', '.join(empty)}.")
 
 
-def _figures(cost: ClusterBill, idle: float) -> None:
+def _figures(cost: ClusterBill) -> None:
     unpriced = sum(len(group.nodes) for group in cost.unpriced)
     with st.grid(min_column_width=150):
         if cost.usd_per_month is None or cost.bill_usd_per_month is None:
@@ -131,10 +130,10 @@ def _figures(cost: ClusterBill, idle: float) -> None:
                 "The bill", usd(cost.bill_usd_per_month), border=True,
                 help="A month, after sustained use, for nodes that run all month: what is shared out below.",
             )  # fmt: skip
-            gpus = usd(sum(line.gpu_usd for line in cost.idle_lines))
             idle_help = "Of the bill: what no bound pod requests."
-            st.metric("Idle", usd(idle) if cost.is_shared_out else "not known", border=True, help=idle_help)
-            st.metric("Idle GPUs", gpus if cost.is_shared_out else "not known", border=True)
+            idle = cost.bill_idle
+            st.metric("Idle", usd(idle.total) if idle else "not known", border=True, help=idle_help)
+            st.metric("Idle GPUs", usd(idle.gpu) if idle else "not known", border=True)
             st.metric(
                 "List price", usd(cost.usd_per_month), border=True,
                 help="A month, less negotiated discounts, before sustained use: the base of the table of pools.",
@@ -150,11 +149,11 @@ def _age(cost: ClusterCost, book: PriceBook) -> None:
     price_age.show(cost.as_of or book.as_of)
 
 
-def _pools(cost: ClusterCost) -> None:
+def _pools(cost: ClusterBill) -> None:
     money = st.column_config.NumberColumn(format="dollar")
     tables.show(
         [_row(pool) for pool in cost.pools],
-        alt=f"Cost a month by pool and way of buying. {words.sentence(cost.sentence)}",
+        alt=f"Cost a month by pool and way of buying. {words.sentence(cost.list_sentence)}",
         columns=dict.fromkeys(_MONEY, money),
         empty="No nodes, so nothing to pay for.",
         placeholder="no price" if cost.idle or not cost.nodes else "not known",

@@ -37,7 +37,10 @@ def headline(report: DriftReport) -> None:
     explained = [service for service in report.services if service.explanations]
     differing = sum(bool(service.differences) for service in report.services)
     title = "△ A difference explains trouble" if explained else "✓ No trouble that a difference explains"
-    (st.warning if explained else st.success)(words.literal(report.sentence), title=words.literal(filtered.only(title)))
+    box = st.warning if explained else st.success
+    if not report.services:
+        box, title = st.info, "? Nothing to compare"
+    box(words.literal(report.sentence), title=words.literal(filtered.only(title)))
     with st.container(horizontal=True):
         st.metric("Services compared", f"{len(report.services):,}", border=True)
         st.metric("That differ", f"{differing:,}", border=True)
@@ -64,7 +67,9 @@ def services(report: DriftReport) -> None:
     tables.show(
         shown,
         alt=str(report.sentence),
-        empty="No service runs in two environments: upload another cluster below, or edit the rule.",
+        empty=filtered.nothing(
+            "service", "No service runs in two environments: upload another cluster below, or edit the rule."
+        ),
     )
 
 

@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.errors import HeadroomError
+from planner.rollout.budget import UnwantedError
 from planner.words import literal
 
 _LOG = logging.getLogger(__name__)
@@ -40,6 +41,8 @@ def part(show_part: Callable[P, R]) -> Callable[P, R | None]:
     def safely(*args: P.args, **kwargs: P.kwargs) -> R | None:
         try:
             return show_part(*args, **kwargs)
+        except UnwantedError:
+            st.stop()
         except HeadroomError as error:
             show(error)
         except Exception as error:  # noqa: BLE001 - nothing but a sentence may reach a user
@@ -65,6 +68,8 @@ def shown(place: DeltaGenerator | None = None) -> Iterator[None]:
     """
     try:
         yield
+    except UnwantedError:
+        st.stop()
     except HeadroomError as error:
         show(error, place)
         st.stop()

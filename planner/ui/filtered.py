@@ -106,6 +106,11 @@ def only(title: str) -> str:
     return title if asked.is_empty else f"{title} (only {said(asked)})"
 
 
+def nothing(what: str, without: str) -> str:
+    """Said where nothing is listed: `without` a filter, else that no `what` passes it: the cluster may well have some."""
+    return without if wanted().is_empty else f"No {what} matches the filter above."
+
+
 def show_all() -> None:
     """Take the filter away; for callbacks."""
     for name in ("search", "labels"):

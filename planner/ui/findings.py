@@ -58,16 +58,14 @@ def of(snapshot: Snapshot) -> FindingsAnswer:
 def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str = "") -> None:
     """The findings as lines: glyph, object with the way to its page, what, and how to mend it. `more`: where the rest is."""
     for finding in findings[:at_most]:
-        mend = f"  \n:gray[{words.literal(finding.mend)}]" if finding.mend else ""
+        mend = f"  \n:gray[{words.literal(words.sentence(finding.mend))}]" if finding.mend else ""
         glyph, target = GLYPH[finding.severity], opening.of(finding)
         if target is None:
             about = f"**{words.literal(finding.object)}**: " if finding.object else ""
-            st.markdown(f"{glyph} {about}{words.literal(finding.what)}{mend}")
+            st.markdown(f"{glyph} {about}{words.literal(words.sentence(finding.what))}{mend}")
             continue
         with st.container(gap=None):
-            st.page_link(
-                target.page, label=f"{glyph} **{words.literal(finding.object)}**", query_params=dict(target.query)
-            )  # fmt: skip
+            opening.link(target, finding.object, glyph)
             st.markdown(f"{words.literal(words.sentence(finding.what))}{mend}")
     if at_most is not None and len(findings) > at_most:
         st.caption(f"and {len(findings) - at_most:,} more{more}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import streamlit as st
 
 from planner import words
@@ -47,30 +49,34 @@ def head(found: SavingsAnswer) -> None:
 @errors.part
 def moves(found: SavingsAnswer) -> None:
     """The moves, most saved per pod-hour at risk first."""
+    moving = move_rows(found)
+    pools = Counter(row["workload"] for row in moving)
     rows = [
         {
             "move": row["move"],
-            "workload": row["workload"],
+            "workload": f"{row['workload']} in {row['node_pool'] or 'no pool'}"
+            if pools[row["workload"]] > 1
+            else row["workload"],
             "saved $": row["saved_usd"],
             "fit": row["fit"],
-            "at risk": row["pod_hours_at_risk"],
+            "risk": row["pod_hours_at_risk"],
             "nodes": f"{row['nodes_freed']:g} → {row['spot_nodes']:g}",
             "alone $": row["alone_usd"],
             "repacked $": row["alone_repacked_usd"],
         }
-        for row in move_rows(found)
+        for row in moving
     ]
-    money = st.column_config.NumberColumn(format="dollar")
+    money, risk = st.column_config.NumberColumn(format="dollar"), st.column_config.NumberColumn(format="%.2f")
     tables.show(
         rows,
         alt="Workloads that move to spot, in order, with what each saves a month",
-        columns=dict.fromkeys(("saved $", "alone $", "repacked $"), money),
+        columns={**dict.fromkeys(("saved $", "alone $", "repacked $"), money), "risk": risk},
         empty="No workload may move, or none runs on demand.",
-        opens=[opening.savings(str(row["workload"])) for row in rows], key="moves",
+        opens=[opening.savings(str(row["workload"])) for row in moving], key="moves",
     )  # fmt: skip
     st.caption(
         "USD a month. Saved: as part of the whole, at its place in the order. Alone: by itself, whole nodes only; repacked: the "
-        "rest of its pool packed more tightly. At risk: pod-hours a month that aren't Ready, expected. Nodes: on-demand ones that "
+        "rest of its pool packed more tightly. Risk: pod-hours a month that aren't Ready, expected. Nodes: on-demand ones that "
         "go → spot ones that come. Those without a number would save nothing. Select a row to open its own page."
     )
 

@@ -10,15 +10,10 @@ from planner import words
 from planner.errors import HeadroomError
 from planner.inventory import account, wire
 from planner.kubernetes.records import Presence, Snapshot
+from planner.questions.wording import PRESENCE
 from planner.sources import kubectl
 from planner.ui import cache, errors, findings, session, tables, uploads
 
-_PRESENCE = {
-    Presence.PRESENT: "✓ read",
-    Presence.ABSENT: "– not in the input",
-    Presence.INFERRED: "i not in the input: told from its pods",
-    Presence.REFUSED: "✗ refused (403): may not be listed",
-}
 _READ = "_upload_read"  # a digest or an error
 
 
@@ -29,7 +24,7 @@ def read(snapshot: Snapshot) -> None:
     st.caption(f"Content digest {snapshot.digest[:16]}: equal content gives an equal digest.")
     counts = _counts(snapshot)
     rows = [
-        {"kind": kind, "objects": counts.get(kind), "state": _PRESENCE[presence]}
+        {"kind": kind, "objects": counts.get(kind), "state": PRESENCE[presence]}
         for kind, presence in snapshot.presence.items()
     ]
     rows += [

@@ -165,7 +165,7 @@ def age(context: str) -> None:
     seconds = reader.age_seconds(held) if is_behind else condition.age_seconds
     asked = f"{condition.requests:,} requests to the API server in the last minute, {condition.most_requests:,} at most"
     st.caption(
-        f":material/sensors: Live: as it was {_ago(seconds)}",
+        f":material/sensors: Live: {_as_it(seconds)}",
         help=f"{words.count(condition.watched, 'kind')} watched; the newest snapshot is {words.duration(condition.age_seconds)} old; "
         f"{asked}. A page that takes long is answered anew the seldomer.",
     )
@@ -173,7 +173,7 @@ def age(context: str) -> None:
         why = words.literal(condition.failing)
         st.warning(
             f"Not refreshed for {words.duration(round(condition.age_seconds))}: {why}. What was known is shown.",
-            title="△ Old",
+            title="△ Not up to date",
         )
 
 
@@ -204,5 +204,5 @@ def _looking() -> int:
     return max(1, len(_looked_at))
 
 
-def _ago(seconds: float) -> str:
-    return "now" if seconds < 1.5 else f"{words.duration(round(seconds))} ago"
+def _as_it(seconds: float) -> str:
+    return "as it is now" if seconds < 1.5 else f"as it was {words.duration(round(seconds))} ago"

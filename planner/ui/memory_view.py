@@ -61,11 +61,11 @@ def headline(plan: MemoryPlan) -> None:
     over = sum((pod.over_request_bytes or 0) > 0 for pod in pods)
     overcommitted = sum(node.overcommit > 1 or bool(node.unlimited_pods) for node in cluster.nodes)
     unknown = sum(pod.working_set_bytes is None for pod in pods)
-    with st.grid(min_column_width=180):
+    with st.grid(min_column_width=170):  # four on a page, two on a phone
         nearest = known[0].until_hard_bytes if known else None
         st.metric(
-            "Nearest eviction",
-            "unknown" if nearest is None else f"{words.measured_bytes(nearest)} away",
+            "To nearest eviction",
+            "unknown" if nearest is None else words.measured_bytes(nearest),
             border=True,
             height="stretch",
         )
@@ -181,25 +181,40 @@ def order(node: NodeReport) -> None:
     )
 
 
+_CGROUP: Final = {
+    "memory.max": ("memory_max", "max"),
+    "memory.high": ("memory_high", "max"),
+    "memory.min": ("memory_min", "0"),
+    "memory.low": ("memory_low", "0"),
+    "memory.swap.max": ("memory_swap_max", "max"),
+}
+"""File → the field that has it, and what the kernel goes by where the kubelet writes none."""
+
+
 @errors.part
 def cgroups(node: NodeReport) -> None:
     """What lands in every container's cgroup, in words a person can paste."""
+    held = [(pod, one) for pod in node.pods for one in pod.containers]
+    written = {
+        name for name, (field, _) in _CGROUP.items() if any(getattr(one.cgroup, field) is not None for _, one in held)
+    }
     rows = [
         {
             "Container": f"{pod.key}/{one.name}" + (" (sidecar)" if one.is_sidecar else ""),
-            "Class": str(pod.qos),
-            "memory.max": _written(one.cgroup.memory_max),
-            "memory.high": _written(one.cgroup.memory_high),
-            "memory.min": _written(one.cgroup.memory_min, unset="0"),
-            "memory.low": _written(one.cgroup.memory_low, unset="0"),
-            "memory.swap.max": _written(one.cgroup.memory_swap_max),
+            **{
+                name: _written(getattr(one.cgroup, field), unset)
+                for name, (field, unset) in _CGROUP.items()
+                if name in written
+            },
             "oom_score_adj": one.cgroup.oom_score_adj,
             "OOM-killed": f"{one.oom_rank}." if one.oom_rank else "?",
         }
-        for pod in node.pods
-        for one in pod.containers
+        for pod, one in held
     ]
     tables.show(rows, alt=f"cgroup v2 values of the containers on {node.name}", empty="No containers on this node.")
+    unwritten = [f"{name} {_written(None, unset)}" for name, (_, unset) in _CGROUP.items() if name not in written]
+    if rows and unwritten:
+        st.caption(f"Of none of them is written: {words.listing(unwritten, most=None)}.")
 
 
 @errors.part
@@ -216,11 +231,9 @@ def page_cache(node: NodeReport, size_gib: float) -> None:
             table.append(
                 {
                     "Container": f"{pod.key}/{one.name}",
-                    "Room for file cache": "unknown"
-                    if room.room_bytes is None
-                    else words.measured_bytes(room.room_bytes),
-                    f"A file of {size_gib:g} GiB, read again": _READING[read_again(size, room).reading],
-                    f"A heap of {size_gib:g} GiB": _FATE[heap_fate(size, one.limit_bytes, one.cgroup.memory_swap_max)],
+                    "Room for cache": "unknown" if room.room_bytes is None else words.measured_bytes(room.room_bytes),
+                    f"File of {size_gib:g} GiB, again": _READING[read_again(size, room).reading],
+                    f"Heap of {size_gib:g} GiB": _FATE[heap_fate(size, one.limit_bytes, one.cgroup.memory_swap_max)],
                     "Basis": room.reason,
                 }
             )
@@ -271,6 +284,6 @@ def _gib(amount: int | None) -> float | None:
     return None if amount is None else amount / _GIB
 
 
-def _written(amount: int | None, *, unset: str = "max") -> str:
+def _written(amount: int | None, unset: str) -> str:
     """A value as the kernel shows it; in brackets where the kubelet writes none."""
     return f"({unset})" if amount is None else str(amount)

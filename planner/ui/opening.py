@@ -10,9 +10,10 @@ import streamlit as st
 
 from planner.kubernetes.kinds import NODE, kind_in
 from planner.kubernetes.records import Finding
-from planner.words import short_name
+from planner.words import literal, short_name, shortened
 
 SELECT: Final = "Select a row to open its rollout."
+_LONGEST_NAME: Final = 40  # letters that a column and a phone have room for
 _CODES: Final = ("restarts-", "environments-", "memory-")
 
 
@@ -22,6 +23,13 @@ class Target:
 
     page: str
     query: Mapping[str, str] = field(default_factory=dict)
+
+
+def link(target: Target, name: str, glyph: str = "", icon: str | None = None) -> None:
+    """A link called by an object's name. Streamlit cuts a long one at its end, where names differ: its middle goes instead."""
+    label = f"{glyph} **{literal(shortened(name, _LONGEST_NAME))}**".strip()
+    whole = literal(name) if len(name) > _LONGEST_NAME else None
+    st.page_link(target.page, label=label, query_params=dict(target.query), help=whole, icon=icon)
 
 
 def rollout(workload: str) -> Target | None:

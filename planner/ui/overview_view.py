@@ -77,7 +77,9 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
     with st.grid(min_column_width=150):
         st.metric("Could be rolled out", f"{counts[Verdict.COMPLETES]:,} of {len(overview.workloads):,}", border=True)
         for one in supplies[:_RESOURCES]:
-            beyond = f"overcommitted by {one.overcommitted:,}" if one.overcommitted else None
+            aside = [f"{one.out_of_use:,} more out of use"] if one.out_of_use else []
+            aside += [f"overcommitted by {one.overcommitted:,}"] if one.overcommitted else []
+            beyond = ", ".join(aside) or None
             st.metric(
                 words.literal(f"{one.noun} free"), f"{one.free:,} of {one.allocatable:,}", beyond, "off", border=True
             )
@@ -102,10 +104,8 @@ def troubled_lines(overview: ClusterOverview) -> None:
     for line in trouble(overview)[:_SHOWN]:
         with st.container(border=True, gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.page_link(
-                    "rollout.py", label=f"**{words.literal(line.workload)}**", icon=":material/rocket_launch:",
-                    query_params={"workload": line.workload},
-                )  # fmt: skip
+                target = opening.Target(page="rollout.py", query={"workload": line.workload})
+                opening.link(target, line.workload, icon=":material/rocket_launch:")
                 verdict.badge(line.verdict, line.reason)
             st.markdown(words.literal(words.sentence(line.headline)))
     if (more := len(trouble(overview)) - _SHOWN) > 0:
@@ -120,12 +120,14 @@ def gpus(overview: ClusterOverview) -> None:
         return
     charts.show(gpu_bars.figure(overview.gpus), key="gpus", alt=gpu_bars.alt(overview.gpus))
     is_one = len({line.resource for line in overview.gpus}) < 2
+    is_shut = any(line.out_of_use for line in overview.gpus)
     is_over = any(line.overcommitted for line in overview.gpus)
     rows = [
         {
             "model": f"{line.model or 'unknown'}{'' if is_one else f', {line.resource}'}",
             "nodes": line.node_count,
             "free": f"{line.free:,} of {line.allocatable:,}",
+            **({"out of use": line.out_of_use or None} if is_shut else {}),
             "wanted": f"{line.pending:,}",
             **({"overcommitted by": line.overcommitted or None} if is_over else {}),
         }

@@ -12,7 +12,7 @@ from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, Measure, MeasureKind, PlanAnswer, PlanSettings
 from planner.questions.question import Given
 from planner.rollout.wording import words as verdict_words
-from planner.ui import cache, downloads, errors, opening, prices, progress, tables
+from planner.ui import cache, downloads, errors, filtered, opening, prices, progress, tables
 from planner.ui.asked import Asked
 from planner.words import usd
 
@@ -42,18 +42,20 @@ def line(snapshot: Snapshot) -> None:
             st.markdown(f"**At the peak:** {words.literal(peak.sentence)}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if found is not None and (found.measures or found.left):
-            st.markdown(f"**What would make them all rollable:** {words.literal(found.sentence)}.")
+            whole = "" if filtered.wanted().is_empty else "Whole cluster: "
+            which = "them all" if found.ready_all == found.total else "more of them"
+            st.markdown(f"**What would make {which} rollable:** {words.literal(whole + str(found.sentence))}.")
         st.page_link("plan.py", label="Readiness plan", icon=":material/checklist:")
 
 
 def settings() -> PlanSettings:
     """The budgets; each is in the link."""
     asked = Asked(PlanSettings)
-    with st.container(border=True), st.container(horizontal=True, vertical_alignment="bottom"):
-        asked.show("least_ready_percent", width=180)
-        asked.show("most_nodes", placeholder="as many as needed", width=220)
-        asked.show("most_usd", placeholder="as much as needed", width=220)
-        asked.show("rollouts_per_month", width=200, format="%g")
+    with st.container(border=True), st.grid(min_column_width=170, gap="small"):
+        asked.show("least_ready_percent")
+        asked.show("most_nodes", placeholder="no limit")
+        asked.show("most_usd", placeholder="no limit")
+        asked.show("rollouts_per_month", format="%g")
     return asked.settings()
 
 

@@ -11,8 +11,9 @@ from planner import words
 from planner.errors import InputError
 from planner.kubernetes.records import PodLog, Snapshot
 from planner.questions.identity import identity
-from planner.restarts.model import Cause, Loop
+from planner.restarts.model import Loop
 from planner.restarts.wanted import wanted_logs
+from planner.restarts.wording import CAUSE
 from planner.sources import pod_logs
 from planner.ui import errors, link, live_view, sign_in, uploads
 from planner.words import short_name
@@ -20,33 +21,6 @@ from planner.words import short_name
 _LOGS = "_uploaded_logs"
 _NONE: tuple[PodLog, ...] = ()
 _JOINED = "_uploaded_logs_joined"
-CAUSE = {
-    Cause.OOM_OWN_LIMIT: "OOM-killed at its own limit",
-    Cause.OOM_NODE: "OOM-killed, node ran out",
-    Cause.CHILD_TIMEOUT: "workers killed by timeout",
-    Cause.CHILD_KILLED: "child processes killed",
-    Cause.HEAP_LIMIT: "memory refused inside",
-    Cause.GPU_MEMORY: "GPU memory",
-    Cause.SHARED_MEMORY: "shared memory",
-    Cause.STARTUP_PROBE: "startup probe",
-    Cause.LIVENESS_PROBE: "liveness probe",
-    Cause.CPU_THROTTLED: "CPU throttled at start",
-    Cause.BAD_COMMAND: "command can't be run",
-    Cause.IMAGE: "image",
-    Cause.CONFIG: "configuration missing",
-    Cause.VOLUME: "volume",
-    Cause.DEPENDENCY: "another service doesn't answer",
-    Cause.NODE_LOST: "node lost",
-    Cause.EVICTED: "evicted",
-    Cause.PREEMPTED: "preempted",
-    Cause.REJECTED: "refused by its node",
-    Cause.DEADLINE: "out of time",
-    Cause.COMPLETED: "ends by itself",
-    Cause.CRASH: "crash",
-    Cause.ERROR_EXIT: "error exit",
-    Cause.KILLED: "killed, by whom is unknown",
-    Cause.UNKNOWN: "unknown",
-}
 
 
 def with_uploaded_logs(snapshot: Snapshot) -> Snapshot:

@@ -15,37 +15,29 @@ from planner.questions.restarts import QUESTION, Cure, RestartPlan, RestartsSett
 from planner.restarts.model import (
     Activity,
     Confidence,
-    EvidenceSource,
     LineVerdict,
     LogLine,
     Loop,
     RestartReport,
 )
+from planner.restarts.wording import ACTIVITY, SOURCE
 from planner.ui import charts, downloads, errors, filtered, opening, tables, verdict
 from planner.ui.restarts_inputs import cause_words
 from planner.words import short_name
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
-_ACTIVITY: Final[dict[Activity, tuple[str, _Colour]]] = {
-    Activity.NOT_STARTING: ("✗ doesn't start", "red"),
-    Activity.LOOPING: ("✗ looping now", "red"),
-    Activity.SILENT: ("△ hidden: the pod shows nothing", "orange"),
-    Activity.RECURRING: ("△ restarted within a day", "orange"),
-    Activity.GONE: ("i pod gone", "gray"),
-    Activity.SETTLED: ("✓ long past", "green"),
+_COLOUR: Final[dict[Activity, _Colour]] = {
+    Activity.NOT_STARTING: "red",
+    Activity.LOOPING: "red",
+    Activity.SILENT: "orange",
+    Activity.RECURRING: "orange",
+    Activity.GONE: "gray",
+    Activity.SETTLED: "green",
 }
 _CONFIDENCE: Final = {
     Confidence.CERTAIN: "certain: Kubernetes says so",
     Confidence.LIKELY: "likely: several signs agree",
     Confidence.POSSIBLE: "possible: few signs",
-}
-_SOURCE: Final = {
-    EvidenceSource.STATUS: "pod status",
-    EvidenceSource.EVENT: "event",
-    EvidenceSource.LOG: "log",
-    EvidenceSource.SPEC: "spec",
-    EvidenceSource.METRICS: "metrics",
-    EvidenceSource.PEERS: "where the program works",
 }
 _LINE: Final = {LineVerdict.NOISE: "✓", LineVerdict.ONLY_FAILING: "✗", LineVerdict.UNSURE: "?"}
 
@@ -73,7 +65,7 @@ def loops(report: RestartReport, snapshot: Snapshot) -> None:
         {
             "Workload": short_name(loop.workload),
             "Cause": cause_words(loop),
-            "State": _ACTIVITY[loop.activity][0],
+            "State": ACTIVITY[loop.activity],
             "Restarts": loop.restarts,
             "Last": _ago(loop, snapshot),
             "Pods": f"{len(loop.pods)} of {loop.pods_in_all}",
@@ -107,9 +99,8 @@ def memory(report: RestartReport) -> None:
 @errors.part
 def story(loop: Loop) -> None:
     """State, cause and confidence, then the sentence."""
-    text, colour = _ACTIVITY[loop.activity]
     with st.container(horizontal=True):
-        st.badge(text, color=colour)
+        st.badge(ACTIVITY[loop.activity], color=_COLOUR[loop.activity])
         st.badge(cause_words(loop), color="blue")
         st.badge(_CONFIDENCE[loop.diagnosis.confidence], color="gray")
     st.markdown(words.literal(loop.sentence))
@@ -119,7 +110,7 @@ def story(loop: Loop) -> None:
 def evidence(loop: Loop) -> None:
     """What the cause rests on, one line each: where it is from, and what it says."""
     for one in loop.diagnosis.evidence:
-        st.markdown(f"- :gray[{_SOURCE[one.source]}:] {words.literal(one.text)}")
+        st.markdown(f"- :gray[{SOURCE[one.source]}:] {words.literal(one.text)}")
 
 
 @errors.part

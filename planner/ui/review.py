@@ -11,14 +11,17 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import report
 from planner.questions.question import Given
 from planner.questions.report import ReportSettings
-from planner.ui import capacity_inputs, prices
+from planner.ui import capacity_inputs, prices, session
 
 
 def button(snapshot: Snapshot) -> None:
     """Download it: one HTML file that works without a network."""
+    is_embedded = session.is_demo()
 
     def made() -> str:
-        given = Given(limits=capacity_inputs.stated(snapshot), book=prices.book(), now=time.time())
+        given = Given(
+            limits=capacity_inputs.stated(snapshot), book=prices.book(), now=time.time(), is_embedded=is_embedded
+        )
         return report_figure.html(report.review(snapshot, ReportSettings(), given))
 
     st.download_button(

@@ -57,7 +57,7 @@ def by_stake(snapshot: Snapshot) -> list[Workload]:
 
 
 def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSettings:
-    """The widgets of what is changed, and what they ask: what is changed most in one row, the rest below, folded.
+    """The widgets of what is changed, and what they ask: choices in one row, then numbers, then the rest, folded.
 
     Raises
     ------
@@ -70,8 +70,9 @@ def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSett
     with st.container(border=True, gap="small"):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             by = link.segments("Change", (_BY_WORKLOAD, _BY_MANIFEST), key="by")
-            if by == _BY_WORKLOAD:
-                _change(asked, workload, snapshot)
+            rolls = by == _BY_WORKLOAD and _choices(asked, workload, snapshot)
+        if by == _BY_WORKLOAD:
+            _numbers(asked, workload, rolls=rolls)
         if by == _BY_MANIFEST:
             asked.show(
                 "manifest", area=True, height=240, max_chars=_LONGEST_TEXT,
@@ -89,26 +90,31 @@ def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSett
     return asked.settings()
 
 
-def _change(asked: Asked[RolloutSettings], workload: Workload, snapshot: Snapshot) -> None:
-    """What is changed most."""
-    kind, strategy = kind_called(workload.kind), workload.strategy
-    chosen = asked.show("strategy", options=kind.strategies, default=strategy.kind)
-    rolls = chosen == ROLLING_UPDATE
-    asked.show(
-        "max_surge", placeholder=f"{_or_none(strategy.max_surge)} now", disabled=not rolls or not kind.can_surge, width=140,
-        help="Pods above the wanted number: 1 or 25%.",
-    )  # fmt: skip
-    asked.show(
-        "max_unavailable", placeholder=f"{_or_none(strategy.max_unavailable)} now", disabled=not rolls, width=150,
-        help="Pods that may be missing meanwhile: 1 or 25%.",
-    )  # fmt: skip
-    if not rolls:
-        asked.forget("max_surge", "max_unavailable")
-    asked.show("replicas", placeholder=f"{workload.replicas} now", disabled=kind.is_per_node, width=150)
+def _choices(asked: Asked[RolloutSettings], workload: Workload, snapshot: Snapshot) -> bool:
+    """The strategy and, where an autoscaler scales it, from which replicas; whether pods are replaced step by step."""
+    chosen = asked.show("strategy", options=kind_called(workload.kind).strategies, default=workload.strategy.kind)
     scaler = autoscaler_of(snapshot, workload.key)
     if scaler is not None:
         names = {At.TODAY: "today's", At.LOWEST: f"lowest, {scaler.minimum}", At.HIGHEST: f"highest, {scaler.maximum}"}
         asked.show("at", words=names, help=f"Played from there: {scaler.kind} {scaler.name} scales it.")
+    return bool(chosen == ROLLING_UPDATE)
+
+
+def _numbers(asked: Asked[RolloutSettings], workload: Workload, *, rolls: bool) -> None:
+    """What is changed most: side by side, or below each other on a phone."""
+    kind, strategy = kind_called(workload.kind), workload.strategy
+    with st.grid(min_column_width=200, gap="small"):
+        asked.show(
+            "max_surge", placeholder=f"{_or_none(strategy.max_surge)} now", disabled=not rolls or not kind.can_surge,
+            help="Pods above the wanted number: 1 or 25%.",
+        )  # fmt: skip
+        asked.show(
+            "max_unavailable", placeholder=f"{_or_none(strategy.max_unavailable)} now", disabled=not rolls,
+            help="Pods that may be missing meanwhile: 1 or 25%.",
+        )  # fmt: skip
+        if not rolls:
+            asked.forget("max_surge", "max_unavailable")
+        asked.show("replicas", placeholder=f"{workload.replicas} now", disabled=kind.is_per_node)
 
 
 def _more(asked: Asked[RolloutSettings], workload: Workload) -> None:

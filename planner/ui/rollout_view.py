@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from planner import words
-from planner.figures import rollout_timeline, wait_for
+from planner.figures import palette, rollout_timeline, wait_for
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import Snapshot
 from planner.questions import rollout as rollout_question
@@ -17,7 +17,9 @@ from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings, timeline_rows
 from planner.questions.scaled import At
 from planner.questions.usable_devices import UsableDevices
+from planner.questions.wording import for_people
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Verdict, WorkloadRollout
+from planner.tables import columns
 from planner.ui import (
     apply_view,
     cache,
@@ -71,6 +73,8 @@ def played(snapshot: Snapshot, settings: RolloutSettings) -> tuple[Snapshot, Rol
     return cache.answer(rollout_question.at_replicas, snapshot, settings), replace(settings, at=At.TODAY)
 
 
+_STEP = {"event": "", "seconds": "after", "ready": "Ready in all"}
+_FEW_STEPS = 12  # shown at once
 _ANSWERED = "_rollout_answered"
 
 
@@ -198,7 +202,7 @@ def _figures(result: RolloutResult) -> None:
 
 
 def _duration(rollout: WorkloadRollout) -> str:
-    return words.about(rollout.seconds) if rollout.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH) else "never"
+    return words.duration(rollout.seconds) if rollout.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH) else "never"
 
 
 def _basis(rollout: WorkloadRollout) -> str:
@@ -254,12 +258,15 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot) -> None:
     said = [
         f"lowest Ready {remedy.lowest_ready} of {remedy.replicas}",
         words.about(remedy.seconds),
-        "no extra GPU" if not remedy.extra_gpus else f"+ {remedy.extra_gpus} GPU",
+        "no extra GPU" if not remedy.extra_gpus else f"{words.count(remedy.extra_gpus, 'GPU')} more",
         *([price] if price else []),
     ]
     st.markdown(" ".join(f":blue-badge[{words.literal(one)}]" for one in said))
     with link.expander(
-        "Steps", key=f"steps_{place}", is_open=not place, icon=":material/format_list_numbered:"
+        "Steps",
+        key=f"steps_{place}",
+        is_open=not place and len(remedy.steps) <= _FEW_STEPS,
+        icon=":material/format_list_numbered:",
     ) as is_open:
         if is_open:
             apply_view.steps(remedy.steps, title=str(remedy.title), snapshot=snapshot, key=str(place))
@@ -289,4 +296,8 @@ def pending(result: RolloutResult) -> None:
 @errors.part
 def steps(rollout: WorkloadRollout) -> None:
     """The timeline as a table."""
-    tables.show(timeline_rows([rollout]), alt=f"{rollout.workload} step by step", empty="Nothing moves.")
+    rows = timeline_rows([rollout])
+    moved = [name for name in columns(rows) if name not in ("workload", "step") and any(row[name] for row in rows)]
+    states = {state.value: name for state, name in palette.POD_STATE_NAME.items()}
+    names = {"event": "", "seconds": "after", **{name: states.get(name, _STEP.get(name, "")) for name in moved}}
+    tables.show(for_people(rows, names), alt=f"{rollout.workload} step by step", empty="Nothing moves.")

@@ -14,11 +14,13 @@ from planner.pricing.history import DiscountSeries, discount_series
 from planner.pricing.model import PriceBook
 from planner.questions.savings import SavingsAnswer, SavingsDetail, way_rows
 from planner.questions.spot_inputs import AssumptionRow, Derived
+from planner.questions.wording import for_people
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
 from planner.spot.economics import Band, Savings
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
+from planner.tables import shown
 from planner.ui import charts, errors, price_age, prices, tables
 
 _GLYPH: Final = {
@@ -120,35 +122,25 @@ def _metric(label: str, value: str, under: str) -> None:
 @errors.part
 def ways(found: SavingsAnswer) -> None:
     """Every way of buying the same work, the cheapest marked."""
-    rows = [
-        {
-            "way": f"{'✓ ' if row['cheapest'] else ''}{row['way']}",
-            "price $": row["price_usd"],
-            "expected $": row["expected_usd"],
-            "risk": row["risk"],
-            "asks": row["asks"],
-        }
-        for row in way_rows(found)
-    ]
-    money = st.column_config.NumberColumn(format="dollar")
-    tables.show(
-        rows, alt="Every way of buying the same work, USD a month, with its risk and what it asks", placeholder="no price",
-        columns=dict.fromkeys(("price $", "expected $"), money),
-    )  # fmt: skip
+    rows = [{**row, "way": f"{'✓ ' if row['cheapest'] else ''}{row['way']}"} for row in for_people(way_rows(found))]
+    tables.small(
+        [{name: row[name] or None for name in ("way", "price", "expected")} for row in rows], unknown="no price"
+    )
     st.caption("USD a month. Expected: with what is lost, done again or covered on demand; ✓ the cheapest of them.")
+    tables.small([{name: row[name] for name in ("way", "risk", "asks")} for row in rows])
 
 
 @errors.part
 def step_table(saved: Savings) -> None:
     """Each step's percentiles, which don't add up; the means do."""
     rows = [{"step": step.name, "what": step.what, **_band(step.usd)} for step in saved.steps]
-    money = {name: st.column_config.NumberColumn(format="dollar") for name in ("mean", "P5", "P50", "P95")}
-    tables.show(rows, alt="Each step's mean and percentiles, USD a month", columns=money)
+    tables.show(rows, alt="Each step's mean and percentiles, USD a month")
     st.caption("USD a month. Means add up; percentiles of the steps don't.")
 
 
-def _band(band: Band) -> dict[str, float]:
-    return {"mean": band.mean, "P5": band.p5, "P50": band.p50, "P95": band.p95}
+def _band(band: Band) -> dict[str, str]:
+    amounts = {"mean": band.mean, "P5": band.p5, "P50": band.p50, "P95": band.p95}
+    return {name: words.usd_cents(amount) for name, amount in amounts.items()}
 
 
 @errors.part
@@ -268,11 +260,7 @@ def assumption_rows(rows: Sequence[AssumptionRow]) -> list[dict[str, object]]:
     return [
         {
             "assumption": row.label,
-            "value": "none"
-            if row.value is None
-            else f"{row.value:g}"
-            if isinstance(row.value, float)
-            else str(row.value),
+            "value": shown(row.value, "none"),
             "unit": row.unit,
             "where it comes from": row.source,
         }

@@ -13,23 +13,27 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
 from planner.questions.filters import Kept
 from planner.questions.seats import NodeSeats
-from planner.ui import charts, errors, link, opening, tables
+from planner.ui import charts, errors, filtered, link, opening, tables
 
 _ALL = "all"
-_NAMED = 12  # nodes named in a line before "and n more"
+_NAMED = 2  # nodes named in a line before "and n more"
 
 
 @errors.part
 def figures(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
     """Seats held and free, and the largest hole: what a pod that needs several GPUs on one node has to fit in."""
     seated = [node for node in nodes if node.seats]
-    total, free = sum(len(node.seats) for node in seated), sum(_free(node) for node in seated)
-    cordoned = sum(_free(node) for node in seated if node.is_cordoned)
-    hole = max((_free(node) for node in seated if not node.is_cordoned), default=0)
+    total, free = sum(node.gpus for node in seated), sum(node.gpus_free for node in seated)
+    out_of_use = sum(node.gpus_out_of_use for node in seated)
+    hole = max((node.gpus_free for node in seated), default=0)
     with st.grid(min_column_width=150):
         st.metric("GPUs", f"{total:,}", border=True, height="stretch")
-        st.metric("Held", f"{total - free:,}", border=True, height="stretch", help="By bound pods, as requested.")
-        st.metric("Free", f"{free:,}", border=True, height="stretch", help=f"{cordoned:,} of them on cordoned nodes.")
+        held = f"{total - free - out_of_use:,}"
+        st.metric("Held", held, border=True, height="stretch", help="By bound pods, as requested.")
+        st.metric("Free", f"{free:,}", border=True, height="stretch", help="On nodes that take new pods.")
+        if out_of_use:
+            said = "Nobody holds them, on cordoned or not Ready nodes."
+            st.metric("Out of use", f"{out_of_use:,}", border=True, height="stretch", help=said)
         st.metric("Most on one node", f"{hole:,}", border=True, height="stretch")
         of_all = f"Of {words.count(len(snapshot.nodes), 'node')}."
         st.metric("GPU nodes", f"{len(seated):,}", border=True, height="stretch", help=of_all)
@@ -45,7 +49,7 @@ def chosen(nodes: Sequence[NodeSeats]) -> list[NodeSeats]:
     return [
         node
         for node in seated
-        if pool in (_ALL, _pool(node)) and zone in (_ALL, _zone(node)) and (_free(node) or not only_free)
+        if pool in (_ALL, _pool(node)) and zone in (_ALL, _zone(node)) and (node.gpus_free or not only_free)
     ]
 
 
@@ -82,7 +86,7 @@ def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot, kept: Kept) -> Non
             "asks for": words.count(gpus, "GPU"),
             "fits now": "✓ yes" if fits[key] else "✗ nowhere",
             "on nodes": len(fits[key]),
-            "where": _named(fits[key]),
+            "where": words.listing(fits[key], most=_NAMED),
         }
         for gpus, key in sorted(
             (
@@ -95,20 +99,11 @@ def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot, kept: Kept) -> Non
         if gpus
     ]
     tables.show(
-        rows, alt=f"Where the next pod of each of {len(rows)} workloads fits", empty="No workload asks for GPUs.",
+        rows, alt=f"Where the next pod of each of {len(rows)} workloads fits", empty=filtered.nothing("workload that asks for GPUs", "No workload asks for GPUs."),
         opens=[opening.rollout(str(row["workload"])) for row in rows], key="next_pods",
     )  # fmt: skip
     if rows:
         st.caption(opening.SELECT)
-
-
-def _named(nodes: Sequence[str]) -> str:
-    more = f" and {len(nodes) - _NAMED:,} more" if len(nodes) > _NAMED else ""
-    return ", ".join(nodes[:_NAMED]) + more
-
-
-def _free(node: NodeSeats) -> int:
-    return sum(not seat.holder for seat in node.seats)
 
 
 def _pool(node: NodeSeats) -> str:

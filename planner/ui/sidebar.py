@@ -26,7 +26,7 @@ def show() -> None:
             st.badge("Recorded example", icon=":material/science:", color="blue")
         else:
             for finding in findings.age(snapshot):
-                st.badge(f"{findings.GLYPH[finding.severity]} {words.literal(finding.what)}", color="orange")
+                st.caption(f"{findings.GLYPH[finding.severity]} {words.literal(words.sentence(finding.what))}")
         filtered.control(snapshot)
         review.button(snapshot)
         st.page_link("inventory.py", label="Look at another cluster", icon=":material/upload_file:")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from planner.tables import Rows, shown
+from planner.tables import Rows, is_amounts, shown
 from planner.ui import opening
 from planner.words import Text, literal, printable
 
@@ -18,29 +18,52 @@ _PAGE_PIXELS = 810  # what a window of 1,280 pixels leaves for a table
 _LINE_PIXELS, _EDGE_PIXELS = 20, 18
 _LETTER_PIXELS, _CAPITAL_PIXELS, _FIRST_LETTERS = 6.4, 7.2, 10  # short words are numbers and begin with capitals
 _SHORT_LETTERS = 16
-_MOST_LINES, _MARK_PIXELS = 4, 34  # the second: the boxes that select a row
-_SPACES, _PARTS, _ENDS = re.compile(r"\s"), re.compile(r"[\s/-]"), re.compile(r"(?<=[\s/.-])")
+_WIDE_LETTERS = 0.3  # by how much wider these are than what is left where narrow ones make up for them
+_MOST_LINES, _LOW_LINES, _MARK_PIXELS = 6, 4, 34  # the last: the boxes that select a row
+_FEW_ROWS = 6  # are all in sight, however high they are
+_MEASURED_ROWS = (
+    9  # the grid measures the first nine rows and the last, and leaves out what is twice as wide as their average
+)
+_SPACES, _PARTS, _ENDS = re.compile(r"\s"), re.compile(r"[/-]"), re.compile(r"(?<=[\s/.-])")
+_PART = re.compile(r"[\d,]+ of [\d,]+\Z")
 _WRAPS_PIXELS = 66  # Streamlit wraps the texts of rows that are higher than 4rem, and of no others
 
 
 def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
-    """Widths of columns, in pixels, that together aren't wider than `within`, and in how many lines texts are then shown;
-    none where every column has the room it asks for. Columns with the longest texts give way, none below its longest word:
-    the grid breaks lines at spaces, and elsewhere in the middle of a name. Where words leave no room, names give way too.
+    """Widths of columns, in pixels, that together aren't wider than `within`, and in how many lines texts are then shown.
+
+    Where every column has the room it asks for, only those have a width that the grid would take for narrower. Else the
+    columns with the longest texts give way, none below its longest word: the grid breaks lines at spaces, and elsewhere in
+    the middle of a name. Where words leave no room, or only for texts of many lines, names give way too.
     """
     names = list(rows[0])
     words = {name: [_said(row[name]) for row in rows if row[name] is not None] for name in names}
-    asked = {name: _pixels(max(map(len, [name, *words[name]]))) for name in names}
+    asked = {name: _pixels(max(map(_length, [name, *words[name]]))) for name in names}
     if sum(asked.values()) <= within:
-        return {}, 1
-    whole = _least(words, asked, _SPACES)
-    least = whole if sum(whole.values()) <= within else _least(words, asked, _PARTS)
-    widest = max(asked.values())
-    while widest > 40 and sum(max(least[name], min(asked[name], widest)) for name in names) > within:
-        widest -= 4
-    widths = {name: max(least[name], min(asked[name], widest)) for name in names}
-    lines = max(_lines(broken(text, widths[name]), widths[name]) for name in names for text in words[name])
+        return {name: asked[name] for name in names if _is_taken_for_narrower(name, rows)}, 1
+    whole, parts = (_shared(words, asked, _least(words, asked, in_parts=one), within) for one in (False, True))
+    is_low = sum(whole[0].values()) <= within and (whole[1] <= _LOW_LINES or whole[1] <= parts[1])
+    widths, lines = whole if is_low else parts
     return widths, min(_MOST_LINES, lines)
+
+
+def _shared(
+    words: Mapping[str, Sequence[str]], asked: Mapping[str, int], least: Mapping[str, int], within: int
+) -> tuple[dict[str, int], int]:
+    """`within` shared out, the widest columns giving way first, none below its `least`; how many lines the longest text takes."""
+    widest = max(asked.values())
+    while widest > 40 and sum(max(least[name], min(asked[name], widest)) for name in asked) > within:
+        widest -= 4
+    widths = {name: max(least[name], min(asked[name], widest)) for name in asked}
+    return widths, max(_lines(broken(text, widths[name]), widths[name]) for name in asked for text in words[name])
+
+
+def _is_taken_for_narrower(name: str, rows: Rows) -> bool:
+    """Whether the grid, left to itself, makes the column narrower than its longest cell."""
+    lengths = [0 if row[name] is None else len(_said(row[name])) for row in rows]
+    measured = [*lengths[:_MEASURED_ROWS], *lengths[_MEASURED_ROWS:][-1:]]
+    average = sum(measured) / len(measured)
+    return max(lengths) > max(len(name), *(length for length in measured if length < 2 * average or not length))
 
 
 def broken(text: str, pixels: int) -> str:
@@ -63,10 +86,17 @@ def _said(value: object) -> str:
     return f"${value:,.2f}" if isinstance(value, float) else str(value)
 
 
-def _least(words: Mapping[str, Sequence[str]], asked: Mapping[str, int], ends: re.Pattern[str]) -> dict[str, int]:
-    """For each column its longest word, of a cell or of its name; words end at `ends`."""
+def _least(words: Mapping[str, Sequence[str]], asked: Mapping[str, int], *, in_parts: bool) -> dict[str, int]:
+    """For each column its name, which stays in one line, or the longest word of a cell; of a long word its longest part."""
+
+    def parts(text: str) -> Iterator[str]:
+        for word in _SPACES.split(text):
+            yield from _PARTS.split(word) if in_parts and len(word) > _SHORT_LETTERS else (word,)
+
     return {
-        name: min(asked[name], _pixels(max(len(word) for text in [name, *texts] for word in ends.split(text))))
+        name: min(
+            asked[name], _pixels(max([_length(name), *(_length(word) for text in texts for word in parts(text))]))
+        )
         for name, texts in words.items()
     }
 
@@ -76,7 +106,12 @@ def _lines(text: str, pixels: int) -> int:
     return sum(len(textwrap.wrap(line, _letters(pixels), break_on_hyphens=False)) for line in text.split("\n"))
 
 
-def _pixels(letters: int) -> int:
+def _length(text: str) -> float:
+    """In letters of the usual width: a name with many wide ones would break at its end."""
+    return len(text) + _WIDE_LETTERS * sum(map(text.count, "mwMW"))
+
+
+def _pixels(letters: float) -> int:
     first = min(letters, _FIRST_LETTERS)
     return int(first * _CAPITAL_PIXELS + (letters - first) * _LETTER_PIXELS) + _EDGE_PIXELS
 
@@ -115,8 +150,13 @@ def show(
     widths, lines = fitted(cells, within - _MARK_PIXELS if opens or on_pick else within)
     if lines > 1:
         more["row_height"] = max(_WRAPS_PIXELS, 14 + _LINE_PIXELS * lines)
+        if len(rows) <= _FEW_ROWS:
+            more.setdefault("height", "content")
         cells = [{name: _wrapped(cell, widths[name]) for name, cell in row.items()} for row in cells]
     config: dict[str, Any] = {name: {"width": width} for name, width in widths.items()}
+    for name in rows[0]:
+        if is_amounts(rows, name):  # written with their unit, they are texts to the grid
+            config[name] = {**config.get(name, {}), "alignment": "right"}
     for name, one in (columns or {}).items():
         config[name] = {**config.get(name, {}), **one} if isinstance(one, Mapping) else one
     if opens:
@@ -142,14 +182,26 @@ def _picked(key: str, on_pick: Callable[[int], None]) -> None:
         on_pick(rows[0])
 
 
-def small(rows: Rows, *, empty: str = "") -> None:
+def small(rows: Rows, *, empty: str = "", unknown: str = "–") -> None:
     """A few rows as words in columns: wrapped to the page, readable by a screen reader; what is too wide for a phone scrolls
-    within the table, not with the page."""
+    within the table, not with the page. Unknown cells (None) say `unknown`."""
     if rows:
-        said = [{literal(name): literal(shown(cell, "–")) for name, cell in row.items()} for row in rows]
-        st.table(pd.DataFrame(said), hide_index=True, border="horizontal")
+        said = {literal(name): [literal(shown(row[name], unknown)) for row in rows] for name in rows[0]}
+        # Only numbers stand to the right there, so an amount is the number of its row, shown as its words.
+        amounts = {
+            literal(name)
+            for name in rows[0]
+            if is_amounts(rows, name) or all(_PART.match(str(row[name])) for row in rows)
+        }
+        frame = pd.DataFrame({name: range(len(rows)) if name in amounts else cells for name, cells in said.items()})
+        styled = frame.style.format({name: _at(said[name]) for name in amounts})
+        st.table(styled, hide_index=True, border="horizontal")
     elif empty:
         st.caption(empty)
+
+
+def _at(cells: Sequence[str]) -> Callable[[object], str]:
+    return lambda place: cells[int(str(place))]
 
 
 def _wrapped(value: object, pixels: int) -> object:

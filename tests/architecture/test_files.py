@@ -26,6 +26,16 @@ def test_file_names_no_machine_and_no_registry(path: Path) -> None:
     assert not found, f"{path}: {found}"
 
 
+SPACED_PERCENT = re.compile(r"\d %(?= [a-z]|[.,:;)|]|$)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", [path for path in TEXTS if path.parts[0] in ("planner", "pages", "docs")], ids=str)
+def test_a_percentage_is_written_as_kubernetes_does(path: Path) -> None:
+    """``25%``: one spelling in sentences, tables, charts and documents."""
+    if "decisions" not in path.parts:
+        assert not SPACED_PERCENT.findall((ROOT / path).read_text(encoding="utf-8"))
+
+
 def test_every_direct_dependency_has_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = [*project["dependencies"], *(name for extra in project["optional-dependencies"].values() for name in extra)]

@@ -20,6 +20,7 @@ from typing import Any
 import click
 
 from planner.capacity.headroom import fit, fits
+from planner.capacity.node_pools import pools
 from planner.capacity.pod_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
@@ -31,6 +32,7 @@ from planner.questions import rollout as rollout_question
 from planner.questions import seats as seats_question
 from planner.questions.fleet_savings import fleet_savings
 from planner.questions.prepared import Scenario
+from planner.questions.strategy_costs import costs_of
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -279,6 +281,29 @@ def _many_replicas() -> Iterator[Figure]:
             ),
             at_most_seconds=1.0,
         )
+    growing = pools(prepared_question.compiled(snapshot))
+    for workload in ("Deployment/prod/web", "Deployment/prod/llm-serve"):
+        for replicas in (1_000, 10_000):
+            change = WorkloadChange(workload=workload, replicas=replicas)
+            yield Figure(
+                figure=f"whole answer: ways out, growth, {workload.rpartition('/')[2]} at {replicas:,} replicas",
+                cluster="demo",
+                seconds=best(
+                    lambda run, c=change: rollout_question.rollout(snapshot, Scenario(changes=(c,), seed=run), growing),  # type: ignore[misc]
+                    runs=2,
+                ),
+                at_most_seconds=1.0,
+            )
+            yield Figure(
+                figure=f"every strategy and its price, {workload.rpartition('/')[2]} at {replicas:,} replicas",
+                cluster="demo",
+                seconds=best(
+                    lambda run, c=change: costs_of(  # type: ignore[misc]
+                        snapshot, Scenario(changes=(c,), seed=run), c.workload, embedded_book(), {}
+                    ),
+                    runs=1,
+                ),
+            )
 
     snapshot = made(5_000)
     key = next(one.key for one in snapshot.workloads if one.kind == "Deployment" and one.name.startswith("general-0"))

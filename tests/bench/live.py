@@ -33,14 +33,15 @@ from websockets.typing import Origin, Subprotocol
 from planner.inventory import wire
 from tests.bench import clusters
 from tests.bench.table import Figure
+from tests.running_app import running_app
 from tests.sources import kubeconfigs
-from tests.trust.people import percentile, serving
+from tests.trust.people import percentile
 
 NODES, SESSIONS, CHANGES_A_SECOND = 5_000, 10, 50
 THINK_SECONDS = 6.0  # between two changes of a person
 _WORKLOADS = (clusters.FIFTY, clusters.HELD, clusters.TEN)
 _AGE = re.compile(r"newest snapshot is ([\d.]+) s old")
-_OWN = re.compile(r"Live: as it was (now|.*) ago|Live: as it was now")
+_OWN = re.compile(r"Live: as it was (.*) ago|Live: as it is now")
 _UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
@@ -249,10 +250,10 @@ def measure(*, nodes: int = NODES, per_second: int = CHANGES_A_SECOND, seconds: 
         folder = Path(name)
         with (
             living(folder, nodes, per_second) as config,
-            serving(folder / "app.log", KUBECONFIG=str(config), HEADROOM_CLUSTER="context:edu") as (address, _),
+            running_app(folder / "app.log", KUBECONFIG=str(config), HEADROOM_CLUSTER="context:edu") as app,
         ):
-            _wait(f"http://{address}/readyz")
-            return asyncio.run(_hold(address, seconds))
+            _wait(f"{app.url}/readyz")
+            return asyncio.run(_hold(app.address, seconds))
 
 
 def _wait(url: str) -> None:

@@ -18,7 +18,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser import engine
-from tests.browser.dashboard import Visitor, pages, serving
+from tests.browser.dashboard import Visitor, pages
+from tests.running_app import running_app
 
 ROUNDS = 20
 TARGET_MS = {"demo": 300, "openb": 1_000}
@@ -96,15 +97,15 @@ def main(only: str = "") -> None:
             sys.exit(engine.MISSING)
         browser = engine.launch(playwright, path)
         sys.stdout.write(f"{'milliseconds':<58} {'p50':>8} {'p95':>8} {'n':>4}\n")
-        with serving(Path(folder) / "server.log") as url:
-            with visiting(browser, url) as visitor:
+        with running_app(Path(folder) / "server.log") as app:
+            with visiting(browser, app.url) as visitor:
                 demo = replicas_changed(visitor, "demo", "Deployment/prod/ml-worker", lambda place: 5 + place)
                 sys.stdout.write(f"{demo.text()}\n")
             if only != "demo":
-                with visiting(browser, url) as visitor:
+                with visiting(browser, app.url) as visitor:
                     large = replicas_changed(visitor, "openb", "Deployment/ml/job-000-00050", lambda place: 3 + place)
                     sys.stdout.write(f"{large.text()}\n")
-            for line in first_visits(browser, url, "demo"):
+            for line in first_visits(browser, app.url, "demo"):
                 sys.stdout.write(f"{line.text()}\n")
         browser.close()
 

@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser import engine
-from tests.browser.dashboard import Visitor, serving
+from tests.browser.dashboard import Visitor
+from tests.running_app import running_app
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,8 +39,8 @@ def app_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def app_url(app_log: Path) -> Iterator[str]:
-    with serving(app_log) as url:
-        yield url
+    with running_app(app_log) as app:
+        yield app.url
 
 
 @pytest.fixture

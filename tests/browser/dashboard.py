@@ -5,16 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import re
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
 from playwright.sync_api import Locator, Page, WebSocket, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
@@ -55,50 +48,6 @@ def pages() -> list[tuple[str, str]]:
     )
     listed = [(file, title) for section in table.values() for file, title, *_ in section]
     return [("" if file == "overview.py" else Path(file).stem, title) for file, title in listed]
-
-
-@contextmanager
-def serving(log: Path, script: str = "app.py", **environment: str) -> Iterator[str]:
-    """The real app, started as a user would, on a free port; its URL. What it logs goes to `log`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        script,
-        "--server.headless",
-        "true",
-        "--server.port",
-        str(port),
-    ]
-    with log.open("w", encoding="utf-8") as output:
-        server = subprocess.Popen(
-            [*command, "--server.address", "localhost", "--server.fileWatcherType", "none"],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            _wait(f"http://localhost:{port}/_stcore/health", server, log)
-            yield f"http://localhost:{port}"
-        finally:
-            server.terminate()
-            server.wait(timeout=20)
-
-
-def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + _WAIT_SECONDS
-    while server.poll() is None and time.monotonic() < deadline:
-        try:
-            with urlopen(url, timeout=2):
-                return
-        except (URLError, OSError):
-            time.sleep(0.1)
-    raise RuntimeError(f"the app did not start:\n{log.read_text(encoding='utf-8')}")
 
 
 class Visitor:

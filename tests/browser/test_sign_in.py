@@ -16,7 +16,8 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.dashboard import OUTPUT, Visitor, serving
+from tests.browser.dashboard import OUTPUT, Visitor
+from tests.running_app import running_app
 
 NODE = "gke-edu"  # how every node of the demo begins
 SECONDS = 3600
@@ -86,8 +87,8 @@ def signed(folder: Path, seconds: int = SECONDS) -> Iterator[str]:
     with provider(folder, seconds) as url:
         file = folder / "sign-in.toml"
         file.write_text(CONFIGURATION.format(provider=url))
-        with serving(folder / "server.log", HEADROOM_SIGN_IN=str(file)) as dashboard:
-            yield dashboard
+        with running_app(folder / "server.log", HEADROOM_SIGN_IN=str(file)) as app:
+            yield app.url
 
 
 @pytest.fixture(scope="module")

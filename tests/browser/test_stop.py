@@ -8,15 +8,16 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.dashboard import Visitor, serving
+from tests.browser.dashboard import Visitor
+from tests.running_app import running_app
 
 LONG_MS = 90_000
 
 
 def test_a_question_is_stopped_and_worked_out_after_all(visit: Callable[..., Visitor], tmp_path: Path) -> None:
-    with serving(tmp_path / "server.log", "tests/trust/crowded_app.py") as url:
-        visitor = visit(url=url)
-        visitor.page.goto(f"{url}/?cluster=openb")
+    with running_app(tmp_path / "server.log", "tests/trust/crowded_app.py") as app:
+        visitor = visit(url=app.url)
+        visitor.page.goto(f"{app.url}/?cluster=openb")
         main = visitor.main()
         expect(main.get_by_text("Every workload's rollout is played …")).to_be_visible(timeout=LONG_MS)
         main.get_by_role("button", name="Stop").click()

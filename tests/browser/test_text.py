@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from tests.trust.people import serving
+from tests.running_app import running_app
 
 TEXTS = (
     "https://evil.example/x", "see www.evil.example", "bob@evil.example", ":material/home:", ":material_home:", ":smile:", ":+1:",
@@ -30,11 +30,11 @@ st.title("done")
 def test_text_is_text(browser: Browser, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")
-    with serving(tmp_path / "server.log", str(script)) as (address, _):
+    with running_app(tmp_path / "server.log", str(script)) as app:
         page = browser.new_context().new_page()
         requested: list[str] = []
         page.on("request", lambda request: requested.append(request.url))
-        page.goto(f"http://{address}/")
+        page.goto(f"{app.url}/")
         page.get_by_role("heading", name="done").wait_for(timeout=120_000)
         main = page.get_by_test_id("stMain")
         for selector in (

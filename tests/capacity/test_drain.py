@@ -45,7 +45,7 @@ def test_what_finds_no_node_is_named_with_the_schedulers_words() -> None:
     assert str(unplaced.message).startswith(
         "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) were unsched"
     )
-    assert str(found.sentence) == "n0 can be drained: 2 pods evicted; 1 of the new ones find no node"
+    assert str(found.sentence) == "n0 can be drained: 2 pods evicted; 1 of the new ones finds no node"
 
 
 def test_a_budget_holds_pods_back_while_their_successors_find_no_node() -> None:

@@ -90,7 +90,7 @@ def test_what_is_gone_is_named(spec: dict[str, Any], reason: StrandedReason) -> 
     assert (found.free, found.stranded, found.fragmented) == (2, 2, 2.0)
 
 
-def test_taints_cordons_and_selectors_are_reasons() -> None:
+def test_taints_and_selectors_are_reasons_and_a_cordon_leaves_nothing_free() -> None:
     selecting = pod_spec(gpus=1, nodeSelector={"cloud.google.com/gke-nodepool": "a"})
     items = [
         node("busy", pool="a", gpus=1),
@@ -99,9 +99,9 @@ def test_taints_cordons_and_selectors_are_reasons() -> None:
         node("elsewhere", pool="b", gpus=1),
     ]
     found = fragments(Cluster(snapshot(items, deployment("gpu", ["busy"], selecting))))
+    assert found.free == 2
     assert {one.node: one.reason for one in found.sizes[0].nodes} == {
         "tainted": StrandedReason.TAINT,
-        "cordoned": StrandedReason.CORDONED,
         "elsewhere": StrandedReason.NOT_WANTED,
     }
     assert (
@@ -115,7 +115,7 @@ def test_fragmented_is_the_share_of_the_mix_that_has_no_use() -> None:
     four = deployment("four", ["n2"], pod_spec(gpus=4))
     found = fragments(Cluster(snapshot(node("n0", gpus=2), node("n1", gpus=3), node("n2", gpus=4), ones, four)))
     assert found.fragmented == pytest.approx(0.5)
-    assert found.mix == (("1 GPU, 1 cpu, 1Gi memory", 3), ("4 GPU, 1 cpu, 1Gi memory", 1))
+    assert found.mix == (("1 GPU, 1 cpu, 1Gi memory", 3), ("4 GPUs, 1 cpu, 1Gi memory", 1))
 
 
 def test_openb_has_no_hole_for_eight() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from planner.capacity import growth
 from planner.capacity.growth import new_nodes
 from planner.capacity.node_pools import pools
 from planner.inventory.change import WorkloadChange
@@ -16,6 +17,7 @@ from planner.questions import prepared as prepared_question
 from planner.questions import rollout as rollout_question
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import Reason, RolloutResult, Verdict
+from planner.rollout.run import simulate
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo, node_pools
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
@@ -164,3 +166,12 @@ def test_a_joint_rollout_says_which_part_needs_growth() -> None:
     )
     assert [part.verdict for part in found.workloads] == [Verdict.COMPLETES, Verdict.NEEDS_GROWTH]
     assert str(found.sentence).startswith("1 of 2 rollouts finish; Deployment/ml/a completes if")
+
+
+def test_a_growth_too_large_to_play_is_said_to_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        growth, "simulate", lambda *given, **more: replace(simulate(*given, **more), completed=False, is_cut=True)
+    )
+    found = asked(full(), *parse_typed_limits("t4=5"))
+    assert found.verdict is Verdict.STUCK
+    assert str(found.growth) == "whether it completes once pool t4 has grown is not known: too large to play through"

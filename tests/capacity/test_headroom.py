@@ -21,6 +21,7 @@ from planner.capacity.pod_shapes import (
     workload_shapes,
 )
 from planner.errors import InputError
+from planner.rollout.budget import allowed
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
@@ -220,7 +221,7 @@ def test_how_many_more_by_preempting_and_whom() -> None:
     assert (plain.count, plain.by_preempting, plain.victims) == (0, 3, (("Deployment/ml/batch", 3),))
     assert str(plain.sentence).endswith("; 3 more by preempting pods of Deployment/ml/batch (3)")
     large = fit(cluster, parse_shape("gpu=2,priority=urgent", cluster))
-    assert (large.shape, large.by_preempting) == ("2 GPU, of priority urgent", 1)
+    assert (large.shape, large.by_preempting) == ("2 GPUs, of priority urgent", 1)
     assert large.victims == (("Deployment/ml/batch", 2),)
 
 
@@ -234,3 +235,26 @@ def test_who_may_not_preempt_does_not() -> None:
     never = replace(serve, spec=replace(serve.spec, preemption_policy="Never"))
     assert fit(cluster, serve).by_preempting == 3
     assert fit(cluster, never).by_preempting == 0
+
+
+def test_pods_that_another_ones_anti_affinity_keeps_apart_are_counted_and_not_put_one_by_one() -> None:
+    """A thousand million of them would be."""
+    away = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "other"}}}
+    spec = pod_spec(
+        cpu="0", memory="0", affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [away]}}
+    )
+    large = [node(f"n-{i}", extra={"pods": 10**9}) for i in range(3)]
+    cluster = Cluster(snapshot(*large, deployment("a", [""], spec)))
+    found = fit(cluster, workload_shapes(cluster)[0])
+    assert found.count == 3 * 10**9
+    assert str(found.sentence).endswith("then 3 nodes are at their pod limit")
+
+
+def test_counting_one_by_one_ends_where_the_questions_work_does() -> None:
+    spread = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"}
+    spec = pod_spec(cpu="1m", topologySpreadConstraints=[spread | {"labelSelector": {"matchLabels": {"app": "a"}}}])
+    cluster = Cluster(snapshot(*(node(f"n-{i}") for i in range(3)), deployment("a", ["n-0"], spec)))
+    with allowed(units=600):
+        found = fit(cluster, workload_shapes(cluster)[0])
+    assert found.is_at_least
+    assert 0 < found.count < 20

@@ -48,8 +48,13 @@ def test_the_demos_pools_with_their_limits() -> None:
     assert (found["gpu-l4"].limit_text, found["gpu-l4"].room()) == ("2 to 5 nodes (gcloud node-pools list)", 1)
     assert found["gpu-a100"].room() == 0
     assert found["default"].limit_text == "3 to 9 nodes, at most 3 a zone (gcloud node-pools list)"
-    allocatable, requested = held_by(cluster, t4)
-    assert (allocatable["nvidia.com/gpu"], requested["nvidia.com/gpu"]) == (6, 6)
+    held = held_by(cluster, t4)
+    assert [one["nvidia.com/gpu"] for one in (held.allocatable, held.requested, held.free, held.out_of_use)] == [
+        6,
+        6,
+        0,
+        0,
+    ]
 
 
 def test_what_a_person_types_stands_above_what_the_cloud_says() -> None:
@@ -107,7 +112,7 @@ def test_karpenter_room_is_by_resources() -> None:
     )
     pool = by_name(cluster, limits)["gpu"]
     assert pool.limit_text == "limits on nvidia.com/gpu (Karpenter NodePool)"
-    assert pool.room(held_by(cluster, pool)[0]) == 2
+    assert pool.room(held_by(cluster, pool).allocatable) == 2
     assert replace(pool, resource_limits=FrozenMap({})).room() is None
 
 

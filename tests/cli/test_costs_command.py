@@ -56,10 +56,11 @@ def test_csv_has_the_columns_of_focus(capsys: pytest.CaptureFixture[str]) -> Non
     assert {row["ChargeCategory"] for row in rows} == {"Usage"}
 
 
-def test_without_by_the_pools_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_by_the_bill_and_the_pools_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert run() == 0
     printed = capsys.readouterr()
-    assert printed.out.startswith("$38,390 a month for 24 nodes")
+    assert printed.out.startswith("$36,972 a month for 24 nodes; nobody requests $4,974 of it (13%)")
+    assert "\n$38,390 a month at list price for 24 nodes; nobody requests $5,490 of it (14%)" in printed.out
     assert "not in it: GKE's management fee, $73.00 a month" in printed.out
     assert "128 days old" in printed.err or "days old" in printed.err
 

@@ -39,7 +39,7 @@ def test_held_and_not_used(address: str, capsys: pytest.CaptureFixture[str]) -> 
     assert "held and not used by 2 pods, $378 a month" in shown
     assert "not measured" in shown
     assert shown.count("Deployment/prod/ml-worker") == 2
-    assert "189.07" in shown
+    assert shown.count(" $189.07\n") == 2
 
 
 def test_held_and_not_used_for_programs(address: str, capsys: pytest.CaptureFixture[str]) -> None:

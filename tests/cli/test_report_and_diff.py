@@ -14,11 +14,13 @@ import pytest
 
 from planner.cli import main
 from planner.memory import nodes
-from planner.questions import overview
+from planner.pricing.allocation import Share
+from planner.questions import costs, findings, overview
 from planner.questions.question import Given
 from planner.questions.report import CHAPTERS, ReportSettings, review
 from planner.sources import demo
 from planner.sources.prices import embedded_book
+from planner.words import usd
 from tests.builders.objects import deployment, node, pod, pod_spec
 
 EVIL = "<script src=//x.example></script>"
@@ -108,6 +110,91 @@ def test_every_chapter_is_in_every_form(files: Path) -> None:
     assert {f"headroom.{chapter.question}/v1" for chapter in CHAPTERS} == formats
     assert "llm-canary" in page
     assert page.count("class='chart'") == 5
+
+
+CODE = re.compile(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b")  # what only programs should read: hold_and_wait
+BYTES = re.compile(r"\b\d{1,3}(?:,\d{3}){3,}\b")
+
+
+class _Cells(HTMLParser):
+    """The headings and cells of the page's tables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cells: list[str] = []
+        self._is_cell = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._is_cell = tag in ("td", "th")
+
+    def handle_data(self, data: str) -> None:
+        if self._is_cell and data.strip():
+            self.cells.append(data)
+
+
+def test_people_get_words_and_units_and_programs_get_codes_and_bytes(files: Path) -> None:
+    page = _Cells()
+    page.feed((files / "r.html").read_text())
+    markdown = (files / "r.md").read_text().replace("\\", "").splitlines()
+    shown = [*page.cells, *(line for line in markdown if line.startswith("|"))]
+    assert len(page.cells) > 500
+    assert [cell for cell in shown if CODE.search(cell) or BYTES.search(cell)] == []
+    for words in (
+        "hold and wait",
+        "✗ Stuck",
+        "✗ looping now",
+        "OOM-killed at its own limit",
+        "26 GiB",
+        "$11,824.81",
+        "✓ read",
+    ):
+        assert words in page.cells
+    rows = list(csv.DictReader(io.StringIO((files / "r.csv").read_text())))
+    stuck = next(row for row in rows if row.get("workload") == "Deployment/prod/llm-serve" and row.get("verdict"))
+    assert (stuck["verdict"], stuck["reason"]) == ("stuck", "hold_and_wait")
+    assert next(row for row in rows if row["shape"].startswith("1 GPU"))["asks_memory_bytes"] == "25769803776"
+    assert next(row for row in rows if row["node"])["allocatable_bytes"].isdecimal()
+
+
+def test_a_sentence_is_said_in_one_chapter(files: Path) -> None:
+    text = (files / "r.md").read_text().partition("## Readiness plan")[2]
+    for said in (
+        "5 of 20 workloads could not be rolled out now.",
+        "1 of 27 GPUs is free\\: no room for",
+        "\\$36,972 a month for 24 nodes; nobody requests \\$4,974 of it",
+        "\\$38,390 a month at list price for 24 nodes; nobody requests \\$5,490 of it",
+    ):
+        assert text.count(said) == 1
+
+
+def test_the_summary_has_the_bill_that_costs_has_and_counts_the_findings_that_are_listed(files: Path) -> None:
+    said = json.loads((files / "r.json").read_text())
+    summary = said["result"]["sentence"]
+    bill = costs.bill(embedded_book(), demo.read())
+    assert bill.bill_usd_per_month is not None
+    assert bill.usd_per_month is not None
+    assert bill.bill_idle is not None
+    assert (
+        f"{usd(bill.bill_usd_per_month)} a month for 24 nodes; nobody requests {usd(bill.bill_idle.total)} of it"
+        in summary
+    )
+    assert f"of the {usd(bill.bill_usd_per_month)} a month" in summary, "what spot would save has the same basis"
+    assert usd(bill.usd_per_month) not in summary, "the list price is in the chapter of pools, and called that there"
+    idle = sum(line.usd for line in bill.lines if line.share is Share.IDLE)
+    assert bill.bill_idle.total == pytest.approx(idle, abs=0.001)
+    listed = findings.answer(demo.read(), findings.FindingsSettings())
+    assert str(listed.sentence) in summary, "the demo is meant to be old: that is no finding anywhere"
+    (chapter,) = [one for one in said["result"]["chapters"] if one["question"] == "findings"]
+    assert (chapter["rows"], chapter["sentence"]) == (len(listed.findings), str(listed.sentence))
+
+
+def test_a_cluster_of_somebodys_own_that_is_old_is_told_so() -> None:
+    at = demo.read().taken_at + 30 * 86_400
+    counts = [
+        len(findings.answer(demo.read(), findings.FindingsSettings(), Given(now=at, is_embedded=embedded)).findings)
+        for embedded in (True, False)
+    ]
+    assert counts[1] == counts[0] + 1
 
 
 def test_names_of_a_cluster_stay_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -209,4 +296,5 @@ def test_numbers_as_rows(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "diff", "demo", "--change", "drain:pool/gpu-t4", "-o", "csv", "--rows", "numbers")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert all(re.fullmatch(r"-?[\d.]*", row["change"].lstrip("'")) for row in rows)
-    assert {row["what"] for row in rows} >= {"pods", "gpus free"}
+    assert {row["what"] for row in rows} >= {"pods", "gpus out of use"}
+    assert "gpus free" not in {row["what"] for row in rows}  # every T4 node is cordoned then

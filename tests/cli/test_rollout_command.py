@@ -41,7 +41,7 @@ def test_stuck_exits_2_with_cycle_message_and_ways_out(capsys: pytest.CaptureFix
     status, out, err = run(capsys, cluster, "-w", "deployment/ml/worker")
     assert status == 2
     assert out.startswith("Stuck: the new pod needs 1 T4, and the pods that it replaces hold the only one\n")
-    assert "The new pod needs 1 nvidia.com/gpu on a node of pool gpu; all 1 nvidia.com/gpu there" in out
+    assert "The new pod needs 1 nvidia.com/gpu on a node of pool gpu; the only nvidia.com/gpu there" in out
     assert "kube-scheduler: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu." in out
     assert "way out: maxSurge 0, maxUnavailable 1" in out
     assert err == ""

@@ -150,6 +150,10 @@ def node(name: str, *holders: str, cordoned: bool = False, pool: str = "gpu-t4",
         seats=tuple(Seat(holder=holder, pod=f"{holder}-x" if holder else "") for holder in holders),
         free=FrozenMap({GPU: sum(not holder for holder in holders)}),
         could_take=() if all(holders) else ("Deployment/dev/notebook",),
+        gpus=len(holders),
+        gpus_free=0 if cordoned else holders.count(""),
+        out_of_use="cordoned" if cordoned else "",
+        gpus_out_of_use=holders.count("") if cordoned else 0,
     )
 
 

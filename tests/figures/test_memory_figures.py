@@ -61,7 +61,7 @@ def test_order_of_eviction_is_a_staircase_to_the_thresholds(cluster: ClusterMemo
         for label, base, length in zip(trace["y"], trace["base"], trace["x"], strict=True)
     }
     assert bars == {
-        "1. over-its-request-an…-named ▲": (1.5, 2.0),
+        "1. over-its-req…nd-long-named ▲": (1.5, 2.0),
         "2. best-effort ▲": (0.5, 1.0),
         "3. critical (never)": (0.0, 0.5),
     }

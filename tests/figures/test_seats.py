@@ -23,7 +23,12 @@ def test_every_gpu_is_a_seat_and_every_holder_a_letter_and_a_colour() -> None:
     seats = [code for row in heat["z"] for code in row if code is not None]
     assert len(seats) == sum(len(n.seats) for n in answers.NODES)
     names = [trace["name"] for trace in drawn["data"][1:]]
-    assert names == ["A  Deployment/prod/llm-serve: 2", "B  Deployment/prod/ml-worker: 1", "·  free: 3"]
+    assert names == [
+        "A  Deployment/prod/llm-serve: 2",
+        "B  Deployment/prod/ml-worker: 1",
+        "–  out of use: 1",
+        "·  free: 2",
+    ]
     assert heat["text"][1][0] == "B"
 
 
@@ -59,9 +64,21 @@ def test_free_seats_say_what_fits() -> None:
     assert "next pods that fit: Deployment/dev/notebook" in hover
 
 
+def test_a_seat_out_of_use_says_why() -> None:
+    hover = node_seats.figure([node("n", "", cordoned=True)]).to_dict()["data"][0]["customdata"][1][0]
+    assert hover.endswith("nobody holds it; the node is cordoned")
+
+
+def test_gpus_out_of_use_have_a_bar_of_their_own() -> None:
+    lines = [replace(answers.GPUS[0], free=0, out_of_use=2)]
+    drawn = gpu_bars.figure(lines).to_dict()
+    assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "out of use", "wanted"]
+    assert "7 of 9 held, 0 free, 2 out of use, 1 wanted" in gpu_bars.alt(lines)
+
+
 def test_pool_sums_keep_cordoned_seats_apart_and_can_be_clicked() -> None:
     assert pool_seats.totals(answers.NODES) == {("gpu-a100", "a"): (1, 2, 2, 0), ("gpu-t4", "a"): (2, 1, 0, 1)}
     drawn = pool_seats.figure(answers.NODES).to_dict()
     assert drawn["data"][0]["customdata"] == [["gpu-a100", "a"], ["gpu-t4", "a"]]
-    assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "free, cordoned"]
-    assert "gpu-t4, a: 1 held, 1 free on 2 nodes" in pool_seats.alt(answers.NODES)
+    assert [trace["name"] for trace in drawn["data"]] == ["held", "free", "out of use"]
+    assert "gpu-t4, a: 1 held, 0 free, 1 out of use on 2 nodes" in pool_seats.alt(answers.NODES)

@@ -136,10 +136,11 @@ def _sums(snapshot: Snapshot) -> None:
     except HeadroomError:
         return
     for line in answer.resources:
-        left, right = line.requested + line.free, line.allocatable + line.overcommitted
-        assert left == right, f"{line.resource}: {left} held and free, {right} there"
-        assert min(line.allocatable, line.requested, line.free, line.overcommitted, line.pending) >= 0, line.resource
-        assert line.free_cordoned <= line.free
+        left, right = line.requested + line.free + line.free_cordoned, line.allocatable + line.overcommitted
+        assert left == right, f"{line.resource}: {left} held, free and out of use, {right} there"
+        assert (
+            min(line.allocatable, line.requested, line.free, line.free_cordoned, line.overcommitted, line.pending) >= 0
+        )
 
 
 def _roll_out(snapshot: Snapshot, key: str, drawn: random.Random) -> None:

@@ -616,6 +616,16 @@ def test_the_digest_is_that_of_what_is_kept() -> None:
     assert read(*items).digest != digest
 
 
+def test_the_digest_is_that_of_the_objects_in_any_order_where_templates_are_shared() -> None:
+    items = [workload(name="app"), workload(name="other", selector={"matchLabels": {"app": "app"}})]
+    for one in items:
+        one["spec"]["template"]["metadata"] = {"labels": {"app": "app"}, "annotations": {"not": "kept"}}
+    assert read(*items).digest == read(*reversed(items)).digest
+    for one in items:
+        del one["spec"]["template"]["metadata"]["annotations"]
+    assert read(*items).digest == read(*reversed(items)).digest
+
+
 def test_the_same_object_twice_is_one() -> None:
     snapshot = read(pod(), pod(), node(), node())
     assert (len(snapshot.pods), len(snapshot.nodes), snapshot.problems) == (1, 1, ())

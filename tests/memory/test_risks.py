@@ -45,7 +45,7 @@ def test_best_effort_on_a_gpu_node() -> None:
 def test_evicted_first_though_within_its_limit() -> None:
     finding = found(using(pod("a", container("main", "1Gi", "4Gi")), main="2Gi"))["memory-evicted-first-within-limit"]
     assert finding.severity is Severity.WARNING
-    assert "use up to 2 GiB with a request of 1 GiB (limit 4 GiB)" in finding.what
+    assert "use up to 2 GiB with a request of 1Gi (limit 4Gi)" in finding.what
     no_limit = found(using(pod("a", container("main", "1Gi")), main="2Gi"))["memory-evicted-first-within-limit"]
     assert "(no limit)" in no_limit.what
     for harmless in (
@@ -59,7 +59,7 @@ def test_evicted_first_though_within_its_limit() -> None:
 def test_near_its_limit_at_nine_tenths() -> None:
     limited = pod("a", container("main", "1000Mi", "1000Mi"))
     assert "memory-near-limit" in found(using(limited, main="900Mi"))
-    assert "(90 %)" in found(using(limited, main="900Mi"))["memory-near-limit"].what
+    assert "(90%)" in found(using(limited, main="900Mi"))["memory-near-limit"].what
     assert "memory-near-limit" not in found(using(limited, main="899Mi"))
 
 
@@ -73,7 +73,7 @@ def test_pods_of_a_workload_are_one_finding() -> None:
 
 def test_priority_does_not_protect_from_the_own_limit() -> None:
     important = pod("a", container("main", "1Gi", "2Gi"), priority=1000)
-    assert "uses 1 GiB of 2 GiB" in found(using(important, main="1Gi"))["memory-priority-does-not-protect"].what
+    assert "uses 1 GiB of 2Gi" in found(using(important, main="1Gi"))["memory-priority-does-not-protect"].what
     unlimited = pod("a", container("main", "1Gi"), priority=1000)
     assert "memory-priority-does-not-protect" not in found(using(unlimited, main="1Gi"))
     unknown = found((important, metrics(pod("other"))))["memory-priority-does-not-protect"]

@@ -34,6 +34,8 @@ def test_the_month_is_priced_by_pool_and_way_of_buying_and_what_is_idle() -> Non
     assert table.loc["gpu-t4", "$/month"] == pytest.approx(6 * 0.857514 * 730)
     assert table.loc["gpu-l4-spot", "of that GPUs"] == pytest.approx(0.1951 * 730)
     assert "Prices are of 2026-07-16" in said(app)
+    assert "$36,972 a month for 24 nodes; nobody requests $4,974 of it (13%)" in said(app)
+    assert "$38,390 a month at list price for 24 nodes; nobody requests $5,490 of it (14%)" in said(app)
 
 
 def test_without_pods_the_bill_is_known_and_whose_it_is_is_not() -> None:
@@ -44,7 +46,7 @@ def test_without_pods_the_bill_is_known_and_whose_it_is_is_not() -> None:
     assert {("The bill", "$36,972"), ("Idle", "not known"), ("Idle GPUs", "not known"), ("List price", "$38,390")} <= {
         (one.label, one.value) for one in app.metric
     }
-    assert "without pods nobody can say whose" in said(app)
+    assert "$36,972 a month for 24 nodes; whose they are and what of them nobody requests isn't known" in said(app)
     table = next(one.value for one in app.dataframe if "share" in one.value)
     assert table[["share", "$/month"]].values.tolist() == [["not known", 36_971.90]]
     pools = next(one.value for one in app.dataframe if "bought" in one.value)
@@ -63,15 +65,19 @@ def test_nodes_without_a_price_are_no_money() -> None:
 def _free() -> None:
     import dataclasses
 
+    from planner.kubernetes.records import Snapshot
+    from planner.pricing.commitments import parse_commitments
     from planner.questions import costs
     from planner.ui import costs_view, prices
-    from tests.builders.objects import node, snapshot
+    from tests.pricing.books import make_node
 
-    bill = costs.bill(prices.book(), snapshot(node("gpu-0", gpus=1)))
-    costs_view.head(dataclasses.replace(bill, bill_usd_per_month=0.0), prices.book())
+    owned = "machine_type,region,nodes,term,usd_per_hour,id\nn1-standard-8,asia-northeast3,1,3y,0,given"
+    book = dataclasses.replace(prices.book(), commitments=parse_commitments(owned, where="owned.csv"))
+    bill = costs.bill(book, Snapshot(taken_at=0.0, source="test", digest="0", nodes=(make_node(),)))
+    costs_view.head(bill, book)
 
 
 def test_a_bill_of_nothing_is_a_bill() -> None:
     app = AppTest.from_function(_free).run()
     assert not app.exception
-    assert "$0 a month; nobody requests $0 of it." in said(app)
+    assert "$0 a month for 1 node; nobody requests $0 of it: CPU $0, memory $0." in said(app)

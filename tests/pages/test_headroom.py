@@ -85,9 +85,10 @@ def test_a_shape_that_is_none_is_a_sentence() -> None:
 
 def test_what_fits_has_a_row_for_every_shape_and_its_reason() -> None:
     fits = table(visit("headroom"), "more fit")
-    worker_row = fits[fits["shape"] == "Deployment/prod/ml-worker"].iloc[0]
+    worker_row = fits[fits["shape"].str.replace("\n", "") == "Deployment/prod/ml-worker"].iloc[0]
     assert worker_row["more fit"] == "0 ✗"
-    assert worker_row["what stops the next"].startswith("6 nodes lack nvidia.com/gpu")
+    assert worker_row["what stops the next"].startswith("6 nodes lack nvidia.com/gpu, ")
+    assert "web (245), default (176)" in set(fits["where"])
     assert fits["shape"].iloc[0].startswith("1 GPU")
 
 

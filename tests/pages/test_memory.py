@@ -23,7 +23,7 @@ def test_the_demo_says_who_goes_first() -> None:
     assert app.title[0].value == "Memory"
     assert "No node is past its eviction threshold" in app.success[0].value
     assert {one.label: one.value for one in app.metric}["Unknown use"] == "0 of 131"
-    assert "2 pods of container api are within 10 % of the limit" in shown(app).replace("\\", "")
+    assert "2 pods of container api are within 10% of the limit" in shown(app).replace("\\", "")
     assert "Choose a workload or a setting above" in shown(app)
 
 
@@ -63,7 +63,7 @@ def test_what_would_be_refused_is_a_sentence(query: dict[str, str], words: str) 
 
 def test_without_metrics_use_is_unknown() -> None:
     app = page(snapshot([node()], [pod("p", container("main", "1Gi", "2Gi"))]))
-    assert {one.label: one.value for one in app.metric}["Nearest eviction"] == "unknown"
+    assert {one.label: one.value for one in app.metric}["To nearest eviction"] == "unknown"
     assert "no PodMetrics" in shown(app)
 
 

@@ -64,7 +64,7 @@ def test_history_says_when_a_model_is_full_since_when_and_what_to_commit(store: 
     assert "full in about" in words
     assert "20 snapshots from 2026-11-01" in words
     assert "GPUs for 3 years saves" in words
-    assert "$38,390 a month" in words
+    assert "$38,390 a month at list price" in words
 
 
 def test_a_moment_of_the_store_is_looked_at_on_every_page(store: str) -> None:

@@ -1,3 +1,8 @@
+import pytest
+import streamlit
+
+from planner.figures import report
+from planner.questions.report import Review
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
 from tests.pages.visiting import said, visit
 
@@ -36,3 +41,18 @@ def test_names_out_of_a_cluster_stay_names() -> None:
     given = snapshot(node("node-0", 0), *worker(1), source="[a](http://elsewhere.example) <b>")
     app = visit("overview", given)
     assert not [text.value for text in app.caption if "[a](http" in text.value]
+
+
+def test_the_review_counts_the_findings_that_the_page_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    summaries: list[str] = []
+
+    def read(found: Review) -> str:
+        summaries.append(str(found.answer.sentence))
+        return ""
+
+    monkeypatch.setattr(report, "html", read)
+    monkeypatch.setattr(streamlit, "download_button", lambda *_, data, **__: data() if callable(data) else None)
+    page = said(visit("overview"))
+    assert "Findings: 2 errors, 8 warnings, 1 note." in page
+    assert summaries
+    assert summaries[0].endswith(" 2 errors, 8 warnings, 1 note.")

@@ -32,6 +32,16 @@ def charts_of(app: AppTest) -> list[str]:
     return [chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")]
 
 
+def test_steps_have_words_and_only_the_columns_that_move() -> None:
+    app = visit("rollout", full(), section="Step by step")
+    steps = next(one.value for one in app.dataframe if "event" in one.value)
+    assert list(steps.columns[:3]) == ["event", "after", "old, Ready"]
+    assert not [name for name in steps.columns if "_" in name]
+    assert "terminating" not in steps.columns
+    assert steps["event"].iloc[0] == "before the change"
+    assert steps["after"].iloc[0] == "0 s"
+
+
 def test_typing_another_strategy_completes() -> None:
     app = visit("rollout", full())
     next(box for box in app.text_input if box.label == "maxSurge").set_value("0")
@@ -232,4 +242,4 @@ def test_pods_of_a_kind_that_is_not_rolled_out_are_placed() -> None:
     app = visit("rollout", full(), by="manifest", manifest=manifest)
     assert verdict(app).startswith("✗ Stuck")
     assert "0 of its 2 groups are placed whole" in said(app)
-    assert "placement only" in said(app)
+    assert "Placement only" in said(app)

@@ -46,6 +46,16 @@ def test_a_drain_names_budgets_and_pods_without_a_place() -> None:
     assert "Deployment/prod/web" in list(table(app, "waited before")["workload"])
 
 
+def test_a_cost_that_stays_is_no_change() -> None:
+    app = visit("what_if", changes="drain:pool/gpu-t4")
+    then = next(one for one in app.metric if one.label == "List price a month, then")
+    assert (then.value, then.delta) == ("$38,390", "")
+    assert [one.delta for one in app.metric if one.label == "Nodes"] == ["now", "0"], "both sides stand level"
+    turned = next(one.value for one in app.dataframe if {"today", "then", "why"} <= set(one.value.columns))
+    assert list(turned["then"]) == ["✗ Stuck"]
+    assert turned["why"].iloc[0].startswith("No node matches the new pod")
+
+
 def test_rollouts_that_go_otherwise_are_listed() -> None:
     app = visit("what_if", full(), changes="add:gpu=1", limits="gpu=9")
     verdicts = table(app, "why")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
 from planner.kubernetes.records import Snapshot
@@ -28,7 +29,8 @@ def said(app: AppTest) -> str:
     """Every word of the page in boxes, lines, code and small tables, as a reader sees it."""
     kinds = (app.title, app.error, app.warning, app.success, app.info, app.markdown, app.caption, app.code)
     boxes = [f"{box.proto.title}\n" for kind in (app.error, app.warning, app.success, app.info) for box in kind]
-    cells = [str(cell) for table in app.table for cell in (*table.value.columns, *table.value.to_numpy().ravel())]
+    tables = [convert_arrow_bytes_to_pandas_df(table.proto.arrow_data.styler.display_values) for table in app.table]
+    cells = [str(cell) for table in tables for cell in (*table.columns, *table.to_numpy().ravel())]
     return (
         "\n".join([*boxes, *(str(one.value) for kind in kinds for one in kind), *cells])
         .replace("\\", "")

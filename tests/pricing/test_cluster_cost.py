@@ -32,7 +32,8 @@ def test_one_node_with_half_of_it_requested() -> None:
     assert found.idle.cpu == pytest.approx(4 * 0.040618 * 730, rel=1e-5)
     assert found.sustained_use_usd_per_month == pytest.approx(0.857514 * 730 * 0.7)
     assert (
-        str(found.sentence) == "$626 a month for 1 node; $119 of it (19%) nobody requests: GPUs $0, CPU $119, memory $0"
+        str(found.sentence)
+        == "$626 a month at list price for 1 node; nobody requests $119 of it (19%): GPUs $0, CPU $119, memory $0"
     )
 
 

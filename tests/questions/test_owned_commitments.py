@@ -20,6 +20,7 @@ from planner.questions.savings import SavingsSettings
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
+from planner.words import usd
 
 WORKER = "Deployment/prod/ml-worker"
 HEAD = "machine_type,region,nodes,term,usd_per_hour,id\n"
@@ -51,6 +52,9 @@ def test_what_covers_no_node_is_a_line_of_the_bill() -> None:
     (line,) = [one for one in owned.lines if one.share is Share.UNUSED]
     assert (line.name, line.usd) == ("seoul", round(2 * 0.40 * 730, 2))
     assert owned.bill_usd_per_month == pytest.approx(sum(one.usd for one in owned.lines), abs=0.001)
+    assert f"{usd(owned.bill_usd_per_month or 0)} a month for 24 nodes and commitments that cover none;" in str(
+        owned.sentence
+    )
 
 
 def test_focus_tells_used_unused_and_the_purchase() -> None:

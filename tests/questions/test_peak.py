@@ -12,8 +12,9 @@ from planner.questions import peak
 from planner.questions import rollout as rollout_question
 from planner.questions.question import NOTHING
 from planner.questions.rollout import RolloutSettings
-from planner.questions.scaled import At, autoscaler_of
+from planner.questions.scaled import At, autoscaler_of, scaled
 from planner.rollout.answers import Reason, Verdict
+from planner.rollout.budget import TooLargeError, allowed
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, rolling
 from tests.rollout.test_admission import quota
@@ -98,3 +99,18 @@ def test_without_an_autoscaler_there_is_no_bound_to_ask_for() -> None:
         str(peak.answer(found, peak.PeakSettings(), NOTHING).sentence)
         == "no autoscaler scales a workload that rolls out"
     )
+
+
+def test_a_peak_too_large_to_play_is_not_known_and_not_called_one_that_goes() -> None:
+    found = peak.answer(cluster(autoscaler(1, 2**31 - 1)), peak.PeakSettings(), NOTHING)
+    assert (found.lines[0].highest.verdict, found.lines[0].highest.reached) == (Verdict.UNKNOWN, None)
+    assert "too large to play through" in str(found.lines[0].highest.sentence)
+    assert str(found.sentence) == "1 workload is scaled by autoscalers; of 1 it is not known at their highest replicas"
+
+
+def test_nothing_is_built_on_a_scaling_that_was_cut() -> None:
+    there = cluster(autoscaler(1, 300))
+    worker = there.workload(WORKER)
+    assert worker is not None
+    with allowed(units=2_000), pytest.raises(TooLargeError):
+        scaled(there, worker, 60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ import yaml
 
 from planner.errors import ChangeError, NotKnownError
 from planner.kubernetes.records import Snapshot
+from planner.questions import placement
 from planner.questions.prepared import Scenario
 from planner.questions.rollout import rollout
 from planner.rollout.answers import RolloutResult, Verdict
+from planner.rollout.run import Run, simulate
 from planner.sources import kubectl
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, pod, template, workload
 
@@ -195,3 +198,19 @@ def test_a_template_that_can_not_be_read_says_where() -> None:
     )
     with pytest.raises(ChangeError, match=r"Rollout \(document 1\), spec\.template: spec\.containers"):
         asked(cluster(), broken)
+
+
+def test_rollouts_too_large_to_play_are_not_called_blocked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that was cut has not completed, and is no sign that it couldn't."""
+    asked_for: list[Any] = []
+
+    def cut_later(*given: Any) -> Run:
+        asked_for.append(given)
+        return replace(simulate(*given), is_cut=True, completed=False)
+
+    monkeypatch.setattr(placement, "certain_course", lambda *_: None)
+    monkeypatch.setattr(placement, "simulate", cut_later)
+    result = asked(cluster(workload("Deployment", "web")), named("Pod", "one", "ml", spec=GPU))
+    assert asked_for
+    (found,) = [one for one in result.findings if one.code == "placement-blocks"]
+    assert "whether others can still be rolled out with these pods in place is not known" in found.what

@@ -101,7 +101,7 @@ def test_every_rollout_keeps_the_share_that_is_asked_for() -> None:
     found = planned(least_ready_percent=80)
     assert found.ready_now < planned().ready_now
     assert all(one.lowest_ready >= 0.8 * one.replicas for one in found.order)
-    assert "80 % Ready at all times" in str(found.sentence)
+    assert "80% Ready at all times" in str(found.sentence)
 
 
 def test_a_quota_is_raised_where_no_strategy_keeps_enough_ready() -> None:

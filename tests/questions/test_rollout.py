@@ -139,6 +139,17 @@ def test_scaling_moves_nothing_of_the_template() -> None:
 
 
 # ── overview and seats ───────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(("replicas", "said"), [(1_000, True), (3, True), (2, False)])
+def test_that_no_strategy_could_place_them_all_is_said(replicas: int, said: bool) -> None:
+    """Two nodes of four A100s each, and a pod asks for four."""
+    change = WorkloadChange(workload="Deployment/prod/llm-serve", replicas=replicas)
+    found = rollout_question.rollout(demo.read(), Scenario(changes=(change,), with_remedies=False))
+    room = f"With nothing else on them the nodes that match hold at most 2 of its {replicas:,} pods"
+    assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.HOLD_AND_WAIT)
+    assert str(found.sentence).endswith(room) is said
+    assert ("nothing else" in str(found.sentence)) is said
+
+
 def test_the_demo_at_a_glance() -> None:
     found = overview_question.overview(DEMO)
     lines = {line.workload: line for line in found.workloads}

@@ -10,6 +10,7 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.strategy_cost import SpareTerms
 from planner.questions import rollout as rollout_question
+from planner.questions import spare_needs
 from planner.questions import strategy_costs as plan_strategy_cost
 from planner.questions.prepared import Scenario
 from planner.questions.remedy_costs import remedy_cost
@@ -17,6 +18,7 @@ from planner.questions.strategy_costs import StrategyCosts, StrategyPrice, costs
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.sources import demo
 from planner.sources.prices import embedded_book
+from tests.builders import objects
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
 
 BOOK = embedded_book()
@@ -133,6 +135,34 @@ def test_what_more_nodes_do_not_help_has_no_price() -> None:
     for one in found.strategies:
         assert (one.verdict, one.cost, one.extra_gpus, one.seconds) == (Verdict.STUCK, None, None, None)
     assert found.sentence == "No strategy completes, and more nodes don't help."
+
+
+def test_pods_that_have_no_place_get_their_nodes_beside_the_price() -> None:
+    """Three workers on three GPUs, scaled to five: two nodes for the two, one more for a surge of one."""
+    found = costs(full(), WORKER, asked=OWN, replicas=5)
+    assert named(found, "Surge 1").extra_gpus == 1
+    assert found.notes == (
+        "2 of its own 5 pods wait for the same GPUs and would take 2 nodes first, whatever the strategy: not in these prices",
+    )
+
+
+def test_of_a_size_that_has_no_place_no_strategy_is_priced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spare_needs, "play_cell", None)  # it isn't even played
+    found = costs(full(), WORKER, asked=OWN, replicas=103)
+    assert {one.cost for one in found.strategies} == {None}
+    assert found.sentence == "No strategy completes: 100 of 103 pods have no place, however they are rolled out."
+    assert found.notes == ("100 of its own 103 pods have no place: add nodes for them first, then compare strategies",)
+
+
+def test_who_may_preempt_has_the_place_of_others() -> None:
+    """Ten GPUs are held by pods of lower priority: one worker scaled to ten takes nine of them, and lacks none."""
+    nodes = [objects.node(f"n{i}", gpus=1, pool="t4") for i in range(11)]
+    high, low = objects.pod_spec(gpus=1, priority=1_000), objects.pod_spec(gpus=1, priority=0)
+    others = objects.deployment("low", [f"n{i}" for i in range(1, 11)], low)
+    cluster = objects.snapshot(nodes, objects.deployment("high", ["n0"], high), others)
+    found = costs(cluster, "Deployment/ml/high", asked=OWN, replicas=10)
+    assert named(found, "Surge 1").verdict is Verdict.COMPLETES
+    assert not [note for note in found.notes if "no place" in note or "wait" in note]
 
 
 def test_pods_without_gpus_are_not_priced() -> None:

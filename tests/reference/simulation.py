@@ -60,7 +60,12 @@ class Simulation:
             if of_current is not None:
                 item["metadata"]["templates"][current] = as_template(of_current, template)
             return
-        alike = [pod for pod in pods if looks_like(pod, template)] or pods
+        metadata, observed = item["metadata"], item["status"].get("observedGeneration")
+        alike = [pod for pod in pods if looks_like(pod, template)]
+        if not alike and observed != metadata.get("generation", 1):  # its revision isn't made: a quota refuses it
+            metadata["revision"] = metadata.setdefault("unmade", self.cluster.fresh_name(f"{key(item)[1]}-"))
+            return
+        alike = alike or pods
         revisions = [labels(pod).get(REVISION) for pod in alike]
         item["metadata"]["revision"] = max(revisions, key=revisions.count) if revisions else "old"
 

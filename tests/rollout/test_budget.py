@@ -8,16 +8,20 @@ from dataclasses import replace
 
 import pytest
 
+from planner.capacity import drain
+from planner.errors import HeadroomError
 from planner.inventory.change import WorkloadChange
-from planner.questions.overview import overview
-from planner.questions.prepared import Scenario
+from planner.questions import plan
+from planner.questions.overview import Answers, overview, played, restarted
+from planner.questions.prepared import Scenario, compiled
 from planner.questions.rollout import rollout, strategy_grid
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current
+from planner.rollout.budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current, part
 from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.run import Revision, simulate
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
+from tests.builders.objects import budget as disruption_budget
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import revision
 
@@ -37,20 +41,21 @@ def test_what_is_too_large_is_not_known_instead_of_stuck() -> None:
     assert run.verdict(KEY) is Verdict.UNKNOWN
 
 
-def test_an_answer_that_could_not_be_played_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.questions.rollout.allowed", lambda is_wanted: allowed(is_wanted, units=3_000))
-    result = rollout(demo.read(), _asked())
+def test_an_answer_that_could_not_be_played_says_so() -> None:
+    with allowed(units=3_000):
+        result = rollout(demo.read(), _asked())
     assert (result.verdict, result.reason) == (Verdict.UNKNOWN, Reason.UNKNOWN)
     assert "not known: too large to play through" in str(result.sentence)
     assert result.remedies == ()
-    grid = strategy_grid(demo.read(), _asked(max_surge=1), KEY)
+    with allowed(units=3_000):
+        grid = strategy_grid(demo.read(), _asked(max_surge=1), KEY)
     assert Verdict.STUCK not in {cell.verdict for row in grid.cells for cell in row}
 
 
-def test_the_grid_of_as_many_replicas_as_can_be_written_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.questions.rollout.allowed", lambda is_wanted: allowed(is_wanted, units=30_000))
+def test_the_grid_of_as_many_replicas_as_can_be_written_ends() -> None:
     asked = WorkloadChange(workload="Deployment/prod/web", patch=json.dumps({"spec": {"replicas": 2**31 - 1}}))
-    grid = strategy_grid(demo.read(), Scenario(changes=(asked,)), asked.workload)
+    with allowed(units=30_000):
+        grid = strategy_grid(demo.read(), Scenario(changes=(asked,)), asked.workload)
     assert (grid.surges[-1], str(grid.sentence)) == (2**31 - 1, "Not known: too large to play through.")
     assert {cell.verdict for row in grid.cells for cell in row} == {Verdict.UNKNOWN}
 
@@ -76,15 +81,15 @@ def test_replicas_that_find_room_cost_no_more_the_more_there_are() -> None:
         ready = [names[i % len(names)] for i in range(replicas)]
         found = snapshot(*(node(name, extra={"pods": 400}) for name in names), deployment("web", ready, spec))
         touches = 0
-        rank = DeletionOrder._rank
+        key = DeletionOrder._key
 
-        def counted(*given: object) -> None:
+        def counted(*given: object) -> object:
             nonlocal touches
             touches += 1
-            rank(*given)  # type: ignore[arg-type]
+            return key(*given)  # type: ignore[arg-type]
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(DeletionOrder, "_rank", counted)
+            patch.setattr(DeletionOrder, "_key", counted)
             run = simulate(Cluster(found), [revision(found, "Deployment/ml/web")])
         assert run.completed
         return run.work, touches
@@ -128,3 +133,63 @@ def test_the_most_replicas_there_can_be_end_at_once(key: str, policy: str) -> No
         )
     assert run.verdict(key) is not Verdict.COMPLETES
     assert budget.left > 0.99 * QUESTION_UNITS
+
+
+def test_a_part_costs_what_a_question_may_and_the_whole_has_left() -> None:
+    with allowed(units=100) as whole:
+        with part() as one:
+            one.spend(60)
+        assert whole.left == 40
+        with part() as other, pytest.raises(TooLargeError):
+            other.spend(50)
+    with allowed(units=2 * QUESTION_UNITS), part() as one:
+        assert one.left == QUESTION_UNITS
+
+
+def test_rollouts_within_a_question_have_one_bound_together() -> None:
+    asked = Scenario(changes=(WorkloadChange(workload="Deployment/prod/web"),), with_remedies=False)
+    with allowed(units=1_000) as whole:
+        assert rollout(demo.read(), asked).verdict is Verdict.UNKNOWN
+        assert whole.left < 100
+        assert rollout(demo.read(), asked).verdict is Verdict.UNKNOWN
+    assert rollout(demo.read(), asked).verdict is Verdict.COMPLETES
+
+
+def test_all_workloads_together_end_too() -> None:
+    """Those whose turn comes when the work is spent are not known; none is taken for stuck."""
+    cluster = compiled(demo.read())
+    full = {one.workload: one.verdict for one in overview(demo.read()).workloads}
+    with allowed(units=3_000) as whole:
+        answers = Answers(cluster)
+        asked = [restarted(one) for one in cluster.snapshot.workloads if one.traits.rolls_out]
+        found = {one.after.key: answers.of(one).verdict for one in asked}
+    assert whole.left < 100
+    assert Verdict.UNKNOWN in found.values()
+    assert all(verdict in (Verdict.UNKNOWN, full[key]) for key, verdict in found.items())
+
+
+def test_a_part_that_fails_is_left_out_and_one_that_nobody_wants_ends_the_whole() -> None:
+    looks = iter(range(10**9))
+    for ask in (played, lambda one: plan.answer(one, plan.PlanSettings())):
+        with allowed(lambda: next(looks) < 0), pytest.raises(UnwantedError):
+            ask(demo.read())
+    assert not issubclass(UnwantedError, HeadroomError)
+
+
+def test_a_drain_counts_the_pods_that_its_budgets_look_at() -> None:
+    """As many looks as there are evictions, each at every pod of the namespace: too many are not known."""
+    spec = pod_spec(cpu="1m", memory="1Mi")
+    found = Cluster(
+        snapshot(
+            *(node(f"n-{i}", extra={"pods": 500}) for i in range(3)),
+            deployment("a", ["n-0"] * 20, spec),
+            deployment("b", ["n-1"] * 300, spec),
+            disruption_budget("a", minAvailable=19, selector={"matchLabels": {"app": "a"}}),
+        )
+    )
+    with allowed() as budget:
+        run = drain.play(found, ["n-0"])
+    assert run.evicted == 20
+    assert QUESTION_UNITS - budget.left > 20 * 300
+    with allowed(units=20 * 300), pytest.raises(TooLargeError):
+        drain.play(found, ["n-0"])

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from planner.rollout.answers import Reason
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.run import Run
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
-from tests.rollout.rollouts import WORKER, daemon_set, revision, roll, rolling, stateful_set
+from tests.rollout.rollouts import WORKER, daemon_set, revision, roll, rolling, stateful_set, why
 
 SETS, DAEMONS = "StatefulSet/ml/worker", "DaemonSet/ml/worker"
 
@@ -261,6 +262,21 @@ def test_a_surging_daemon_set_looks_at_available_pods_a_step_late() -> None:
     run = roll(*items, key=DAEMONS)
     assert (run.completed, run.ticks) == (True, 5)
     assert max(m.pods for m in run.moments[DAEMONS]) == 3
+
+
+# ── revisions ────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("key", [SETS, DAEMONS])
+@pytest.mark.parametrize("most", [0, 1])
+def test_a_change_whose_revision_a_quota_refuses_is_never_observed(key: str, most: int) -> None:
+    """Without a pod to make or replace too: `syncDaemonSet` and `UpdateStatefulSet` end before they write the status."""
+    hard = {"count/controllerrevisions.apps": str(most)}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "ml", "uid": "q"},
+             "spec": {"hard": hard}, "status": {"hard": hard, "used": {}}}  # fmt: skip
+    nowhere = pod_spec(nodeSelector={"pool": "none"})
+    owner = stateful_set("worker", [], nowhere) if key == SETS else daemon_set("worker", [], nowhere)
+    assert roll(node("n-0"), quota, owner, key=key).completed is bool(most)
+    if not most:
+        assert why(node("n-0"), quota, owner, key=key).reason is Reason.QUOTA
 
 
 # ── pods of a node that is gone ──────────────────────────────────────────────────────────────────────────────────────

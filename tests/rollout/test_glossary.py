@@ -6,7 +6,7 @@ import re
 
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.glossary import TERMS, as_markdown
-from planner.rollout.wording import REASON, WORD
+from planner.rollout.wording import REASON, WORD, words
 
 WORDS = [term.word for term in TERMS]
 
@@ -29,3 +29,9 @@ def test_each_word_stands_once_by_the_alphabet_and_has_a_sentence() -> None:
 def test_it_is_markdown_without_surprises() -> None:
     assert not re.search(r"[<>`$]", as_markdown())
     assert as_markdown().count("\n") == len(TERMS) - 1
+
+
+def test_what_is_unknown_is_said_once() -> None:
+    assert words(Verdict.UNKNOWN, Reason.UNKNOWN) == "? Unknown"
+    assert words(Verdict.STUCK, Reason.UNKNOWN) == "✗ Stuck: unknown"
+    assert words(Verdict.UNKNOWN, Reason.OTHER_SCHEDULER) == "? Unknown: another scheduler's"

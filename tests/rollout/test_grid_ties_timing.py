@@ -10,7 +10,7 @@ from planner.questions import rollout as rollout_question
 from planner.questions.prepared import Scenario
 from planner.rollout.answers import Verdict
 from planner.rollout.choice import choose
-from planner.rollout.grid import FULL_UP_TO, axis
+from planner.rollout.grid import FULL_UP_TO, axis, played_axis
 from planner.rollout.run import simulate
 from planner.rollout.ties import is_proven
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
@@ -32,6 +32,13 @@ def test_axes() -> None:
     long = axis(200)
     assert (long[0], long[1], long[-1]) == (0, 1, 200)
     assert len(long) <= 13
+
+
+def test_the_more_pods_the_fewer_cells_are_played() -> None:
+    assert played_axis(10) == tuple(range(11))
+    assert len(played_axis(300)) == 12
+    assert len(played_axis(1_000)) == 8
+    assert played_axis(100_000) == (0, 1, 33_333, 66_667, 100_000)
 
 
 def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:

@@ -27,7 +27,7 @@ def test_hold_and_wait_with_its_circle() -> None:
     found = why(GPU_NODE, worker("gpu-0", spec=pod_spec(gpus=1)))
     assert found.reason is Reason.HOLD_AND_WAIT
     assert str(found.sentence) == (
-        "stuck: the new pod needs 1 nvidia.com/gpu on a node of pool gpu; all 1 nvidia.com/gpu there are held by the "
+        "stuck: the new pod needs 1 nvidia.com/gpu on a node of pool gpu; the only nvidia.com/gpu there is held by the "
         "old pods, which are kept until a new one is Ready (1 pod more than 1 may run, and none may be missing)"
     )
     assert [e.source for e in found.wait_for] == ["Deployment worker", "new pod", "nvidia.com/gpu", "old pods"]

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from planner.errors import InputError
-from planner.questions.seats import seats
+from planner.kubernetes.records import EMPTY
+from planner.questions.seats import SeatsSettings, answer, seats
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import compile_shape
+from planner.scheduling.state import State
+from planner.scheduling.storage import StorageDemand, Volumes
 from planner.sources import kubectl
 from tests.builders.objects import node, pod, pod_spec
 
@@ -50,6 +54,38 @@ def test_who_asks_for_more_than_any_node_has_waits() -> None:
 
 
 def test_a_node_of_very_many_gpus_is_not_drawn_seat_by_seat() -> None:
-    rows = seats(kubectl.read_items([node("n", gpus=10**18)]))
+    shared = pod_spec(gpus=300)
+    snapshot = kubectl.read_items([node("n", gpus=10**18), pod("p", shared, on="n")])
+    rows = seats(snapshot)
     assert len(rows[0].seats) == 256
-    assert rows[0].free["nvidia.com/gpu"] == 10**18
+    assert rows[0].free["nvidia.com/gpu"] == 10**18 - 300
+    assert (rows[0].gpus, rows[0].gpus_free) == (10**18, 10**18 - 300)
+    said = answer(snapshot, SeatsSettings()).sentence
+    assert str(said).startswith("999,999,999,999,999,700 of 1,000,000,000,000,000,000 GPUs on 1 node are free")
+
+
+def test_pods_bound_at_once_are_as_many_bound_one_by_one() -> None:
+    spread = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "other"}}}
+    ]}}  # fmt: skip
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+    spec = pod_spec(affinity=spread, volumes=[volume])
+    cluster = Cluster(kubectl.read_items([node("n"), node("m"), pod("p", spec)]))
+    shape = compile_shape(cluster, "ml", EMPTY, cluster.snapshot.pods[0].spec)
+    one_by_one, at_once = State(cluster), State(cluster)
+    for _ in range(3):
+        one_by_one.add(shape, 1)
+    at_once.add(shape, 1, 3)
+    assert (one_by_one.free == at_once.free).all()
+    assert (one_by_one.scored == at_once.scored).all()
+    for term, counts in one_by_one.anti.items():
+        assert counts.tolist() == at_once.anti[term].tolist() == [0, 3]
+
+
+def test_pods_of_one_claim_attach_it_once_however_many_come_at_once() -> None:
+    cluster = Cluster(kubectl.read_items([node("n")]))
+    demand = StorageDemand(mounts=(("driver", ("ml", "c")), ("driver", None)))
+    volumes = Volumes(cluster)
+    for change, attached in ((3, 4), (-2, 2), (-1, 0)):
+        volumes.mount(demand, 0, change)
+        assert volumes._attached["driver"].tolist() == [attached]

@@ -177,6 +177,29 @@ def test_a_restored_backup_is_noticed(cluster: LivingCluster) -> None:
         eventually(lambda: lists(asked, NODES) >= 2)
 
 
+def test_a_late_answer_is_no_restored_backup(cluster: LivingCluster) -> None:
+    """A look at the server is answered, and before the answer is read a watch tells of something newer."""
+    readers: list[Reader] = []
+    late: list[int] = []
+
+    def play(asked: Asked) -> Answer:
+        answer = cluster.play(asked)
+        if readers and "watch" not in asked.query and asked.query.get("limit") == "1" and len(late) < 3:
+            late.append(cluster.version)
+            cluster.put(pod(f"new-{len(late)}"))
+            eventually(lambda: int(readers[0]._picture.versions["Namespace"]) > late[-1])
+        return answer
+
+    with reading(play) as (reader, asked):
+        reader.wait(60)
+        eventually(lambda: reader._picture.versions.get("Namespace", "") != "")
+        once = lists(asked, NODES)
+        readers.append(reader)
+        eventually(lambda: len(late) == 3 and "new-3" in names(reader.snapshot))
+        eventually(lambda: sum(one.query.get("limit") == "1" for one in asked) > len(late) + 3)
+        assert lists(asked, NODES) == once == 1, "nothing was listed anew"
+
+
 def test_gone_for_an_hour_the_last_good_snapshot_stays(cluster: LivingCluster) -> None:
     is_gone = threading.Event()
 

@@ -17,6 +17,7 @@ from planner.spot.economics import (
     expected_saved_usd,
     savings,
 )
+from planner.spot.environment import BulkLosses, most_losses
 from planner.spot.interruption import lives_of
 from planner.spot.months import LARGEST_POOL, simulate
 
@@ -312,3 +313,18 @@ def test_all_work_is_done_once_and_every_hour_has_one_name(case: Assumptions) ->
 def test_more_losses_never_save_more(rate: float, worse: float) -> None:
     case = at(rate)
     assert expected_saved_usd(case, rate * worse) <= expected_saved_usd(case, rate) + 1e-9
+
+
+def test_where_zones_are_lost_all_the_time_few_runs_are_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the moments of all losses of hundreds of runs take gigabytes."""
+    drawn: list[int] = []
+
+    class Counted(BulkLosses):
+        def __init__(self, rng: np.random.Generator, rows: int, per_hour: float, *more: Any) -> None:
+            drawn.append(rows * most_losses(per_hour, more[0]))
+            super().__init__(rng, rows, 0.0, *more)
+
+    monkeypatch.setattr("planner.spot.months.BulkLosses", Counted)
+    simulate(replace(BASE, runs=200, zones=9, nodes=9, zone_losses_per_month=1000.0, hours_per_month=8760.0))
+    assert sum(drawn) > 40_000_000
+    assert max(drawn) <= 8_000_000

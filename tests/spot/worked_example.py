@@ -94,7 +94,7 @@ def saved_at(a: Assumptions, hazard: float) -> float:
 
 
 def in_quarters(hours: float) -> float:
-    """N1's sustained use: 100, 80, 60 and 40 % of the price in the quarters of a month."""
+    """N1's sustained use: 100, 80, 60 and 40% of the price in the quarters of a month."""
     return sum(share * min(max(0.0, hours - i * 182.5), 182.5) for i, share in enumerate((1.0, 0.8, 0.6, 0.4)))
 
 
@@ -104,7 +104,7 @@ def worked_example(a: Assumptions, found: Savings) -> str:
     demand, spot, full = a.on_demand_usd_per_hour, a.spot_usd_per_hour, a.fallback_usd_per_hour
     each = f"{hand.interruptions:.1f}"
     return f"""
-1. On demand. List price ${full:.6f} an hour, 30 % off for running all month: 6 × 730 h × ${demand:.5f} = **${hand.on_demand:,.2f}** a month.
+1. On demand. List price ${full:.6f} an hour, 30% off for running all month: 6 × 730 h × ${demand:.5f} = **${hand.on_demand:,.2f}** a month.
 2. Spot discount: 6 × 730 h × (${demand:.5f} − ${spot:.5f}) = **−${hand.discount:,.2f}**.
 3. How often a node is lost. The mean of the three rates, and one loss of its zone a month:
    (0.0021 + 0.0044 + 0.0167) / 3 + 1 / 730 = **{hand.rate:.5f} per VM-hour**, a life of {hand.life:.1f} h. A loss begins a gap of

@@ -15,7 +15,8 @@ import pytest
 from planner.tables import as_text
 from tests.fuzz.__main__ import INPUTS
 from tests.fuzz.__main__ import run as fuzz
-from tests.trust.people import Visits, hold, percentile, resident_mib, serving
+from tests.running_app import running_app
+from tests.trust.people import Visits, hold, percentile, resident_mib
 
 PROBES = (
     "tests/cli/test_terminal.py", "tests/cli/test_refused_lists.py", "tests/inventory/test_names.py", "tests/inventory/test_archives.py",
@@ -55,31 +56,37 @@ def inputs(count: int) -> dict[str, object]:
 def people(soak_minutes: float) -> Iterator[dict[str, object]]:
     """Sessions held, on the demo and on the crowded cluster, and what they cost."""
     log = Path(tempfile.mkdtemp()) / "server.log"
-    with serving(log) as (address, pid):
-        idle = resident_mib(pid)["server"]
-        yield _row("20 on the demo, think time 3 s", hold(address, 20, rounds=12, think_seconds=3), pid, idle, 20)
+    with running_app(log) as app:
+        idle = resident_mib(app.pid)["server"]
         yield _row(
-            "50 on the demo, think time 3 s", hold(address, 50, rounds=6, think_seconds=3, seed=14), pid, idle, 70
+            "20 on the demo, think time 3 s", hold(app.address, 20, rounds=12, think_seconds=3), app.pid, idle, 20
         )
-        before = resident_mib(pid)
+        yield _row(
+            "50 on the demo, think time 3 s",
+            hold(app.address, 50, rounds=6, think_seconds=3, seed=14),
+            app.pid,
+            idle,
+            70,
+        )
+        before = resident_mib(app.pid)
         visits, until, number = Visits(), time.monotonic() + soak_minutes * 60, 0
         while time.monotonic() < until:
             number += 1
-            some = hold(address, 5, rounds=6, think_seconds=0.5, seed=100 + number)
+            some = hold(app.address, 5, rounds=6, think_seconds=0.5, seed=100 + number)
             visits.later += some.later + some.first
             visits.errors += some.errors
-        after = resident_mib(pid)
+        after = resident_mib(app.pid)
         grown = "; ".join(f"{name} {before[name]:,.0f} → {after[name]:,.0f} MiB" for name in after)
         yield {
-            **_row(f"soak, {soak_minutes:g} min, {number * 5} sessions", visits, pid, idle, 1),
+            **_row(f"soak, {soak_minutes:g} min, {number * 5} sessions", visits, app.pid, idle, 1),
             "MiB a session": grown,
         }
-    with serving(log, "tests/trust/crowded_app.py") as (address, pid):
-        hold(address, 1, rounds=1, think_seconds=0, query="cluster=openb")
-        idle = resident_mib(pid)["server"]
+    with running_app(log, "tests/trust/crowded_app.py") as app:
+        hold(app.address, 1, rounds=1, think_seconds=0, query="cluster=openb")
+        idle = resident_mib(app.pid)["server"]
         pages = ("", "rollout", "headroom", "inventory")
-        found = hold(address, 10, rounds=6, think_seconds=3, pages=pages, query="cluster=openb")
-        yield _row("10 on the 208-copies cluster, think time 3 s", found, pid, idle, 10)
+        found = hold(app.address, 10, rounds=6, think_seconds=3, pages=pages, query="cluster=openb")
+        yield _row("10 on the 208-copies cluster, think time 3 s", found, app.pid, idle, 10)
 
 
 def _row(what: str, visits: Visits, pid: int, idle: float, sessions: int) -> dict[str, object]:

@@ -9,17 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 from urllib.parse import urlencode
-from urllib.request import urlopen
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -46,47 +41,6 @@ def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that `share` of them don't exceed; 0 without any."""
     ordered = sorted(values)
     return ordered[max(0, ceil(len(ordered) * share) - 1)] if ordered else 0.0
-
-
-@contextmanager
-def serving(log: Path, script: str = "app.py", **environment: str) -> Iterator[tuple[str, int]]:
-    """The app on a free port; its address and the server's process id."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        script,
-        "--server.headless",
-        "true",
-        "--server.port",
-        str(port),
-    ]
-    with log.open("w", encoding="utf-8") as output:
-        server = subprocess.Popen(
-            [*command, "--server.address", "localhost", "--server.fileWatcherType", "none"],
-            cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        )  # fmt: skip
-        try:
-            _wait(f"http://localhost:{port}/_stcore/health", server, log)
-            yield f"localhost:{port}", server.pid
-        finally:
-            server.terminate()
-            server.wait(timeout=30)
-
-
-def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 60
-    while server.poll() is None and time.monotonic() < deadline:
-        try:
-            with urlopen(url, timeout=2):
-                return
-        except OSError:
-            time.sleep(0.2)
-    raise RuntimeError(f"the app didn't start: {log.read_text(encoding='utf-8')[-2000:]}")
 
 
 def resident_mib(pid: int) -> dict[str, float]:

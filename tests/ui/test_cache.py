@@ -13,7 +13,7 @@ from planner.questions.rollout import rollout
 from planner.sources import demo
 from planner.ui import cache
 
-SCENARIO = Scenario(changes=(WorkloadChange(workload="Deployment/prod/llm-serve", replicas=40),), runs=1)
+SCENARIO = Scenario(changes=(WorkloadChange(workload="Deployment/prod/llm-serve", replicas=1_000),), runs=1)
 
 
 class Ended(BaseException):

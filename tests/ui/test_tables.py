@@ -15,6 +15,39 @@ def test_what_has_room_is_left_alone() -> None:
     assert fitted([{"a": "short", "b": 1}], 800) == ({}, 1)
 
 
+def test_a_column_that_the_grid_would_take_for_empty_has_its_width() -> None:
+    node = "gke-cluster-gpu-l4-spot-7f3a01"
+    late: Rows = [{"workload": "api", "where": ""}] * 6 + [{"workload": "api", "where": node}] * 2
+    widths, lines = fitted(late, 800)
+    assert list(widths) == ["where"]
+    assert widths["where"] > len(node) * 6
+    assert lines == 1
+    far: Rows = [{"workload": "api", "where": "gpu-0"}] * 20 + [
+        {"workload": "api", "where": node},
+        {"workload": "b", "where": ""},
+    ]
+    assert fitted(far, 800)[0] == widths
+    assert fitted([{"workload": "api", "where": node}] * 8, 800) == ({}, 1), "it sees that itself"
+
+
+def test_a_name_with_wide_letters_has_the_room_it_takes() -> None:
+    narrow, wide = "Deployment/prod/filesystem", "Deployment/prod/mwmwmwmwmw"
+    both = [fitted([{"workload": name, "why": "no room " * 40}], 500)[0]["workload"] for name in (narrow, wide)]
+    assert both[1] > both[0] + 10
+
+
+def test_a_heading_is_never_cut() -> None:
+    rows: Rows = [
+        {"name": "kube-system/nvidia-gpu-device-plugin-6kwvw/nvidia-gpu-device-plugin", "File of 4 GiB, again": "✓"}
+    ] * 2
+    assert fitted(rows, 400)[0]["File of 4 GiB, again"] >= 19 * 6
+
+
+def test_one_long_kind_among_short_ones_is_whole() -> None:
+    kinds: Rows = [{"kind": one} for one in ("Node", "Pod", "Job", "Event", "Deployment", "HorizontalPodAutoscaler")]
+    assert fitted(kinds, 500)[0]["kind"] > 23 * 6
+
+
 def test_the_longest_texts_give_way_first_and_wrap() -> None:
     widths, lines = fitted(ROWS, 700)
     assert sum(widths.values()) <= 700

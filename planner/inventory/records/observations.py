@@ -7,8 +7,11 @@ import re
 from planner.inventory import wire
 from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
+from planner.kubernetes.quickly import maker
 from planner.vocabulary import DEFAULT_NAMESPACE
 
+_NOBODY, _NO_SERIES, _NO_SOURCE = wire.ObjectReference(), wire.EventSeries(), wire.EventSource()
+_make_event = maker(model.Event)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
 _DURATION_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -16,12 +19,12 @@ _DURATION_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, 
 def read_event(shared: Shared, event: wire.Event) -> model.Event:
     """An Event of core/v1 or events.k8s.io/v1, which name the same things differently."""
     metadata = metadata_of(event)
-    about = event.involved_object or event.regarding or wire.ObjectReference()
-    series = event.series or wire.EventSeries()
-    source = event.source or event.deprecated_source or wire.EventSource()
+    about = event.involved_object or event.regarding or _NOBODY
+    series = event.series or _NO_SERIES
+    source = event.source or event.deprecated_source or _NO_SOURCE
     first = event.first_timestamp or event.deprecated_first_timestamp or event.event_time
     last = event.last_timestamp or event.deprecated_last_timestamp or series.last_observed_time or event.event_time
-    return model.Event(
+    return _make_event(
         namespace=shared.text(metadata.namespace or about.namespace or DEFAULT_NAMESPACE),
         object_kind=shared.text(about.kind),
         object_name=about.name or "",

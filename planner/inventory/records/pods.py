@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -16,20 +16,33 @@ from planner.inventory.records.selectors import (
     read_terms,
     read_tolerations,
 )
-from planner.inventory.records.shared import Shared, amount, annotations_of, given, metadata_of, read_owner, seconds_of
+from planner.inventory.records.shared import (
+    ReadObject,
+    Shared,
+    amount,
+    annotations_of,
+    given,
+    metadata_of,
+    read_owner,
+    seconds_of,
+)
 from planner.inventory.records.storage import read_claim_template
 from planner.inventory.sealed import is_sealed
 from planner.inventory.start import read_start, slept_seconds, start_of, written_start
 from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.host_paths import system_directory
+from planner.kubernetes.quickly import Changer, maker
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.requests import at_once
 from planner.kubernetes.requests import pod_requests as pod_requests_of
 from planner.vocabulary import CPU, DEFAULT_NAMESPACE, MEMORY
 
 DEFAULT_GRACE_SECONDS = 30
-_MOUNTED_BY_ADMISSION = "kube-api-access-"  # volume the ServiceAccount admission plugin adds, named anew for each pod
+MOUNTED_BY_ADMISSION = "kube-api-access-"  # volume the ServiceAccount admission plugin adds, named anew for each pod
+_make_spec, _make_container = maker(model.PodSpec), maker(model.Container)
+_make_pod, _make_state = maker(model.Pod), maker(model.ContainerState)
+_for_nodes = Changer(model.PodSpec, "node_affinity")
 _NO_STATE = ("", "", "", None, None, None, None)
 _NO_AFFINITY = wire.Affinity()
 _NO_RESOURCES = wire.Resources()
@@ -40,24 +53,58 @@ _SOURCES: dict[str, str] = {
 }
 
 
-def read_pod(shared: Shared, pod: wire.Pod) -> model.Pod:
-    """A Pod; its command text and its token volume are dropped from `pod` as well."""
+class KnownSpec(NamedTuple):
+    """A pod's spec without the node that it is bound to, and without an affinity for one node (`taken_out`).
+
+    `digest` is that of what is kept of it. `asked` has the containers, with what they ask for.
+    """
+
+    record: model.PodSpec
+    digest: bytes
+    asked: wire.PodSpec
+
+
+def read_pod(shared: Shared, pod: wire.Pod) -> ReadObject:
+    """A Pod; its command text and its token volume are dropped from `pod` as well, and in the end its spec."""
     metadata = metadata_of(pod)
     spec = pod.spec or wire.PodSpec()
     status = pod.status or wire.PodStatus()
-    _count_allocated(spec, status)
+    for one, counted in [*allocated(spec, status)]:
+        one.resources = counted
     node_name, spec.node_name = spec.node_name, None  # all pods of a template share one spec
-    affinity = _taken_out(spec)
-    pod_spec = shared.once("pod", cut(spec), lambda one: read_pod_spec(shared, one))
-    spec.node_name = node_name
-    if affinity is not None:
-        spec.affinity = affinity
-        where = shared.once("node affinity", affinity.node_affinity, _node_affinity)
-        pod_spec = shared.pair(pod_spec, where, model.PodSpec.with_node_affinity)
+    affinity = taken_out(spec)
+    known = known_spec(shared, cut(spec))
+    pod.spec = None
+    nodes = wire.encode(affinity.node_affinity) if affinity is not None else b""
+    return finished(shared, pod, metadata, status, known, nodes, node_name)
+
+
+def known_spec(shared: Shared, spec: wire.PodSpec) -> KnownSpec:
+    """What is read of `spec`, already cut down by `cut`."""
+    return shared.once(
+        "pod", spec, lambda one: KnownSpec(read_pod_spec(shared, one), wire.digest(wire.encode(one)), one)
+    )
+
+
+def finished(
+    shared: Shared,
+    pod: wire.Pod | wire.PodText,
+    metadata: wire.Metadata,
+    status: wire.PodStatus,
+    known: KnownSpec,
+    nodes: bytes,
+    node_name: str | None,
+) -> ReadObject:
+    """The record of `pod`, which has lost its spec: that is `known`, for the nodes of the affinity that `nodes` is the text of,
+    where it isn't empty, and bound to `node_name`."""
+    pod_spec = known.record
+    if nodes:
+        pod_spec = shared.pod_specs.get((id(pod_spec), nodes)) or _elsewhere(shared, pod_spec, nodes)
+    seconds, text = shared.seconds, shared.text
     ready_at = scheduled_at = None
     is_ready, unschedulable_message = False, ""
     for condition in status.conditions or ():
-        since = shared.seconds(condition.last_transition_time)
+        since = seconds(condition.last_transition_time)
         if condition.type == "Ready":
             is_ready, ready_at = condition.status == "True", since
         elif condition.type == "PodScheduled":
@@ -67,32 +114,43 @@ def read_pod(shared: Shared, pod: wire.Pod) -> model.Pod:
                 unschedulable_message = condition.message or ""
     claims = status.resource_claim_statuses
     names.check_reference("spec.nodeName", node_name)
-    return model.Pod(
-        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
+    record = _make_pod(
+        namespace=text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         uid=metadata.uid or "",
         labels=shared.labels(metadata.labels),
         spec=pod_spec,
         owner=read_owner(shared, metadata),
         annotations=annotations_of(metadata),
-        created_at=shared.seconds(metadata.creation_timestamp),
+        created_at=seconds(metadata.creation_timestamp),
         deleted_at=seconds_of(metadata.deletion_timestamp) if metadata.deletion_timestamp else None,
-        node_name=shared.text(node_name),
-        nominated_node_name=shared.text(status.nominated_node_name),
-        phase=shared.text(status.phase) or "Pending",
+        node_name=text(node_name),
+        nominated_node_name=text(status.nominated_node_name),
+        phase=text(status.phase) or "Pending",
         is_ready=is_ready,
         ready_at=ready_at,
         scheduled_at=scheduled_at,
-        unschedulable_message=shared.text(unschedulable_message),
-        started_at=shared.seconds(status.start_time),
+        unschedulable_message=text(unschedulable_message),
+        started_at=seconds(status.start_time),
         containers=_container_states(shared, status),
-        qos_class=shared.text(status.qos_class),
-        reason=shared.text(status.reason),
+        qos_class=text(status.qos_class),
+        reason=text(status.reason),
         claim_names=FrozenMap({c.name: c.resource_claim_name or "" for c in claims}) if claims else EMPTY,
     )
+    content = b"".join((b"Pod", wire.encode(pod), known.digest, nodes, (node_name or "").encode()))
+    return ReadObject(record, wire.digest(content), metadata)
 
 
-def _taken_out(spec: wire.PodSpec) -> wire.Affinity | None:
+def _elsewhere(shared: Shared, spec: model.PodSpec, nodes: bytes) -> model.PodSpec:
+    where = shared.node_affinities.get(nodes)
+    if where is None:
+        where = _node_affinity(msgspec.json.decode(nodes, type=wire.NodeAffinity))
+        shared.node_affinities[nodes] = where
+    made = shared.pod_specs[id(spec), nodes] = _for_nodes(spec, where)
+    return made
+
+
+def taken_out(spec: wire.PodSpec) -> wire.Affinity | None:
     """The affinity of a pod that is for one node, which `spec` then lacks: a DaemonSet's pods differ in that only."""
     affinity = spec.affinity
     required = affinity.node_affinity.required if affinity is not None and affinity.node_affinity is not None else None
@@ -104,25 +162,43 @@ def _taken_out(spec: wire.PodSpec) -> wire.Affinity | None:
     return affinity
 
 
-def _count_allocated(spec: wire.PodSpec, status: wire.PodStatus) -> None:
-    """While a pod is resized in place, its requests in `spec`, its containers' and its own, become what counts of them.
+def allocated(
+    spec: wire.PodSpec, status: wire.PodStatus
+) -> Iterator[tuple[wire.PodSpec | wire.Container, wire.Resources]]:
+    """While a pod is resized in place: whose requests in `spec` (its containers' or its own) don't count, and what does.
 
     That is the most of what is asked for, what is allocated and what is in force; what is asked for is left out once the
     kubelet has called it infeasible. Source: component-helpers `resource/helpers.go` `determineEffectiveRequests`,
     `PodRequests`.
     """
     if spec.resources is not None and spec.resources.requests and status.resources is not None:
-        spec.resources = _effective(spec.resources, status, status)
-    if not any(
-        one.resources for many in (status.container_statuses, status.init_container_statuses) for one in many or ()
-    ):
+        counted = _effective(spec.resources, status, status)
+        if counted is not spec.resources:
+            yield spec, counted
+    if not _says_resources(status):
         return
     statuses = {one.name: one for one in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))}
     sidecars = [one for one in spec.init_containers or () if one.restart_policy == "Always"]
     for container in (*(spec.containers or ()), *sidecars):
         known = statuses.get(container.name)
         if known is not None and known.resources is not None and container.resources is not None:
-            container.resources = _effective(container.resources, known, status)
+            counted = _effective(container.resources, known, status)
+            if counted is not container.resources:
+                yield container, counted
+
+
+def is_resized(spec: wire.PodSpec, status: wire.PodStatus) -> bool:
+    """Whether `allocated` says anything."""
+    may_be = status.resources is not None or _says_resources(status)
+    return may_be and next(allocated(spec, status), None) is not None
+
+
+def _says_resources(status: wire.PodStatus) -> bool:
+    for one in status.container_statuses or ():
+        if one.resources is not None:
+            return True
+    inits = status.init_container_statuses
+    return inits is not None and any(one.resources is not None for one in inits)
 
 
 def _effective(
@@ -150,13 +226,14 @@ def _is_infeasible(status: wire.PodStatus) -> bool:
 
 def _container_states(shared: Shared, status: wire.PodStatus) -> tuple[model.ContainerState, ...]:
     states = [_container_state(shared, one, False) for one in status.container_statuses or ()]
-    states += [_container_state(shared, one, True) for one in status.init_container_statuses or ()]
+    if status.init_container_statuses:
+        states += [_container_state(shared, one, True) for one in status.init_container_statuses]
     return tuple(states)
 
 
 def _container_state(shared: Shared, status: wire.ContainerStatus, is_init: bool) -> model.ContainerState:
     now, last = _state(shared, status.state), _state(shared, status.last_state)
-    return model.ContainerState(
+    return _make_state(
         name=shared.text(status.name),
         is_init=is_init,
         ready=bool(status.ready),
@@ -209,9 +286,13 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
         if (place := volume.host_path) is not None and place.path is not None:  # the path itself is nobody's business
             known = place.directory if is_sealed(place.path) else system_directory(place.path)
             volume.host_path = wire.HostPath(directory=known or None)
-    if spec.volumes:
-        spec.volumes = [v for v in spec.volumes if not v.name.startswith(_MOUNTED_BY_ADMISSION)] or None
+    spec.volumes = without_token(spec.volumes)
     return spec
+
+
+def without_token(volumes: list[wire.Volume] | None) -> list[wire.Volume] | None:
+    """`volumes` without the one that admission adds."""
+    return [one for one in volumes or () if not one.name.startswith(MOUNTED_BY_ADMISSION)] or None
 
 
 def _cut_hooks(lifecycle: wire.Lifecycle) -> None:
@@ -243,7 +324,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         ("spec.runtimeClassName", spec.runtime_class_name),
     ):
         names.check_reference(field, name)
-    read = model.PodSpec(
+    read = _make_spec(
         containers=containers,
         init_containers=init_containers,
         overhead=shared.amounts(spec.overhead),
@@ -305,7 +386,7 @@ def _container(shared: Shared, container: wire.Container, host_network: bool) ->
     if any(name not in requests for name in limits):  # SetDefaults_Pod: a request left out is the limit
         requests = FrozenMap({**limits, **requests})
     form, program = read_start(container.start)
-    return model.Container(
+    return _make_container(
         name=container.name,
         image=container.image or "",
         requests=requests,

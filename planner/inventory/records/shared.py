@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from planner import quantity
 from planner.errors import InputError, QuantityError
@@ -14,7 +14,6 @@ from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
 
 T = TypeVar("T")
-V = TypeVar("V")
 W = TypeVar("W")
 
 
@@ -28,10 +27,16 @@ class Shared:
         self.newest: float = 0.0
         self._texts: dict[str, str] = {}
         self._labels: dict[Any, Labels] = {}
+        self._owners: dict[tuple[str, str, str], model.Owner] = {}
         self._conditions: dict[Any, Labels] = {}
         self._amounts: dict[Any, Amounts] = {}
+        self.pod_specs: dict[
+            tuple[int, bytes], model.PodSpec
+        ] = {}  # for nodes: by the spec that `once` gave, and their text
+        self.node_affinities: dict[bytes, model.NodeAffinity] = {}  # by their text, as `wire.encode` writes it
         self._parts: dict[tuple[str, bytes], Any] = {}
-        self._pairs: dict[tuple[int, int], tuple[Any, Any, Any]] = {}  # by what was shared before
+        self.spec_texts: dict[bytes, Any] = {}  # `pod_texts`: digest of a spec's text → what was read of it
+        self.node_names: dict[bytes, tuple[str, bytes]] = {}  # as written → the name, and what it leaves a hole of
 
     def seconds(self, moment: datetime | None) -> float | None:
         """Seconds since the epoch, remembering the newest."""
@@ -50,11 +55,18 @@ class Shared:
         """Labels, or what they are selected by; refused where Kubernetes refuses them (`names`)."""
         if not labels:
             return EMPTY
-        key = tuple(labels.items())
+        key = (*labels, *labels.values())
         known = self._labels.get(key)
         if known is None:
             names.check_labels(labels)
             known = self._labels[key] = FrozenMap(labels)
+        return known
+
+    def owner(self, kind: str, name: str, uid: str) -> model.Owner:
+        """An owner."""
+        known = self._owners.get((kind, name, uid))
+        if known is None:
+            known = self._owners[kind, name, uid] = model.Owner(kind=kind, name=name, uid=uid)
         return known
 
     def conditions(self, statuses: dict[str, str]) -> Labels:
@@ -76,30 +88,30 @@ class Shared:
 
     def once(self, what: str, decoded: W, make: Callable[[W], T]) -> T:
         """``make(decoded)``, made once for equal content; `what` keeps readers of different records apart."""
-        key = (what, wire.encode(decoded))
+        return self.once_written(what, wire.encode(decoded), lambda _: make(decoded))
+
+    def once_written(self, what: str, text: bytes, make: Callable[[bytes], T]) -> T:
+        """``make(text)``, made once for equal texts."""
+        key = (what, wire.digest(text))  # of what may hold secrets nothing more is kept
         known: T | None = self._parts.get(key)
         if known is None:
-            known = self._parts[key] = make(decoded)
+            known = self._parts[key] = make(text)
         return known
 
-    def pair(self, one: V, other: W, make: Callable[[V, W], T]) -> T:
-        """``make(one, other)``, made once for the same two, which `once` gave."""
-        known = self._pairs.get((id(one), id(other)))
-        if known is None:
-            known = self._pairs[id(one), id(other)] = (
-                make(one, other),
-                one,
-                other,
-            )  # kept, so that their ids are theirs
-        made: T = known[0]
-        return made
+
+class ReadObject(NamedTuple):
+    """One object: its record, the digest of what is kept of it, and the metadata it came with."""
+
+    record: Any
+    digest: bytes
+    metadata: wire.Metadata
 
 
 def read_owner(shared: Shared, metadata: wire.Metadata) -> model.Owner | None:
     """The owner that controls the object, None when there is none."""
     for reference in metadata.owner_references or ():
         if reference.controller:
-            return shared.once("owner", reference, lambda r: model.Owner(kind=r.kind, name=r.name, uid=r.uid))
+            return shared.owner(reference.kind, reference.name, reference.uid)
     return None
 
 
@@ -125,14 +137,17 @@ def annotations_of(metadata: wire.Metadata) -> Labels:
     """The annotations of the short list that is kept; without any, `metadata` loses its empty map as well."""
     if metadata.annotations is None:
         return EMPTY
+    if metadata.annotations == _NO_ANNOTATIONS:  # those of nearly all objects: none of the list
+        metadata.annotations = None
+        return EMPTY
     kept = {}
     for attribute, key in wire.ANNOTATION_FIELDS.items():
         if (value := getattr(metadata.annotations, attribute)) is not None:
             kept[key] = value
-    if not kept:
-        metadata.annotations = None
-        return EMPTY
     return FrozenMap(kept)
+
+
+_NO_ANNOTATIONS = wire.Annotations()
 
 
 def seconds_of(moment: datetime) -> float:

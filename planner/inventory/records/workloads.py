@@ -2,60 +2,76 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from planner.errors import InputError
 from planner.inventory import wire
-from planner.inventory.records.pods import cut, read_pod_spec
+from planner.inventory.records.pods import cut, known_spec
 from planner.inventory.records.selectors import read_selector
 from planner.inventory.records.shared import Shared, annotations_of, given, metadata_of, read_owner
 from planner.inventory.records.storage import read_claim_template
-from planner.inventory.sealed import seal, unread, with_kept
+from planner.inventory.sealed import seal_but_spec, seal_spec, unread, unread_of_spec, with_kept
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET, ROLLING_UPDATE, Kind
+from planner.kubernetes.quickly import maker
 from planner.kubernetes.records import FrozenMap
 from planner.kubernetes.shares import check_share
 from planner.vocabulary import DEFAULT_NAMESPACE
 
+_make_workload, _make_replica_set = maker(model.Workload), maker(model.ReplicaSet)
+Raw = bytes | dict[str, Any]  # a pod template as it is written, or as plain values
 DEFAULT_REVISION_HISTORY_LIMIT = 10
 DEFAULT_JOB_BACKOFF_LIMIT = 6
 _COUNTS = {field.encode_name: field.name for field in msgspec.structs.fields(wire.WorkloadStatus)}
 
 
-def read_template(
-    shared: Shared, template: wire.PodTemplate | None, raw: dict[str, Any], *, has_manifest: bool
-) -> model.Template:
-    """The record of a pod template, of which `raw` is the whole text as plain values."""
+def read_template(shared: Shared, template: wire.PodTemplate | None, raw: Raw, *, has_manifest: bool) -> model.Template:
+    """The record of a pod template, of which `raw` is the whole."""
     template = template or wire.PodTemplate()
     metadata = template.metadata or wire.Metadata()
     template.metadata = metadata = wire.Metadata(labels=metadata.labels, annotations=metadata.annotations)
     template.spec = spec = cut(template.spec or wire.PodSpec())
+    annotations = annotations_of(metadata)
 
-    def read(raw: dict[str, Any]) -> model.Template:
-        sealed = seal(raw)
-        kept = json.loads(wire.encode(template)) if has_manifest else None
+    def read(text: bytes) -> model.Template:
+        told = msgspec.json.decode(text)
+        of_spec = shared.once("spec of a template", told.get("spec") or {}, lambda one: _Sealed.of(one, spec))
+        rest = seal_but_spec(told)
+        kept = msgspec.json.decode(wire.encode(template)) if has_manifest else None
         return model.Template(
             labels=shared.labels(metadata.labels),
-            spec=shared.once("pod", spec, lambda one: read_pod_spec(shared, one)),
-            annotations=annotations_of(metadata),
-            manifest=wire.encode(with_kept(sealed, kept)) if kept is not None else b"{}",
-            unread=unread(sealed, template),
+            spec=known_spec(shared, spec).record,
+            annotations=annotations,
+            manifest=wire.encode(with_kept({**rest, "spec": of_spec.spec}, kept)) if kept is not None else b"{}",
+            unread=unread(rest, of_spec.unread),
         )
 
-    return shared.once("template" if has_manifest else "template of a part", raw, read)
+    text = wire.encode(raw) if isinstance(raw, dict) else raw
+    return shared.once_written("template" if has_manifest else "template of a part", text, read)
 
 
-def read_workload(shared: Shared, workload: wire.Workload, raw: dict[str, Any], *, kind: Kind) -> model.Workload:
-    """The record of a workload; `raw` is its pod template as plain values."""
+class _Sealed(NamedTuple):
+    """What the spec of a template says and isn't kept: a Deployment and its ReplicaSet say the same."""
+
+    spec: dict[str, Any]
+    unread: str
+
+    @classmethod
+    def of(cls, told: dict[str, Any], spec: wire.PodSpec) -> _Sealed:
+        sealed = seal_spec(told)
+        return cls(sealed, unread_of_spec(sealed, spec))
+
+
+def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Kind) -> model.Workload:
+    """The record of a workload; `raw` is its whole pod template."""
     metadata = metadata_of(workload)
     spec = workload.spec or wire.WorkloadSpec()
     status = workload.status or wire.WorkloadStatus()
     conditions = {c.type: f"{c.status}/{c.reason or ''}" for c in status.conditions or ()}
     name = metadata.name or ""
-    return model.Workload(
+    return _make_workload(
         kind=kind.name,
         namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=name,
@@ -125,12 +141,12 @@ def _catches(codes: wire.ExitCodes) -> bool:
     return any((code in (codes.values or ())) is is_in for code in _SIGNALLED)
 
 
-def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: dict[str, Any]) -> model.ReplicaSet:
-    """A ReplicaSet; `raw` is its pod template as plain values."""
+def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: Raw) -> model.ReplicaSet:
+    """A ReplicaSet; `raw` is its whole pod template."""
     metadata = metadata_of(replica_set)
     spec = replica_set.spec or wire.WorkloadSpec()
     status = replica_set.status or wire.WorkloadStatus()
-    return model.ReplicaSet(
+    return _make_replica_set(
         namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
         name=metadata.name or "",
         uid=metadata.uid or "",

@@ -223,7 +223,7 @@ class DaemonSetController:
         if self.workload.strategy.kind == ON_DELETE and self.has_new_template:
             return False
         self._begin(simulation)
-        return len(self._nodes[NodeState.NEW_READY]) == len(self._target_set)
+        return not self._lacks_revision and len(self._nodes[NodeState.NEW_READY]) == len(self._target_set)
 
     def _begin(self, simulation: Simulation) -> None:
         if self._read < 0:
@@ -245,9 +245,14 @@ class DaemonSetController:
             busy |= self._roll(simulation)
         return busy
 
+    @property
+    def _lacks_revision(self) -> bool:
+        """Its new revision's ControllerRevision isn't made: until then its status doesn't observe the change either."""
+        return self.has_new_template and not self.revision and not self._made_revision
+
     def _has_revision(self, simulation: Simulation) -> bool:
         """As a StatefulSet's (`constructHistory`)."""
-        if self.has_new_template and not self.revision and not self._made_revision:
+        if self._lacks_revision:
             name, counted = f"{self.workload.name}-{NEW_HASH}", object_count("controllerrevisions.apps")
             where = self.workload.namespace
             self._made_revision = simulation.make_object(self.key, "ControllerRevision", where, name, counted)

@@ -10,7 +10,7 @@ from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import object_count
 from planner.rollout.controllers.replicaset import ReplicaSetController
-from planner.rollout.ownership import sets_by_owner
+from planner.rollout.ownership import sets_again, sets_by_owner
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import AVAILABLE, ENDING, READY
 from planner.scheduling.pod import LivePod
@@ -48,9 +48,10 @@ class DeploymentController:
         self.strategy = workload.strategy
         self.old: list[ReplicaSetController] = []
         self.new: ReplicaSetController | None = None
+        self._sets: list[ReplicaSetController] = []  # the old ones, and the new one last
+        self._at_rest: list[tuple[int | None, ...]] = []  # what its ReplicaSets had written when it had nothing to do
         known = sets_by_owner(simulation.cluster).get(workload.uid, [])
-        is_restart = has_new_template and before is not None and before.template.makes_the_same_pods(workload.template)
-        equal = [one for one in known if not is_restart and one.template.makes_the_same_pods(workload.template)]
+        equal = sets_again(simulation.cluster, workload, before=before, has_new_template=has_new_template)
         current = min(equal, key=lambda one: (one.created_at or 0.0, one.name), default=None)
         if current is None and not has_new_template and not (before is not None and before.is_paused):
             current = max(known, key=_revision, default=None)
@@ -63,6 +64,7 @@ class DeploymentController:
                     controller.adopt(simulation)
             else:
                 self.old.append(controller)
+        self._sets = [*self.old, self.new] if self.new else [*self.old]
         self.surge, self.unavailable = rolling_limits(workload)
 
     @classmethod
@@ -90,7 +92,7 @@ class DeploymentController:
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def all_sets(self) -> list[ReplicaSetController]:
-        return self.old + ([self.new] if self.new else [])
+        return self._sets
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, terminating ones included."""
@@ -132,6 +134,18 @@ class DeploymentController:
 
     # ── doing ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def sync(self, simulation: Simulation) -> bool:
+        if self.new is None or self.strategy.kind == RECREATE:  # what it waits for isn't written in its ReplicaSets
+            return self._sync(simulation)
+        seen: list[tuple[int | None, ...]] = [
+            (one.replicas, one.desired, one.maximum, one.reported_available(simulation)) for one in self.all_sets()
+        ]
+        if seen == self._at_rest:
+            return False
+        busy = self._sync(simulation)
+        self._at_rest = [] if busy else seen
+        return busy
+
+    def _sync(self, simulation: Simulation) -> bool:
         if self.workload.is_paused or self._is_scaling():
             return self._scale(simulation)
         if self.strategy.kind == RECREATE:
@@ -237,6 +251,7 @@ class DeploymentController:
             related=self.owners,
         )
         self.new = new
+        self._sets.append(new)
         self._own(simulation, new)
         return True
 

@@ -65,9 +65,8 @@ class ReplicaSetController:
         self.retry_at: float | None = None  # on the simulation's clock: when the work queue tries again by itself
         self._seen: tuple[int, ...] = ()  # what of its own it had seen at the last refusal
         self._status: tuple[int, ...] | None = None  # replicas, ready, terminating, available as last written
-        self._at_rest: tuple[int, int] | None = (
-            None  # replicas, and changes of its pods, with which it has nothing to do
-        )
+        self._at_rest = (-1, -1)  # replicas, and changes of its pods, with which it has nothing to do
+        self._tally: Tally | None = None
 
     @classmethod
     def of(
@@ -108,7 +107,9 @@ class ReplicaSetController:
 
     def tally(self, simulation: Simulation) -> Tally:
         """The same as numbers."""
-        return simulation.tally(self.key, self.uid)
+        if self._tally is None:
+            self._tally = simulation.tally(self.key, self.uid)
+        return self._tally
 
     def active(self, simulation: Simulation) -> int:
         return self.tally(simulation).count(lacking=ENDING)
@@ -152,9 +153,8 @@ class ReplicaSetController:
         return self._report(simulation)
 
     def _current_status(self, simulation: Simulation) -> tuple[int, ...]:
-        tally = self.tally(simulation)
-        active, ready = tally.count(lacking=ENDING), tally.count(READY, lacking=ENDING)
-        return active, ready, tally.count(ENDING), self.available(simulation)
+        count = self.tally(simulation).count
+        return count(0, ENDING), count(READY, ENDING), count(ENDING), count(AVAILABLE, ENDING)
 
     def _report(self, simulation: Simulation) -> bool:
         before, self._status = self._status, self._current_status(simulation)

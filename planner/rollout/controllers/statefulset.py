@@ -96,7 +96,7 @@ class StatefulSetController:
         standing = simulation.tally(self.key, self.workload.uid).count(lacking=ENDING)
         wanted = max(0, self.replicas - self.partition)
         is_updated = self._ordinals(simulation).updated >= wanted
-        return is_updated and self._all_ready(simulation) and standing == self.replicas
+        return not self._lacks_revision and is_updated and self._all_ready(simulation) and standing == self.replicas
 
     def _all_ready(self, simulation: Simulation) -> bool:
         return simulation.tally(self.key, self.workload.uid).count(READY, lacking=ENDING) >= self.replicas
@@ -161,10 +161,15 @@ class StatefulSetController:
             return busy
         return self._update(simulation, pods) or busy
 
+    @property
+    def _lacks_revision(self) -> bool:
+        """Its new revision's ControllerRevision isn't made: until then its status doesn't observe the change either."""
+        return self.update_revision == NEW_REVISION and not self._made_revision
+
     def _has_revision(self, simulation: Simulation) -> bool:
         """Whether the new revision's ControllerRevision is there, or was made; nothing is done as long as a quota
         refuses it (`performUpdate`)."""
-        if self.update_revision == NEW_REVISION and not self._made_revision:
+        if self._lacks_revision:
             name, counted = f"{self.workload.name}-{NEW_REVISION}", object_count("controllerrevisions.apps")
             where = self.workload.namespace
             self._made_revision = simulation.make_object(self.key, "ControllerRevision", where, name, counted)

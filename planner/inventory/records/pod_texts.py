@@ -1,0 +1,139 @@
+"""Pods whose spec is written as another's was, which isn't decoded again.
+
+Pods of a template are written alike but for two things: the name of the node that they are bound to, which a DaemonSet's pod
+has in its affinity as well, and that of the token volume, which admission makes up for each. Both are holes in the text. Of
+texts that are equal but for what stands in the holes the second is decoded with marks in them: where the marks are found in
+these two places only, and in nothing else that is kept, any other names in the holes give the same spec.
+
+The texts hold secrets, so that what is kept of them is a digest.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+import msgspec
+
+from planner.errors import InputError
+from planner.inventory import wire
+from planner.inventory.records.pods import (
+    MOUNTED_BY_ADMISSION,
+    KnownSpec,
+    cut,
+    finished,
+    is_resized,
+    known_spec,
+    read_pod,
+    taken_out,
+    without_token,
+)
+from planner.inventory.records.shared import ReadObject, Shared, metadata_of
+
+_FIELD = b'"nodeName"'
+_TOKEN = b'"' + MOUNTED_BY_ADMISSION.encode()
+_TOKEN_LENGTH = len(_TOKEN) + 5  # kubernetes apiserver `pkg/storage/names/generate.go`: five letters or digits
+_TOKEN_HOLE = b'"' + b"\1" * (_TOKEN_LENGTH - 1) + b'"'  # JSON has no such text, and none of zero bytes
+_NODE_NAME = re.compile(rb"[a-z0-9][a-z0-9.-]{2,252}")
+_NODE_MARK, _TOKEN_MARK = b"headroom-mark-of-a-node", b"headroom-mark-of-a-token"
+_FIELDS: Final = frozenset(
+    name.encode()
+    for one in vars(wire).values()
+    if isinstance(one, type) and issubclass(one, msgspec.Struct)
+    for name in one.__struct_encode_fields__
+)
+
+
+class _Learnt(NamedTuple):
+    """A spec known by its text; `nodes` is its affinity for one node as `wire.encode` writes it, with a mark for the name."""
+
+    spec: KnownSpec
+    nodes: bytes
+
+
+def read_pod_text(shared: Shared, item: msgspec.Raw | bytes | memoryview) -> ReadObject | None:
+    """The Pod whose JSON `item` is; None where it has to be decoded as a whole, which tells what is wrong with it.
+
+    Raises
+    ------
+    InputError
+        As `read_pod` does.
+    """
+    try:
+        pod = wire.decode_pod_text(item)
+        text, pod.spec = pod.spec, wire.NO_TEXT
+        key, with_holes, node = _keyed(shared, bytes(text))
+        known, status = shared.spec_texts.get(key), pod.status or _NO_STATUS
+        if known is None:
+            shared.spec_texts[key] = _SEEN
+        elif known is _SEEN:
+            known = shared.spec_texts[key] = _learnt(shared, with_holes, node) or _OTHERWISE
+        if not isinstance(known, _Learnt) or is_resized(known.spec.asked, status):
+            spec = wire.decode_pod_spec(text)
+            return read_pod(shared, wire.Pod(metadata=pod.metadata, spec=spec, status=pod.status))
+    except msgspec.MsgspecError:
+        return None
+    nodes = known.nodes and known.nodes.replace(_NODE_MARK, node.encode())
+    return finished(shared, pod, metadata_of(pod), status, known.spec, nodes, node or None)
+
+
+_NO_STATUS = wire.PodStatus()
+_SEEN, _OTHERWISE = "seen once", "to be decoded each time"
+
+
+def _keyed(shared: Shared, text: bytes) -> tuple[bytes, bytes, str]:
+    """(digest of the spec's text with holes, that text, the name in the holes for the node's).
+
+    A hole is as long as what was in it, and texts are looked for from their end: either is quicker.
+    """
+    node, place = "", text.rfind(_FIELD)  # kubectl and Go write it after the containers
+    if place >= 0:
+        start = text.find(b'"', place + len(_FIELD))
+        written = text[start : text.find(b'"', start + 1) + 1]
+        known = shared.node_names.get(written)
+        if known is None and _NODE_NAME.fullmatch(written, 1, len(written) - 1) and written[1:-1] not in _FIELDS:
+            known = shared.node_names[written] = written[1:-1].decode(), _hole(len(written))
+        if known is not None:
+            node = known[0]
+            text = text.replace(written, known[1])
+    place = text.rfind(_TOKEN)
+    if place >= 0:
+        end = place + _TOKEN_LENGTH
+        if text[end - 5 : end].isalnum() and text[end : end + 1] == b'"':
+            text = text.replace(text[place : end + 1], _TOKEN_HOLE)
+    return sha256(text).digest(), text, node
+
+
+def _hole(length: int) -> bytes:
+    return b'"%b"' % (b"\0" * (length - 2))
+
+
+def _learnt(shared: Shared, text: bytes, node: str) -> _Learnt | None:
+    """What is read of a spec's text with holes; None where what is in the holes is seen in another way than described above.
+
+    A mark that isn't in what was decoded stands in what isn't, or for a name of a field that isn't known; `_FIELDS` are none
+    that a hole may have had.
+    """
+    if _NODE_MARK in text or _TOKEN_MARK in text:
+        return None
+    marked = text.replace(_hole(len(node) + 2), b'"' + _NODE_MARK + b'"').replace(
+        _TOKEN_HOLE, _TOKEN + _TOKEN_MARK + b'"'
+    )
+    try:
+        spec = wire.decode_pod_spec(marked)
+    except msgspec.MsgspecError:
+        return None
+    if (spec.node_name or "") != (_NODE_MARK.decode() if node else ""):
+        return None
+    spec.node_name = None
+    affinity = taken_out(spec)
+    spec.volumes = without_token(spec.volumes)
+    nodes = wire.encode(affinity.node_affinity) if affinity is not None else b""
+    kept = wire.encode(spec)
+    if _NODE_MARK in kept or _TOKEN_MARK in kept + nodes:
+        return None
+    try:
+        return _Learnt(known_spec(shared, cut(spec)), nodes)
+    except (InputError, ValueError, OverflowError):  # what is wrong is told where it isn't looked for in vain
+        return None

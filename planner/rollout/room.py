@@ -1,0 +1,73 @@
+"""Whether the nodes could hold a workload at all: what has no room on empty nodes needn't be played.
+
+A completed Deployment has all its pods of the new revision on nodes at the same time. Where the nodes that match hold fewer
+even with nothing else on them, it is stuck whatever its strategy is, and whoever makes room.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.kubernetes.records import Workload
+from planner.rollout.ownership import pods_by_owner, sets_again, sets_by_owner
+from planner.rollout.run import Revision, Run
+from planner.scheduling.cluster import Cluster, IntArray
+from planner.scheduling.shape import Shape, Static, compile_shape, seats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Room:
+    """What the new pods of a workload take of nodes.
+
+    Attributes
+    ----------
+    shape : as admitted; None where it can't be told what they take
+    staying : pods that may be of the new revision already, whatever they hold
+    """
+
+    shape: Shape | None
+    staying: int
+
+    @classmethod
+    def of(cls, run: Run, revision: Revision) -> Room:
+        """As `run` of the revision, on today's cluster, shows it."""
+        cluster, workload = run.simulation.cluster, revision.after
+        if not workload.traits.surges_freely or revision.placed is not None:
+            return cls(shape=None, staying=0)
+        sets = sets_by_owner(cluster).get(workload.uid, [])
+        if revision.has_new_template:
+            sets = sets_again(cluster, workload, before=revision.before, has_new_template=True)
+        by_owner = pods_by_owner(cluster)
+        shape = run.new_shapes.get(workload.key)
+        if not revision.has_new_template and len(run.owners[workload.key]) == 1:
+            shape = next((pod.shape for pod in run.pods[workload.key] if not pod.is_bound), None)
+        return cls(shape=shape, staying=sum(len(by_owner.get(one.uid, ())) for one in sets))
+
+    def is_short(self, cluster: Cluster, workload: Workload) -> bool:
+        """Whether `cluster` can't hold all pods of `workload`, which has the same template."""
+        most = self.most(cluster)
+        return most is not None and most < workload.replicas
+
+    def most(self, cluster: Cluster) -> int | None:
+        """How many of the workload's pods `cluster` could hold with nothing else on the nodes that match; None: not told."""
+        held = self._held(cluster)
+        return None if held is None else int(held.sum()) + self.staying
+
+    def least_growth(self, grown: Cluster, nodes: int, workload: Workload) -> int:
+        """With how many of the last `nodes` of `grown` it could hold them at the earliest, one more than all if with none."""
+        held = self._held(grown)
+        if held is None:
+            return 0
+        today = len(held) - nodes
+        reached = np.concatenate(([0], np.cumsum(held[today:]))) + held[:today].sum()
+        return int(np.searchsorted(reached, workload.replicas - self.staying))
+
+    def _held(self, cluster: Cluster) -> IntArray | None:
+        """How many each node could hold at most, int64[node]; None where amounts don't tell."""
+        if self.shape is None or self.shape.uses_devices:
+            return None
+        shape = compile_shape(cluster, self.shape.namespace, self.shape.labels, self.shape.spec)
+        held: IntArray = np.where(shape.static == Static.PASSES, seats(shape, cluster.allocatable), 0)
+        return held

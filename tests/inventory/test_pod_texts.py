@@ -1,0 +1,175 @@
+"""Pods recognised by the text of their spec are read as those that are decoded as a whole."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.inventory import parse
+from planner.inventory.documents import parts_of
+from planner.inventory.parse import build_snapshot
+from planner.inventory.records import pod_texts
+from planner.inventory.records import pods as pods_module
+from planner.kubernetes.records import Finding, Snapshot
+
+CONTAINERS: Final = '"containers":[{"name":"main","image":"app:1","volumeMounts":[{"name":"kube-api-access-TOKEN"}]}]'
+VOLUMES: Final = '"volumes":[{"name":"kube-api-access-TOKEN","projected":{}},{"name":"cache","emptyDir":{}}]'
+ONE_NODE: Final = (
+    '"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":'
+    '[{"matchFields":[{"key":"metadata.name","operator":"In","values":["NODE"]}]}]}}}'
+)
+# Each is the inside of a spec; NODE and TOKEN differ from pod to pod.
+SPECS: Final = {
+    "as kubectl writes it": f'{CONTAINERS},"nodeName":"NODE","priority":0,{VOLUMES}',
+    "as Go writes it": f'{VOLUMES},{CONTAINERS},"nodeName":"NODE","priority":0',
+    "node first": f'"nodeName":"NODE",{CONTAINERS}',
+    "blanks": f'{CONTAINERS} , "nodeName" : \n "NODE" , {VOLUMES}',
+    "not bound": CONTAINERS,
+    "a DaemonSet's": f'{CONTAINERS},{ONE_NODE},"nodeName":"NODE",{VOLUMES}',
+    "a DaemonSet's that waits": f"{CONTAINERS},{ONE_NODE}",
+    "another node's": f'{CONTAINERS},{ONE_NODE.replace("NODE", "elsewhere")},"nodeName":"NODE"',
+    "in the node's fields as well": f'{CONTAINERS},{ONE_NODE.replace("metadata.name", "NODE")},"nodeName":"NODE"',
+    "node as an argument": '"containers":[{"name":"a","args":["NODE"],"command":["NODE"]}],"nodeName":"NODE"',
+    "node in an argument": '"containers":[{"name":"a","command":["x","--node=NODE"]}],"nodeName":"NODE"',
+    "node in the environment": '"containers":[{"name":"a","env":[{"name":"N","value":"NODE"}]}],"nodeName":"NODE"',
+    "node as a container": '"containers":[{"name":"NODE"}],"nodeName":"NODE"',
+    "node as an image": '"containers":[{"name":"a","image":"NODE"}],"nodeName":"NODE"',
+    "node as a label's value": f'{CONTAINERS},"nodeSelector":{{"a":"NODE"}},"nodeName":"NODE"',
+    "node as a label": f'{CONTAINERS},"nodeSelector":{{"NODE":"a"}},"nodeName":"NODE"',
+    "node as a field": f'{CONTAINERS},"NODE":7,"nodeName":"NODE"',
+    "node as a claim": f'{CONTAINERS},"volumes":[{{"name":"v","persistentVolumeClaim":{{"claimName":"NODE"}}}}],"nodeName":"NODE"',
+    "node as a host's path": f'{CONTAINERS},"volumes":[{{"name":"v","hostPath":{{"path":"NODE"}}}}],"nodeName":"NODE"',
+    "node as a number's place": f'{CONTAINERS},"priority":"NODE","nodeName":"NODE"',
+    "node among tolerations": f'{CONTAINERS},"tolerations":[{{"key":"NODE"}}],"nodeName":"NODE"',
+    "given twice": f'{CONTAINERS},"nodeName":"other","nodeName":"NODE"',
+    "given twice, the other last": f'{CONTAINERS},"nodeName":"NODE","nodeName":"other"',
+    "deeper as well": f'{CONTAINERS},"nodeName":"NODE","later":{{"nodeName":"NODE"}}',
+    "deeper only": f'{CONTAINERS},"later":{{"nodeName":"NODE"}}',
+    "in a text": f'{CONTAINERS},"nodeName":"NODE","later":"\\"nodeName\\":\\"NODE\\""',
+    "with an escape": f'{CONTAINERS},"node\\u004eame":"NODE"',
+    "with an escape in the name": f'{CONTAINERS},"nodeName":"\\u0061NODE"',
+    "with an escaped quote": f'{CONTAINERS},"nodeName":"a\\"NODE"',
+    "null": f'{CONTAINERS},"nodeName":null,"later":"NODE"',
+    "a number": f'{CONTAINERS},"nodeName":7,"later":"NODE"',
+    "refused": f'{CONTAINERS},"nodeName":"No_NODE!"',
+    "token as an image": f'"containers":[{{"name":"a","image":"kube-api-access-TOKEN"}}],{VOLUMES},"nodeName":"NODE"',
+    "token as a claim": f'{CONTAINERS},"volumes":[{{"name":"v","persistentVolumeClaim":{{"claimName":"kube-api-access-TOKEN"}}}}]',
+    "two tokens": f'{CONTAINERS},"volumes":[{{"name":"kube-api-access-TOKEN"}},{{"name":"kube-api-access-zzzzz"}}]',
+    "a long token": f'{CONTAINERS},"volumes":[{{"name":"kube-api-access-TOKENx"}}]',
+    "token for one node": f'{CONTAINERS},{ONE_NODE.replace("NODE", "kube-api-access-TOKEN")},"nodeName":"NODE"',
+    "mark of a node": f'{CONTAINERS},"schedulerName":"headroom-mark-of-a-node","nodeName":"NODE"',
+    "mark of a node, for one node": f'{CONTAINERS},{ONE_NODE.replace("NODE", "headroom-mark-of-a-node")},"nodeName":"NODE"',
+    "mark of a token": f'"containers":[{{"name":"a","image":"headroom-mark-of-a-token"}}],{VOLUMES}',
+    "a big priority": f'{CONTAINERS},"priority":99999999999,"nodeName":"NODE"',
+    "a big number": f'{CONTAINERS},"later":1e400,"overhead":{{"cpu":123456789012345678901234567890}},"nodeName":"NODE"',
+    "a bad container": '"containers":[{"name":"A_B"}],"nodeName":"NODE"',
+    "a bad amount": '"containers":[{"name":"a","resources":{"requests":{"cpu":"1x"}}}],"nodeName":"NODE"',
+    "asks for a cpu": '"containers":[{"name":"main","resources":{"requests":{"cpu":"1"}}}],"nodeName":"NODE"',
+    "keys twice": f'{CONTAINERS},"priority":1,"priority":2,"nodeName":"NODE",{CONTAINERS}',
+    "nothing": "",
+}  # fmt: skip
+STATUSES: Final = (
+    '{"phase":"Running","containerStatuses":[{"name":"main","state":{"running":{"startedAt":"2026-01-01T00:00:00Z"}}}]}',
+    '{"containerStatuses":[{"name":"main","resources":{"requests":{"cpu":"2"}},"allocatedResources":{"cpu":"1"}}]}',
+    '{"containerStatuses":[{"name":"main","resources":{"requests":{"cpu":"1"}},"allocatedResources":{"cpu":"1"}}]}',
+    '{"phase":7}',
+    "null",
+)
+NODES: Final = ("gke-a-1", "gke-a-2", "gke-pool-b-10", "a", "priority", "containers", "7", "elsewhere", "metadata.name")
+TOKENS: Final = ("ab1de", "zzzzz", "00000", "headr")
+
+
+def text_of(number: int, spec: str, status: str, node: str, token: str, whole: str = "") -> str:
+    metadata = f'{{"name":"p-{number}","namespace":"prod","uid":"u-{number}","labels":{{"app":"a"}}}}'
+    inside = spec.replace("NODE", node).replace("TOKEN", token)
+    told = whole or f'"spec":{{{inside}}}'
+    return f'{{"apiVersion":"v1","kind":"Pod","metadata":{metadata},{told},"status":{status}}}'
+
+
+def read(pods: list[str]) -> Snapshot:
+    problems: list[Finding] = []
+    data = f'{{"kind":"List","apiVersion":"v1","items":[{",".join(pods)}]}}'.encode()
+    return build_snapshot(parts_of(data, "dump", problems), source="dump", problems=problems)
+
+
+def read_both_ways(pods: list[str]) -> Snapshot:
+    """What is read of them, after it was read without looking at texts as well."""
+    short = read(pods)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pod_texts, "read_pod_text", lambda *_: None)
+        long = read(pods)
+    assert short == long
+    assert short.digest == long.digest
+    return short
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_spec_known_by_its_text_is_read_as_one_that_is_decoded(spec: str, status: str) -> None:
+    pods = [
+        text_of(number, spec, status, node, TOKENS[number % len(TOKENS)])
+        for number, node in enumerate((*NODES, *NODES))
+    ]
+    read_both_ways(pods)
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        '"spec":null',
+        '"later":{}',
+        '"spec":[]',
+        '"spec":"text"',
+        f'"spec":{{"priority":1}},"spec":{{{CONTAINERS}}}',
+        f'"spec":{{{CONTAINERS}}},"spec":null',
+        f'"s\\u0070ec":{{{CONTAINERS},"nodeName":"gke-a-1"}}',
+    ],
+)
+def test_specs_that_are_no_objects_or_given_twice(whole: str) -> None:
+    read_both_ways([text_of(number, "", STATUSES[0], "", "", whole) for number in range(4)])
+
+
+PODS = st.lists(
+    st.tuples(st.sampled_from(list(SPECS.values())), st.sampled_from(STATUSES), st.sampled_from(NODES), st.sampled_from(TOKENS)),
+    max_size=30,
+)  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(PODS)
+def test_any_mixture_is_read_alike(drawn: list[tuple[str, str, str, str]]) -> None:
+    read_both_ways([text_of(number, *one) for number, one in enumerate(drawn)])
+
+
+def test_pods_of_a_template_are_decoded_twice_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded = []
+
+    def read_pod(*given: Any) -> Any:
+        decoded.append(given)
+        return pods_module.read_pod(*given)
+
+    monkeypatch.setattr(pod_texts, "read_pod", read_pod)
+    for name in ("as kubectl writes it", "as Go writes it", "a DaemonSet's", "node in the environment"):
+        decoded.clear()
+        pods = [text_of(n, SPECS[name], STATUSES[0], f"gke-a-{n}", f"{n:05}") for n in range(10, 40)]
+        snapshot = read_both_ways(pods)
+        assert {one.node_name for one in snapshot.pods} == {f"gke-a-{n}" for n in range(10, 40)}
+        assert len(decoded) == 1, name  # the second is learnt from
+
+
+def test_no_secret_stays_in_what_is_known_of_texts() -> None:
+    spec = '"containers":[{"name":"a","env":[{"name":"P","value":"hunter2"}]}],"nodeName":"NODE"'
+    reader = parse.Reader()
+    pods = [json.loads(text_of(n, spec, "null", "gke-a-1", "")) for n in range(3)]
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pods[0]["spec"]}
+    workload = {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
+    }  # fmt: skip
+    reader.read(parse.Part(items=[json.dumps(one).encode() for one in (*pods, workload)]))
+    assert [*map(len, reader.found.values())] == [3, 1]
+    assert "hunter2" not in repr([vars(reader), vars(reader._shared)])
