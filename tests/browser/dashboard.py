@@ -27,6 +27,9 @@ ALL_DRAWN = """() => {
     });
 }"""
 """Whether the tables and charts in the window are drawn, at its width: each is when it comes into sight."""
+AT_REST = """() => document.getAnimations()
+  .every(one => one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)"""
+"""Whether nothing moves that comes to an end: an expander that opens takes half a second and moves what is below it."""
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "docs" / "screenshots"  # what the documents show
 OUTPUT = Path(__file__).parent / "output"  # for a person to look at, not kept
@@ -91,13 +94,17 @@ class Visitor:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until the script has run to its end, nothing on the page is stale, and every part of it is there."""
+        """Wait until the script has run to its end, nothing is stale, every part of the page is there, and none moves.
+
+        A button that moves between a click's two halves isn't clicked.
+        """
         self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=_ANSWER_MS)
         self.page.wait_for_selector('[data-testid="stMain"] :is(h1, [data-testid="stAlert"])', timeout=_ANSWER_MS)
         assert not self.page.get_by_text("Our mistake").count(), "the page failed: see the server's log"
         expect(self.page.locator('[data-stale="true"]')).to_have_count(0, timeout=_ANSWER_MS)
         skeletons = self.page.locator('[data-testid="stMain"] [data-testid="stSkeleton"]')
         expect(skeletons).to_have_count(0, timeout=_ANSWER_MS)  # parts whose code the browser is still fetching
+        self.page.wait_for_function(AT_REST, timeout=_ANSWER_MS)
         self._settled = self._asked
 
     def main(self) -> Locator:

@@ -69,7 +69,7 @@ def test_a_dead_prometheus_is_a_sentence(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open("restarts")
     visitor.page.get_by_text("Use over time, from Prometheus").click()
-    visitor.settle()  # what is in it is drawn first: a form that is drawn anew loses a click
+    visitor.settle()  # it opens over half a second
     visitor.page.get_by_label("Address", exact=True).fill("http://127.0.0.1:9")
     visitor.page.get_by_role("button", name="Read", exact=True).click()
     visitor.answered()
