@@ -226,7 +226,10 @@ class GridCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyGrid:
-    """Every maxSurge × maxUnavailable from 0 to replicas (thinned above 32), and Recreate. `cells[surge][unavailable]`."""
+    """Every maxSurge × maxUnavailable from 0 to replicas (thinned where there are many, but for today's), and Recreate.
+
+    `cells[surge][unavailable]`.
+    """
 
     workload: str
     surges: tuple[int, ...]

@@ -46,7 +46,8 @@ def strategy_grid(
 ) -> StrategyGrid:
     """The grid for the Deployment `key`; the other revisions stay as they are.
 
-    Cells are one run each, with `seed`; 0/0 is marked invalid, since the API server refuses it.
+    Cells are one run each, with `seed`; 0/0 is marked invalid, since the API server refuses it. Today's strategy has its
+    cell, however thin the axes are.
     """
     workload = next(r.after for r in revisions if r.after.key == key)
     current = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None
@@ -57,18 +58,19 @@ def strategy_grid(
 
     is_counted = len(revisions) == 1 and certain_course(cluster, workload) is not None
     values = axis(workload.replicas) if is_counted else played_axis(workload.replicas)
+    surges, unavailables = (tuple(sorted({*values, today})) for today in current or (0, 0))
     cells = tuple(
         tuple(
             _invalid() if surge == unavailable == 0 else cell(surge, unavailable, rolling(surge, unavailable))
-            for unavailable in values
+            for unavailable in unavailables
         )
-        for surge in values
+        for surge in surges
     )
     recreate = replace(
         cell(0, workload.replicas, Strategy(kind=RECREATE)), is_current=workload.strategy.kind == RECREATE
     )
     return StrategyGrid(
-        workload=key, surges=values, unavailables=values, cells=cells, recreate=recreate,
+        workload=key, surges=surges, unavailables=unavailables, cells=cells, recreate=recreate,
         sentence=Text(_sentence(cells, recreate, workload.replicas)),
     )  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from planner.inventory.change import WorkloadChange
@@ -59,6 +61,26 @@ def test_cells_are_what_a_rollout_of_that_strategy_gives() -> None:
     assert best is not None
     assert (best.max_surge, best.max_unavailable, best.lowest_ready) == (0, 1, 1)
     assert f"maxSurge {best.max_surge}, maxUnavailable {best.max_unavailable} is recommended" in str(grid.sentence)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "strategy", "today"),
+    [
+        (30, rolling("25%", "25%"), (8, 7)),  # as the API server has it where none is given
+        (30, rolling(40, 0), (40, 0)),
+        (6, rolling("25%", "25%"), (2, 1)),  # on thin axes too
+    ],
+)
+@pytest.mark.parametrize("ready_for", [0, 1])  # 1: each cell is simulated, else counted
+def test_todays_strategy_has_its_cell(replicas: int, strategy: Item, today: tuple[int, int], ready_for: int) -> None:
+    pods = deployment("worker", ["n-0"] * replicas, pod_spec(gpus=1), strategy=strategy, minReadySeconds=ready_for)
+    found = snapshot(node("n-0", gpus=replicas + 4, cpu="200", memory="200Gi"), pods)
+    grid = rollout_question.strategy_grid(found, RESTART, WORKER)
+    cells = {(cell.max_surge, cell.max_unavailable): cell for row in grid.cells for cell in row}
+    assert list(cells) == [(surge, unavailable) for surge in grid.surges for unavailable in grid.unavailables]
+    assert [pair for pair, cell in cells.items() if cell.is_current] == [today]
+    part = rollout_question.rollout(found, replace(RESTART, with_remedies=False)).workloads[0]
+    assert (part.peak_pods, part.lowest_ready) == (cells[today].peak_pods, cells[today].lowest_ready)
 
 
 # ── ties ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
