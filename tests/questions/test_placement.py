@@ -83,6 +83,15 @@ def test_a_job_and_a_cronjob_that_are_new() -> None:
         assert str(result.sentence).startswith("completes: all its 2 pods are placed")
 
 
+@pytest.mark.parametrize("most", [2**31 - 1, 2**64])
+def test_as_many_pods_as_can_be_written_end(most: int) -> None:
+    """None is written down before it is made, and more than can be paid for aren't begun."""
+    body = {"parallelism": most, "template": template("j", gpu_container(), restartPolicy="Never")}
+    for one in (named("Job", "j", "ml", "batch/v1", spec=body), lws(1, most)):
+        assert asked(cluster(), one).verdict is Verdict.UNKNOWN
+    assert str(asked(cluster(), lws(most, 1)).sentence).endswith(f"; 4 of its {most} groups are placed whole")
+
+
 def test_a_job_that_is_there_is_not_placed_again() -> None:
     one = workload("Job", "j", "ml", parallelism=1, template=template("j", restartPolicy="Never"))
     with pytest.raises(ChangeError):

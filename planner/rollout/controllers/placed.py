@@ -6,7 +6,10 @@ its nodes, as a scheduler of gangs would hand the room out.
 
 from __future__ import annotations
 
-from planner.kubernetes.pod_templates import Gang, Placed
+from collections.abc import Iterator
+from itertools import chain, repeat
+
+from planner.kubernetes.pod_templates import Gang, Placed, PlacedSet
 from planner.kubernetes.records import Workload
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
@@ -25,21 +28,24 @@ class PlacedController:
         self.placed = placed
         self.retry_at: float | None = None
         self.begun = 0  # groups
-        self._to_make: list[int] = []  # indices of sets, the next one last
+        self._to_make: Iterator[PlacedSet] = iter(())  # of the group that has begun, pod by pod
+        self._next: PlacedSet | None = None
         self._refused_at = -2  # tick
 
     def sync(self, simulation: Simulation) -> bool:
         """Pods of the group that has begun are made; the next one begins when all of them have nodes."""
-        if not self._to_make and self.begun < self.placed.groups and self._may_begin(simulation):
+        if self._next is None and self.begun < self.placed.groups and self._may_begin(simulation):
+            simulation.foresee_pods(self.placed.group_size)
             self.begun += 1
-            self._to_make = [i for i, one in enumerate(self.placed.sets) for _ in range(one.count)][::-1]
-        if not self._to_make or self._refused_at == simulation.tick_number:
+            self._to_make = chain.from_iterable(repeat(one, one.count) for one in self.placed.sets)
+            self._next = next(self._to_make, None)
+        if self._next is None or self._refused_at == simulation.tick_number:
             return False
         made = False
         for _ in range(_BURST):
-            if not self._to_make:
+            one = self._next
+            if one is None:
                 break
-            one = self.placed.sets[self._to_make[-1]]
             name = f"{self.name}-{one.role or 'pod'}-{len(self.all_pods(simulation))}"
             pod = simulation.create(
                 self.key, self.namespace, name, one.template.labels, one.template.spec, None, is_new=True
@@ -47,7 +53,7 @@ class PlacedController:
             if pod is None:
                 self._refused_at = simulation.tick_number
                 break
-            self._to_make.pop()
+            self._next = next(self._to_make, None)
             made = True
         return made
 
@@ -58,7 +64,7 @@ class PlacedController:
         """Groups all of whose pods have nodes."""
         size = self.placed.group_size
         pods = sorted(self.all_pods(simulation), key=lambda pod: pod.number)
-        starts = range(0, self.placed.groups * size, size)
+        starts = range(0, len(pods), size)
         return sum(len(pods[i : i + size]) == size and all(p.is_bound for p in pods[i : i + size]) for i in starts)
 
     def owners(self) -> tuple[str, ...]:
