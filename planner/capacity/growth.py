@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from planner.budget import TOO_LARGE, TooLargeError
 from planner.capacity.node_pools import NodePool, held_by
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.nodes import arrival_seconds, zone
 from planner.kubernetes.records import Node
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.answers import Reason
-from planner.rollout.budget import TOO_LARGE, TooLargeError
 from planner.rollout.room import Room
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster

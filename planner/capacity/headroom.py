@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.budget import current
 from planner.capacity.pod_shapes import PodShape
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.derived import Same
@@ -22,7 +23,6 @@ from planner.kubernetes.priorities import class_name
 from planner.kubernetes.records import Amounts, Container, Labels, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.admission import quota_covers, usage
-from planner.rollout.budget import current
 from planner.rollout.simulation import Simulation, units_of_attempt
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.filters import REASONS, Fails, fails, feasible

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from planner.budget import TooLargeError, UnwantedError, allowed
 from planner.capacity.growth import GROWING_REASONS, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
 from planner.errors import HeadroomError, InputError
@@ -23,7 +24,6 @@ from planner.kubernetes.records import CommandForm, Container, PodSpec, Presence
 from planner.questions.overview import Glance, glance
 from planner.questions.prepared import compiled, pod_times_of
 from planner.rollout.answers import RemedyKind, Verdict
-from planner.rollout.budget import TooLargeError, UnwantedError, allowed
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.remedies import first_remedy
 from planner.rollout.run import Revision

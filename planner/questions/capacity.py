@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from planner import collector
+from planner.budget import allowed
 from planner.capacity.fragmentation import Fragments, fragments
 from planner.capacity.headroom import Fit, fit, fits
 from planner.capacity.node_pools import NodePool, held_by, pools, unmatched
@@ -24,7 +25,6 @@ from planner.questions.filters import NO_POOL, Filter, Kept
 from planner.questions.overview import GpuModelLine, free_words, supplies_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, column_of, fact, unit_of
-from planner.rollout.budget import allowed
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import unheld
 from planner.settings import setting, settings_within

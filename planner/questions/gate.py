@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Final
 
+from planner.budget import LIST_UNITS, allowed
 from planner.errors import NotKnownError
 from planner.exit_status import ExitStatus, gravest
 from planner.inventory.account import get_command
@@ -28,7 +29,6 @@ from planner.questions.prepared import UNTOLD, Scenario, manifest_namespace
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.questions.rollout import growing, rollout
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
-from planner.rollout.budget import LIST_UNITS, allowed
 from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.words import NO_WORDS, Text, count, listing, usd

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from planner.budget import LIST_UNITS, allowed, part
 from planner.inventory.account import get_command, missing, several
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, unit
 from planner.kubernetes.derived import Same
@@ -21,7 +22,6 @@ from planner.questions.filters import ALL, Filter, Kept, keep
 from planner.questions.prepared import compiled
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.budget import LIST_UNITS, allowed, part
 from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, Run, simulate_alone

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from planner.budget import LIST_UNITS, allowed, part
 from planner.errors import HeadroomError
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot, Workload
@@ -18,7 +19,6 @@ from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.questions.scaled import scaled
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.budget import LIST_UNITS, allowed, part
 from planner.rollout.run import Revision
 from planner.tables import Row
 from planner.words import Text, count, listing, short_name

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from planner import words
+from planner.budget import TOO_LARGE, TooLargeError
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Finding, Severity, Workload
-from planner.rollout.budget import TOO_LARGE, TooLargeError
 from planner.rollout.certain import certain_course
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster

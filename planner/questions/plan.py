@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from math import ceil, floor
 from typing import Any, Final
 
+from planner.budget import LIST_UNITS, allowed, part
 from planner.errors import HeadroomError, InputError
 from planner.exit_status import ExitStatus
 from planner.inventory.applied import applied
@@ -36,7 +37,6 @@ from planner.questions.prepared import compiled
 from planner.questions.progress import tell
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import GridCell, Reason, Remedy, RemedyKind, Verdict
-from planner.rollout.budget import LIST_UNITS, allowed, part
 from planner.rollout.choice import Option, Weights, choose
 from planner.rollout.grid import play_cell, rolling
 from planner.rollout.ownership import pods_of, workloads_by_key

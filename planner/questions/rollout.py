@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
+from planner.budget import part
 from planner.capacity import node_pools
 from planner.capacity.growth import GROWING_REASONS, Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
@@ -39,7 +40,6 @@ from planner.rollout.answers import (
     Verdict,
     WorkloadRollout,
 )
-from planner.rollout.budget import part
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
 from planner.rollout.remedies import find_remedies

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
+from planner.budget import part
 from planner.errors import InputError
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.records import FrozenMap, Pod, Snapshot
@@ -124,6 +125,7 @@ def estimate(assumptions: Assumptions) -> Estimate:
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
+@part()
 def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING) -> SavingsAnswer:
     """One workload's estimate, or the whole cluster's: its moves in order, and a line for each workload.
 
@@ -132,7 +134,7 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
     InputError
         When the workload isn't there, values are impossible, or a filter is given where one workload is asked for.
     NotKnownError
-        When nobody gives a price for it, or for any node.
+        When nobody gives a price for it, or for any node; `TooLargeError` when its months cost too much work.
     """
     if settings.workload and not settings.filter.is_empty:
         mend = "Take the filter or the workload away"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from planner.budget import allowed
 from planner.capacity.changes import FORMS, Change, parse_changes, text_of
 from planner.capacity.headroom import Fit, fits
 from planner.capacity.pod_shapes import standard_shapes
@@ -25,7 +26,6 @@ from planner.questions.overview import WorkloadOverview, supplies_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import Verdict
-from planner.rollout.budget import allowed
 from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.words import count, usd

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import isqrt
 
+from planner.budget import TOO_LARGE
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
 from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.requests import requested_gpus
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
-from planner.rollout.budget import TOO_LARGE
 from planner.rollout.certain import Course, certain_course
 from planner.rollout.choice import choose
 from planner.rollout.run import Revision, Run, simulate

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from planner.budget import TooLargeError, too_large
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import Verdict
-from planner.rollout.budget import TooLargeError, too_large
 from planner.rollout.bystanders import bystanders, stayed_apart
 from planner.rollout.controllers import registry
 from planner.rollout.controllers.placed import PlacedController
@@ -48,7 +48,7 @@ class Run:
     status : per workload key, the numbers of its status at the end
     done : per workload key, whether it completed
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
-    work : how costly the run was, in units of `planner.rollout.budget`
+    work : how costly the run was, in units of `planner.budget`
     is_cut : it was too large to be played to its end
     owners : per workload key, who owned its pods, as their `LivePod.owner` says it
     new_shapes : per workload key, the shape of its new pods, if any were made

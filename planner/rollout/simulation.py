@@ -15,6 +15,7 @@ from itertools import islice
 from random import Random
 from typing import Protocol
 
+from planner.budget import current, too_large
 from planner.kubernetes.budgets import BudgetStatus, Covered, covers, scales, status
 from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import kind_called, kind_in
@@ -29,7 +30,6 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.rollout.admission import Admission, Refusal, claim_usage, usage, volume_claim_usage
-from planner.rollout.budget import current
 from planner.rollout.ownership import is_starting, pods_below, pods_by_node, pods_by_owner
 from planner.rollout.queue import SchedulingQueue, Waiter, resting
 from planner.rollout.queueing_hints import Event
@@ -50,7 +50,8 @@ _ROUND_MS = 6.0  # one request
 QUIET_MS = 900.0  # nothing done for so long: a quiet moment
 STUCK_MS = 5_400.0  # nothing to wait for, and nothing done for so much longer: stuck
 _POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _ROUND_UNITS, _SYNC_UNITS = 30, 150, 60, 40, 10
-"""Of work (`planner.rollout.budget`), as measured; a StatefulSet's pods have a shape each."""
+"""Of work (`planner.budget`), as measured; a StatefulSet's pods have a shape each."""
+_MOST_MADE = 500_000  # pods of one run: about half a GB of memory
 _MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
 
 
@@ -370,6 +371,7 @@ class Simulation:
             return None
         self.refusals.pop(owner, None)
         self.admission.charge(namespace, shape.spec)
+        self.foresee_pods(1)
         self._spend(_POD_UNITS)
         self._made += 1
         pod = LivePod(
@@ -642,7 +644,9 @@ class Simulation:
         return did_something
 
     def foresee_pods(self, count: int) -> None:
-        """So many pods will be made, unless one of them is refused: too many to play through aren't begun."""
+        """So many pods will be made, unless one of them is refused: too many to play through, or to hold, aren't begun."""
+        if self._made + count > _MOST_MADE:
+            raise too_large()
         self.budget.foresee(count * _POD_UNITS)
 
     def _spend(self, units: int) -> None:
@@ -807,7 +811,7 @@ def _claim_usages(cluster: Cluster) -> dict[tuple[str, str], dict[str, int]]:
 
 
 def units_of_attempt(shape: Shape) -> int:
-    """Of work (`planner.rollout.budget`): kube-scheduler's look for a node of one pod."""
+    """Of work (`planner.budget`): kube-scheduler's look for a node of one pod."""
     return _ATTEMPT_UNITS + len(shape.candidates) // 20
 
 

@@ -14,8 +14,8 @@ from enum import Enum, auto
 from functools import cache, partial
 from itertools import takewhile
 
+from planner.budget import TOO_LARGE
 from planner.rollout.answers import Ties
-from planner.rollout.budget import TOO_LARGE
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import is_judged_by_node
@@ -25,7 +25,7 @@ from planner.scheduling.state import State
 from planner.words import Text
 
 _FEWEST_RUNS = 5
-_WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.rollout.budget`): about a second
+_WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.budget`): about a second
 
 
 def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from planner.budget import TOO_LARGE
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import Unit, accelerator, short_model, unit
 from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, kind_in
@@ -17,7 +18,6 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
-from planner.rollout.budget import TOO_LARGE
 from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.queue import Waiter

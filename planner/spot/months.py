@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from planner.budget import current
 from planner.spot.assumptions import Assumptions, Fallback, Work
 from planner.spot.checkpoint import Pattern, pattern_of
 from planner.spot.environment import Booleans, BulkLosses, Ints, most_losses
@@ -31,6 +32,8 @@ _LIVES_BUDGET: Final = (
     24_000_000  # lives simulated in all; beyond its share a lane goes on at the pace it had until then
 )
 _FEWEST_LIVES, _MOST_LIVES = 64, 512
+_LIVES_A_UNIT: Final = 4
+"""Of work (`planner.budget`), as measured; `_loss_units` has that of losses of whole zones."""
 _SAME: Final = 1e-9  # two moments this close, relative to a piece of work, are one
 
 
@@ -94,10 +97,19 @@ _TALLIES: Final = tuple(field.name for field in fields(_Lanes))[:10]
 
 
 def simulate(assumptions: Assumptions) -> Months:
-    """`assumptions.runs` months of a pool all of whose nodes are spot; the same seed gives the same months."""
+    """`assumptions.runs` months of a pool all of whose nodes are spot; the same seed gives the same months.
+
+    Raises
+    ------
+    TooLargeError
+        When they cost more work than a question may.
+    """
     lanes = _lane_count(assumptions)
     rng = np.random.Generator(np.random.SFC64(assumptions.seed))
-    at_once = max(1, min(_CHUNK_LANES // lanes, _CHUNK_LOSSES // max(1, _losses_a_run(assumptions))))
+    at_once = max(
+        1, min(_CHUNK_LANES // lanes, _CHUNK_LOSSES // max(1, _zone_rows(assumptions) * _losses_a_row(assumptions)))
+    )
+    current().foresee(_loss_units(assumptions, assumptions.runs, lanes))
     most_lives = int(min(_MOST_LIVES, max(_FEWEST_LIVES, _LIVES_BUDGET // (assumptions.runs * lanes))))
     chunks = [
         _Chunk(assumptions, min(at_once, assumptions.runs - first), lanes, rng).run(most_lives)
@@ -125,9 +137,18 @@ def _bulk_rate(assumptions: Assumptions) -> float:
     return assumptions.zone_hazard_per_hour * (assumptions.zones if assumptions.works_as_gang else 1)
 
 
-def _losses_a_run(assumptions: Assumptions) -> int:
-    rows = 1 if assumptions.works_as_gang else assumptions.zones
-    return rows * most_losses(_bulk_rate(assumptions), assumptions.hours_per_month * OVERRUN)
+def _zone_rows(assumptions: Assumptions) -> int:
+    """Of a run, in which losses of whole zones are drawn."""
+    return 1 if assumptions.works_as_gang else assumptions.zones
+
+
+def _losses_a_row(assumptions: Assumptions) -> int:
+    return most_losses(_bulk_rate(assumptions), assumptions.hours_per_month * OVERRUN)
+
+
+def _loss_units(assumptions: Assumptions, runs: int, lanes: int) -> int:
+    """Of work: drawing the losses of whole zones, and every lane's going past those of its own."""
+    return runs * _losses_a_row(assumptions) * (2 * _zone_rows(assumptions) + lanes) // 40
 
 
 def _price_factors(assumptions: Assumptions) -> Floats:
@@ -155,6 +176,7 @@ class _Chunk:
     """Some runs at once: as many as the processor's cache holds."""
 
     def __init__(self, assumptions: Assumptions, runs: int, lanes: int, rng: np.random.Generator) -> None:
+        current().spend(_loss_units(assumptions, runs, lanes))
         self.assumptions, self.rng = assumptions, rng
         self.pattern: Pattern = pattern_of(assumptions)
         self.lives = lives_of(assumptions)
@@ -164,7 +186,7 @@ class _Chunk:
         self.gaps = gaps_of(assumptions)
         is_gang = assumptions.works_as_gang
         # nodes whose losses a lane feels: a gang is one lane that stops with any of its nodes
-        alone, zones = (_moving_apart(assumptions), 1) if is_gang else (1, assumptions.zones)
+        alone, zones = _moving_apart(assumptions) if is_gang else 1, _zone_rows(assumptions)
         self.share_lost, self.bulk_share_lost = (1 / alone, 1 / assumptions.zones) if is_gang else (1.0, 1.0)
         bulk_rate = _bulk_rate(assumptions)
         zone_of = run_of * zones + lane % lanes % zones
@@ -230,6 +252,7 @@ class _Chunk:
 
     def _live(self, life: Floats, restart: Floats, gap: Floats, *, is_first: bool = False) -> None:
         """One life of each lane: restart, work, loss, and the gap until the next node."""
+        current().spend(life.size // _LIVES_A_UNIT)
         state, to_do = self.state, self._to_do()
         is_bulk: Booleans | None = None
         if self.bulk_losses.are_any:

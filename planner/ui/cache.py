@@ -12,11 +12,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from planner.budget import allowed
 from planner.kubernetes.records import Snapshot
 from planner.questions.identity import key_of
 from planner.questions.progress import Listener, told_to
 from planner.questions.question import NOTHING, Given, Question
-from planner.rollout.budget import allowed
 from planner.ui import patience, pool
 from planner.ui.answers import NOTHING as NOTHING_KEPT
 from planner.ui.answers import Answers

@@ -11,8 +11,8 @@ from typing import ParamSpec, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from planner.budget import UnwantedError
 from planner.errors import HeadroomError
-from planner.rollout.budget import UnwantedError
 from planner.words import literal
 
 _LOG = logging.getLogger(__name__)

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from planner.errors import HeadroomError, NotKnownError, SourceError
+from planner.budget import UnwantedError, too_large
+from planner.errors import HeadroomError, SourceError
 from planner.inventory import sealed, succession
 from planner.kubernetes.records import Snapshot
 from planner.questions import progress
 from planner.questions.identity import key_in_pool, pack
-from planner.rollout.budget import TOO_LARGE, UnwantedError
 from planner.serve import child
 from planner.ui.worker import ready
 
@@ -136,7 +136,7 @@ class Pool:
             found = worker.ask(f"{function.__module__}:{function.__qualname__}", packed, named, is_wanted)
         except TimeoutError:
             self._lost(worker)
-            raise NotKnownError(f"the question is {TOO_LARGE}", mend="Ask for less, or a smaller cluster") from None
+            raise too_large() from None
         except (EOFError, OSError):
             self._lost(worker)
             what = "the process that worked it out ended"

@@ -14,11 +14,11 @@ from collections import OrderedDict
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
+from planner.budget import UnwantedError, allowed
 from planner.errors import HeadroomError
 from planner.inventory import succession
 from planner.questions import INDEX, question_called
 from planner.questions.progress import told_to
-from planner.rollout.budget import UnwantedError, allowed
 from planner.serve import child
 
 MOST_HELD_BYTES: Final = 512 * 2**20  # of packed snapshots; unpacked and compiled they are some five times that

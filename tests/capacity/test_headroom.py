@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from planner.budget import allowed
 from planner.capacity import headroom
 from planner.capacity.headroom import fit, fits
 from planner.capacity.pod_shapes import (
@@ -21,7 +22,6 @@ from planner.capacity.pod_shapes import (
     workload_shapes,
 )
 from planner.errors import InputError
-from planner.rollout.budget import allowed
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State

@@ -88,3 +88,10 @@ def test_observed_lifetimes_from_a_file(tmp_path: Path, capsys: pytest.CaptureFi
 def test_bad_input_is_one_sentence(arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == 1
     assert words in capsys.readouterr().err
+
+
+def test_months_that_cost_too_much_work_are_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every bound of what is asked at its very end, counted before it is begun."""
+    worst = ("--runs", "20000", "--zones", "9", "--zone-losses-per-month", "1000", "--hours-per-month", "8760")
+    assert run(*WORKER[:2], *worst) == 4
+    assert "the question is too large to play through" in capsys.readouterr().err

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from planner.budget import TooLargeError, allowed
 from planner.errors import ChangeError
 from planner.kubernetes.records import Snapshot
 from planner.questions import peak
@@ -14,7 +15,6 @@ from planner.questions.question import NOTHING
 from planner.questions.rollout import RolloutSettings
 from planner.questions.scaled import At, autoscaler_of, scaled
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.budget import TooLargeError, allowed
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, rolling
 from tests.rollout.test_admission import quota

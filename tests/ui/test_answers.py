@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import pytest
 
+from planner.budget import UnwantedError
 from planner.kubernetes.records import Snapshot
 from planner.questions.overview import QUESTION
 from planner.questions.progress import tell, told_to
 from planner.questions.question import NOTHING as NO_INPUTS
 from planner.questions.question import Given
-from planner.rollout.budget import UnwantedError
 from planner.sources import demo
 from planner.ui import answers, cache
 from planner.ui.answers import NOTHING, Answers

@@ -10,14 +10,13 @@ from dataclasses import replace
 
 import pytest
 
+from planner.budget import UnwantedError, current
 from planner.errors import InputError, NotKnownError, SourceError
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, overview, rollout
 from planner.questions.capacity import CapacitySettings
 from planner.questions.overview import OverviewSettings
 from planner.questions.question import NOTHING
-from planner.rollout import budget
-from planner.rollout.budget import UnwantedError
 from planner.sources import demo
 from planner.ui import pool
 from planner.ui.pool import Pool
@@ -38,7 +37,7 @@ def number_of_process(*_: object) -> int:
 
 def never_ends_politely(_: Snapshot) -> None:
     while True:
-        budget.current().spend(100_000)
+        current().spend(100_000)
         time.sleep(0.001)
 
 

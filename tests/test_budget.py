@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from planner.budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current, part
 from planner.capacity import drain
 from planner.errors import HeadroomError
 from planner.inventory.change import WorkloadChange
@@ -16,7 +17,6 @@ from planner.questions.overview import Answers, overview, played, restarted
 from planner.questions.prepared import Scenario, compiled
 from planner.questions.rollout import rollout, strategy_grid
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current, part
 from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.run import Revision, simulate
 from planner.scheduling.cluster import Cluster
@@ -133,6 +133,18 @@ def test_the_most_replicas_there_can_be_end_at_once(key: str, policy: str) -> No
         )
     assert run.verdict(key) is not Verdict.COMPLETES
     assert budget.left > 0.99 * QUESTION_UNITS
+
+
+def test_more_pods_than_a_run_may_hold_are_not_begun() -> None:
+    """However few units they would cost."""
+    cluster = demo.read()
+    there = cluster.workload(KEY)
+    assert there is not None
+    most = replace(there, replicas=600_000)
+    with allowed(units=10**12) as budget:
+        run = simulate(Cluster(cluster), [Revision(before=most, after=most, has_new_template=True)])
+    assert run.verdict(KEY) is Verdict.UNKNOWN
+    assert 10**12 - budget.left < 1_000_000
 
 
 def test_a_part_costs_what_a_question_may_and_the_whole_has_left() -> None:

@@ -25,7 +25,7 @@ class TooLargeError(NotKnownError):
 
 def too_large() -> TooLargeError:
     """What is told of a question that costs too much."""
-    return TooLargeError(f"the question is {TOO_LARGE}", mend="Ask for fewer replicas, or a smaller cluster")
+    return TooLargeError(f"the question is {TOO_LARGE}", mend="Ask for fewer replicas, nodes or simulated months")
 
 
 class UnwantedError(Exception):
