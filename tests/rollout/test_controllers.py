@@ -237,6 +237,21 @@ def test_a_daemon_set_that_stops_surging_keeps_the_older_pod_of_a_node() -> None
     assert max(m.pods - m.terminating for m in run.moments[DAEMONS][1:]) == 1
 
 
+def test_a_surging_daemon_set_keeps_the_older_of_two_old_pods() -> None:
+    """Source: kubernetes `pkg/controller/daemon/daemon_controller.go` `podsShouldBeOnNode`: of the revisions before, one pod a
+    node, which then has a successor beside it."""
+    items = daemon_set("worker", ["n-0", "n-0", "n-1"], pod_spec(), updateStrategy=rolling(1, 0))
+    items[2]["metadata"]["labels"] = {"app": "worker", "controller-revision-hash": "2"}
+    for i, one in enumerate(items[1:]):
+        one["metadata"]["creationTimestamp"] = f"2026-11-21T10:00:0{i}Z"
+    items[2]["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    items[2]["status"]["containerStatuses"][0] |= {"ready": False, "restartCount": 9}
+    run = roll(node("n-0"), node("n-1"), items, key=DAEMONS)
+    assert run.completed
+    assert min(m.ready for m in run.moments[DAEMONS][1:]) == 2
+    assert max(m.pods - m.terminating for m in run.moments[DAEMONS][1:]) == 3
+
+
 # ── minReadySeconds ──────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_pod_is_available_a_step_after_it_is_ready() -> None:
     one = pod_spec(gpus=1)

@@ -53,6 +53,11 @@ class NodeState(Enum):
     OLD_WAITS = "old waits"
     SURGING = "surging"  # a new one not available beside an old one that is Ready
     REPLACED = "replaced"  # two, of which the old one can go
+    CROWDED = "crowded"  # several new or several old ones, such as those of two revisions that surged before
+
+
+_ALONE = (NodeState.NEW_READY, NodeState.NEW_WAITS, NodeState.OLD_READY, NodeState.OLD_WAITS)
+_CROWDS = (NodeState.REPLACED, NodeState.CROWDED, NodeState.SURGING)
 
 
 class DaemonSetController:
@@ -163,6 +168,8 @@ class DaemonSetController:
         new, old = self._pair(pods)
         if new is None and old is None:
             return NodeState.LEAVING if pods else NodeState.EMPTY
+        if sum(not pod.is_terminating for pod in pods) > (new is not None) + (old is not None):
+            return NodeState.CROWDED
         if new is not None and old is not None:
             if new.is_available or not old.is_ready:
                 return NodeState.REPLACED
@@ -271,22 +278,26 @@ class DaemonSetController:
     def _prune(self, simulation: Simulation) -> bool:
         """`podsShouldBeOnNode`: one pod a node, the oldest, or two while the new one of a surging DaemonSet gets Ready."""
         surge, _ = self.limits(simulation)
-        states = (NodeState.REPLACED,) if surge else (NodeState.REPLACED, NodeState.SURGING)
+        states = (NodeState.REPLACED, NodeState.CROWDED) if surge else _CROWDS
         crowded = [node for state in states for node in (*self._in(state), *self._others[state])]
-        if surge:
-            busy = self._delete_old(simulation, crowded)
-        else:
-            busy = bool(crowded)
-            for node in crowded:
-                standing = [pod for pod in self._pods[node] if not pod.is_terminating]
-                for pod in sorted(standing, key=lambda p: (not p.is_bound, p.created_at, p.number))[1:]:
+        for node in crowded:
+            standing = [pod for pod in self._pods[node] if not pod.is_terminating]
+            standing.sort(key=lambda p: (not p.is_bound, p.created_at, p.number))
+            new, old = self._pair(standing)
+            stay = [pod for pod in (new, old) if pod is not None]
+            if not surge:
+                stay = standing[:1]
+            elif self._judge(stay) is NodeState.REPLACED:
+                stay = stay[:1]
+            for pod in standing:
+                if pod not in stay:
                     simulation.delete(pod)
-        return busy | self._leave(simulation)
+        return bool(crowded) | self._leave(simulation)
 
     def _leave(self, simulation: Simulation) -> bool:
         """Pods on nodes it should not be on (any more)."""
         busy = False
-        for state in (NodeState.NEW_READY, NodeState.NEW_WAITS, NodeState.OLD_READY, NodeState.OLD_WAITS):
+        for state in (*_ALONE, *_CROWDS):
             for node in tuple(self._others[state]):
                 if not self._may_stay(simulation, node):
                     for pod in [p for p in self._pods[node] if not p.is_terminating]:
@@ -313,13 +324,14 @@ class DaemonSetController:
         surge, unavailable = self.limits(simulation)
         leaving = self._others[NodeState.OLD_WAITS]
         if surge == 0:
-            waits = (NodeState.LEAVING, NodeState.REPLACED, NodeState.SURGING, NodeState.NEW_WAITS, NodeState.OLD_WAITS)
+            waits = (*_CROWDS, NodeState.LEAVING, NodeState.NEW_WAITS, NodeState.OLD_WAITS)
             missing = self._count(NodeState.EMPTY, *waits) + sum(len(self._others[state]) for state in waits)
             ready = (self._nodes[NodeState.OLD_READY], self._others[NodeState.OLD_READY])
             doomed = self._sorted(self._nodes[NodeState.OLD_WAITS] | leaving)
             return self._delete_old(simulation, doomed + self._some(simulation, unavailable - missing, *ready))
         busy = self._delete_old(simulation, [*leaving, *self._spare(simulation)])
-        surging = self._count(NodeState.SURGING) + len(self._others[NodeState.SURGING])
+        states = (NodeState.SURGING, NodeState.CROWDED)
+        surging = self._count(*states) + sum(len(self._others[state]) for state in states)
         candidates = self._some(simulation, surge - surging, self._nodes[NodeState.OLD_READY])
         for node in self._in(NodeState.OLD_WAITS) + candidates:
             busy |= self._create(simulation, node)
