@@ -23,7 +23,7 @@ from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Pres
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import check_share, rolling_limits
-from planner.vocabulary import PODS, is_extended_resource
+from planner.vocabulary import CONTROLLER_REVISION_HASH, PODS, is_extended_resource
 from planner.words import duration, listing, plural, short_name
 
 T = TypeVar("T")
@@ -81,6 +81,10 @@ _NEEDED_FOR_DEVICES = {
     "ResourceClaimTemplate": "what new pods' device claims ask for is unknown",
     "DeviceClass": "what device claims ask for is unknown",
 }
+_NEEDED_FOR_REVISIONS = {
+    "ControllerRevision": "whether a changed template goes back to an older revision is told from what pods show, which is "
+    "not their environment"
+}
 
 
 def needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
@@ -96,7 +100,21 @@ def _needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
         needed |= {kind: (Severity.WARNING, what) for kind, what in _NEEDED_FOR_CLAIMS.items()}
     if any(spec.resource_claims for spec in specs):
         needed |= {kind: (Severity.WARNING, what) for kind, what in _NEEDED_FOR_DEVICES.items()}
+    if _is_between_revisions(snapshot):
+        needed |= {kind: (Severity.INFO, what) for kind, what in _NEEDED_FOR_REVISIONS.items()}
     return needed
+
+
+def _is_between_revisions(snapshot: Snapshot) -> bool:
+    """Whether pods of one StatefulSet or DaemonSet are of several revisions."""
+    seen: dict[str, str] = {}
+    return any(
+        seen.setdefault(pod.owner.uid, revision) != revision
+        for pod in snapshot.pods
+        if pod.owner is not None
+        and (revision := pod.labels.get(CONTROLLER_REVISION_HASH)) is not None
+        and not pod.is_terminal
+    )
 
 
 def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:

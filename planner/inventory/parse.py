@@ -56,6 +56,7 @@ _READERS: dict[str, Read] = {
     NODE.name: nodes.read_node,
     "Namespace": nodes.read_namespace,
     "PodDisruptionBudget": policy.read_pod_disruption_budget,
+    "ControllerRevision": workloads.read_controller_revision,
     "HorizontalPodAutoscaler": workloads.read_autoscaler,
     "ScaledObject": workloads.read_scaled_object,
     "Service": workloads.read_service,

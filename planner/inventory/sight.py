@@ -53,7 +53,7 @@ HIDDEN: Final = "hidden."
 _PART: Final = re.compile(r"[^-.]+")
 _WORD: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
 _KINDS: Final = (
-    "pods", "workloads", "replica_sets", "pod_disruption_budgets", "autoscalers", "services", "resource_quotas", "limit_ranges",
+    "pods", "workloads", "replica_sets", "controller_revisions", "pod_disruption_budgets", "autoscalers", "services", "resource_quotas", "limit_ranges",
     "persistent_volume_claims", "resource_claims", "resource_claim_templates", "pod_metrics",
 )  # fmt: skip
 _OF_ALL: Final = (

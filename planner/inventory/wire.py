@@ -655,6 +655,23 @@ class Workload(Object):
     status: WorkloadStatus | None = None
 
 
+class ControllerRevision(Object):
+    """`data`: whatever its owner's controller wrote, as plain values."""
+
+    data: Any = None
+    revision: Int64 = 0
+
+
+class RevisionSpec(Wire):
+    template: PodTemplate | None = None
+
+
+class RevisionData(Wire):
+    """What the controllers of StatefulSets and DaemonSets write: a patch that brings the template back."""
+
+    spec: RevisionSpec | None = None
+
+
 # ── policy ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 class BudgetSpec(Wire):
     selector: LabelSelector | None = None
@@ -1108,6 +1125,7 @@ READ: dict[str, Kind] = {
     POD.name: Kind(Pod, "pods", POD.group, POD.resource),
     **{one.name: Kind(Workload, "workloads", one.group, one.resource, (one.version,)) for one in WORKLOADS},
     **{one.name: Kind(Workload, "replica_sets", one.group, one.resource, (one.version,)) for one in PARTS},
+    "ControllerRevision": Kind(ControllerRevision, "controller_revisions", "apps", "controllerrevisions"),
     "HorizontalPodAutoscaler": Kind(
         HorizontalPodAutoscaler, "autoscalers", "autoscaling", "horizontalpodautoscalers", ("v2", "v1")
     ),

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from planner.kubernetes.derived import Derived
 from planner.kubernetes.kinds import REPLICA_SET, ROLLING_UPDATE, Kind, kind_called
-from planner.vocabulary import POD_TEMPLATE_HASH
+from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
 
 V = TypeVar("V")
 D = TypeVar("D")
@@ -428,13 +428,12 @@ class Template:
 
     def makes_the_same_pods(self, other: Template) -> bool:
         """`EqualIgnoreHash` (kubernetes `pkg/controller/deployment/util/deployment_util.go`)."""
+        return self.shows_the_same(other) and self.annotations == other.annotations and self.unread == other.unread
+
+    def shows_the_same(self, other: Template) -> bool:
+        """Whether the pods of both are alike in what is kept of pods: `unread`, such as their environment, isn't."""
         mine, theirs = ({**one.labels, POD_TEMPLATE_HASH: ""} for one in (self, other))
-        return (
-            mine == theirs
-            and self.spec == other.spec
-            and self.annotations == other.annotations
-            and self.unread == other.unread
-        )
+        return mine == theirs and self.spec == other.spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -518,6 +517,32 @@ class ReplicaSet:
     @property
     def key(self) -> str:
         return REPLICA_SET.key(self.namespace, self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerRevision:
+    """A template that a StatefulSet or DaemonSet has or had, the latest with the highest `number`.
+
+    `template`: None where another kind's controller made it, which may write anything.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    labels: Labels = EMPTY
+    owner: Owner | None = None
+    number: int = 0
+    template: Template | None = None
+
+    @property
+    def hash(self) -> str:
+        """What the label `CONTROLLER_REVISION_HASH` of its pods says: a DaemonSet's revisions have it too, a StatefulSet's
+        pods have their revision's name.
+
+        Source: kubernetes `pkg/controller/daemon/update.go` `constructHistory`, `snapshot`;
+        `pkg/controller/statefulset/stateful_set_utils.go` `setPodRevision`.
+        """
+        return self.labels.get(CONTROLLER_REVISION_HASH, self.name)
 
 
 # ── policy, storage, devices ─────────────────────────────────────────────────────────────────────────────────────────
@@ -921,6 +946,7 @@ class Snapshot:
         Workload, ...
     ] = ()  # those that the reader may not see, by other names (`inventory.sight`): counted, never listed
     replica_sets: tuple[ReplicaSet, ...] = ()
+    controller_revisions: tuple[ControllerRevision, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
     runtime_classes: tuple[RuntimeClass, ...] = ()

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.owners import owners_of, topmost
-from planner.kubernetes.records import Pod, ReplicaSet, Workload
+from planner.kubernetes.records import ControllerRevision, Pod, ReplicaSet, Template, Workload
 from planner.scheduling.cluster import Cluster, PodGroup
+from planner.vocabulary import CONTROLLER_REVISION_HASH
 
 
 def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
@@ -109,6 +110,55 @@ def sets_again(
         return []
     known = sets_by_owner(cluster).get(workload.uid, [])
     return [one for one in known if one.template.makes_the_same_pods(workload.template)]
+
+
+def revisions_by_owner(cluster: Cluster) -> dict[str, list[ControllerRevision]]:
+    """uid of a StatefulSet or DaemonSet → its ControllerRevisions, the latest first; made once a cluster."""
+    return cluster.remember(_revisions_by_owner)
+
+
+def _revisions_by_owner(cluster: Cluster) -> dict[str, list[ControllerRevision]]:
+    found: dict[str, list[ControllerRevision]] = {}
+    for one in sorted(cluster.snapshot.controller_revisions, key=lambda one: -one.number):
+        if one.owner is not None:
+            found.setdefault(one.owner.uid, []).append(one)
+    return found
+
+
+def revision_of(cluster: Cluster, workload: Workload) -> str:
+    """The hash of the ControllerRevision that has the workload's template; "" where the snapshot holds none.
+
+    Source: kubernetes `pkg/controller/statefulset/stateful_set_control.go` `getStatefulSetRevisions`,
+    `pkg/controller/daemon/update.go` `constructHistory`: of several the latest.
+    """
+    known = revisions_by_owner(cluster).get(workload.uid, ())
+    return next((one.hash for one in known if one.template and one.template.makes_the_same_pods(workload.template)), "")
+
+
+def template_of_revision(cluster: Cluster, workload: Workload, revision: str) -> Template | None:
+    """The template of the workload's ControllerRevision with this hash; None where the snapshot doesn't hold it."""
+    known = revisions_by_owner(cluster).get(workload.uid, ())
+    return next((one.template for one in known if one.hash == revision), None)
+
+
+def untold_undo(cluster: Cluster, before: Workload, after: Workload) -> str:
+    """Why it can't be told whether a template is that of an older revision, "" where it can or is the same in any case.
+
+    Without ControllerRevisions pods are compared, which don't show everything that a template says.
+    """
+    if after.traits.part or after.uid in revisions_by_owner(cluster):
+        return ""
+    old, new = before.template, after.template
+    if old.makes_the_same_pods(new) or not old.shows_the_same(new):
+        return ""
+    pods = (cluster.snapshot.pods[i] for i in pods_by_owner(cluster).get(after.uid, ()))
+    revisions = {pod.labels.get(CONTROLLER_REVISION_HASH) for pod in pods}
+    if len(revisions) < 2:
+        return ""
+    return (
+        f"the snapshot doesn't hold its ControllerRevisions, its pods are of {len(revisions)} of them, and pods don't show "
+        "whether the change goes back to an older one"
+    )
 
 
 def pods_of(cluster: Cluster, workload: Workload) -> list[int]:

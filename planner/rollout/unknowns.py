@@ -20,6 +20,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.selectors import labels_match
 from planner.rollout.admission import claim_usage, has_scopes, unknown_priority, unknown_security, usage
+from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import Demand, device_demand
@@ -45,7 +46,7 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     snapshot = cluster.snapshot
     spec = revision.after.template.spec
     found = [
-        *_missing_kinds(snapshot, revision, spec),
+        *_missing_kinds(cluster, revision, spec),
         *_unmodelled(cluster, revision, spec),
         *_other_scheduler(snapshot, spec),
     ]
@@ -76,7 +77,9 @@ def _counts_claims(snapshot: Snapshot, namespace: str, spec: PodSpec, devices: D
     return any(not keys.isdisjoint(quota.hard) for quota in quotas)
 
 
-def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
+def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
+    snapshot = cluster.snapshot
+
     def lacks(kind: str) -> bool:
         return snapshot.presence.get(kind) in (Presence.ABSENT, Presence.REFUSED)
 
@@ -89,6 +92,8 @@ def _missing_kinds(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Ite
         yield Unknown(what=f"the snapshot doesn't hold {names}", may_help=missing != [POD.name])
     if revision.before is not None and (untold := untold_revision(snapshot, revision.before)):
         yield Unknown(what=untold, may_help=True)
+    if revision.before is not None and (untold := untold_undo(cluster, revision.before, revision.after)):
+        yield Unknown(what=untold, may_help=True, mend="Add controllerrevisions to the kinds given to kubectl get")
     if spec.runtime_class_name and lacks("RuntimeClass"):
         name = spec.runtime_class_name
         yield Unknown(

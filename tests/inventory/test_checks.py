@@ -115,6 +115,18 @@ def test_claims_and_devices_are_missed_only_where_they_are_used() -> None:
     assert {"ResourceSlice", "DeviceClass"} <= kinds
 
 
+def test_revisions_are_missed_only_where_pods_are_of_several() -> None:
+    owner = workload("StatefulSet")
+    pods = [owned_by(owner, pod(f"app-{i}")) for i in range(2)]
+    for i, one in enumerate(pods):
+        one["metadata"]["labels"] = {"app": "app", "controller-revision-hash": f"app-{i}"}
+    alone = [node(), owner, pods[0], owned_by(workload("StatefulSet", "other"), pods[1])]
+    assert "ControllerRevision" not in {one.what.split()[1] for one in found("kind-absent", *alone)}
+    [lacking] = [one for one in found("kind-absent", node(), owner, *pods) if "ControllerRevision" in one.what]
+    assert lacking.severity is Severity.INFO
+    assert "controllerrevisions" in lacking.mend
+
+
 def test_a_refused_kind_is_not_a_missing_one() -> None:
     parts = [Part(items=[node(), pod()]), Part(refused=("ResourceQuota",))]
     snapshot = build_snapshot(parts, source="x")

@@ -22,6 +22,7 @@ from planner.kubernetes.records import (
     FrozenMap,
     HostPort,
     NodeAffinity,
+    Owner,
     Pod,
     PodSpec,
     Presence,
@@ -38,7 +39,18 @@ from planner.kubernetes.records import (
 from planner.sources import demo, kubectl
 from planner.sources.prices import data_folder
 from planner.vocabulary import KEPT_ANNOTATIONS
-from tests.inventory.objects import a_list, container, gpu_container, gpu_node, named, node, pod, template, workload
+from tests.inventory.objects import (
+    a_list,
+    container,
+    gpu_container,
+    gpu_node,
+    named,
+    node,
+    owned_by,
+    pod,
+    template,
+    workload,
+)
 
 Object = dict[str, Any]
 
@@ -538,6 +550,59 @@ def test_kinds_beside_the_pods() -> None:
     assert not snapshot.admission_policy_bindings[0].denies
     assert snapshot.admission_policies[0].rules == hook.rules
     assert "secret" not in repr(snapshot)
+
+
+def controller_revision(owner: Object, data: Any, **fields: Any) -> Object:
+    one = named("ControllerRevision", "app-1", "prod", "apps/v1", data=data, revision=7, **fields)
+    return owned_by(owner, one)
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
+def test_a_controller_revision_has_the_template_of_its_owner(kind: str) -> None:
+    """Compared in full, and nothing of what isn't kept is in it."""
+    env = [{"name": "PASSWORD", "value": SECRET}]
+    owner = workload(kind, template=template("app", container(env=env)), serviceName="app")
+    there = {"spec": {"template": {**owner["spec"]["template"], "$patch": "replace"}}}
+    before = {"spec": {"template": {**template("app", container(env=[])), "$patch": "replace"}}}
+    snapshot = read(owner, controller_revision(owner, there))
+    [revision], [one] = snapshot.controller_revisions, snapshot.workloads
+    assert revision.template is not None
+    assert revision.template.makes_the_same_pods(one.template)
+    assert (revision.number, revision.hash) == (7, "app-1")
+    assert revision.owner == Owner(kind=kind, name="app", uid=one.uid)
+    assert SECRET not in repr(snapshot)
+    [other] = read(owner, controller_revision(owner, before)).controller_revisions
+    assert other.template is not None
+    assert not other.template.makes_the_same_pods(one.template)
+    assert other.template.shows_the_same(one.template)
+
+
+def test_the_hash_of_a_controller_revision_is_its_label_or_its_name() -> None:
+    owner = workload("DaemonSet")
+    one = controller_revision(owner, {"spec": {"template": template()}})
+    one["metadata"]["labels"] = {"app": "app", "controller-revision-hash": "5f6"}
+    assert read(owner, one).controller_revisions[0].hash == "5f6"
+
+
+@pytest.mark.parametrize(
+    "data", [None, "text", {"spec": {"template": {"spec": 7}}}, {"virtualMachine": {"spec": SECRET}}]
+)
+def test_what_other_kinds_keep_in_a_controller_revision_is_not_read(data: Any) -> None:
+    owner = workload("Deployment") | {"kind": "VirtualMachine", "apiVersion": "kubevirt.io/v1"}
+    for item in (controller_revision(owner, data), json.dumps(controller_revision(owner, data)).encode()):
+        snapshot = build_snapshot([Part(items=[item])], source="x")
+        assert snapshot.problems == ()
+        assert snapshot.controller_revisions[0].template is None
+        assert SECRET not in repr(snapshot)
+
+
+def test_a_damaged_controller_revision_is_named() -> None:
+    owner = workload("DaemonSet")
+    snapshot = read(owner, controller_revision(owner, {"spec": {"template": {"spec": {"containers": SECRET}}}}))
+    [problem] = snapshot.problems
+    assert (problem.code, problem.object) == ("object-unreadable", "ControllerRevision/prod/app-1")
+    assert SECRET not in repr(snapshot)
+    assert snapshot.controller_revisions == ()
 
 
 def test_every_kind_is_read() -> None:

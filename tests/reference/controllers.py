@@ -469,10 +469,9 @@ def sync_stateful_set(cluster: Cluster, item: Object) -> bool:
 
 def has_revision(cluster: Cluster, item: Object, name: str) -> bool:
     """getStatefulSetRevisions, constructHistory: a new template's ControllerRevision is made before anything else is
-    done. The dump doesn't hold those that were there; only new ones are objects here."""
+    done."""
     if item["metadata"].get("unmade") == name:
-        namespace, _ = key(item)
-        made = {"kind": "ControllerRevision", "metadata": {"namespace": namespace, "name": name}}
+        made = controller_revision(item, name)
         try:
             check(cluster, made)
         except Refused:
@@ -480,6 +479,47 @@ def has_revision(cluster: Cluster, item: Object, name: str) -> bool:
         cluster.create(made)
         del item["metadata"]["unmade"]
     return True
+
+
+def controller_revision(item: Object, name: str) -> Object:
+    """newRevision, snapshot: the template that a revision of a StatefulSet or DaemonSet has, as a patch (getPatch)."""
+    namespace, own = key(item)
+    templates = item["metadata"]["templates"]
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": item["kind"],
+        "name": own,
+        "uid": item["metadata"]["uid"],
+        "controller": True,
+    }
+    of_daemon = item["kind"] == "DaemonSet"
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {
+            "namespace": namespace,
+            "name": f"{own}-{name}" if of_daemon else name,
+            "labels": {REVISION: name} if of_daemon else {},
+            "ownerReferences": [owner],
+        },
+        "data": {"spec": {"template": {**copy.deepcopy(templates[name]), "$patch": "replace"}}},
+        "revision": list(templates).index(name) + 1,
+    }
+
+
+def held_revisions(cluster: Cluster, item: Object) -> dict[str, Object]:
+    """Hash → template of the ControllerRevisions that there are, the latest last."""
+    owned = [
+        one
+        for one in cluster.of("ControllerRevision")
+        if (controller_of(one) or {}).get("uid") == item["metadata"]["uid"]
+    ]
+    found = {}
+    for one in sorted(owned, key=lambda one: int(one["revision"])):
+        template = copy.deepcopy(one["data"]["spec"]["template"])
+        del template["$patch"]
+        found[labels(one).get(REVISION, one["metadata"]["name"])] = template
+    return found
 
 
 def looks_like(pod: Object, template: Object) -> bool:
@@ -509,10 +549,15 @@ def covers(shown: Any, said: Any) -> bool:
 
 
 def revision_again(cluster: Cluster, item: Object) -> str:
-    """The ControllerRevision that a template goes back to (FindEqualRevisions), as far as pods show it, or a new one."""
+    """The ControllerRevision that a template goes back to (FindEqualRevisions, Match), or a new one; where a dump holds
+    none, as far as pods show it."""
     template = item["spec"]["template"]
+    held = held_revisions(cluster, item)
+    for name, known in held.items():
+        if known == template:
+            return name
     today = item["metadata"].get("revision") or item["status"].get("updateRevision")
-    pods = [pod for pod in owned_pods(cluster, item) if labels(pod).get(REVISION) != today]
+    pods = [pod for pod in owned_pods(cluster, item) if not held and labels(pod).get(REVISION) != today]
     again = next((pod for pod in pods if looks_like(pod, template)), None)
     if again is not None:
         return labels(again)[REVISION]

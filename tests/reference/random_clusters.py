@@ -15,6 +15,7 @@ from typing import Any
 
 from tests.reference.admission import admit_pod
 from tests.reference.cluster import Cluster
+from tests.reference.controllers import controller_revision
 from tests.reference.objects import Object, is_ready, is_terminating
 from tests.reference.quotas import Refused, used_of
 from tests.reference.simulation import Simulation
@@ -322,7 +323,9 @@ def grow(items: list[Object], neighbours: list[Object], seed: int) -> list[Objec
 
 def dump(cluster: Cluster, minute: int = 1) -> list[Object]:
     """Every object as kubectl would show it: time stamps in the order of creation, nothing private."""
-    items = [copy.deepcopy(item) for kind in cluster.kinds.values() for item in kind.values()]
+    kinds = [of for kind, of in cluster.kinds.items() if kind != "ControllerRevision"]
+    items = [copy.deepcopy(item) for of in kinds for item in of.values()]
+    items += [one for kind in ("StatefulSet", "DaemonSet") for item in cluster.of(kind) for one in revisions(item)]
     for item in items:
         created = item["metadata"].get("created", (0, 0))
         for name in PRIVATE:
@@ -336,6 +339,15 @@ def dump(cluster: Cluster, minute: int = 1) -> list[Object]:
             item["metadata"]["deletionTimestamp"] = f"2026-01-01T00:{minute + 1:02d}:30Z"
     count_use(items)
     return items
+
+
+def revisions(item: Object) -> list[Object]:
+    """The ControllerRevisions of a StatefulSet or DaemonSet, but for one that a quota refuses."""
+    metadata = item["metadata"]
+    made = [controller_revision(item, name) for name in metadata["templates"] if name != metadata.get("unmade")]
+    for one in made:
+        one["metadata"]["uid"] = f"uid-revision-{one['metadata']['namespace']}-{one['metadata']['name']}"
+    return made
 
 
 def count_use(items: list[Object]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from tests.reference.cluster import Cluster
 from tests.reference.controllers import (
     REVISION,
+    held_revisions,
     looks_like,
     next_retry,
     owned_pods,
@@ -51,15 +52,24 @@ class Simulation:
         self.scheduler = Scheduler(self.cluster)
 
     def remember_revisions(self, item: Object) -> None:
-        """The ControllerRevisions that the dump does not hold: which revision is which template."""
+        """Which revision is which template; where a dump holds no ControllerRevisions, as far as pods show it."""
         pods, template = owned_pods(self.cluster, item), item["spec"]["template"]
+        held = item["metadata"]["templates"] = held_revisions(self.cluster, item)
         if item["kind"] == "StatefulSet":
             current, latest = item["status"].get("currentRevision"), item["status"]["updateRevision"]
-            item["metadata"]["templates"] = {latest: copy.deepcopy(template)}
             of_current = next((pod for pod in pods if labels(pod).get(REVISION) == current != latest), None)
-            if of_current is not None:
-                item["metadata"]["templates"][current] = as_template(of_current, template)
-            return
+            if of_current is not None and not held:
+                held[current] = as_template(of_current, template)
+            held[latest] = copy.deepcopy(template)
+        else:
+            equal = [name for name, known in held.items() if known == template]
+            if equal:
+                item["metadata"]["revision"] = equal[-1]
+            else:
+                self.remember_daemon_revision(item, pods, template)
+            held[item["metadata"]["revision"]] = copy.deepcopy(template)
+
+    def remember_daemon_revision(self, item: Object, pods: list[Object], template: Object) -> None:
         metadata, observed = item["metadata"], item["status"].get("observedGeneration")
         alike = [pod for pod in pods if looks_like(pod, template)]
         if not alike and observed != metadata.get("generation", 1):  # its revision isn't made: a quota refuses it
@@ -79,11 +89,14 @@ class Simulation:
             item.clear()
             item.update(merged)
             if item["spec"].get("template") != before:
-                if item["kind"] == "StatefulSet":
-                    latest = item["status"]["updateRevision"] = revision_again(self.cluster, item)
+                if item["kind"] in ("StatefulSet", "DaemonSet"):
+                    latest = revision_again(self.cluster, item)
+                    item["metadata"]["templates"].pop(latest, None)  # an undo makes it the latest
                     item["metadata"]["templates"][latest] = copy.deepcopy(item["spec"]["template"])
-                elif item["kind"] == "DaemonSet":
-                    item["metadata"]["revision"] = revision_again(self.cluster, item)
+                    if item["kind"] == "StatefulSet":
+                        item["status"]["updateRevision"] = latest
+                    else:
+                        item["metadata"]["revision"] = latest
             item["metadata"]["generation"] = item["metadata"].get("generation", 1) + 1
 
     def round(self) -> bool:

@@ -83,6 +83,38 @@ def daemon_set(name: str, nodes: Sequence[str], spec: Item, **more: Any) -> list
     return [own, *_pods("DaemonSet", name, f"s-{name}", labels, nodes, spec, ())]
 
 
+def with_env(spec: Item, value: str) -> Item:
+    """`spec` with a variable of this value: nothing that is kept of a pod shows it."""
+    return {**spec, "containers": [{**one, "env": [{"name": "REV", "value": value}]} for one in spec["containers"]]}
+
+
+def controller_revision(owned: Item, spec: Item, *, number: int) -> Item:
+    """A ControllerRevision of a StatefulSet or DaemonSet, as its controller writes it; pods of it have the hash `number`, in
+    a StatefulSet after its name."""
+    kind, name = owned["kind"], owned["metadata"]["name"]
+    metadata = owned["spec"]["template"]["metadata"]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {
+            "name": f"{name}-{number}",
+            "namespace": "ml",
+            "uid": f"cr-{name}-{number}",
+            "labels": {
+                **metadata["labels"],
+                **({"controller-revision-hash": str(number)} if kind == "DaemonSet" else {}),
+            },
+            "ownerReferences": [{"kind": kind, "name": name, "uid": owned["metadata"]["uid"], "controller": True}],
+        },
+        "data": {
+            "spec": {
+                "template": {"$patch": "replace", "metadata": {"creationTimestamp": None, **metadata}, "spec": spec}
+            }
+        },
+        "revision": number,
+    }
+
+
 def _pods(
     kind: str, name: str, uid: str, labels: dict[str, str], nodes: Sequence[str], spec: Item, ready: Sequence[bool]
 ) -> list[Item]:

@@ -10,9 +10,20 @@ from planner.rollout.answers import Reason
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.run import Run
 from planner.rollout.simulation import Simulation
+from planner.rollout.unknowns import unknowns
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
-from tests.rollout.rollouts import WORKER, daemon_set, revision, roll, rolling, stateful_set, why
+from tests.rollout.rollouts import (
+    WORKER,
+    controller_revision,
+    daemon_set,
+    revision,
+    roll,
+    rolling,
+    stateful_set,
+    why,
+    with_env,
+)
 
 SETS, DAEMONS = "StatefulSet/ml/worker", "DaemonSet/ml/worker"
 
@@ -237,21 +248,6 @@ def test_a_daemon_set_that_stops_surging_keeps_the_older_pod_of_a_node() -> None
     assert max(m.pods - m.terminating for m in run.moments[DAEMONS][1:]) == 1
 
 
-def test_a_surging_daemon_set_keeps_the_older_of_two_old_pods() -> None:
-    """Source: kubernetes `pkg/controller/daemon/daemon_controller.go` `podsShouldBeOnNode`: of the revisions before, one pod a
-    node, which then has a successor beside it."""
-    items = daemon_set("worker", ["n-0", "n-0", "n-1"], pod_spec(), updateStrategy=rolling(1, 0))
-    items[2]["metadata"]["labels"] = {"app": "worker", "controller-revision-hash": "2"}
-    for i, one in enumerate(items[1:]):
-        one["metadata"]["creationTimestamp"] = f"2026-11-21T10:00:0{i}Z"
-    items[2]["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
-    items[2]["status"]["containerStatuses"][0] |= {"ready": False, "restartCount": 9}
-    run = roll(node("n-0"), node("n-1"), items, key=DAEMONS)
-    assert run.completed
-    assert min(m.ready for m in run.moments[DAEMONS][1:]) == 2
-    assert max(m.pods - m.terminating for m in run.moments[DAEMONS][1:]) == 3
-
-
 # ── minReadySeconds ──────────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_pod_is_available_a_step_after_it_is_ready() -> None:
     one = pod_spec(gpus=1)
@@ -292,6 +288,99 @@ def test_a_change_whose_revision_a_quota_refuses_is_never_observed(key: str, mos
     assert roll(node("n-0"), quota, owner, key=key).completed is bool(most)
     if not most:
         assert why(node("n-0"), quota, owner, key=key).reason is Reason.QUOTA
+
+
+def midway(key: str, *, has_revisions: bool = True) -> list[Item]:
+    """Two nodes; a workload whose second pod, broken, is of a second template, which differs in a variable only."""
+    of_sets = key == SETS
+    first, second = with_env(pod_spec(), "1"), with_env(pod_spec(), "2")
+    update = {"type": "RollingUpdate"} if of_sets else rolling(0, 1)
+    make = stateful_set if of_sets else daemon_set
+    own, old, new = make("worker", ["n-0", "n-1"], first, updateStrategy=update)
+    prefix = "worker-" if of_sets else ""
+    own["spec"]["template"] = {"metadata": {"labels": {"app": "worker"}}, "spec": second}
+    own["status"] = {"currentRevision": "worker-1", "updateRevision": "worker-2"} if of_sets else {}
+    new["spec"] = {**second, "nodeName": "n-1"}
+    new["metadata"]["labels"] = {"app": "worker", "controller-revision-hash": f"{prefix}2"}
+    new["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    new["status"]["containerStatuses"][0] |= {"ready": False, "restartCount": 9}
+    known = [controller_revision(own, spec, number=i) for i, spec in ((1, first), (2, second))]
+    return [node("n-0"), node("n-1"), own, old, new, *(known if has_revisions else [])]
+
+
+def undo(value: str = "1") -> Item:
+    return {
+        "spec": {"template": {"spec": {"containers": [{"name": "main", "env": [{"name": "REV", "value": value}]}]}}}
+    }
+
+
+@pytest.mark.parametrize("key", [SETS, DAEMONS])
+def test_a_template_that_goes_back_in_what_pods_do_not_show_is_its_old_revision(key: str) -> None:
+    """Source: kubernetes `pkg/controller/history/controller_history.go` `FindEqualRevisions`, `pkg/controller/daemon/update.go`
+    `Match`: the pod that has that revision stays."""
+    run = roll(*midway(key), key=key, patch=undo())
+    assert "p-worker-0" in {pod.uid for pod in run.pods[key] if pod.is_new}
+    assert run.completed is (key == DAEMONS)  # an ordered StatefulSet waits for its broken pod
+    assert unknowns(run.simulation.cluster, revision(snapshot(*midway(key)), key, patch=undo())) == ()
+    again = roll(*midway(key), key=key, patch=undo("3"))
+    assert "p-worker-0" not in {pod.uid for pod in again.pods[key] if pod.is_new}
+
+
+@pytest.mark.parametrize("key", [SETS, DAEMONS])
+def test_a_restart_goes_back_to_no_revision(key: str) -> None:
+    run = roll(*midway(key), key=key)
+    assert all(not pod.uid.startswith("p-") for pod in run.pods[key] if pod.is_new)
+
+
+@pytest.mark.parametrize("key", [SETS, DAEMONS])
+def test_without_revisions_it_is_not_known_whether_a_template_goes_back(key: str) -> None:
+    read = snapshot(*midway(key, has_revisions=False))
+    [lacking] = unknowns(Cluster(read), revision(read, key, patch=undo()))
+    assert lacking.what == (
+        "the snapshot doesn't hold its ControllerRevisions, its pods are of 2 of them, and pods don't show whether the "
+        "change goes back to an older one"
+    )
+    assert "controllerrevisions" in lacking.mend
+    assert unknowns(Cluster(read), revision(read, key)) == ()  # a restart never does
+    image = {"spec": {"template": {"spec": {"containers": [{"name": "main", "image": "other"}]}}}}
+    assert unknowns(Cluster(read), revision(read, key, patch=image)) == ()  # pods show it
+    alike = [one for one in midway(key, has_revisions=False) if one["metadata"]["name"] != "worker-1"]
+    assert unknowns(Cluster(snapshot(*alike)), revision(snapshot(*alike), key, patch=undo())) == ()
+
+
+def test_a_daemon_set_under_way_has_the_revision_of_its_template() -> None:
+    """Of pods alone the hashes don't tell which is the latest."""
+    items = midway(DAEMONS)
+    items[4]["status"] = items[3]["status"]
+    run = roll(*items, key=DAEMONS, new_revision=False)
+    assert {pod.name for pod in run.pods[DAEMONS] if pod.uid.startswith("p-")} == {"worker-1"}
+
+
+def test_pods_below_the_partition_are_made_of_the_current_revision() -> None:
+    """Source: kubernetes `pkg/controller/statefulset/stateful_set_utils.go` `newVersionedStatefulSetPod`."""
+    items = midway(SETS)
+    items[2]["spec"] |= {"replicas": 3, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 3}}}
+    items[-2]["data"]["spec"]["template"]["spec"] = pod_spec(cpu="3")
+    items[4]["status"] = items[3]["status"]
+    run = roll(*items, key=SETS, patch={"spec": {"replicas": 3}}, new_revision=False)
+    [made] = [pod for pod in run.pods[SETS] if pod.name == "worker-2"]
+    assert made.revision == "worker-1"
+    assert made.shape.spec.containers[0].requests["cpu"] == 3000
+
+
+def test_a_surging_daemon_set_keeps_the_older_of_two_old_pods() -> None:
+    """Source: kubernetes `pkg/controller/daemon/daemon_controller.go` `podsShouldBeOnNode`: of the revisions before, one pod a
+    node, which then has a successor beside it."""
+    items = daemon_set("worker", ["n-0", "n-0", "n-1"], pod_spec(), updateStrategy=rolling(1, 0))
+    items[2]["metadata"]["labels"] = {"app": "worker", "controller-revision-hash": "2"}
+    for i, one in enumerate(items[1:]):
+        one["metadata"]["creationTimestamp"] = f"2026-11-21T10:00:0{i}Z"
+    items[2]["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    items[2]["status"]["containerStatuses"][0] |= {"ready": False, "restartCount": 9}
+    run = roll(node("n-0"), node("n-1"), items, key=DAEMONS)
+    assert run.completed
+    assert min(m.ready for m in run.moments[DAEMONS][1:]) == 2
+    assert max(m.pods - m.terminating for m in run.moments[DAEMONS][1:]) == 3
 
 
 # ── pods of a node that is gone ──────────────────────────────────────────────────────────────────────────────────────

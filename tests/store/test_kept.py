@@ -29,6 +29,19 @@ def test_questions_are_answered_alike() -> None:
     assert plain(overview.overview(again)) == plain(overview.overview(demo.read()))
 
 
+def test_revisions_come_back() -> None:
+    template = {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "main"}]}}
+    owner = {"kind": "StatefulSet", "name": "db", "uid": "s", "controller": True}
+    items = [
+        {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": name, "ownerReferences": owners},
+         "data": {"spec": {"template": template}}, "revision": 2}
+        for name, owners in (("db-1", [owner]), ("other", []))
+    ]  # fmt: skip
+    snapshot = kubectl.read_items(items)
+    assert [one.template is not None for one in snapshot.controller_revisions] == [True, False]
+    assert kept.decode(kept.encode(snapshot), "x") == snapshot
+
+
 def test_yes_is_not_one() -> None:
     """True equals 1 in Python: maps that are made one by being equal would mix them up."""
     values: tuple[str | int | bool, ...] = (True, 1, "1", False, 0)

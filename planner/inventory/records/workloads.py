@@ -1,4 +1,7 @@
-"""Workloads and ReplicaSets: wire → record, with the defaults of kubernetes `pkg/apis/{apps,batch}/v1/defaults.go`."""
+"""Workloads, ReplicaSets and ControllerRevisions: wire → record.
+
+Defaults are those of kubernetes `pkg/apis/{apps,batch}/v1/defaults.go`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from planner.inventory.records.shared import Shared, annotations_of, given, meta
 from planner.inventory.records.storage import read_claim_template
 from planner.inventory.sealed import seal_but_spec, seal_spec, unread, unread_of_spec, with_kept
 from planner.kubernetes import records as model
-from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET, ROLLING_UPDATE, Kind
+from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, ROLLING_UPDATE, STATEFUL_SET, Kind
 from planner.kubernetes.quickly import maker
 from planner.kubernetes.records import FrozenMap
 from planner.kubernetes.shares import check_share
@@ -24,6 +27,7 @@ _make_workload, _make_replica_set = maker(model.Workload), maker(model.ReplicaSe
 Raw = bytes | dict[str, Any]  # a pod template as it is written, or as plain values
 DEFAULT_REVISION_HISTORY_LIMIT = 10
 DEFAULT_JOB_BACKOFF_LIMIT = 6
+_KEEPS_REVISIONS = frozenset({STATEFUL_SET.name, DAEMON_SET.name})
 _COUNTS = {field.encode_name: field.name for field in msgspec.structs.fields(wire.WorkloadStatus)}
 
 
@@ -161,6 +165,30 @@ def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: Raw) -> mo
         status_replicas=status.replicas or 0,
         ready_replicas=status.ready_replicas or 0,
         available_replicas=status.available_replicas or 0,
+    )
+
+
+def read_controller_revision(shared: Shared, revision: wire.ControllerRevision) -> model.ControllerRevision:
+    """A ControllerRevision; of `data`, which other kinds' controllers use as they like, the template at most is kept.
+
+    Source: kubernetes `pkg/controller/statefulset/stateful_set_utils.go`, `pkg/controller/daemon/update.go`, `getPatch`.
+    """
+    metadata = metadata_of(revision)
+    owner, template = read_owner(shared, metadata), None
+    told, revision.data = revision.data, None
+    if owner is not None and owner.kind in _KEEPS_REVISIONS:
+        data = msgspec.convert(told, wire.RevisionData)
+        if data.spec is not None and data.spec.template is not None:
+            template = read_template(shared, data.spec.template, told["spec"]["template"], has_manifest=False)
+            revision.data = data
+    return model.ControllerRevision(
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
+        name=metadata.name or "",
+        uid=metadata.uid or "",
+        labels=shared.labels(metadata.labels),
+        owner=owner,
+        number=revision.revision,
+        template=template,
     )
 
 

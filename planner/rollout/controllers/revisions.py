@@ -1,7 +1,8 @@
 """Which of a StatefulSet's or DaemonSet's revisions a template is.
 
-Their controllers compare ControllerRevisions, which a snapshot doesn't hold; its pods are compared in their place. Source:
-kubernetes `pkg/controller/history/controller_history.go` `FindEqualRevisions`.
+Their controllers compare ControllerRevisions. Where the snapshot holds none of a workload, its pods are compared in their
+place. Source: kubernetes `pkg/controller/history/controller_history.go` `FindEqualRevisions`, `pkg/controller/daemon/update.go`
+`Match`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from planner.kubernetes.records import Pod, PodSpec, Template, Volume, Workload
-from planner.rollout.ownership import pods_by_owner
+from planner.rollout.ownership import pods_by_owner, revision_of, revisions_by_owner
 from planner.rollout.simulation import Simulation
 from planner.vocabulary import (
     CONTROLLER_REVISION_HASH,
@@ -25,11 +26,15 @@ _ADDED = frozenset({CONTROLLER_REVISION_HASH, POD_INDEX, POD_TEMPLATE_GENERATION
 
 
 def used_again(simulation: Simulation, before: Workload, after: Workload) -> str:
-    """The hash of the revision that `after`'s template goes back to; "" where no pod shows one.
+    """The hash of the revision that `after`'s template goes back to; "" where there is none, or the change is a restart.
 
-    Only what pods show is compared (not their environment): a template that differs from today's in nothing that pods
-    show is taken as a new one.
+    Of pods only what they show is compared (not their environment): a template that differs from today's in nothing that
+    pods show is then taken as a new one (`ownership.untold_undo` says so).
     """
+    if before.template.makes_the_same_pods(after.template):
+        return ""
+    if after.uid in revisions_by_owner(simulation.cluster):
+        return revision_of(simulation.cluster, after)
     spec = simulation.admission.prepare(after.namespace, after.template.spec)
     today = simulation.admission.prepare(before.namespace, before.template.spec)
     if _shown(after.template, spec) == _shown(before.template, today):
@@ -39,7 +44,12 @@ def used_again(simulation: Simulation, before: Workload, after: Workload) -> str
 
 
 def newest(simulation: Simulation, workload: Workload) -> str:
-    """The hash of the latest revision that has pods; "" where they don't say which that is."""
+    """The hash of the revision that a DaemonSet's template is; "" where it isn't told: then pods of one are of that.
+
+    Without ControllerRevisions it is the latest that has pods.
+    """
+    if told := revision_of(simulation.cluster, workload):
+        return told
     pods = [pod for pod in _pods(simulation, workload) if _hash(pod)]
     return _hash(max(pods, key=_generation)) if len({_hash(pod) for pod in pods}) > 1 else ""
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planner.kubernetes.kinds import ON_DELETE
-from planner.kubernetes.records import ClaimTemplate, FrozenMap, PodSpec, Volume, Workload
+from planner.kubernetes.records import ClaimTemplate, FrozenMap, PodSpec, Template, Volume, Workload
 from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import object_count, volume_claim_usage
 from planner.rollout.controllers import revisions
 from planner.rollout.controllers.ordinals import Ordinals
+from planner.rollout.ownership import template_of_revision
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import ENDING, READY
 from planner.scheduling.cluster import Cluster
@@ -194,7 +195,7 @@ class StatefulSetController:
     def _create(self, simulation: Simulation, ordinal: int) -> LivePod | None:
         """`newVersionedStatefulSetPod`: below the partition the current revision, else the new one."""
         is_old = ordinal < self.workload.start_ordinal + self.partition
-        template = self.before.template if is_old else self.workload.template
+        template = self._old_template(simulation) if is_old else self.workload.template
         revision = self.current_revision if is_old else self.update_revision
         name = f"{self.workload.name}-{ordinal}"
         if not all(self._has_claim(simulation, one, name) for one in self.workload.claim_templates):
@@ -218,6 +219,11 @@ class StatefulSetController:
             ordinal=ordinal,
             revision=revision,
         )
+
+    def _old_template(self, simulation: Simulation) -> Template:
+        """That of the current revision, which isn't `before`'s while a rollout is under way."""
+        held = template_of_revision(simulation.cluster, self.before, self.current_revision)
+        return held or self.before.template
 
     def _has_claim(self, simulation: Simulation, template: ClaimTemplate, pod_name: str) -> bool:
         """Whether a pod's claim is there, or was made (`createPersistentVolumeClaims`): a quota may refuse it, and then
