@@ -20,6 +20,7 @@ from typing import Final
 
 import numpy as np
 
+from planner.budget import TOO_LARGE, TooLargeError, part
 from planner.inventory.node_lives import NodeSeen, Told, Watch, until
 from planner.spot.assumptions import ASSUMED_GAP_HOURS, Assumptions, Fallback, Life, Work
 from planner.spot.interruption import life_table, mean_life_hours
@@ -384,7 +385,15 @@ def rate_band(losses: int, hours: float) -> tuple[float | None, float | None]:
 
 # ── back-test ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def back_test(watch: Watch) -> BackTest:
-    """Windows of the second half, pool by pool, against what the first half makes expect."""
+    """Windows of the second half, pool by pool, against what the first half makes expect; not where that is too much work."""
+    try:
+        with part():
+            return _tested(watch)
+    except TooLargeError:
+        return _not_tested(TOO_LARGE)
+
+
+def _tested(watch: Watch) -> BackTest:
     moments = [at for _, looks in watch.looks for at in looks] + [event.at for event in watch.events]
     if not moments or max(moments) - min(moments) < 4 * _SHORTEST_WINDOW:
         return _not_tested("it was watched for less than 4 hours")

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from planner.budget import allowed
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch, together, until
 from planner.spot.assumptions import Life
 from planner.spot.interruption import life_table
@@ -156,6 +157,16 @@ def test_daily_looks_do_not_take_long_lives_for_typical() -> None:
     mean_of_seen = float(np.mean([life.hours for life in found.lives]))
     assert mean_of_seen > 12.5  # what is seen is long
     assert float(life_table(found.lives).mean()) == pytest.approx(10.5, rel=0.25)
+
+
+def test_a_back_test_that_is_too_much_work_is_left_out() -> None:
+    """What was seen is told all the same."""
+    seen = watch(process(np.random.default_rng(7), 16, 96.0), every(1, 96.0))
+    with allowed(units=1_000):
+        found = own_history(seen)
+    assert found.lost
+    assert str(found.back_test.sentence) == "Not back-tested: too large to play through."
+    assert own_history(seen).back_test.windows
 
 
 def test_lives_of_a_file_are_shown_and_tested_in_their_order() -> None:
