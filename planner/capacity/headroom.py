@@ -283,7 +283,7 @@ def _shortages(state: State, shape: Shape, counts: IntArray, codes: NDArray[np.u
     """What the next pod lacks, on the nodes where nothing but resources refuses it."""
     judged = np.flatnonzero((codes == Fails.NOTHING) | (codes == Fails.RESOURCES))
     more = counts[judged]
-    found: Counter[str] = Counter({name: len(judged) for name in shape.absent})
+    found: Counter[str] = Counter({name: len(judged) for name in shape.absent if len(judged)})
     full = state.free[PODS_ROW, judged] - more < 1
     if full.any():
         found[PODS] = int(full.sum())

@@ -125,6 +125,9 @@ def one_shape(found: Fit) -> None:
 @errors.part
 def what_fits(answer: CapacityAnswer) -> None:
     """Every shape: how many more, what stops the next one, where they would go."""
+    if not answer.resources:
+        st.caption("No nodes in this snapshot, so nothing fits.")
+        return
     st.caption(
         f"Standard shapes: 1, 2, 4 and 8 GPUs with {words.literal(answer.standard_basis)}; each shape by itself."
     )

@@ -6,14 +6,14 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import NoReturn, ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.budget import UnwantedError
 from planner.errors import HeadroomError
-from planner.words import literal
+from planner.words import literal, sentence
 
 _LOG = logging.getLogger(__name__)
 
@@ -23,8 +23,14 @@ def show(error: HeadroomError, place: DeltaGenerator | None = None) -> None:
     where = f"\n\nWhere: {literal(error.where)}" if error.where else ""
     mend = f"\n\nWhat to do: {literal(error.mend)}." if error.mend else ""
     (place or st).error(
-        f"{literal(error.what)}.{where}{mend}", title="✗ This can't be answered", icon=":material/error:"
+        f"{literal(sentence(error.what))}{where}{mend}", title="✗ This can't be answered", icon=":material/error:"
     )
+
+
+def nothing(title: str, what: str) -> NoReturn:
+    """There is nothing to answer for, and that is no mistake: the page says so and ends there."""
+    st.info(literal(sentence(what)), title=f"? {title}", icon=":material/help:")
+    st.stop()
 
 
 P = ParamSpec("P")

@@ -62,7 +62,7 @@ def settings() -> PlanSettings:
 @errors.part
 def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
     """The sentence and three figures, then what to do, in which order, and what is left."""
-    box = st.success if found.ready_all == found.total else st.warning
+    box = st.info if not found.total else st.success if found.ready_all == found.total else st.warning
     box(words.literal(words.sentence(found.sentence)), icon=":material/checklist:")
     with st.grid(3, min_column_width=170):
         st.metric("Rollable now", f"{found.ready_now:,} of {found.total:,}", border=True)

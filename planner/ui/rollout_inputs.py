@@ -14,7 +14,7 @@ from planner.quantity import format_amount
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
 from planner.questions.scaled import At, autoscaler_of
 from planner.settings import setting_of
-from planner.ui import capacity_inputs, filtered, link
+from planner.ui import capacity_inputs, errors, filtered, link
 from planner.ui.asked import Asked
 from planner.vocabulary import CPU, MEMORY
 
@@ -29,10 +29,9 @@ def pick(snapshot: Snapshot) -> tuple[str, tuple[str, ...]]:
     every = [workload.key for workload in by_stake(snapshot)]
     keys = filtered.offered(snapshot, every, key="workload")
     if not every:
-        raise ChangeError(
-            f"this cluster has no {ROLLING_TEXT}",
-            where=snapshot.source,
-            mend="Make the snapshot with deployments, statefulsets and daemonsets in it (see Inventory)",
+        errors.nothing(
+            "Nothing to roll out",
+            f"this snapshot has no {ROLLING_TEXT}; whether they were asked for is told on Inventory",
         )
     first, second = st.columns([3, 2])
     with first:

@@ -9,14 +9,13 @@ from typing import Any
 
 import streamlit as st
 
-from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions import spot_inputs
 from planner.questions.savings import SavingsSettings
 from planner.questions.spot_inputs import Derived
 from planner.settings import Setting
 from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Work
-from planner.ui import cache, filtered, link, prices
+from planner.ui import cache, errors, filtered, link, prices
 from planner.ui.asked import Asked
 
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
@@ -41,10 +40,9 @@ def pick(snapshot: Snapshot) -> str:
     """The workload looked at: those with GPUs stand first."""
     keys = [workload.key for workload in spot_inputs.workloads(snapshot)]
     if not keys:
-        raise InputError(
-            "this cluster has no Deployment, StatefulSet or Job",
-            where=snapshot.source,
-            mend="See Inventory for its kinds",
+        errors.nothing(
+            "Nothing to move to spot",
+            "this snapshot has no Deployment, StatefulSet or Job; whether they were asked for is told on Inventory",
         )
     return link.select("Workload", filtered.offered(snapshot, keys, key="workload"), key="workload")
 

@@ -123,6 +123,9 @@ def _metric(label: str, value: str, under: str) -> None:
 def ways(found: SavingsAnswer) -> None:
     """Every way of buying the same work, the cheapest marked."""
     rows = [{**row, "way": f"{'✓ ' if row['cheapest'] else ''}{row['way']}"} for row in for_people(way_rows(found))]
+    if not rows:
+        st.caption("No nodes, so nothing to pay for.")
+        return
     tables.small(
         [{name: row[name] or None for name in ("way", "price", "expected")} for row in rows], unknown="no price"
     )

@@ -88,9 +88,9 @@ def test_a_store_that_is_gone_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path:
     st.cache_resource.clear()
     words = said(visit("history"))
     assert "Our mistake" not in words
-    assert "there is no snapshot" in words
+    assert "There is no snapshot" in words
     monkeypatch.setenv(VARIABLE, "ftp://nowhere")
-    assert "a store is a path or a URL" in said(visit("history"))
+    assert "A store is a path or a URL" in said(visit("history"))
 
 
 def test_clusters_stand_side_by_side(store: str) -> None:

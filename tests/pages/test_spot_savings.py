@@ -101,7 +101,7 @@ def test_without_prices_the_page_asks_for_them() -> None:
         return replace(snapshot, nodes=nodes, digest="mars")
 
     words = said(page(elsewhere(demo.read()), **WORKER))
-    assert "no price" in words
+    assert "No price" in words
     priced = said(page(elsewhere(demo.read()), **WORKER, on_demand_usd_per_hour="1", spot_usd_per_hour="0.4"))
     assert "saves $" in priced
 
@@ -109,6 +109,7 @@ def test_without_prices_the_page_asks_for_them() -> None:
 def test_an_empty_cluster_is_a_sentence() -> None:
     empty = Snapshot(taken_at=0.0, source="empty", digest="empty")
     assert "no Deployment, StatefulSet or Job" in said(page(empty))
+    assert not page(empty).error, "it is no mistake"
 
 
 def test_what_runs_on_spot_already_saves_nothing_further() -> None:

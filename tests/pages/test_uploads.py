@@ -58,11 +58,11 @@ def zipped(**files: bytes) -> bytes:
 
 
 UNREADABLE = {  # name: (bytes, what is said of it)
-    "noise.json": (NOISE, "it is binary, not JSON or YAML"),
-    "photo.json": (b"\x89PNG\r\n\x1a\n" + NOISE, "it is binary, not JSON or YAML"),
-    "empty.json": (b"", "it is empty"),
-    "cut.json.gz": (gzip.compress(CLUSTER)[:-20], "its gzip data is cut off"),
-    "cut.zip": (zipped(a=CLUSTER)[:-40], "the zip archive is damaged or cut off"),
+    "noise.json": (NOISE, "It is binary, not JSON or YAML"),
+    "photo.json": (b"\x89PNG\r\n\x1a\n" + NOISE, "It is binary, not JSON or YAML"),
+    "empty.json": (b"", "It is empty"),
+    "cut.json.gz": (gzip.compress(CLUSTER)[:-20], "Its gzip data is cut off"),
+    "cut.zip": (zipped(a=CLUSTER)[:-40], "The zip archive is damaged or cut off"),
     "bomb.json.gz": (gzip.compress(bytes(400 * 2**20), 9), "which no dump does"),
     "inventory.json": (json.dumps({"terraform_version": "1.5.0", "resources": []}).encode(), "it has no kind"),
     "page.json": (b"<!doctype html><html><body>Sign in</body></html>", "it is a web page (HTML)"),
