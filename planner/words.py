@@ -83,11 +83,15 @@ def literal(text: str | Text) -> str:
 
 
 def sentence(words: str | Text) -> str:
-    """`words` with a capital letter and a full stop, unless it begins with a name (``prod/api needs …``)."""
-    text = str(words)
-    first = text.partition(" ")[0]
+    """`words` as `capital` has them, with a full stop."""
+    return capital(str(words)).rstrip(".") + "."
+
+
+def capital(words: str) -> str:
+    """`words` with a capital letter, unless they begin with a name (``prod/api needs …``, ``maxSurge``)."""
+    first = words.partition(" ")[0]
     is_name = any(sign in first for sign in "/.-_") or any(letter.isupper() for letter in first)
-    return f"{text if is_name else text[:1].upper() + text[1:]}".rstrip(".") + "."
+    return words if is_name else words[:1].upper() + words[1:]
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -41,7 +41,7 @@ def show(found: FleetAnswer) -> None:
     st.header("Clusters")
     tables.show(
         [_named(row, _CLUSTER) for row in cluster_rows(found)], alt="Each cluster in a line", placeholder="not known",
-        columns={_CLUSTER["usd_per_month"]: st.column_config.NumberColumn(format="dollar")},
+        money=[_CLUSTER["usd_per_month"]],
     )  # fmt: skip
     if len(found.clusters) > 1:
         st.header("The same workload in several")
@@ -104,8 +104,7 @@ def where(found: WhereAnswer) -> None:
     unknown = all(one.verdict is Verdict.UNKNOWN for one in found.clusters)
     box = st.success if fits else st.info if unknown else st.warning
     box(words.literal(found.sentence), title="✓ It fits" if fits else "? Not known" if unknown else "✗ It fits nowhere")
-    columns = {"says": st.column_config.TextColumn(width="large")}
-    tables.show(_rows(where_rows(found)), alt=str(found.sentence), columns=columns)
+    tables.show(_rows(where_rows(found)), alt=str(found.sentence))
 
 
 def _rows(rows: Sequence[object]) -> list[dict[str, object]]:

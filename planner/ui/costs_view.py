@@ -85,11 +85,10 @@ def shares(bill: ClusterBill) -> None:
         return
     bars = allocation_bars.biggest(bill.lines)
     charts.show(allocation_bars.figure(bars), key="shares", alt=allocation_bars.alt(bars, bill.by))
-    money = st.column_config.NumberColumn(format="dollar")
     tables.show(
         [{_CALLED.get(name, name): cell for name, cell in row.items()} for row in allocation_rows(bill)],
         alt=f"The bill by {bill.by}: used, shared by all and idle",
-        columns=dict.fromkeys(_CALLED.values(), money),
+        money=_CALLED.values(),
     )
     hidden = f", with {words.literal(usd(bill.hidden_usd))} that the filter hides," if bill.hidden_usd else ""
     st.caption(
@@ -150,11 +149,10 @@ def _age(cost: ClusterCost, book: PriceBook) -> None:
 
 
 def _pools(cost: ClusterBill) -> None:
-    money = st.column_config.NumberColumn(format="dollar")
     tables.show(
         [_row(pool) for pool in cost.pools],
         alt=f"Cost a month by pool and way of buying. {words.sentence(cost.list_sentence)}",
-        columns=dict.fromkeys(_MONEY, money),
+        money=_MONEY,
         empty="No nodes, so nothing to pay for.",
         placeholder="no price" if cost.idle or not cost.nodes else "not known",
     )

@@ -67,6 +67,7 @@ def services(report: DriftReport) -> None:
     tables.show(
         shown,
         alt=str(report.sentence),
+        names=kept,
         empty=filtered.nothing(
             "service", "No service runs in two environments: upload another cluster below, or edit the rule."
         ),
@@ -98,8 +99,9 @@ def one(service: ServiceDrift, *, everything: bool) -> None:
         charts.show(drift_memory.figure(service), key="memory", alt=drift_memory.alt(service))
     rows = matrix_rows(service, everything=everything)
     tables.show(
-        [{("What" if key == "what" else key): value for key, value in row.items()} for row in rows],
+        rows,
         alt=str(service.sentence),
+        names=service.environments,
         empty="Nothing differs between these environments.",
     )
     st.caption(

@@ -66,14 +66,16 @@ def moves(found: SavingsAnswer) -> None:
         }
         for row in moving
     ]
-    money, risk = st.column_config.NumberColumn(format="dollar"), st.column_config.NumberColumn(format="%.2f")
     tables.show(
         rows,
         alt="Workloads that move to spot, in order, with what each saves a month",
-        columns={**dict.fromkeys(("saved $", "alone $", "repacked $"), money), "risk": risk},
+        columns={"risk": st.column_config.NumberColumn(format="%.2f")},
+        money=("saved $", "alone $", "repacked $"),
         empty="No workload may move, or none runs on demand.",
         opens=[opening.savings(str(row["workload"])) for row in moving], key="moves",
     )  # fmt: skip
+    if not rows:
+        return
     st.caption(
         "USD a month. Saved: as part of the whole, at its place in the order. Alone: by itself, whole nodes only; repacked: the "
         "rest of its pool packed more tightly. Risk: pod-hours a month that aren't Ready, expected. Nodes: on-demand ones that "
@@ -86,10 +88,14 @@ def bearers(found: SavingsAnswer) -> None:
     """Namespaces and what is idle, before and after."""
     names = {"on_demand_usd": "on demand $", "kept_usd": "kept $", "freed_usd": "freed $", "spot_before_usd": "spot now $",
              "spot_after_usd": "spot then $", "saved_usd": "saved $"}  # fmt: skip
+    rows = bearer_rows(found)
+    if not rows:
+        st.caption("No nodes, so nothing to pay for.")
+        return
     tables.show(
-        [{names.get(name, name): cell for name, cell in row.items()} for row in bearer_rows(found)],
+        [{names.get(name, name): cell for name, cell in row.items()} for row in rows],
         alt="What each namespace bears before and after, USD a month",
-        columns=dict.fromkeys(names.values(), st.column_config.NumberColumn(format="dollar")),
+        money=names.values(),
     )
     st.caption(
         "Every column adds up to the sums above, to the cent; saved includes what packing frees."

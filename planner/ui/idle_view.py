@@ -60,7 +60,7 @@ def _answer(found: IdleAnswer) -> None:
     tables.show(
         [{shown: row[name] for name, shown in called.items()} for row in pod_rows(found)],
         alt=f"Pods with GPUs that they hold and don't use. {words.sentence(found.sentence)}",
-        columns={"$/month": st.column_config.NumberColumn(format="dollar")},
+        money=["$/month"],
         empty="Every GPU that was measured was busy lately.",
         placeholder="not known",
     )

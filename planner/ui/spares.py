@@ -124,12 +124,11 @@ def _table(costs: StrategyCosts) -> None:
         "Every strategy", key="all_strategies", help="Those too that another beats in Ready pods, time and spare GPUs."
     )
     shown = [one for one in costs.strategies if every or one.is_worth]
-    money = st.column_config.NumberColumn(format="dollar")
     height = "auto" if every else "content"
     tables.show(
         [_price_row(one) for one in shown],
         alt=f"What each strategy costs. {costs.sentence}",
-        columns=dict.fromkeys(_MONEY, money),
+        money=_MONEY,
         placeholder="no price",
         within=_INSIDE_PIXELS,
         height=height,
@@ -170,7 +169,7 @@ def _toll_row(one: StrategyPrice) -> dict[str, object]:
     return {
         "strategy": _name(one),
         "minutes": one.seconds / 60 if one.seconds is not None else None,
-        "pod-hours missing": round(cost.missing_pod_hours, 2) if cost else None,
+        "missing pod-hours": round(cost.missing_pod_hours, 2) if cost else None,
         "others preempted": round(cost.evictions, 2) if cost else None,
         "jobs killed": round(cost.killed_jobs, 2) if cost else None,
     }

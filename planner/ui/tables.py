@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 
 from planner.tables import Rows, is_amounts, shown
 from planner.ui import opening
-from planner.words import Text, literal, printable
+from planner.words import Text, capital, literal, printable, usd_cents
 
 _PAGE_PIXELS = 810  # what a window of 1,280 pixels leaves for a table
 _LINE_PIXELS, _EDGE_PIXELS = 20, 18
@@ -26,6 +27,7 @@ _MEASURED_ROWS = (
 )
 _SPACES, _PARTS, _ENDS = re.compile(r"\s"), re.compile(r"[/-]"), re.compile(r"(?<=[\s/.-])")
 _PART = re.compile(r"[\d,]+ of [\d,]+\Z")
+pd.set_option("styler.render.max_elements", 2**24)  # cells of a table with its own words: pandas stops at 262,144
 _WRAPS_PIXELS = 66  # Streamlit wraps the texts of rows that are higher than 4rem, and of no others
 
 
@@ -130,6 +132,8 @@ def show(
     *,
     alt: str,
     columns: Mapping[str, Any] | None = None,
+    money: Collection[str] = (),
+    names: Collection[str] = (),
     empty: str = "Nothing to show.",
     placeholder: str = "–",
     within: int = _PAGE_PIXELS,
@@ -139,14 +143,16 @@ def show(
 ) -> None:
     """Show `rows` (all with the same names, in the order of the columns); `empty` is said when there are none.
 
-    `columns` is Streamlit's column configuration; unknown values (None) are shown as `placeholder`. Where the
-    columns are wider than `within` pixels, the widest texts wrap. `opens`: where each row leads when it is selected;
-    `on_pick`: what is called with its place, before the page runs (with a `key`).
+    `columns` is Streamlit's column configuration, `money` the columns with amounts in USD; unknown values (None) are shown
+    as `placeholder`. Headings begin with a capital letter, but for `names`, the names of something. Where the columns are
+    wider than `within` pixels, the widest texts wrap. `opens`: where each row leads when it is selected; `on_pick`: what is
+    called with its place, before the page runs (with a `key`).
     """
     if not rows:
         st.caption(empty)
         return
-    cells = [{name: _cell(cell) for name, cell in row.items()} for row in rows]
+    heads = {name: name if name in names else capital(name) for name in rows[0]}
+    cells = [{heads[name]: _cell(cell) for name, cell in row.items()} for row in rows]
     widths, lines = fitted(cells, within - _MARK_PIXELS if opens or on_pick else within)
     if lines > 1:
         more["row_height"] = max(_WRAPS_PIXELS, 14 + _LINE_PIXELS * lines)
@@ -154,17 +160,20 @@ def show(
             more.setdefault("height", "content")
         cells = [{name: _wrapped(cell, widths[name]) for name, cell in row.items()} for row in cells]
     config: dict[str, Any] = {name: {"width": width} for name, width in widths.items()}
-    for name in rows[0]:
-        if is_amounts(rows, name):  # written with their unit, they are texts to the grid
+    for name in heads.values():
+        if is_amounts(cells, name):  # written with their unit, they are texts to the grid
             config[name] = {**config.get(name, {}), "alignment": "right"}
-    for name, one in (columns or {}).items():
-        config[name] = {**config.get(name, {}), **one} if isinstance(one, Mapping) else one
+    has_debts = any(isinstance(cell := row[name], int | float) and cell < 0 for row in rows for name in money)
+    dollars = st.column_config.NumberColumn(format=None if has_debts else "dollar")
+    for name, one in {**dict.fromkeys(money, dollars), **(columns or {})}.items():
+        config[heads[name]] = {**config.get(heads[name], {}), **one}
     if opens:
         more |= {"on_select": "rerun", "selection_mode": "single-row"}
     elif on_pick is not None:
         more |= {"on_select": lambda: _picked(more["key"], on_pick), "selection_mode": "single-row"}
+    frame = pd.DataFrame(cells)
     event = st.dataframe(
-        pd.DataFrame(cells),
+        _in_words(frame, [heads[name] for name in money], placeholder) if has_debts else frame,
         hide_index=True,
         column_config=config,
         alt=alt,
@@ -174,6 +183,12 @@ def show(
     )
     if opens:
         opening.selected(event, opens)
+
+
+def _in_words(frame: pd.DataFrame, money: list[Hashable], unknown: str) -> Styler:
+    """Money as `usd_cents` has it, sorted as numbers all the same: the grid's own format for dollars has a hyphen for a minus."""
+    others = frame.style.format(lambda cell: shown(cell, unknown), na_rep=unknown)
+    return others.format(lambda amount: usd_cents(float(str(amount))), subset=money, na_rep=unknown)
 
 
 def _picked(key: str, on_pick: Callable[[int], None]) -> None:
@@ -186,11 +201,12 @@ def small(rows: Rows, *, empty: str = "", unknown: str = "–") -> None:
     """A few rows as words in columns: wrapped to the page, readable by a screen reader; what is too wide for a phone scrolls
     within the table, not with the page. Unknown cells (None) say `unknown`."""
     if rows:
-        said = {literal(name): [literal(shown(row[name], unknown)) for row in rows] for name in rows[0]}
+        heads = {name: literal(capital(name)) for name in rows[0]}
+        said = {head: [literal(shown(row[name], unknown)) for row in rows] for name, head in heads.items()}
         # Only numbers stand to the right there, so an amount is the number of its row, shown as its words.
         amounts = {
-            literal(name)
-            for name in rows[0]
+            head
+            for name, head in heads.items()
             if is_amounts(rows, name) or all(_PART.match(str(row[name])) for row in rows)
         }
         frame = pd.DataFrame({name: range(len(rows)) if name in amounts else cells for name, cells in said.items()})

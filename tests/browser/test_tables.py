@@ -14,13 +14,13 @@ _TABLES = """() => [...document.querySelectorAll('[data-testid="stMain"] [data-t
           shown: [...table.querySelectorAll('[role="columnheader"]')].map(head => head.innerText)};
 }).filter(table => table.shown.length)"""
 FIRST = {  # on a phone, of the first table of a page
-    "": ["workload", "its rollout now"],
-    "headroom": ["pool", "nodes", "GPUs", "GPUs held"],
+    "": ["Workload", "Its rollout now"],
+    "headroom": ["Pool", "Nodes", "GPUs", "GPUs held"],
     "memory": ["Evicted", "Pod", "Used"],
     "restarts": ["Workload", "Cause"],
     "drift": ["Service"],
-    "costs": ["namespace", "share", "$/month"],
-    "fleet_savings": ["move", "workload", "saved $"],
+    "costs": ["Namespace", "Share", "$/month"],
+    "fleet_savings": ["Move", "Workload", "Saved $"],
 }
 
 

@@ -15,13 +15,13 @@ from tests.pages.visiting import said, visit
 
 def test_who_bears_the_bill_adds_up_to_it() -> None:
     app = visit("costs")
-    table = next(one.value for one in app.dataframe if "share" in one.value).set_index("namespace")
+    table = next(one.value for one in app.dataframe if "Share" in one.value).set_index("Namespace")
     assert round(table["$/month"].sum(), 2) == 36_971.90
     assert table.loc["prod", "$/month"] == 28_975.81
     assert "the lines add up to the bill" in said(app)
     assert "Not in it: GKE's management fee" in said(app)
     by_pool = visit("costs", by="pool")
-    assert "gpu-t4" in set(next(one.value for one in by_pool.dataframe if "share" in one.value)["pool"])
+    assert "gpu-t4" in set(next(one.value for one in by_pool.dataframe if "Share" in one.value)["Pool"])
 
 
 def test_the_month_is_priced_by_pool_and_way_of_buying_and_what_is_idle() -> None:
@@ -29,10 +29,10 @@ def test_the_month_is_priced_by_pool_and_way_of_buying_and_what_is_idle() -> Non
     assert {("The bill", "$36,972"), ("Idle", "$4,974"), ("List price", "$38,390"), ("Without a price", "0 of 24")} <= {
         (one.label, one.value) for one in app.metric
     }
-    table = next(one.value for one in app.dataframe if "bought" in one.value).set_index("node pool")
-    assert table.loc["gpu-l4-spot", "bought"] == "spot"
+    table = next(one.value for one in app.dataframe if "Bought" in one.value).set_index("Node pool")
+    assert table.loc["gpu-l4-spot", "Bought"] == "spot"
     assert table.loc["gpu-t4", "$/month"] == pytest.approx(6 * 0.857514 * 730)
-    assert table.loc["gpu-l4-spot", "of that GPUs"] == pytest.approx(0.1951 * 730)
+    assert table.loc["gpu-l4-spot", "Of that GPUs"] == pytest.approx(0.1951 * 730)
     assert "Prices are of 2026-07-16" in said(app)
     assert "$36,972 a month for 24 nodes; nobody requests $4,974 of it (13%)" in said(app)
     assert "$38,390 a month at list price for 24 nodes; nobody requests $5,490 of it (14%)" in said(app)
@@ -47,10 +47,10 @@ def test_without_pods_the_bill_is_known_and_whose_it_is_is_not() -> None:
         (one.label, one.value) for one in app.metric
     }
     assert "$36,972 a month for 24 nodes; whose they are and what of them nobody requests isn't known" in said(app)
-    table = next(one.value for one in app.dataframe if "share" in one.value)
-    assert table[["share", "$/month"]].values.tolist() == [["not known", 36_971.90]]
-    pools = next(one.value for one in app.dataframe if "bought" in one.value)
-    assert pools["idle $/month"].isna().all()
+    table = next(one.value for one in app.dataframe if "Share" in one.value)
+    assert table[["Share", "$/month"]].values.tolist() == [["not known", 36_971.90]]
+    pools = next(one.value for one in app.dataframe if "Bought" in one.value)
+    assert pools["Idle $/month"].isna().all()
     assert not pools["$/month"].isna().any()
 
 
@@ -58,7 +58,7 @@ def test_nodes_without_a_price_are_no_money() -> None:
     app = visit("costs", full())
     assert ("The bill", "no price") in {(one.label, one.value) for one in app.metric}
     assert "△ 3 nodes: no price: node node-0 has no label" in said(app)
-    table = next(one.value for one in app.dataframe if "bought" in one.value)
+    table = next(one.value for one in app.dataframe if "Bought" in one.value)
     assert table["$/month"].isna().all()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.kubernetes.records import Snapshot
 from tests.pages.clusters import full
 from tests.pages.visiting import said, visit
 
@@ -12,10 +13,10 @@ def test_the_order_and_the_sums_are_there() -> None:
     assert "Spot would save $18,375 of the $36,972 a month" in words
     assert "On demand $35,700.02 = kept $251.02 + freed $35,449.00" in words
     assert ("After interruptions", "$18,044") in {(one.label, one.value) for one in app.metric}
-    moves = next(one.value for one in app.dataframe if "move" in one.value)
-    assert list(moves["workload"][:2]) == ["Deployment/prod/llm-serve", "Deployment/dev/inference-api"]
-    bearers = next(one.value for one in app.dataframe if "kept $" in one.value)
-    assert round(bearers["freed $"].sum(), 2) == 35_449.00
+    moves = next(one.value for one in app.dataframe if "Move" in one.value)
+    assert list(moves["Workload"][:2]) == ["Deployment/prod/llm-serve", "Deployment/dev/inference-api"]
+    bearers = next(one.value for one in app.dataframe if "Kept $" in one.value)
+    assert round(bearers["Freed $"].sum(), 2) == 35_449.00
     assert "Deployment/batch/trainer: holds no node now" in words.replace("**", "")
     assert "Prices are of 2026-07-16" in words
 
@@ -24,3 +25,11 @@ def test_nodes_without_a_price_promise_nothing() -> None:
     words = said(visit("fleet_savings", full()))
     assert "none of the 3 nodes has a price" in words
     assert "saves nothing" not in words
+
+
+def test_without_nodes_nothing_is_explained_that_is_not_there() -> None:
+    words = said(visit("fleet_savings", Snapshot(taken_at=0.0, source="empty", digest="empty")))
+    assert "Moving to spot saves nothing" in words
+    assert words.count("No nodes, so nothing to pay for") == 2
+    assert "adds up" not in words
+    assert "Select a row" not in words

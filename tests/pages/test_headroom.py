@@ -5,6 +5,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from planner.kubernetes.records import Snapshot
 from tests.pages.clusters import full, node, snapshot, worker
 from tests.pages.visiting import said, visit
 
@@ -36,9 +37,9 @@ def test_a_pool_that_is_not_there_is_told() -> None:
 
 
 def test_where_the_next_pod_fits() -> None:
-    assert list(table(visit("headroom", full()), "fits now")["fits now"]) == ["✗ nowhere"]
+    assert list(table(visit("headroom", full()), "Fits now")["Fits now"]) == ["✗ nowhere"]
     roomy = snapshot(node("node-0", 1), node("node-9", 2), *worker(1))
-    assert list(table(visit("headroom", roomy), "fits now")["where"]) == ["node-9"]
+    assert list(table(visit("headroom", roomy), "Fits now")["Where"]) == ["node-9"]
 
 
 def test_no_gpus_is_said() -> None:
@@ -57,16 +58,16 @@ def test_above_500_nodes_pools_are_summed_and_opened_by_the_link() -> None:
 
 def test_pools_have_bars_and_limits_typed_in_the_link() -> None:
     app = visit("headroom", limits="gpu-t4=8", pool_facts="true")
-    pools = table(app, "may grow by").merge(table(app, "limits"), on="pool")
-    row = pools[pools["pool"] == "gpu-t4"].iloc[0]
-    assert (row["GPUs"], row["GPUs held"], row["limits"], row["may grow by"]) == (6, 100, "0 to 8 nodes (typed)", "2")
-    assert pools[pools["pool"] == "gpu-a100"].iloc[0]["limits"] == "2 to 2 nodes (gcloud node-pools list)"
+    pools = table(app, "May grow by").merge(table(app, "Limits"), on="Pool")
+    row = pools[pools["Pool"] == "gpu-t4"].iloc[0]
+    assert (row["GPUs"], row["GPUs held"], row["Limits"], row["May grow by"]) == (6, 100, "0 to 8 nodes (typed)", "2")
+    assert pools[pools["Pool"] == "gpu-a100"].iloc[0]["Limits"] == "2 to 2 nodes (gcloud node-pools list)"
     assert {trace["name"] for trace in figure(app, "pool_bars")["data"]} == {"requested", "free", "room to grow"}
 
 
 def test_without_limits_growth_is_unknown() -> None:
     app = visit("headroom", full(), pool_facts="true")
-    assert list(table(app, "limits")["limits"]) == ["unknown"]
+    assert list(table(app, "Limits")["Limits"]) == ["unknown"]
     assert "Nobody says yet" in said(app)
 
 
@@ -84,22 +85,29 @@ def test_a_shape_that_is_none_is_a_sentence() -> None:
 
 
 def test_what_fits_has_a_row_for_every_shape_and_its_reason() -> None:
-    fits = table(visit("headroom"), "more fit")
-    worker_row = fits[fits["shape"].str.replace("\n", "") == "Deployment/prod/ml-worker"].iloc[0]
-    assert worker_row["more fit"] == "0 ✗"
-    assert worker_row["what stops the next"].startswith("6 nodes lack nvidia.com/gpu, ")
-    assert "web (245), default (176)" in set(fits["where"])
-    assert fits["shape"].iloc[0].startswith("1 GPU")
+    fits = table(visit("headroom"), "More fit")
+    worker_row = fits[fits["Shape"].str.replace("\n", "") == "Deployment/prod/ml-worker"].iloc[0]
+    assert worker_row["More fit"] == "0 ✗"
+    assert worker_row["What stops the next"].startswith("6 nodes lack nvidia.com/gpu, ")
+    assert "web (245), default (176)" in set(fits["Where"])
+    assert fits["Shape"].iloc[0].startswith("1 GPU")
 
 
 def test_stranded_gpus_have_a_reason_by_size_of_pod() -> None:
     app = visit("headroom", size="pods of 4")
-    stranded = table(app, "of no use")
-    assert "no such pod tolerates" in stranded["why"].iloc[0]
+    stranded = table(app, "Of no use")
+    assert "no such pod tolerates" in stranded["Why"].iloc[0]
     assert "Weng et al." in said(app)
 
 
 def test_physical_gpus_stand_apart_from_what_is_offered() -> None:
-    supply = table(visit("headroom"), "physical GPUs")
-    assert int(supply["physical GPUs"].sum()) == 27
-    assert set(supply["offered as"]) == {"whole"}
+    supply = table(visit("headroom"), "Physical GPUs")
+    assert int(supply["Physical GPUs"].sum()) == 27
+    assert set(supply["Offered as"]) == {"whole"}
+
+
+def test_without_nodes_nothing_fits_and_no_node_lacks_anything() -> None:
+    words = said(visit("headroom", Snapshot(taken_at=0.0, source="empty", digest="empty"), shape="gpu=1"))
+    assert "None fits: the cluster has no nodes" in words
+    assert "No nodes in this snapshot, so nothing fits" in words
+    assert "0 nodes lack" not in words

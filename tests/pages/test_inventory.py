@@ -23,10 +23,10 @@ def upload(data: bytes, name: str = "mine.json") -> AppTest:
 
 def test_the_demo_says_what_was_read() -> None:
     app = visit("inventory")
-    kinds = app.dataframe[0].value.set_index("kind")
-    assert kinds.loc["Node", "objects"] == 24
-    assert kinds.loc["Node", "state"] == "✓ read"
-    assert kinds.loc["LimitRange", "state"] == "– not in the input"
+    kinds = app.dataframe[0].value.set_index("Kind")
+    assert kinds.loc["Node", "Objects"] == 24
+    assert kinds.loc["Node", "State"] == "✓ read"
+    assert kinds.loc["LimitRange", "State"] == "– not in the input"
     assert "kubectl get nodes" in said(app)
 
 
@@ -54,7 +54,7 @@ def test_a_damaged_part_is_used_but_not_silently() -> None:
     items = [node("node-0", 1), broken, *worker(1)]
     app = upload(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode())
     assert "see the findings" in said(app)
-    assert any("NaN" in str(cell) for cell in app.dataframe[1].value["what"])
+    assert any("NaN" in str(cell) for cell in app.dataframe[1].value["What"])
 
 
 @pytest.fixture
@@ -80,12 +80,12 @@ class Still:
 
 def test_a_context_that_does_not_answer_keeps_what_was_there(one_context: pytest.MonkeyPatch) -> None:
     def refuse(context: str) -> Still:
-        raise SourceError("the API server doesn't answer", where=f"context:{context}", mend="Check the VPN")
+        raise SourceError("The API server doesn't answer", where=f"context:{context}", mend="Check the VPN")
 
     one_context.setattr(live, "reader", refuse)
     app = visit("inventory")
     next(button for button in app.button if button.label == "Read it").click().run()
-    assert "the API server doesn't answer" in said(app)
+    assert "The API server doesn't answer" in said(app)
     assert "context:prod-cluster" in said(app)
     assert "Still looking at demo" in said(app)
 
@@ -101,9 +101,9 @@ def test_refused_is_not_empty() -> None:
     given = Snapshot(
         taken_at=1.0, source="live", digest="0", presence=FrozenMap({"Node": Presence.REFUSED, "Pod": Presence.PRESENT})
     )
-    kinds = visit("inventory", given).dataframe[0].value.set_index("kind")
-    assert "refused (403)" in str(kinds.loc["Node", "state"])
-    assert kinds["objects"].isna()["Node"]
+    kinds = visit("inventory", given).dataframe[0].value.set_index("Kind")
+    assert "refused (403)" in str(kinds.loc["Node", "State"])
+    assert kinds["Objects"].isna()["Node"]
 
 
 def test_an_old_snapshot_of_ones_own_is_told_to_be_old() -> None:

@@ -34,12 +34,12 @@ def charts_of(app: AppTest) -> list[str]:
 
 def test_steps_have_words_and_only_the_columns_that_move() -> None:
     app = visit("rollout", full(), section="Step by step")
-    steps = next(one.value for one in app.dataframe if "event" in one.value)
-    assert list(steps.columns[:3]) == ["event", "after", "old, Ready"]
+    steps = next(one.value for one in app.dataframe if "Event" in one.value)
+    assert list(steps.columns[:3]) == ["Event", "After", "Old, Ready"]
     assert not [name for name in steps.columns if "_" in name]
-    assert "terminating" not in steps.columns
-    assert steps["event"].iloc[0] == "before the change"
-    assert steps["after"].iloc[0] == "0 s"
+    assert "Terminating" not in steps.columns
+    assert steps["Event"].iloc[0] == "before the change"
+    assert steps["After"].iloc[0] == "0 s"
 
 
 def test_typing_another_strategy_completes() -> None:
@@ -86,7 +86,7 @@ def test_a_link_that_is_stuck_for_another_reason(query: dict[str, str], words: s
         ({"cpu": "-1"}, "is negative"),
         ({"node_selector": "disk"}, "is not a node selector"),
         ({"patch": "{"}, "This can't be answered"),
-        ({"by": "manifest"}, "no manifest is given"),
+        ({"by": "manifest"}, "No manifest is given"),
         ({"by": "manifest", "manifest": "kind: [}"}, "This can't be answered"),
         ({"max_surge": "0", "max_unavailable": "0"}, "This can't be answered"),
     ],
@@ -147,7 +147,10 @@ def test_a_manifest_is_worked_out_against_the_cluster() -> None:
 
 
 def test_a_cluster_without_workloads_says_what_to_do() -> None:
-    assert "this cluster has no Deployment" in said(visit("rollout", snapshot(node("node-0", 1))))
+    app = visit("rollout", snapshot(node("node-0", 1)))
+    assert "Nothing to roll out" in said(app)
+    assert "This snapshot has no Deployment" in said(app)
+    assert not app.error, "it is no mistake"
 
 
 def test_a_workload_scaled_to_nothing_has_no_grid() -> None:
@@ -167,13 +170,13 @@ def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
     app = visit("rollout", None, **asked, **COSTS)
     assert sentence_of_costs(app).startswith("Surge 1 costs $438 a month as a spare T4, $273 as a spare T4 on spot")
     assert "$438 a month kept" in said(visit("rollout", None, **asked))
-    table = next(one.value for one in app.dataframe if "today" in one.value)
-    row = table[table["strategy"] == "Surge 1"].iloc[0]
-    assert (row["today"], row["lowest Ready"], row["extra GPUs"]) == ("✗ Stuck: hold and wait", "6 of 6", "1")
+    table = next(one.value for one in app.dataframe if "Today" in one.value)
+    row = table[table["Strategy"] == "Surge 1"].iloc[0]
+    assert (row["Today"], row["Lowest Ready"], row["Extra GPUs"]) == ("✗ Stuck: hold and wait", "6 of 6", "1")
     assert row["$/month on demand"] == pytest.approx(438.19, abs=0.01)
     assert len(table) < 48
     next(one for one in app.toggle if one.label == "Every strategy").set_value(True).run()
-    assert len(next(one.value for one in app.dataframe if "today" in one.value)) == 49
+    assert len(next(one.value for one in app.dataframe if "Today" in one.value)) == 49
 
 
 COSTS = {"section": "Every strategy", "spares_open": "true"}
@@ -195,8 +198,8 @@ def test_a_link_keeps_what_spare_gpus_are_assumed_to_cost(query: dict[str, str],
 def test_a_price_nobody_knows_is_said_and_can_be_given() -> None:
     app = visit("rollout", full(), **COSTS)
     assert "needs a spare GPU; there is no price for it" in said(app)
-    table = next(one.value for one in app.dataframe if "today" in one.value)
-    assert table[table["strategy"] == "Surge 1 (now)"]["$/month on demand"].isna().all()
+    table = next(one.value for one in app.dataframe if "Today" in one.value)
+    assert table[table["Strategy"] == "Surge 1 (now)"]["$/month on demand"].isna().all()
     given = visit("rollout", full(), on_demand_usd_per_gpu_hour="0.35", **COSTS)
     assert sentence_of_costs(given).startswith("Surge 1 costs $255 a month as a spare GPU")
 

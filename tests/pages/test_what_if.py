@@ -19,7 +19,7 @@ def metrics(app: AppTest, label: str) -> list[str]:
 def test_without_a_change_the_page_says_how_to_add_one() -> None:
     app = visit("what_if")
     assert "Add a change above" in said(app)
-    assert "add:POOL=N" in list(table(app, "written")["written"])
+    assert "add:POOL=N" in list(table(app, "Written")["Written"])
 
 
 def test_nodes_added_stand_beside_today() -> None:
@@ -27,9 +27,9 @@ def test_nodes_added_stand_beside_today() -> None:
     assert "Every change gets through" in said(app)
     nodes = metrics(app, "Nodes")
     assert int(nodes[1]) - int(nodes[0]) == 2
-    changed = table(app, "difference")
-    assert changed["difference"].iloc[0] == 2
-    assert table(app, "then")["then"].iloc[0] == 2
+    changed = table(app, "Difference")
+    assert changed["Difference"].iloc[0] == 2
+    assert table(app, "Then")["Then"].iloc[0] == 2
 
 
 def test_growth_past_the_limit_is_said() -> None:
@@ -42,8 +42,8 @@ def test_a_drain_names_budgets_and_pods_without_a_place() -> None:
     words = said(app)
     assert "Not every change gets through" in words
     assert "held back by the disruption budget web" in words
-    assert set(table(app, "budget")["budget"]) == {"web"}
-    assert "Deployment/prod/web" in list(table(app, "waited before")["workload"])
+    assert set(table(app, "Budget")["Budget"]) == {"web"}
+    assert "Deployment/prod/web" in list(table(app, "Waited before")["Workload"])
 
 
 def test_a_cost_that_stays_is_no_change() -> None:
@@ -51,16 +51,16 @@ def test_a_cost_that_stays_is_no_change() -> None:
     then = next(one for one in app.metric if one.label == "List price a month, then")
     assert (then.value, then.delta) == ("$38,390", "")
     assert [one.delta for one in app.metric if one.label == "Nodes"] == ["now", "0"], "both sides stand level"
-    turned = next(one.value for one in app.dataframe if {"today", "then", "why"} <= set(one.value.columns))
-    assert list(turned["then"]) == ["✗ Stuck"]
-    assert turned["why"].iloc[0].startswith("No node matches the new pod")
+    turned = next(one.value for one in app.dataframe if {"Today", "Then", "Why"} <= set(one.value.columns))
+    assert list(turned["Then"]) == ["✗ Stuck"]
+    assert turned["Why"].iloc[0].startswith("No node matches the new pod")
 
 
 def test_rollouts_that_go_otherwise_are_listed() -> None:
     app = visit("what_if", full(), changes="add:gpu=1", limits="gpu=9")
-    verdicts = table(app, "why")
-    assert list(verdicts["workload"]) == ["Deployment/ml/worker"]
-    assert list(verdicts["then"]) == ["✓ Completes"]
+    verdicts = table(app, "Why")
+    assert list(verdicts["Workload"]) == ["Deployment/ml/worker"]
+    assert list(verdicts["Then"]) == ["✓ Completes"]
 
 
 def test_a_change_is_added_and_removed_by_clicking() -> None:
@@ -77,4 +77,4 @@ def test_a_change_is_added_and_removed_by_clicking() -> None:
 
 def test_a_link_with_something_else_is_a_sentence() -> None:
     assert "is not a change" in said(visit("what_if", changes="format:disk"))
-    assert "there is no pool nowhere" in said(visit("what_if", changes="add:nowhere=1"))
+    assert "There is no pool nowhere" in said(visit("what_if", changes="add:nowhere=1"))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
+from streamlit.testing.v1 import AppTest
+
 from planner.tables import Rows
 from planner.ui.tables import broken, fitted
 
@@ -81,3 +84,34 @@ def test_a_name_without_room_is_broken_where_its_parts_end() -> None:
     assert all(line[-1] in "/-." for line in text.split("\n")[:-1])
     assert broken("gpu-a100", 40) == "gpu-a100"
     assert broken("short", 400) == "short"
+
+
+def test_headings_begin_with_a_capital_letter_and_names_stay() -> None:
+    def page() -> None:
+        from planner.ui import tables
+
+        row = {"lowest Ready": 1, "GPUs": 2, "memory.max": 3, "kube-scheduler says": 4, "prod": 5}
+        tables.show([row], alt="", names=["prod"])
+        tables.small([row])
+
+    app = AppTest.from_function(page).run()
+    assert list(app.dataframe[0].value.columns) == ["Lowest Ready", "GPUs", "memory.max", "kube-scheduler says", "prod"]
+    assert app.table[0].value.columns[0] == "Lowest Ready"
+
+
+def test_money_below_zero_has_the_minus_of_every_sentence_and_is_still_a_number() -> None:
+    def page() -> None:
+        from planner.ui import tables
+
+        row = {"move": 1, "saved $": -1234.5, "risk": 0.25}
+        tables.show(
+            [row, {"move": None, "saved $": None, "risk": 1.0}], alt="", money=["saved $"], placeholder="no price"
+        )
+        tables.show([{"saved $": 1.0}], alt="", money=["saved $"])
+
+    debts, gains = AppTest.from_function(page).run().dataframe
+    assert debts.value["Saved $"].iloc[0] == -1234.5
+    said = convert_arrow_bytes_to_pandas_df(debts.proto.arrow_data.styler.display_values)
+    assert said.to_numpy().tolist() == [["1", "−$1,234.50", "0.25"], ["no price", "no price", "1"]]
+    assert '"dollar"' not in debts.proto.columns
+    assert '"dollar"' in gains.proto.columns
