@@ -7,6 +7,7 @@ import json
 import random
 import signal
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -159,17 +160,18 @@ def _roll_out(snapshot: Snapshot, key: str, drawn: random.Random) -> None:
 
 
 def _not_overfilled(snapshot: Snapshot, key: str, result: RolloutResult) -> None:
-    """New pods on a node ask for no more than it has, whatever else is on it."""
+    """New pods on a node ask for no more than it has, whatever else is on it; those that an older ReplicaSet still makes ask
+    for what its own template says."""
     workload = snapshot.workload(key)
     assert workload is not None
     before = {(pod.namespace, pod.name) for pod in snapshot.pods}
-    asks = pod_requests(workload.template.spec)
-    new: dict[str, int] = {}
+    older = {(one.namespace, one.name): one.template for one in snapshot.replica_sets}
+    held: Counter[tuple[str, str]] = Counter()
     for namespace, name, node in result.placement:
         if (namespace, name) not in before:
-            new[node] = new.get(node, 0) + 1
+            template = older.get((namespace, name.rpartition("-")[0]), workload.template)
+            held.update({(node, resource): amount for resource, amount in pod_requests(template.spec).items()})
     nodes = {node.name: node for node in snapshot.nodes}
-    for node, count in new.items():
-        for resource, amount in asks.items():
-            has = nodes[node].allocatable.get(resource, 0)
-            assert count * amount <= has or amount == 0, f"{count} × {amount} {resource} on {node}, which has {has}"
+    for (node, resource), amount in held.items():
+        has = nodes[node].allocatable.get(resource, 0)
+        assert amount <= has or amount == 0, f"{amount} {resource} on {node}, which has {has}"

@@ -20,6 +20,11 @@ def test_whatever_comes_in_is_handled(part: int) -> None:
     assert bad == []
 
 
+def test_pods_that_an_older_replica_set_makes_ask_for_what_it_says() -> None:
+    """Its template lost its requests, and more of its pods fit than of the Deployment's."""
+    assert check(306_782) is None
+
+
 def test_a_seed_is_one_input() -> None:
     assert mutated(random.Random(7)) == mutated(random.Random(7))
     assert mutated(random.Random(7)) != mutated(random.Random(8))
