@@ -7,7 +7,7 @@ from planner.ui import cache, filtered, restarts_inputs, restarts_view, session,
 st.title("Restarts")
 cluster = session.cluster()
 snapshot = restarts_inputs.with_uploaded_logs(cluster)
-whole = cache.ask(QUESTION, snapshot, RestartsSettings(), Given(usages=usage_inputs.history(cluster)))
+whole = cache.ask(QUESTION, snapshot, RestartsSettings(cures=0), Given(usages=usage_inputs.history(cluster)))
 plan = narrowed(whole, filtered.kept(cluster))
 restarts_view.headline(plan.report)
 
@@ -22,7 +22,7 @@ if plan.report.loops:
         restarts_view.evidence(loop)
     with what:
         st.header("What would help")
-        restarts_view.cure(loop, plan.cure_of(loop))
+        restarts_view.cure(loop, snapshot)
     st.header("Its log: what matters, and what is noise")
     restarts_view.lines(loop)
 

@@ -108,15 +108,18 @@ def _print_loop(loop: Loop, cure: Cure | None) -> None:
     for one in loop.diagnosis.evidence:
         terminal.say(f"  {SOURCE[one.source]}: {one.text}")
     terminal.say(f"  What would help: {loop.diagnosis.cure}.")
+    if loop.suggestion is not None:
+        terminal.say(f"  Suggested: {loop.suggestion.text}")
+        terminal.say(f"    {loop.suggestion.rule}")
+        terminal.say(f"    {loop.suggestion.source}")
     if cure is not None:
-        terminal.say(f"  Suggested: {cure.suggestion.text}")
-        terminal.say(f"    {cure.suggestion.rule}")
-        terminal.say(f"    {cure.suggestion.source}")
         terminal.say(f"    {cure.room_sentence}")
         if cure.rollout is not None:
             terminal.say(f"    Its rollout: {cure.rollout.sentence}")
         if cure.note:
             terminal.say(f"    {cure.note}")
+    elif loop.suggestion is not None:
+        terminal.say("    Its room and rollout weren't tried: --cures says how many are.")
     for line in loop.lines:
         mark = {LineVerdict.NOISE: "noise", LineVerdict.ONLY_FAILING: "only here", LineVerdict.UNSURE: "unsure"}
         terminal.say(f"  log, {mark[line.verdict]}, {count(line.lines, 'line')}: {line.template}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from planner.exit_status import ExitStatus
@@ -87,14 +88,20 @@ def restarts(snapshot: Snapshot, usages: tuple[Usage, ...] | None = None, most_c
 
     `usages` is a history of use (Prometheus) in place of the snapshot's PodMetrics.
     """
-    report = find_restarts(snapshot, usages)
-    wanting = [loop for loop in report.loops if loop.suggestion is not None][:most_cures]
-    return RestartPlan(
-        report=report, cures=tuple(_cure(snapshot, loop, loop.suggestion) for loop in wanting if loop.suggestion)
-    )
+    return with_cures(snapshot, RestartPlan(report=find_restarts(snapshot, usages), cures=()), most_cures)
 
 
-def _cure(snapshot: Snapshot, loop: Loop, suggestion: Suggestion) -> Cure:
+def with_cures(snapshot: Snapshot, plan: RestartPlan, most: int = MOST_CURES) -> RestartPlan:
+    """`plan` with the cures of the first `most` of its loops that have one."""
+    cures = (found for loop in plan.report.loops if (found := cure(snapshot, loop)))
+    return replace(plan, cures=tuple(islice(cures, most)))
+
+
+def cure(snapshot: Snapshot, loop: Loop) -> Cure | None:
+    """What the values that are suggested would take and do; None where none are."""
+    suggestion = loop.suggestion
+    if suggestion is None:
+        return None
     rooms = _rooms(snapshot, loop, suggestion)
     found = put(snapshot, loop.workload, suggestion.patch)
     return Cure(
@@ -150,8 +157,9 @@ def _room_sentence(rooms: Sequence[NodeRoom]) -> str:
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def answer(snapshot: Snapshot, settings: RestartsSettings, given: Given = NOTHING) -> RestartPlan:
-    """`restarts`, with the history of use where one was given."""
-    return narrowed(restarts(snapshot, given.usages, settings.cures), kept_by(snapshot, settings.filter))
+    """`restarts` of what the filter lets through, with the history of use where one was given."""
+    whole = restarts(snapshot, given.usages, most_cures=0)
+    return with_cures(snapshot, narrowed(whole, kept_by(snapshot, settings.filter)), settings.cures)
 
 
 def narrowed(whole: RestartPlan, kept: Kept) -> RestartPlan:

@@ -11,7 +11,9 @@ from planner import words
 from planner.figures import restarts_memory
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Snapshot
-from planner.questions.restarts import QUESTION, Cure, RestartPlan, RestartsSettings
+from planner.questions import restarts as plan_restarts
+from planner.questions.question import document as document_of
+from planner.questions.restarts import QUESTION, RestartPlan, RestartsSettings
 from planner.restarts.model import (
     Activity,
     Confidence,
@@ -21,7 +23,7 @@ from planner.restarts.model import (
     RestartReport,
 )
 from planner.restarts.wording import ACTIVITY, SOURCE
-from planner.ui import charts, downloads, errors, filtered, opening, tables, verdict
+from planner.ui import cache, charts, downloads, errors, filtered, opening, tables, verdict
 from planner.ui.restarts_inputs import cause_words
 from planner.words import short_name
 
@@ -114,9 +116,10 @@ def evidence(loop: Loop) -> None:
 
 
 @errors.part
-def cure(loop: Loop, found: Cure | None) -> None:
+def cure(loop: Loop, snapshot: Snapshot) -> None:
     """What would help; where values are suggested, whether there is room and what their rollout does."""
     st.markdown(f"**{words.literal(loop.diagnosis.cure)}.**")
+    found = cache.answer(plan_restarts.cure, snapshot, loop)
     if found is None:
         return
     suggestion = found.suggestion
@@ -163,5 +166,12 @@ def _lines(found: Sequence[LogLine], empty: str) -> None:
 
 @errors.part
 def download(snapshot: Snapshot, plan: RestartPlan) -> None:
-    """The answer as JSON, and the loops as CSV."""
-    downloads.answer(QUESTION, snapshot, RestartsSettings(), plan)
+    """The answer as JSON, with the cures that the command tries, and the loops as CSV."""
+    settings = RestartsSettings()
+    downloads.show(
+        QUESTION.name,
+        document=lambda: document_of(
+            QUESTION, snapshot, settings, plan_restarts.with_cures(snapshot, plan, settings.cures)
+        ),
+        rows=lambda: QUESTION.rows(plan, ""),
+    )

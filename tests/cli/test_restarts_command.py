@@ -27,6 +27,13 @@ def test_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Its rollout: completes" in shown.replace("Completes", "completes")
 
 
+def test_what_was_not_tried_is_said_and_still_suggested(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("restarts", "demo", "--cures", "0") == 0
+    shown = capsys.readouterr().out
+    assert shown.count("Suggested: ") == shown.count("weren't tried: --cures says how many are.") == 2
+    assert "Its rollout: " not in shown
+
+
 def test_json_is_a_versioned_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("restarts", "demo", "--output", "json") == 0
     document = json.loads(capsys.readouterr().out)

@@ -3,10 +3,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.kubernetes.patches import Object
 from planner.kubernetes.records import PodSpec, Snapshot
+from planner.questions import restarts as plan_restarts
 from planner.questions.identity import identity
+from planner.questions.patched import Patched
+from planner.questions.patched import put as plan_put
+from planner.sources import demo
 from planner.sources.pod_logs import read_text
 from planner.ui import uploads
 from tests.builders.records import amounts
@@ -46,6 +52,18 @@ def test_the_demo() -> None:
     assert "its own memory limit (512Mi)" in shown(app)
     assert "numpy" in shown(app)
     assert "Noise: 3 of 3 working pods of the same program" in shown(app)
+
+
+def test_only_the_cure_that_is_looked_at_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
+        asked.append(key)
+        return plan_put(snapshot, key, patch)
+
+    monkeypatch.setattr(plan_restarts, "put", put)
+    page(replace(demo.read(), source="another"), loop=API)
+    assert asked == ["Deployment/dev/api"]
 
 
 def test_a_link_shows_one_loop() -> None:

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from planner.drift.services import drift
 from planner.kubernetes.records import PodSpec
+from planner.questions import restarts as plan_restarts
 from planner.questions.drift import adopt
-from planner.questions.restarts import RestartPlan, restarts
+from planner.questions.filters import Filter
+from planner.questions.restarts import RestartPlan, RestartsSettings, answer, restarts
 from planner.rollout.answers import Verdict
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, MIB, Cluster, container, crashed
@@ -84,3 +86,28 @@ def test_adopting_a_suggestion_of_drift() -> None:
     gone = adopt(Cluster().snapshot(), suggestion)
     assert gone.rollout is None
     assert gone.note
+
+
+def many() -> Cluster:
+    cluster = Cluster()
+    cluster.node(allocatable=amounts(cpu="64", memory="256Gi", pods="110"))
+    for number in range(3):
+        name = f"api-{number}"
+        cluster.pod(cluster.workload(name, "dev", SMALL), crashed(137, "OOMKilled"), working_set=200 * MIB)
+    return cluster
+
+
+def test_the_cure_of_any_loop_can_be_asked_for() -> None:
+    snapshot = many().snapshot()
+    plan = restarts(snapshot, most_cures=1)
+    assert len(plan.cures) == 1
+    assert plan.cure_of(plan.report.loops[2]) is None
+    last = plan_restarts.cure(snapshot, plan.report.loops[2])
+    assert last is not None
+    assert last == restarts(snapshot).cure_of(plan.report.loops[2])
+
+
+def test_cures_are_of_the_loops_that_a_filter_lets_through() -> None:
+    settings = RestartsSettings(cures=1, filter=Filter(search="api-2"))
+    found = answer(many().snapshot(), settings)
+    assert [cure.workload for cure in found.cures] == ["Deployment/dev/api-2"]
