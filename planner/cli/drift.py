@@ -11,6 +11,7 @@ import click
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
 from planner.cli.given import prometheus_options, usage_over_time
+from planner.drift import telling
 from planner.drift.model import DriftReport, ServiceDrift
 from planner.drift.rows import matrix_rows, suggestion_rows
 from planner.questions.drift import QUESTION, DriftSettings, answer
@@ -60,11 +61,14 @@ def _print(report: DriftReport, *, everything: bool) -> None:
 
 
 def _print_service(service: ServiceDrift, *, everything: bool) -> None:
-    terminal.say(f"{service.service} ({', '.join(service.environments)})")
+    told = telling.of_service(service)
+    terminal.say(f"{service.service} ({', '.join(told.environments)})")
     sentences = [one.sentence for one in service.explanations] or [service.sentence]
     for sentence in sentences:
         terminal.say(f"  {sentence}")
-    click.echo(as_text([dict(row) for row in matrix_rows(service, everything=everything)]), nl=False)
+    click.echo(as_text([dict(row) for row in matrix_rows(told, everything=everything)]), nl=False)
+    if said := telling.said_of(len(told.environments), len(service.environments)):
+        terminal.say(f"  {said} -o csv has all of them.")
     for row in suggestion_rows([service]):
         terminal.say(f"  {row['environment']}, {row['container']}: {row['today']}")
         terminal.say(f"    suggested: {row['suggested']}")

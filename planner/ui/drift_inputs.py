@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from planner import words
-from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, MatchBy, ServiceDrift
+from planner.drift.model import ENVIRONMENT_WORDS, DriftReport, EnvironmentSuggestion, MatchBy, ServiceDrift
 from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions.drift import DriftSettings
@@ -17,6 +17,7 @@ from planner.ui.asked import Asked
 
 _OTHERS = "_other_clusters"
 _MOST_CLUSTERS = 4
+_MOST_SUGGESTIONS = 4
 _MOST_LIKE_PRODUCTION = "the most production-like"
 
 
@@ -41,6 +42,15 @@ def service(report: DriftReport) -> ServiceDrift:
     """The service to look at (there is at least one)."""
     names = [one.service for one in report.services]
     return report.services[names.index(link.select("Service", names, key="service"))]
+
+
+def suggestions(service: ServiceDrift) -> tuple[EnvironmentSuggestion, ...]:
+    """What is shown of its suggestions: each is put to the engine, so that of many one is chosen."""
+    if len(service.suggestions) <= _MOST_SUGGESTIONS:
+        return service.suggestions
+    names = [f"{one.environment}, {one.suggestion.container}" for one in service.suggestions]
+    chosen = link.select("Suggested for", names, key="suggested")
+    return (service.suggestions[names.index(chosen)],)
 
 
 def everything() -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from planner import words
+from planner.drift import telling
 from planner.drift.members import environment_names
 from planner.drift.model import DriftReport, EnvironmentSuggestion, ServiceDrift
 from planner.drift.rows import matrix_rows
@@ -16,7 +17,9 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.questions.drift import DriftSettings
 from planner.questions.question import Given
-from planner.ui import cache, charts, downloads, errors, filtered, tables, verdict
+from planner.ui import cache, charts, downloads, drift_inputs, errors, filtered, tables, verdict
+
+_MOST_EXPLAINED = 3
 
 
 def compared(
@@ -53,25 +56,27 @@ def headline(report: DriftReport) -> None:
 @errors.part
 def services(report: DriftReport) -> None:
     """Services × environments: in each cell replicas, memory and restarts."""
-    rows = []
-    for service in report.services:
-        row: dict[str, object] = {"Service": service.service}
-        for environment in report.environments:
-            row[environment] = _cell(service, environment)
-        row["What it says"] = service.sentence
-        rows.append(row)
-    kept = [name for name in report.environments if any(row[name] for row in rows)]
-    shown = [
-        {key: value for key, value in row.items() if key not in report.environments or key in kept} for row in rows
+    shown = telling.of_report(report)
+    rows = [
+        {"Service": service.service}
+        | {environment: _cell(service, environment) for environment in shown}
+        | {"What it says": service.sentence}
+        for service in report.services
     ]
     tables.show(
-        shown,
+        rows,
         alt=str(report.sentence),
         names=kept,
         empty=filtered.nothing(
             "service", "No service runs in two environments: upload another cluster below, or edit the rule."
         ),
     )
+    _say_shown(len(shown), len(telling.environments(report)))
+
+
+def _say_shown(shown: int, every: int) -> None:
+    if said := telling.said_of(shown, every):
+        st.caption(words.literal(f"{said} The download has all of them."))
 
 
 def _cell(service: ServiceDrift, environment: str) -> str:
@@ -91,19 +96,23 @@ def _restarts(number: int) -> str:
 @errors.part
 def one(service: ServiceDrift, *, everything: bool) -> None:
     """One service: the sentences, its memory drawn, and the matrix."""
-    for explanation in service.explanations:
+    for explanation in service.explanations[:_MOST_EXPLAINED]:
         st.warning(words.literal(explanation.sentence), title=f"△ {words.literal(explanation.environment)}")
+    if others := [one.environment for one in service.explanations[_MOST_EXPLAINED:]]:
+        st.caption(f"△ So it is in {words.literal(words.listing(others))}, with their own numbers.")
     if not service.explanations:
         st.markdown(words.literal(service.sentence))
-    if drift_memory.has_memory(service):
-        charts.show(drift_memory.figure(service), key="memory", alt=drift_memory.alt(service))
-    rows = matrix_rows(service, everything=everything)
+    told = telling.of_service(service)
+    if drift_memory.has_memory(told):
+        charts.show(drift_memory.figure(told), key="memory", alt=drift_memory.alt(told))
+    rows = matrix_rows(told, everything=everything)
     tables.show(
         rows,
         alt=str(service.sentence),
         names=service.environments,
         empty="Nothing differs between these environments.",
     )
+    _say_shown(len(told.environments), len(service.environments))
     st.caption(
         f"In brackets: against {words.literal(service.reference)}. Measured values are what was seen, not a need."
     )
@@ -115,7 +124,7 @@ def suggestions(service: ServiceDrift, snapshot: Snapshot) -> None:
     if not service.suggestions:
         st.caption("Nothing measured suggests other values.")
         return
-    for suggestion in service.suggestions:
+    for suggestion in drift_inputs.suggestions(service):
         with st.container(border=True):
             _suggestion(suggestion, snapshot)
 
