@@ -66,7 +66,7 @@ def services(report: DriftReport) -> None:
     tables.show(
         rows,
         alt=str(report.sentence),
-        names=kept,
+        names=shown,
         empty=filtered.nothing(
             "service", "No service runs in two environments: upload another cluster below, or edit the rule."
         ),
