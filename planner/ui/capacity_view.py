@@ -20,7 +20,7 @@ from planner.questions.capacity import CapacityAnswer, CapacitySettings
 from planner.questions.filters import ALL, Kept
 from planner.questions.what_if import WhatIfAnswer, gpu_figures
 from planner.rollout.wording import details
-from planner.ui import charts, downloads, errors, filtered, findings, link, opening, tables, verdict
+from planner.ui import charts, downloads, errors, filtered, findings, link, opening, tables, tiles, verdict
 from planner.vocabulary import CPU, MEMORY
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
@@ -339,9 +339,9 @@ def _money(answer: WhatIfAnswer) -> None:
         st.caption("△ What it costs isn't known: some node has no price.")
         return
     with st.grid(min_column_width=200):
-        st.metric("List price a month, today", words.usd(today), border=True)
+        tiles.show("List price a month, today", words.usd(today))
         changed = None if words.usd(then) == words.usd(today) else words.usd(then - today)
-        st.metric("List price a month, then", words.usd(then), changed, "inverse", border=True)
+        st.metric("List price a month, then", words.usd(then), changed, "inverse", border=True, height="stretch")
 
 
 _WORSE = ("Pods waiting", " out of use")  # the more, the worse
@@ -351,7 +351,7 @@ def _figures(values: dict[str, int], base: dict[str, int]) -> None:
     with st.grid(min_column_width=150):
         for name, value in values.items():
             if not base:  # a line under it as on the other side, so that both stand level
-                st.metric(name, f"{value:,}", "now", "off", delta_arrow="off", border=True, height="stretch")
+                tiles.show(name, value, "now")
                 continue
             good: Literal["inverse", "normal"] = "inverse" if name.endswith(_WORSE) else "normal"
             st.metric(name, f"{value:,}", delta=value - base[name], delta_color=good, border=True, height="stretch")

@@ -25,7 +25,7 @@ from planner.questions.costs import (
 )
 from planner.questions.focus import VERSION
 from planner.sources import bounded
-from planner.ui import charts, downloads, errors, link, price_age, prices, tables, uploads
+from planner.ui import charts, downloads, errors, link, price_age, prices, tables, tiles, uploads
 from planner.words import usd
 
 _MONEY = ("$/month", "idle $/month", "of that GPUs")
@@ -123,21 +123,21 @@ def _figures(cost: ClusterBill) -> None:
     unpriced = sum(len(group.nodes) for group in cost.unpriced)
     with st.grid(min_column_width=150):
         if cost.usd_per_month is None or cost.bill_usd_per_month is None:
-            st.metric("The bill", "no price", border=True)
+            tiles.show("The bill", "no price")
         else:
-            st.metric(
-                "The bill", usd(cost.bill_usd_per_month), border=True,
-                help="A month, after sustained use, for nodes that run all month: what is shared out below.",
+            tiles.show(
+                "The bill", usd(cost.bill_usd_per_month),
+                hint="A month, after sustained use, for nodes that run all month: what is shared out below.",
             )  # fmt: skip
             idle_help = "Of the bill: what no bound pod requests."
             idle = cost.bill_idle
-            st.metric("Idle", usd(idle.total) if idle else "not known", border=True, help=idle_help)
-            st.metric("Idle GPUs", usd(idle.gpu) if idle else "not known", border=True)
-            st.metric(
-                "List price", usd(cost.usd_per_month), border=True,
-                help="A month, less negotiated discounts, before sustained use: the base of the table of pools.",
+            tiles.show("Idle", usd(idle.total) if idle else "not known", hint=idle_help)
+            tiles.show("Idle GPUs", usd(idle.gpu) if idle else "not known")
+            tiles.show(
+                "List price", usd(cost.usd_per_month),
+                hint="A month, less negotiated discounts, before sustained use: the base of the table of pools.",
             )  # fmt: skip
-        st.metric("Without a price", f"{unpriced:,} of {unpriced + len(cost.nodes):,}", border=True)
+        tiles.share("Without a price", unpriced, unpriced + len(cost.nodes))
 
 
 def _age(cost: ClusterCost, book: PriceBook) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from planner import words
 from planner.questions.fleet_savings import FleetSavings
 from planner.questions.savings import SavingsAnswer, bearer_rows, move_rows
-from planner.ui import errors, opening, tables
+from planner.ui import errors, opening, tables, tiles
 from planner.words import usd
 
 
@@ -38,7 +38,7 @@ def head(found: SavingsAnswer) -> None:
             ("Saved by spot", fleet.saved_usd),
             ("After interruptions", fleet.expected_usd),
         ):
-            st.metric(label, usd(amount), border=True)
+            tiles.show(label, usd(amount))
     st.caption(
         f"USD a month after sustained use. On demand {words.literal(f'${fleet.on_demand_usd:,.2f}')} = kept "
         f"{words.literal(f'${fleet.kept_usd:,.2f}')} + freed {words.literal(f'${fleet.freed_usd:,.2f}')}, of which "

@@ -10,7 +10,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.idle import QUESTION, IdleAnswer, IdleSettings, pod_rows
 from planner.questions.question import Given
 from planner.sources.prometheus_gpus import gpu_use
-from planner.ui import cache, downloads, errors, prices, tables
+from planner.ui import cache, downloads, errors, prices, tables, tiles
 from planner.ui.asked import Asked
 from planner.ui.prometheus_form import Form
 from planner.words import usd
@@ -48,10 +48,10 @@ def show(snapshot: Snapshot) -> None:
 
 def _answer(found: IdleAnswer) -> None:
     with st.grid(min_column_width=150):
-        st.metric("Held and not used", f"{found.idle:,} of {found.held:,}", border=True)
-        st.metric("Their cost a month", "no price" if found.idle_usd is None else usd(found.idle_usd), border=True)
-        st.metric("Nobody asked for", f"{found.free:,}", border=True)
-        st.metric("Their cost a month ", "no price" if found.free_usd is None else usd(found.free_usd), border=True)
+        tiles.share("Held and not used", found.idle, found.held)
+        tiles.show("Their cost a month", "no price" if found.idle_usd is None else usd(found.idle_usd))
+        tiles.show("Nobody asked for", found.free)
+        tiles.show("Their cost a month ", "no price" if found.free_usd is None else usd(found.free_usd))
     st.markdown(words.literal(words.sentence(found.sentence)))
     called = {
         "pod": "pod", "gpus_idle": "idle", "gpus_held": "held", "idle_since": "idle since", "usd_per_month": "$/month",

@@ -14,7 +14,7 @@ from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
 from planner.questions import memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
-from planner.ui import downloads, errors, filtered, findings, memory_inputs, opening, tables, verdict
+from planner.ui import downloads, errors, filtered, findings, memory_inputs, opening, tables, tiles, verdict
 
 _GIB: Final = 2**30
 _MOST_RISKS: Final = 8
@@ -63,33 +63,11 @@ def headline(plan: MemoryPlan) -> None:
     unknown = sum(pod.working_set_bytes is None for pod in pods)
     with st.grid(min_column_width=170):  # four on a page, two on a phone
         nearest = known[0].until_hard_bytes if known else None
-        st.metric(
-            "To nearest eviction",
-            "unknown" if nearest is None else words.measured_bytes(nearest),
-            border=True,
-            height="stretch",
-        )
-        st.metric(
-            "Over request",
-            f"{over:,}",
-            border=True,
-            height="stretch",
-            help="Pods that use more than they request: evicted before all others",
-        )
-        st.metric(
-            "Overcommitted",
-            f"{overcommitted:,} of {len(cluster.nodes):,}",
-            border=True,
-            height="stretch",
-            help="Nodes whose pods' limits add up to more than allocatable, or with a pod without limit",
-        )
-        st.metric(
-            "Unknown use",
-            f"{unknown:,} of {len(pods):,}",
-            border=True,
-            height="stretch",
-            help="Pods without PodMetrics",
-        )
+        tiles.show("To nearest eviction", "unknown" if nearest is None else words.measured_bytes(nearest))
+        tiles.show("Over request", over, hint="Pods that use more than they request: evicted before all others")
+        told = "Nodes whose pods' limits add up to more than allocatable, or with a pod without limit"
+        tiles.share("Overcommitted", overcommitted, len(cluster.nodes), hint=told)
+        tiles.share("Unknown use", unknown, len(pods), hint="Pods without PodMetrics")
 
 
 @errors.part
@@ -275,7 +253,7 @@ def what_if(answer: MemoryWhatIf) -> None:
     for title, found in (("Risks that go", answer.cured), ("Risks that come", answer.caused)):
         if found:
             st.caption(title)
-            findings.show(found)
+            findings.show(found, at_most=_MOST_RISKS)
     if answer.command:
         st.code(answer.command, language=None, wrap_lines=True)
 

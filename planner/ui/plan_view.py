@@ -12,7 +12,7 @@ from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, Measure, MeasureKind, PlanAnswer, PlanSettings
 from planner.questions.question import Given
 from planner.rollout.wording import words as verdict_words
-from planner.ui import cache, downloads, errors, filtered, opening, prices, progress, tables
+from planner.ui import cache, downloads, errors, filtered, opening, prices, progress, tables, tiles
 from planner.ui.asked import Asked
 from planner.words import usd
 
@@ -65,13 +65,13 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
     box = st.info if not found.total else st.success if found.ready_all == found.total else st.warning
     box(words.literal(words.sentence(found.sentence)), icon=":material/checklist:")
     with st.grid(3, min_column_width=170):
-        st.metric("Rollable now", f"{found.ready_now:,} of {found.total:,}", border=True)
-        st.metric("Without any money", f"{found.ready_free:,} of {found.total:,}", border=True)
-        st.metric("With all of the plan", f"{found.ready_all:,} of {found.total:,}", border=True)
+        tiles.share("Rollable now", found.ready_now, found.total)
+        tiles.share("Without any money", found.ready_free, found.total)
+        tiles.share("With all of the plan", found.ready_all, found.total)
         if found.nodes:
-            st.metric("Spare nodes", f"{found.nodes:,}", border=True)
-            st.metric("Kept all month", _money(found.usd_per_month), border=True)
-            st.metric("For one rollout each", _money(found.usd_per_rollout), border=True)
+            tiles.show("Spare nodes", found.nodes)
+            tiles.show("Kept all month", _money(found.usd_per_month))
+            tiles.show("For one rollout each", _money(found.usd_per_rollout))
     if found.price_note:
         st.caption(f"△ {words.literal(found.price_note)}")
     st.header("What to do")

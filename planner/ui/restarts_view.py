@@ -23,7 +23,7 @@ from planner.restarts.model import (
     RestartReport,
 )
 from planner.restarts.wording import ACTIVITY, SOURCE
-from planner.ui import cache, charts, downloads, errors, filtered, opening, tables, verdict
+from planner.ui import cache, charts, downloads, errors, filtered, opening, tables, tiles, verdict
 from planner.ui.restarts_inputs import cause_words
 from planner.words import short_name
 
@@ -52,10 +52,10 @@ def headline(report: RestartReport) -> None:
     box(words.literal(report.sentence), title=words.literal(filtered.only(title)))
     noise = {line.template for loop in report.loops for line in loop.noise}
     with st.container(horizontal=True):
-        st.metric("In trouble", words.count(len(live), "workload"), border=True)
-        st.metric("Restarts", f"{sum(loop.restarts for loop in live):,}", border=True)
-        st.metric("Log lines that are noise", f"{len(noise):,}", border=True, help="Printed by pods that work as well")
-        st.metric("Pods with a log", f"{report.pods_with_log:,} of {report.pods:,}", border=True)
+        tiles.show("In trouble", words.count(len(live), "workload"))
+        tiles.show("Restarts", sum(loop.restarts for loop in live))
+        tiles.show("Log lines that are noise", len(noise), hint="Printed by pods that work as well")
+        tiles.share("Pods with a log", report.pods_with_log, report.pods)
     for gap in report.gaps:
         st.caption(f"△ {words.literal(gap)}")
 

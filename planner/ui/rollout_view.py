@@ -32,6 +32,7 @@ from planner.ui import (
     spares,
     strategy_view,
     tables,
+    tiles,
     verdict,
 )
 
@@ -182,18 +183,16 @@ def _figures(result: RolloutResult) -> None:
     gpus = [name for name in result.capacity if is_gpu_resource(name)]
     if len(result.workloads) > 1:
         st.caption(f"Of {words.literal(first.workload)}:")
-    is_large = any(result.capacity[name] > 999 for name in gpus)
-    with st.grid(min_column_width=210 if is_large else 150):
-        st.metric("Lowest Ready", f"{first.lowest_ready} of {first.replicas}", border=True, height="stretch")
-        st.metric("Most pods at once", f"{first.peak_pods:,}", border=True, height="stretch")
+    with st.grid(min_column_width=150):
+        tiles.share("Lowest Ready", first.lowest_ready, first.replicas)
+        tiles.show("Most pods at once", first.peak_pods)
         for name in gpus:
-            held = f"{result.peak_held.get(name, 0):,} of {result.capacity[name]:,}"
             label = "GPUs in use" if len(gpus) == 1 else words.literal(f"{name} in use")
             told = f"Most {words.literal(name)} held at once by all pods of the cluster, of all that its nodes have."
-            st.metric(label, held, border=True, height="stretch", help=told)
-        st.metric("Takes about", _duration(first), border=True, height="stretch", help=_basis(first))
+            tiles.share(label, result.peak_held.get(name, 0), result.capacity[name], hint=told)
+        tiles.show("Takes about", _duration(first), hint=_basis(first))
         waiting = sum(pods.count for pods in result.pending)
-        st.metric("Pods left waiting", f"{waiting:,}", border=True, height="stretch", help="In the whole cluster.")
+        tiles.show("Pods left waiting", waiting, hint="In the whole cluster.")
     if first.exceeds_deadline and first.progress_deadline_seconds is not None:
         deadline = words.duration(first.progress_deadline_seconds)
         st.caption(

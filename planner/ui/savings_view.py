@@ -21,7 +21,7 @@ from planner.spot.economics import Band, Savings
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
 from planner.tables import shown
-from planner.ui import charts, errors, price_age, prices, tables
+from planner.ui import charts, errors, price_age, prices, tables, tiles
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -97,26 +97,22 @@ def figures(saved: Savings, assumptions: Assumptions) -> None:
     """The key figures."""
     has_six = assumptions.work is Work.JOBS and assumptions.needed_nodes
     with st.grid(3 if has_six else "auto", min_column_width=150):
-        _metric("Saved a month", words.usd(saved.saved_usd.p50), f"P5 {words.usd(saved.saved_usd.p5)}")
+        tiles.show("Saved a month", words.usd(saved.saved_usd.p50), f"P5 {words.usd(saved.saved_usd.p5)}")
         if saved.usd_per_useful_gpu_hour is not None and saved.on_demand_usd_per_gpu_hour is not None:
             price = f"now {words.unit_price(saved.on_demand_usd_per_gpu_hour)}"
-            _metric("Useful GPU-hour", words.unit_price(saved.usd_per_useful_gpu_hour.p50), price)
+            tiles.show("Useful GPU-hour", words.unit_price(saved.usd_per_useful_gpu_hour.p50), price)
         else:
-            _metric("Net cost a month", words.usd(saved.net_usd.p50), f"on demand {words.usd(saved.on_demand_usd)}")
-        _metric("Interruptions", f"{saved.interruptions.p50:,.0f}", f"P95 {saved.interruptions.p95:,.0f}")
+            tiles.show("Net cost a month", words.usd(saved.net_usd.p50), f"on demand {words.usd(saved.on_demand_usd)}")
+        tiles.show("Interruptions", f"{saved.interruptions.p50:,.0f}", f"P95 {saved.interruptions.p95:,.0f}")
         if assumptions.work is Work.JOBS:
-            _metric("Jobs late", f"{saved.late_jobs.p50:,.0f}", f"of {saved.jobs:,.0f}")
-            _metric("Jobs failed", f"{saved.failed_jobs.p50:,.0f}", f"of {saved.jobs:,.0f}")
+            tiles.show("Jobs late", f"{saved.late_jobs.p50:,.0f}", f"of {saved.jobs:,.0f}")
+            tiles.show("Jobs failed", f"{saved.failed_jobs.p50:,.0f}", f"of {saved.jobs:,.0f}")
         if assumptions.needed_nodes:
             short = words.duration(saved.shortfall_hours * 3_600)
-            _metric("Shortfall", short, f"under {assumptions.needed_nodes} ready")
+            tiles.show("Shortfall", short, f"under {assumptions.needed_nodes} ready")
     st.caption("A month, medians of the simulated ones; shortfall: expected time with too few ready nodes.")
     for note in saved.notes:
         st.caption(words.literal(note))
-
-
-def _metric(label: str, value: str, under: str) -> None:
-    st.metric(label, value, delta=under, delta_color="off", delta_arrow="off", border=True, height="stretch")
 
 
 @errors.part

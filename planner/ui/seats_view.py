@@ -13,7 +13,7 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
 from planner.questions.filters import Kept
 from planner.questions.seats import NodeSeats
-from planner.ui import charts, errors, filtered, link, opening, tables
+from planner.ui import charts, errors, filtered, link, opening, tables, tiles
 
 _ALL = "all"
 _NAMED = 2  # nodes named in a line before "and n more"
@@ -27,16 +27,13 @@ def figures(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
     out_of_use = sum(node.gpus_out_of_use for node in seated)
     hole = max((node.gpus_free for node in seated), default=0)
     with st.grid(min_column_width=150):
-        st.metric("GPUs", f"{total:,}", border=True, height="stretch")
-        held = f"{total - free - out_of_use:,}"
-        st.metric("Held", held, border=True, height="stretch", help="By bound pods, as requested.")
-        st.metric("Free", f"{free:,}", border=True, height="stretch", help="On nodes that take new pods.")
+        tiles.show("GPUs", total)
+        tiles.show("Held", total - free - out_of_use, hint="By bound pods, as requested.")
+        tiles.show("Free", free, hint="On nodes that take new pods.")
         if out_of_use:
-            said = "Nobody holds them, on cordoned or not Ready nodes."
-            st.metric("Out of use", f"{out_of_use:,}", border=True, height="stretch", help=said)
-        st.metric("Most on one node", f"{hole:,}", border=True, height="stretch")
-        of_all = f"Of {words.count(len(snapshot.nodes), 'node')}."
-        st.metric("GPU nodes", f"{len(seated):,}", border=True, height="stretch", help=of_all)
+            tiles.show("Out of use", out_of_use, hint="Nobody holds them, on cordoned or not Ready nodes.")
+        tiles.show("Most on one node", hole)
+        tiles.show("GPU nodes", len(seated), hint=f"Of {words.count(len(snapshot.nodes), 'node')}.")
 
 
 def chosen(nodes: Sequence[NodeSeats]) -> list[NodeSeats]:

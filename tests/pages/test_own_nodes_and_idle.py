@@ -37,7 +37,7 @@ def test_gpus_that_are_held_and_not_used(address: str) -> None:
     words = read(app, "_gpu_use", address)
     assert "4 GPUs over 1 day from http" in words
     assert "2 of 26 held GPUs are held and not used by 2 pods, $378 a month" in words
-    figures = {one.label.strip(): one.value for one in app.metric}
+    figures = {one.label.strip(): f"{one.value} {one.delta}" for one in app.metric}
     assert figures["Held and not used"] == "2 of 26"
     app.number_input(key="idle_minutes").set_value(10 * 60.0).run()
     assert "1 of 26 held GPUs is held and not used" in said(app)

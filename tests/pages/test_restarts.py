@@ -43,7 +43,7 @@ def test_the_demo() -> None:
     app = page()
     assert app.title[0].value == "Restarts"
     assert "2 workloads restart" in app.error[0].value
-    assert {one.label: one.value for one in app.metric} == {
+    assert {one.label: " ".join(filter(None, (one.value, one.delta))) for one in app.metric} == {
         "In trouble": "2 workloads",
         "Restarts": "59",
         "Log lines that are noise": "2",

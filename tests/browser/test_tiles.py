@@ -1,0 +1,39 @@
+"""Key figures of the largest clusters in a real browser: none is cut, on a wide screen or a phone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.running_app import running_app
+
+SCRIPT = """
+import streamlit as st
+from planner.ui import tiles
+st.set_page_config(layout="wide")
+st.title("done")
+with st.grid(min_column_width=150):
+    tiles.share("Could be rolled out", 122_293, 123_125)
+    tiles.share("GPUs free", 112, 105_616)
+    tiles.show("GPUs overcommitted", 11_208)
+    tiles.show("The bill", "$27,690,156")
+    tiles.show("Takes about", "12 min 30 s")
+    st.metric("cut", "122,293 of 123,125", border=True)
+"""
+CUT = """() => [...document.querySelectorAll('[data-testid="stMetric"]')]
+  .filter(tile => [...tile.querySelectorAll('*')].some(one => one.clientWidth && one.scrollWidth > one.clientWidth + 1))
+  .map(tile => tile.innerText.split('\\n')[0])"""
+
+
+@pytest.mark.parametrize("width", [1360, 1280, 390])
+def test_no_figure_is_cut(width: int, browser: Browser, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    with running_app(tmp_path / "server.log", str(script)) as app:
+        page = browser.new_context(viewport={"width": width, "height": 900}).new_page()
+        page.goto(f"{app.url}/")
+        page.get_by_text("122,293 of 123,125").wait_for(timeout=120_000)
+        assert page.evaluate(CUT) == ["cut"], "only what isn't a tile"
+        page.context.close()
