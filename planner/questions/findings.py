@@ -79,6 +79,14 @@ def untold(findings: Sequence[Finding], told: Container[str]) -> list[Finding]:
     return [one for one in findings if first.get(one.object or one.what) is one]
 
 
+def kinds(findings: Sequence[Finding]) -> list[tuple[Finding, ...]]:
+    """Findings of one code and severity together, in the order of the first of each."""
+    found: dict[tuple[Severity, str], list[Finding]] = {}
+    for one in findings:
+        found.setdefault((one.severity, one.code), []).append(one)
+    return [tuple(alike) for alike in found.values()]
+
+
 def summary(findings: Sequence[Finding]) -> Text:
     """``2 errors, 5 warnings, 1 note``."""
     counts = Counter(finding.severity for finding in findings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -398,6 +399,17 @@ def by_trouble(lines: Iterable[WorkloadOverview]) -> list[WorkloadOverview]:
     return sorted(
         lines, key=lambda line: (_TROUBLE[line.verdict], not line.ready, -line.gpus, -line.replicas, line.workload)
     )
+
+
+def by_cause(lines: Iterable[WorkloadOverview]) -> list[tuple[WorkloadOverview, ...]]:
+    """Workloads that can't be rolled out now, each with those of which the same is said: what differs is their own names."""
+    causes: dict[Hashable, list[WorkloadOverview]] = {}
+    for line in by_trouble(lines):
+        if line.verdict is not Verdict.COMPLETES:
+            own = "|".join(re.escape(name) for name in line.workload.split("/")[1:])
+            said = re.sub(rf"(?<![\w.-])({own})(?![\w-])", "", str(line.headline))
+            causes.setdefault((line.verdict, line.reason, said), []).append(line)
+    return [tuple(cause) for cause in causes.values()]
 
 
 def answer(snapshot: Snapshot, settings: OverviewSettings, _given: Given = NOTHING) -> ClusterOverview:

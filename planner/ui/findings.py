@@ -10,7 +10,7 @@ import streamlit as st
 from planner import words
 from planner.inventory import account, checks
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
-from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, narrowed, summary
+from planner.questions.findings import QUESTION, WORD, FindingsAnswer, FindingsSettings, kinds, narrowed, summary
 from planner.questions.question import Given
 from planner.ui import cache, filtered, opening, session, tables
 
@@ -56,19 +56,30 @@ def of(snapshot: Snapshot) -> FindingsAnswer:
 
 
 def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str = "") -> None:
-    """The findings as lines: glyph, object with the way to its page, what, and how to mend it. `more`: where the rest is."""
-    for finding in findings[:at_most]:
-        mend = f"  \n:gray[{words.literal(words.sentence(finding.mend))}]" if finding.mend else ""
-        glyph, target = GLYPH[finding.severity], opening.of(finding)
-        if target is None:
-            about = f"**{words.literal(finding.object)}**: " if finding.object else ""
-            st.markdown(f"{glyph} {about}{words.literal(words.sentence(finding.what))}{mend}")
-            continue
-        with st.container(gap=None):
-            opening.link(target, finding.object, glyph)
-            st.markdown(f"{words.literal(words.sentence(finding.what))}{mend}")
-    if at_most is not None and len(findings) > at_most:
-        st.caption(f"and {len(findings) - at_most:,} more{more}")
+    """The findings as lines: glyph, object with the way to its page, what, and how to mend it. `more`: where the rest is.
+
+    Where there are more than `at_most`, the first of each kind stands for those like it.
+    """
+    most = len(findings) if at_most is None else at_most
+    listed = kinds(findings) if len(findings) > most else [(one,) for one in findings]
+    for alike in listed[:most]:
+        _line(alike[0])
+        if len(alike) > 1:
+            st.caption(f"and {len(alike) - 1:,} more like it")
+    if left := sum(len(alike) for alike in listed[most:]):
+        st.caption(f"and {left:,} more{more}")
+
+
+def _line(finding: Finding) -> None:
+    mend = f"  \n:gray[{words.literal(words.sentence(finding.mend))}]" if finding.mend else ""
+    glyph, target = GLYPH[finding.severity], opening.of(finding)
+    if target is None:
+        about = f"**{words.literal(finding.object)}**: " if finding.object else ""
+        st.markdown(f"{glyph} {about}{words.literal(words.sentence(finding.what))}{mend}")
+        return
+    with st.container(gap=None):
+        opening.link(target, finding.object, glyph)
+        st.markdown(f"{words.literal(words.sentence(finding.what))}{mend}")
 
 
 def table(findings: Sequence[Finding]) -> None:

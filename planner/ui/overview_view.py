@@ -15,14 +15,15 @@ from planner.questions.overview import (
     ClusterOverview,
     OverviewSettings,
     WorkloadOverview,
+    by_cause,
     by_trouble,
     supplies_of,
 )
 from planner.rollout.answers import Verdict
-from planner.ui import charts, downloads, errors, filtered, opening, session, tables, verdict
+from planner.ui import charts, downloads, errors, filtered, opening, session, tables, tiles, verdict
 
 _RESOURCES = 4  # accelerators with a figure of their own; the chart has all
-_SHOWN = 6  # workloads in trouble that are told one by one; the table has all
+_SHOWN = 6  # causes of trouble that are told one by one; the table has all
 
 
 def trouble(overview: ClusterOverview) -> list[WorkloadOverview]:
@@ -75,21 +76,19 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
     supplies = supplies_of(overview.gpus)
     counts = Counter(line.verdict for line in overview.workloads)
     with st.grid(min_column_width=150):
-        st.metric("Could be rolled out", f"{counts[Verdict.COMPLETES]:,} of {len(overview.workloads):,}", border=True)
+        tiles.share("Could be rolled out", counts[Verdict.COMPLETES], len(overview.workloads))
         for one in supplies[:_RESOURCES]:
-            aside = [f"{one.out_of_use:,} more out of use"] if one.out_of_use else []
-            aside += [f"overcommitted by {one.overcommitted:,}"] if one.overcommitted else []
-            beyond = ", ".join(aside) or None
-            st.metric(
-                words.literal(f"{one.noun} free"), f"{one.free:,} of {one.allocatable:,}", beyond, "off", border=True
-            )
-            st.metric(words.literal(f"{one.noun} wanted"), f"{one.pending:,}", border=True)
+            noun = words.literal(one.noun)
+            tiles.share(f"{noun} free", one.free, one.allocatable)
+            if one.out_of_use:
+                tiles.show(f"{noun} out of use", one.out_of_use)
+            if one.overcommitted:
+                tiles.show(f"{noun} overcommitted", one.overcommitted)
+            tiles.show(f"{noun} wanted", one.pending)
         if not supplies:
-            st.metric("GPUs free", "no GPUs", border=True)
-        st.metric(
-            "Pods waiting", f"{overview.pending_pods:,} of {overview.pod_count + overview.pending_pods:,}", border=True
-        )
-        st.metric("Nodes", f"{overview.node_count:,}", border=True)
+            tiles.show("GPUs free", "no GPUs")
+        tiles.share("Pods waiting", overview.pending_pods, overview.pod_count + overview.pending_pods)
+        tiles.show("Nodes", overview.node_count)
     st.caption(
         f"{'Whole cluster, but for what could be rolled out. ' if overview.hidden else ''}"
         f"Data: {words.literal(overview.source)}, taken {words.moment(overview.taken_at)}. Findings: {findings}."
@@ -98,18 +97,23 @@ def figures(overview: ClusterOverview, findings: words.Text) -> None:
 
 @errors.part
 def troubled_lines(overview: ClusterOverview) -> None:
-    """Each workload in trouble: verdict, link with the scenario in it, and why."""
-    if not trouble(overview):
+    """Each cause of trouble once: the first workload's verdict, link with the scenario in it, and why."""
+    causes = by_cause(overview.workloads)
+    if not causes:
         st.caption("✓ None.")
-    for line in trouble(overview)[:_SHOWN]:
+    for line, *alike in causes[:_SHOWN]:
         with st.container(border=True, gap="xsmall"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 target = opening.Target(page="rollout.py", query={"workload": line.workload})
                 opening.link(target, line.workload, icon=":material/rocket_launch:")
                 verdict.badge(line.verdict, line.reason)
             st.markdown(words.literal(words.sentence(line.headline)))
-    if (more := len(trouble(overview)) - _SHOWN) > 0:
+            if alike:
+                st.caption(f"and {len(alike):,} more for the same reason")
+    if more := sum(len(cause) for cause in causes[_SHOWN:]):
         st.caption(f"and {more:,} more, in the table below")
+    elif any(len(cause) > 1 for cause in causes):
+        st.caption("All are in the table below.")
 
 
 @errors.part

@@ -3,6 +3,7 @@ import streamlit
 
 from planner.figures import report
 from planner.questions.report import Review
+from tests.builders import objects
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
 from tests.pages.visiting import said, visit
 
@@ -56,3 +57,17 @@ def test_the_review_counts_the_findings_that_the_page_counts(monkeypatch: pytest
     assert "Findings: 2 errors, 8 warnings, 1 note." in page
     assert summaries
     assert summaries[0].endswith(" 2 errors, 8 warnings, 1 note.")
+
+
+def test_workloads_that_the_same_is_said_of_are_told_once() -> None:
+    teams = [objects.deployment("serve", [""], objects.pod_spec(gpus=4), namespace=f"team-{i}") for i in range(9)]
+    app = visit("overview", snapshot(node("node-0", 1), *(item for team in teams for item in team)))
+    assert not app.exception
+    assert said(app).count("The new pod needs 4 T4s") == 1
+    assert "and 8 more for the same reason" in said(app)
+    assert "All are in the table below." in said(app)
+    assert [
+        link.proto.label
+        for link in app.get("page_link")
+        if "serve" in link.proto.label and "team-1" in link.proto.label
+    ] == []
