@@ -25,9 +25,11 @@ from planner.capacity.pod_shapes import ShapeOrigin, shape_of, standard_shapes, 
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity as capacity_question
+from planner.questions import drift as drift_question
 from planner.questions import overview as overview_question
 from planner.questions import plan as plan_question
 from planner.questions import prepared as prepared_question
+from planner.questions import restarts as restarts_question
 from planner.questions import rollout as rollout_question
 from planner.questions import seats as seats_question
 from planner.questions.fleet_savings import fleet_savings
@@ -223,6 +225,8 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
         lambda: _quiet_seconds(quiet, "plan"),
         10.0,
     )
+    yield figure("restarts, and the cure of one loop", once(lambda: _one_cure(snapshot)), None, 2.0)
+    yield figure("drift, and the rollout of one suggestion", once(lambda: _one_suggestion(snapshot)), None, 2.0)
     yield figure(
         "seats", best(lambda _: seats_question.seats(snapshot), runs=3), lambda: _quiet_seconds(quiet, "seats"), 0.300,
     )  # fmt: skip
@@ -230,6 +234,18 @@ def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
         "capacity", best(lambda _: capacity_question.capacity(snapshot), runs=3),
         lambda: _quiet_seconds(quiet, "capacity"), 0.300,
     )  # fmt: skip
+
+
+def _one_cure(snapshot: Snapshot) -> object:
+    """What the Restarts page asks for."""
+    plan = restarts_question.restarts(snapshot, most_cures=0)
+    return restarts_question.cure(snapshot, next(loop for loop in plan.report.loops if loop.suggestion))
+
+
+def _one_suggestion(snapshot: Snapshot) -> object:
+    """What the Drift page asks for."""
+    report = drift_question.answer(snapshot, drift_question.DriftSettings())
+    return drift_question.adopt(snapshot, next(one for service in report.services for one in service.suggestions))
 
 
 @cache
