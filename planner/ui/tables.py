@@ -39,7 +39,7 @@ def fitted(rows: Rows, within: int) -> tuple[dict[str, int], int]:
     the middle of a name. Where words leave no room, or only for texts of many lines, names give way too.
     """
     names = list(rows[0])
-    words = {name: [_said(row[name]) for row in rows if row[name] is not None] for name in names}
+    words = {name: list(dict.fromkeys(_said(row[name]) for row in rows if row[name] is not None)) for name in names}
     asked = {name: _pixels(max(map(_length, [name, *words[name]]))) for name in names}
     if sum(asked.values()) <= within:
         return {name: asked[name] for name in names if _is_taken_for_narrower(name, rows)}, 1
@@ -57,7 +57,13 @@ def _shared(
     while widest > 40 and sum(max(least[name], min(asked[name], widest)) for name in asked) > within:
         widest -= 4
     widths = {name: max(least[name], min(asked[name], widest)) for name in asked}
-    return widths, max(_lines(broken(text, widths[name]), widths[name]) for name in asked for text in words[name])
+    tall = (
+        _lines(broken(text, widths[name]), widths[name])
+        for name in asked
+        for text in words[name]
+        if len(text) > _letters(widths[name]) or "\n" in text
+    )
+    return widths, max(tall, default=1)
 
 
 def _is_taken_for_narrower(name: str, rows: Rows) -> bool:
