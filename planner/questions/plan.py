@@ -594,7 +594,7 @@ class _Planner:
             if not self._is_ready(key):
                 why = self.refused.get(key, "")
                 if not why and state.verdict is Verdict.COMPLETES:
-                    why = f"at worst {state.lowest} of {state.replicas} Ready, and no strategy tried keeps more"
+                    why = f"at worst {state.lowest:,} of {state.replicas:,} Ready, and no strategy tried keeps more"
                 yield Left(workload=key, verdict=state.verdict, reason=state.reason, why=Text(why or state.headline))
 
 
@@ -668,6 +668,19 @@ def _back(command: str, size: int, pool: str) -> str:
 
 def _sum(amounts: Sequence[float | None]) -> float | None:
     return None if any(one is None for one in amounts) else sum(one or 0.0 for one in amounts)
+
+
+Numbered = tuple[int, Measure]
+
+
+def alike(measures: Sequence[Measure]) -> list[tuple[Numbered, ...]]:
+    """The measures with their numbers from 1; those that patch other workloads in the same way and cost nothing together."""
+    found: dict[tuple[object, ...], list[Numbered]] = {}
+    for number, one in enumerate(measures, 1):
+        patches = tuple(command.partition(" -p ")[2] for command in (one.command, one.undo))
+        key = (one.kind, patches, bool(one.makes)) if one.kind is MeasureKind.STRATEGY and all(patches) else (number,)
+        found.setdefault(key, []).append((number, one))
+    return [tuple(some) for some in found.values()]
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────

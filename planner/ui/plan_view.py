@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal
+
 import streamlit as st
 
 from planner import words
@@ -9,13 +12,16 @@ from planner.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
-from planner.questions.plan import QUESTION, Measure, MeasureKind, PlanAnswer, PlanSettings
+from planner.questions.plan import QUESTION, MeasureKind, Numbered, PlanAnswer, PlanSettings, alike
 from planner.questions.question import Given
 from planner.rollout.wording import words as verdict_words
 from planner.ui import cache, downloads, errors, filtered, opening, prices, progress, tables, tiles
 from planner.ui.asked import Asked
 from planner.words import usd
 
+_MOST_CARDS = 20  # measures that a person reads; the downloads have all
+_MOST_COMMANDS = 5  # more of them scroll
+_SCROLLED = 240  # pixels
 _QUICK_NODES = 500  # above, the Overview doesn't work it out by itself
 
 
@@ -77,8 +83,13 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
     st.header("What to do")
     if not found.measures:
         st.caption("Nothing has to be done." if not found.left else "No measure was found.")
-    for place, one in enumerate(found.measures, 1):
-        _measure(place, one)
+    cards = alike(found.measures)
+    for card in cards[:_MOST_CARDS]:
+        _measures(card)
+    if more := sum(len(card) for card in cards[_MOST_CARDS:]):
+        st.caption(
+            f"and {words.count(more, 'more measure')}: all of them, with their commands, are in the downloads below"
+        )
     _left(found)
     st.header("In which order to roll out")
     st.caption(
@@ -90,7 +101,7 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
             {
                 "turn": place,
                 "workload": one.workload,
-                "lowest Ready": f"{one.lowest_ready} of {one.replicas}",
+                "lowest Ready": f"{one.lowest_ready:,} of {one.replicas:,}",
                 "needs": ", ".join(f"{number}." for number in one.needs) or "nothing",
             }
             for place, one in enumerate(found.order, 1)
@@ -105,19 +116,29 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings) -> None:
     downloads.answer(QUESTION, snapshot, asked, found)
 
 
-def _measure(place: int, one: Measure) -> None:
+def _measures(card: Sequence[Numbered]) -> None:
+    """One measure, or several that are the same for other workloads."""
+    (number, one), *others = card
+    makes = sum(len(measure.makes) for _, measure in card)
     with st.container(border=True, gap="xsmall"):
-        said = (
-            [f"makes {words.count(len(one.makes), 'workload')} rollable"] if one.makes else ["needed by the next ones"]
-        )
+        said = [f"makes {words.count(makes, 'workload')} rollable"] if makes else ["needed by the next ones"]
         if one.kind is MeasureKind.NODES:
             said += [f"{_money(one.usd_per_month)} a month kept", f"{_money(one.usd_per_rollout)} for one rollout"]
         else:
             said.append("no money")
         badges = " ".join(f":blue-badge[{words.literal(text)}]" for text in said)
-        st.markdown(f"**{place}.** {words.literal(one.what)}  \n{badges}")
-        st.code(words.printable(one.command), language=None, wrap_lines=True)
-        st.caption(f"Undo: {words.literal(words.printable(one.undo, one_line=True))}")
+        st.markdown(f"**{number}.** {words.literal(one.what)}  \n{badges}")
+        if others:
+            same = [f"{place}. {words.short_name(measure.workload)}" for place, measure in others]
+            st.markdown(words.literal(f"The same for {words.listing(same)}."))
+        height: Literal["content"] | int = "content" if len(card) <= _MOST_COMMANDS else _SCROLLED
+        commands, undo = ([getattr(measure, name) for _, measure in card] for name in ("command", "undo"))
+        st.code(words.printable("\n".join(commands)), language=None, wrap_lines=True, height=height)
+        if not others:
+            st.caption(f"Undo: {words.literal(words.printable(one.undo, one_line=True))}")
+            return
+        with st.expander("Undo", icon=":material/undo:"):
+            st.code(words.printable("\n".join(undo)), language=None, wrap_lines=True, height=height)
 
 
 def _left(found: PlanAnswer) -> None:

@@ -12,7 +12,7 @@ from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Node, Snapshot
 from planner.questions.overview import overview
-from planner.questions.plan import QUESTION, MeasureKind, PlanAnswer, PlanSettings, answer
+from planner.questions.plan import QUESTION, Measure, MeasureKind, PlanAnswer, PlanSettings, alike, answer
 from planner.questions.prepared import compiled
 from planner.questions.progress import told_to
 from planner.questions.question import NOTHING, Given
@@ -142,3 +142,17 @@ def test_it_says_what_it_is_doing() -> None:
 def test_a_plan_that_leaves_somebody_can_fail_a_pipeline() -> None:
     assert QUESTION.exit_status(demo.read(), planned(), ["left"]) == 5
     assert QUESTION.exit_status(demo.read(), planned()) == 0
+
+
+def test_the_same_change_of_several_workloads_is_one_with_their_numbers() -> None:
+    found = planned()
+    assert [[number for number, _ in some] for some in alike(found.measures)] == [[1], [2], [3], [4]]
+    change = next(one for one in found.measures if one.kind is MeasureKind.STRATEGY)
+    costs = next(one for one in found.measures if one.kind is MeasureKind.NODES)
+
+    def of(name: str, patch: str, makes: tuple[str, ...] = ("x",)) -> Measure:
+        command = f"kubectl patch deployment/{name} -n ml -p '{patch}'"
+        return replace(change, workload=f"Deployment/ml/{name}", command=command, undo=f"{command} ", makes=makes)
+
+    measures = [of("a", "one"), of("b", "two"), costs, of("c", "one"), costs, of("d", "one", ())]
+    assert [[number for number, _ in some] for some in alike(measures)] == [[1, 4], [2], [3], [5], [6]]
