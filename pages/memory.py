@@ -15,6 +15,7 @@ memory_view.stop_without_nodes(plan.cluster)
 memory_view.headline(plan)
 
 charts.show(memory_nodes.figure(plan.cluster), key="nodes", alt=memory_nodes.alt(plan.cluster))
+memory_view.drawn_nodes(plan.cluster)
 memory_view.nodes(plan.cluster)
 memory_view.risks(plan.findings)
 
@@ -25,6 +26,7 @@ st.markdown(memory_view.node_sentence(node))
 eviction, values, page_cache = st.tabs(["Order of eviction", "cgroup values", "Page cache"])
 with eviction:
     charts.show(memory_eviction.figure(node), key="eviction", alt=memory_eviction.alt(node))
+    memory_view.drawn_pods(node)
     memory_view.order(node)
 with values:
     st.caption("cgroup v2, in bytes; in brackets: not written, the kernel's default.")

@@ -221,7 +221,7 @@ def listing(names: Sequence[str], most: int | None = 3) -> str:
     """``a``, ``a and b``, ``a, b, c and 4 more``; all of them where `most` is None."""
     shown = list(names[:most])
     if len(names) > len(shown):
-        return f"{', '.join(shown)} and {len(names) - len(shown)} more"
+        return f"{', '.join(shown)} and {len(names) - len(shown):,} more"
     if len(shown) < 2:
         return "".join(shown)
     return f"{', '.join(shown[:-1])} and {shown[-1]}"

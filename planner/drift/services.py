@@ -214,7 +214,7 @@ def _report_sentence(services: Sequence[ServiceDrift], alone: int) -> str:
     if not services:
         return f"No service runs in two environments{rest}."
     differing = sum(bool(service.differences) for service in services)
-    head = f"{differing} of {count(len(services), 'service')} that run in several environments differ{rest}."
+    head = f"{differing:,} of {count(len(services), 'service')} that run in several environments differ{rest}."
     told = [f"{service.service} in {one.environment}" for service in services for one in service.explanations]
     return f"The difference explains the trouble of {listing(told, 4)}. {head}" if told else head
 

@@ -40,7 +40,7 @@ def name(line: GpuModelLine) -> str:
 def alt(lines: Sequence[GpuModelLine]) -> str:
     """The bars in words."""
     said = "; ".join(
-        f"{name(line)}: {line.requested} of {line.allocatable} held, {line.free} free"
+        f"{name(line)}: {line.requested:,} of {line.allocatable:,} held, {line.free:,} free"
         + (f", {line.out_of_use} out of use" if line.out_of_use else "")
         + (f", {line.pending} wanted" if line.pending else "")
         for line in lines

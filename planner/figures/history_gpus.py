@@ -54,6 +54,6 @@ def alt(days: Sequence[DayOfGpus], line: TrendLine | None) -> str:
     first, last = days[0], days[-1]
     said = f"; {line.sentence}" if line is not None else ""
     return (
-        f"GPUs by day: {first.held} of {first.allocatable} held on {first.day}, {last.held} of {last.allocatable} on "
+        f"GPUs by day: {first.held:,} of {first.allocatable:,} held on {first.day}, {last.held:,} of {last.allocatable:,} on "
         f"{last.day}{said}."
     )

@@ -16,9 +16,14 @@ MOST_LOOPS = 12
 _GIB = 2**30
 
 
-def drawn_loops(loops: Sequence[Loop]) -> tuple[Loop, ...]:
+def told_loops(loops: Sequence[Loop]) -> tuple[Loop, ...]:
     """The loops whose memory has a story: a limit, a reading, or a suggestion to draw."""
-    return tuple(loop for loop in loops if loop.suggestion is not None or loop.diagnosis.root)[:MOST_LOOPS]
+    return tuple(loop for loop in loops if loop.suggestion is not None or loop.diagnosis.root)
+
+
+def drawn_loops(loops: Sequence[Loop]) -> tuple[Loop, ...]:
+    """The first of them, as many as a person reads."""
+    return told_loops(loops)[:MOST_LOOPS]
 
 
 @drawn

@@ -138,5 +138,5 @@ def alt(grid: StrategyGrid, costs: StrategyCosts | None = None) -> str:
     """The grid's takeaway in words."""
     cells = [cell for row in grid.cells for cell in row if cell.is_valid]
     done = sum(cell.verdict is Verdict.COMPLETES for cell in cells)
-    said = f"{done} of {len(cells)} pairs of maxSurge and maxUnavailable complete. {grid.sentence}"
+    said = f"{done:,} of {len(cells):,} pairs of maxSurge and maxUnavailable complete. {grid.sentence}"
     return f"{said} {costs.sentence}" if costs and costs.sentence else said

@@ -181,7 +181,7 @@ def idle_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
         nodes = [node for node in gpu_nodes if out_of_use(node) == state]
         for pool, some in _by(nodes, node_pool).items():
             count = sum(map(gpu_count, some))
-            what = f"{_nodes(some)} {plural(len(some), 'is', 'are')} {state}: no new pod gets the {count} GPUs there"
+            what = f"{_nodes(some)} {plural(len(some), 'is', 'are')} {state}: no new pod gets the {count:,} GPUs there"
             yield _about_nodes(some, pool, code, what, mend)
 
 
@@ -289,9 +289,9 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
             continue
         devices = ", ".join(f"{n} {name}" for name, n in sorted(asked.items()) if n and is_extended_resource(name))
         unavailable, count = workload.strategy.max_unavailable, workload.replicas
-        none_of = "0" if unavailable == 0 else f"{unavailable}, which is 0 of {count}"
+        none_of = "0" if unavailable == 0 else f"{unavailable}, which is 0 of {count:,}"
         what = (
-            f"a rollout keeps {'its pod' if count == 1 else f'all {count} pods'} until new ones are Ready "
+            f"a rollout keeps {'its pod' if count == 1 else f'all {count:,} pods'} until new ones are Ready "
             f"(maxUnavailable is {none_of}), and no node has room for one more pod with {devices}"
         )
         mend = "See the ways out on the Rollout page: each is simulated against whatever else waits for such a node"
@@ -415,7 +415,7 @@ def blocking_budgets(snapshot: Snapshot) -> Iterator[Finding]:
             mend = "Compare its selector with the labels of the pods it is meant for"
             yield Finding(severity=Severity.INFO, code="budget-selects-nothing", object=name, what=what, mend=mend)
         elif best.is_known and not best.allowed:
-            number = "its pod" if best.healthy == 1 else f"any of its {best.healthy} pods"
+            number = "its pod" if best.healthy == 1 else f"any of its {best.healthy:,} pods"
             why = budgets.why_never(budget, best)
             what = f"never lets {number} go ({why}): drains and node upgrades wait for ever"
             mend = "Allow one: maxUnavailable 1, with at least two replicas"

@@ -218,7 +218,7 @@ def why_never(budget: PodDisruptionBudget, best: BudgetStatus) -> str:
         return f"{limit} counts by the scale of the pods' controllers, and a {kind_in(best.unscaled).name} has none"
     if best.expected <= 0:
         return f"{limit} counts by the scale of the pods' controllers, and the pods have none"
-    return f"{limit} needs {best.desired} of {best.healthy} pods"
+    return f"{limit} needs {best.desired:,} of {best.healthy:,} pods"
 
 
 def overlaps(budgets: Iterable[PodDisruptionBudget], pods: Iterable[tuple[str, Labels]]) -> dict[tuple[str, ...], int]:

@@ -195,11 +195,11 @@ def _without_metrics(cluster: ClusterMemory) -> Iterator[Finding]:
             severity=Severity.INFO,
             code="memory-use-unknown",
             object="",
-            what=f"memory use is unknown for {unknown} of {count(len(pods), 'pod')} on nodes: no PodMetrics. Class and "
+            what=f"memory use is unknown for {unknown:,} of {count(len(pods), 'pod')} on nodes: no PodMetrics. Class and "
             "cgroup values don't need it, the order of eviction and the room left do",
             mend='Add the output of: kubectl get --raw "/apis/metrics.k8s.io/v1beta1/pods"',
         )
 
 
 def _which(hit: _Found, group: _Found) -> str:
-    return count(len(hit), "pod") if len(hit) == len(group) else f"{len(hit)} of {count(len(group), 'pod')}"
+    return count(len(hit), "pod") if len(hit) == len(group) else f"{len(hit):,} of {count(len(group), 'pod')}"

@@ -275,7 +275,9 @@ def _judged(part: GatedWorkload, change: Change, policy: GatePolicy, held: list[
         wanted = min(before.replicas if before else part.replicas, part.replicas) or part.replicas
         least = min(scaled_value(policy.least_ready, wanted, round_up=True), wanted)
         if part.lowest_ready < least:
-            said = f"at worst {part.lowest_ready} of {part.replicas} Ready, and the policy wants {policy.least_ready}"
+            said = (
+                f"at worst {part.lowest_ready:,} of {part.replicas:,} Ready, and the policy wants {policy.least_ready}"
+            )
             refusals.append(Text(said))
     excepted = next((one for one in held if one.covers(part.workload)), None)
     passes = excepted is not None or not (refusals or part.verdict in policy.fail)
@@ -349,7 +351,7 @@ def _sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], status: 
     for verdict in FAILING:
         names = [part.workload for part in parts if part.verdict is verdict]
         if names:
-            said.append(f"{len(names)} of {whole} {verbs[verdict]} ({listing(names)})")
+            said.append(f"{len(names):,} of {whole} {verbs[verdict]} ({listing(names)})")
     if not said:
         said.append("the rollout completes" if len(parts) == 1 else f"all {whole} complete, alone and together")
     excepted = len(parts) - len(counted)

@@ -142,9 +142,9 @@ def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept 
         only = "" if kept.is_all else f" Only workloads{which}{rest}"
         return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{only}{adds}"
     if stuck:
-        return f"{stuck} of {len(lines)} workloads{which} could not be rolled out now{rest}"
+        return f"{stuck:,} of {len(lines):,} workloads{which} could not be rolled out now{rest}"
     if len(lines) > 1:
-        return f"All {len(lines)} workloads{which} could be rolled out now{rest}"
+        return f"All {len(lines):,} workloads{which} could be rolled out now{rest}"
     return f"The one workload{which} could be rolled out now{rest}"
 
 
@@ -244,7 +244,7 @@ def glance(cluster: Cluster, revision: Revision) -> Glance:
             headline=why.headline,
         )  # fmt: skip
         return Glance(answer=stuck, run=run, why=why)
-    sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest} of {replicas} Ready")
+    sentence = Text(f"completes in {count(ticks, 'step')}; at worst {lowest:,} of {replicas:,} Ready")
     done = Answer(
         verdict=Verdict.COMPLETES, reason=Reason.NONE, sentence=str(sentence), lowest_ready=lowest, replicas=replicas,
         headline=Text(stay_ready(lowest, replicas)),

@@ -149,7 +149,7 @@ def _room_sentence(rooms: Sequence[NodeRoom]) -> str:
         )
     worst = max(short, key=lambda room: room.more_bytes - room.free_bytes)
     return (
-        f"{len(short)} of {count(len(rooms), 'node')} it is on lacks the room: {worst.node} has "
+        f"{len(short):,} of {count(len(rooms), 'node')} it is on lacks the room: {worst.node} has "
         f"{measured_bytes(max(0, worst.free_bytes))} not requested, and {measured_bytes(worst.more_bytes)} more is needed. "
         "The pods may go elsewhere: see the rollout."
     )

@@ -311,7 +311,9 @@ def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...]) -> Remedy:
     if pool is None:
         return remedy
     if pool.maximum is not None and len(pool.nodes) + remedy.extra_nodes > pool.maximum:
-        more = f"the pool has {len(pool.nodes)} of at most {pool.maximum} nodes, so its maximum has to be raised first"
+        more = (
+            f"the pool has {len(pool.nodes):,} of at most {pool.maximum:,} nodes, so its maximum has to be raised first"
+        )
     elif pool.is_autoscaled is False:
         more = "the pool has a fixed size, so somebody has to resize it"
     else:
@@ -423,18 +425,18 @@ def _attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, .
 def _joint_sentence(parts: Sequence[WorkloadRollout], sentence: str) -> str:
     done = sum(p.verdict is Verdict.COMPLETES for p in parts)
     if done == len(parts):
-        return f"completes: all {len(parts)} rollouts finish together"
+        return f"completes: all {len(parts):,} rollouts finish together"
     stuck = next(p for p in parts if p.verdict is not Verdict.COMPLETES)
     verb = "" if stuck.verdict is Verdict.NEEDS_GROWTH else "is "
-    return f"{done} of {len(parts)} rollouts finish; {stuck.workload} {verb}{sentence}"
+    return f"{done:,} of {len(parts):,} rollouts finish; {stuck.workload} {verb}{sentence}"
 
 
 def _joint_headline(parts: Sequence[WorkloadRollout], headline: Text) -> Text:
     done = [p.verdict is Verdict.COMPLETES for p in parts]
     if all(done):
-        return Text(f"all {len(parts)} finish together, in about {duration(max(p.seconds for p in parts))}")
+        return Text(f"all {len(parts):,} finish together, in about {duration(max(p.seconds for p in parts))}")
     first = parts[done.index(False)]
-    return Text(f"{sum(done)} of {len(parts)} finish; of {short_name(first.workload)} {headline}")
+    return Text(f"{sum(done):,} of {len(parts):,} finish; of {short_name(first.workload)} {headline}")
 
 
 def workload_keys_by_owner(run: Run) -> dict[str, str]:
@@ -547,7 +549,7 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
         return f"completes: {placed}, Ready in about {duration(seconds)}"
     return (
         f"completes in {count(steps, 'step')}, about {duration(seconds)}; "
-        f"at worst {lowest} of {after.replicas or _desired(run, after)} pods are Ready"
+        f"at worst {lowest:,} of {after.replicas or _desired(run, after):,} pods are Ready"
     )
 
 

@@ -87,9 +87,9 @@ def _sentence(verdict: LineVerdict, working: int, peers: int, elsewhere: int, he
         if not peers:
             return f"Noise: {count(elsewhere, 'working pod')} of other programs print it as well"
         rate = f", {here:.3g} a start here, {there:.3g} there" if there is not None else ""
-        return f"Noise: {working} of {count(peers, 'working pod')} of the same program print it as well{rate}{also}"
+        return f"Noise: {working:,} of {count(peers, 'working pod')} of the same program print it as well{rate}{also}"
     if verdict is LineVerdict.ONLY_FAILING:
         return f"Only here: none of {count(peers, 'working pod')} of the same program prints it{also}"
     if not peers:
         return f"Can't be compared: no working pod of the same program has a log{also}"
-    return f"Not only here: {working} of {count(peers, 'working pod')} of the same program print it{also}"
+    return f"Not only here: {working:,} of {count(peers, 'working pod')} of the same program print it{also}"

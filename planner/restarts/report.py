@@ -205,7 +205,7 @@ def _with_sentence(loop: Loop, taken_at: float, failing: int) -> Loop:
 
 
 def _how_often(loop: Loop, taken_at: float, failing: int) -> str:
-    pods = f"{failing} of {count(loop.pods_in_all, 'pod')}"
+    pods = f"{failing:,} of {count(loop.pods_in_all, 'pod')}"
     if not loop.restarts:
         return f"{pods} so, no restart counted."
     each = f", up to {loop.most_restarts} a pod" if failing > 1 else ""

@@ -122,7 +122,7 @@ class _Case:
 def _scaled(workload: Workload, replicas: int, *, is_back: bool = False) -> Step:
     """A workload scaled, and that waited for."""
     name = f"{workload.namespace}/{workload.name}"
-    what = f"Scale {name} back to {replicas}" if is_back else f"Scale {name} to {replicas}"
+    what = f"Scale {name} back to {replicas:,}" if is_back else f"Scale {name} to {replicas:,}"
     scale = commands.scale(workload.key, replicas)
     return Step(what=what, commands=(scale,) if is_back else (scale, commands.wait(workload.key, _SCALE_SECONDS)))
 
@@ -261,7 +261,7 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
                 noun = plural(count, "node")
                 yield case.remedy(
                     RemedyKind.ADD_NODE,
-                    f"{count} more {noun} in {pool}",
+                    f"{count:,} more {noun} in {pool}",
                     f"the strategy stays as it is ({_at_worst(case, run)}); the {noun} can go again afterwards",
                     run,
                     command=_resize(case.cluster, pool, count),
@@ -393,11 +393,11 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
             fewer = Revision(before=other, after=replace(other, replicas=left), has_new_template=False)
             run = case.played([fewer, *case.revisions])
             if run is not None:
-                pods = "One pod" if count == 1 else f"{count} pods"
+                pods = "One pod" if count == 1 else f"{count:,} pods"
                 yield case.remedy(
                     RemedyKind.FREE_CAPACITY,
                     f"{pods} of {other.namespace}/{other.name} fewer while rolling out",
-                    f"{left} of {other.replicas} {other.namespace}/{other.name}; {_at_worst(case, run)}",
+                    f"{left:,} of {other.replicas:,} {other.namespace}/{other.name}; {_at_worst(case, run)}",
                     run,
                     first=(_scaled(other, left),),
                     last=(_scaled(other, other.replicas, is_back=True),),
@@ -516,7 +516,7 @@ def _templates(cluster: Cluster, shape: Shape) -> list[Node]:
 
 
 def _at_worst(case: _Case, run: Run) -> str:
-    return f"at worst {case.lowest_ready(run)} of {case.workload.replicas} Ready"
+    return f"at worst {case.lowest_ready(run):,} of {case.workload.replicas:,} Ready"
 
 
 def _availability(case: _Case, run: Run) -> str:

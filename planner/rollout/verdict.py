@@ -406,9 +406,9 @@ def _limits(after: Workload) -> str:
     """What the strategy allows, in words: `` (1 pod more than 2 may run, and none may be missing)``."""
     surge, unavailable = rolling_limits(after)
     more = (
-        f"{count(surge, 'pod')} more than {after.replicas} may run"
+        f"{count(surge, 'pod')} more than {after.replicas:,} may run"
         if surge
-        else f"no more than {after.replicas} may run"
+        else f"no more than {after.replicas:,} may run"
     )
     missing = "none may be missing" if not unavailable else f"{unavailable} may be missing"
     return f" ({more}, and {missing})"
@@ -443,8 +443,8 @@ def _share_held(c: _Context) -> str:
     total = int(cluster.allocatable[row, c.matching].sum())
     mine = sum(dict(p.shape.asks).get(row, 0) for p in c.old if c.matching[p.node])
     if mine == total:
-        return f"all {total}" if total > 1 else "the only one"
-    return f"{mine} of {total}"
+        return f"all {total:,}" if total > 1 else "the only one"
+    return f"{mine:,} of {total:,}"
 
 
 def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = None) -> list[Waiter]:
@@ -505,11 +505,11 @@ def _held(c: _Context) -> tuple[str, bool]:
     if not is_extended_resource(scarce):
         return f"the old pods hold {roughly(mine, scarce)} of {roughly(total, scarce)}", False
     if mine == total:
-        held = f"all {total} {scarce} there are" if total > 1 else f"the only {scarce} there is"
+        held = f"all {total:,} {scarce} there are" if total > 1 else f"the only {scarce} there is"
         return f"{held} held by the old pods", True
     others = total - free - mine
     words = (
-        f"of the {total} {scarce} there, {mine} are held by the old pods"
+        f"of the {total:,} {scarce} there, {mine:,} are held by the old pods"
         + (f", {others} by others" if others > 0 else "")
         + (f" and {free} free {plural(free, 'is', 'are')} not where it would fit" if free else "")
     )

@@ -45,7 +45,7 @@ def stay_ready(lowest: int, replicas: int) -> str:
         return "for a while none of its pods is Ready" if replicas else "it has no pods"
     if replicas == 1:
         return "its pod stays Ready"
-    kept = f"all {replicas}" if lowest >= replicas else f"at least {lowest} of {replicas}"
+    kept = f"all {replicas:,}" if lowest >= replicas else f"at least {lowest:,} of {replicas:,}"
     return f"{kept} pods stay Ready"
 
 

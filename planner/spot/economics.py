@@ -354,7 +354,7 @@ def _sentence(assumptions: Assumptions, saved: Band, before: float) -> str:
         return "It runs on no node: there is nothing to save."
     if not assumptions.spot_nodes:
         return f"Nothing is bought on {assumptions.capacity}: the month costs {usd(before)}."
-    nodes = f"{assumptions.spot_nodes} of {count(assumptions.nodes, 'node')} on {assumptions.capacity}"
+    nodes = f"{assumptions.spot_nodes:,} of {count(assumptions.nodes, 'node')} on {assumptions.capacity}"
     likely = f"in 9 of 10 months between {usd(saved.p5)} and {usd(saved.p95)}"
     paid = " (commitments already paid for are not counted as saved)" if assumptions.committed_nodes else ""
     share = f"{saved.p50 / before:.0%} of {usd(before)}" if before else "of nothing"

@@ -61,7 +61,7 @@ def compare(assumptions: Assumptions, found: Savings, mixed: Mix) -> tuple[Way, 
             risk=f"{short} a month with fewer than {count(assumptions.needed_nodes, 'node')} ready"
             if assumptions.needed_nodes
             else "no node must be up",
-            asks=f"{count(cheapest.spot_nodes, 'node')} on spot, {cheapest.base_nodes} on demand: two pools",
+            asks=f"{count(cheapest.spot_nodes, 'node')} on spot, {cheapest.base_nodes:,} on demand: two pools",
         ),
     ]
     return marked(ways)

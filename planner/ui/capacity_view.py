@@ -147,7 +147,7 @@ def what_fits(answer: CapacityAnswer) -> None:
     ]
     fitting = sum(bool(one.count) for one in answer.workloads)
     tables.show(
-        rows, alt=f"One more pod fits of {fitting} of {len(answer.workloads)} workloads", empty="No workload.",
+        rows, alt=f"One more pod fits of {fitting:,} of {len(answer.workloads):,} workloads", empty="No workload.",
         opens=[opening.rollout(one.shape) for _, one in shown], key="what_fits",
     )  # fmt: skip
     st.caption(f"{opening.SELECT} Standard shapes have none.")
@@ -184,7 +184,7 @@ def stranded(found: Fragments) -> None:
     rows = [
         {
             "node": one.node,
-            "of no use": f"{one.stranded} of {one.free} free",
+            "of no use": f"{one.stranded:,} of {one.free:,} free",
             "why": one.sentence,
             "pool": one.node_pool,
             "model": one.model,

@@ -85,6 +85,7 @@ def shares(bill: ClusterBill) -> None:
         return
     bars = allocation_bars.biggest(bill.lines)
     charts.show(allocation_bars.figure(bars), key="shares", alt=allocation_bars.alt(bars, bill.by))
+    charts.part(len(bars), len(bill.lines), "line", "the dearest")
     tables.show(
         [{_CALLED.get(name, name): cell for name, cell in row.items()} for row in allocation_rows(bill)],
         alt=f"The bill by {bill.by}: used, shared by all and idle",
@@ -106,6 +107,7 @@ def pools(bill: ClusterBill) -> None:
         dearest = sorted(bill.pools, key=lambda pool: -pool.cost.total)[:_BARS]
         st.caption(words.literal(words.sentence(bill.list_sentence)))
         charts.show(pool_costs.figure(dearest), key="costs", alt=pool_costs.alt(bill.pools))
+        charts.part(len(dearest), len(bill.pools), "pool", "the dearest")
     _pools(bill)
     _unpriced(bill)
 

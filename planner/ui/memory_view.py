@@ -8,13 +8,15 @@ from typing import Final
 import streamlit as st
 
 from planner import words
+from planner.figures.memory_eviction import MOST_PODS
+from planner.figures.memory_nodes import MOST_NODES
 from planner.kubernetes.records import Finding, Snapshot
 from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, NodeReport
 from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
 from planner.questions import memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
-from planner.ui import downloads, errors, filtered, findings, memory_inputs, opening, tables, tiles, verdict
+from planner.ui import charts, downloads, errors, filtered, findings, memory_inputs, opening, tables, tiles, verdict
 
 _GIB: Final = 2**30
 _MOST_RISKS: Final = 8
@@ -126,6 +128,20 @@ def nodes(cluster: ClusterMemory) -> None:
 def node_sentence(node: NodeReport) -> str:
     """The node's sentence, for a place that reads Markdown."""
     return words.literal(node.sentence)
+
+
+@errors.part
+def drawn_nodes(cluster: ClusterMemory) -> None:
+    """Which nodes the chart has, where it hasn't all."""
+    drawn, which = min(MOST_NODES, len(cluster.nodes)), "the nearest to eviction, as far as that is known"
+    charts.part(drawn, len(cluster.nodes), "node", which)
+
+
+@errors.part
+def drawn_pods(node: NodeReport) -> None:
+    """Which pods the chart has, where it hasn't all."""
+    ranked = sum(bool(pod.eviction_rank) for pod in node.pods)
+    charts.part(min(MOST_PODS, ranked), ranked, "pod", "the first to go")
 
 
 @errors.part

@@ -148,7 +148,7 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
             "workload": line.workload,
             "its rollout now": verdict.words(line.verdict, line.reason),
             "why": str(words.sentence(line.headline)),
-            "Ready": f"{line.ready} of {line.replicas}",
+            "Ready": f"{line.ready:,} of {line.replicas:,}",
             "GPUs": line.gpus,
         }
         for line in by_trouble(overview.workloads)

@@ -70,7 +70,7 @@ def loops(report: RestartReport, snapshot: Snapshot) -> None:
             "State": ACTIVITY[loop.activity],
             "Restarts": loop.restarts,
             "Last": _ago(loop, snapshot),
-            "Pods": f"{len(loop.pods)} of {loop.pods_in_all}",
+            "Pods": f"{len(loop.pods):,} of {loop.pods_in_all:,}",
             "Container": loop.container,
             "Confidence": loop.diagnosis.confidence.value,
             "Since": words.moment(loop.since) if loop.since is not None else "unknown",
@@ -93,9 +93,11 @@ def _ago(loop: Loop, snapshot: Snapshot) -> str:
 @errors.part
 def memory(report: RestartReport) -> None:
     """The picture of memory, where any loop has one."""
-    if restarts_memory.drawn_loops(report.loops):
+    if drawn := restarts_memory.drawn_loops(report.loops):
         st.header("Memory: given, used, and used where the same program works")
         charts.show(restarts_memory.figure(report.loops), key="memory", alt=restarts_memory.alt(report.loops))
+        told = restarts_memory.told_loops(report.loops)
+        charts.part(len(drawn), len(told), "loop with memory to tell of", "the first in the table")
 
 
 @errors.part

@@ -255,7 +255,7 @@ def remedies(result: RolloutResult, snapshot: Snapshot, price: Callable[[Remedy]
 def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot) -> None:
     st.markdown(f"**{words.literal(remedy.title)}**  \n{words.literal(words.sentence(remedy.sentence))}")
     said = [
-        f"lowest Ready {remedy.lowest_ready} of {remedy.replicas}",
+        f"lowest Ready {remedy.lowest_ready:,} of {remedy.replicas:,}",
         words.about(remedy.seconds),
         "no extra GPU" if not remedy.extra_gpus else f"{words.count(remedy.extra_gpus, 'GPU')} more",
         *([price] if price else []),

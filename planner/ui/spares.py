@@ -156,7 +156,7 @@ def _price_row(one: StrategyPrice) -> dict[str, object]:
     return {
         "strategy": _name(one),
         "today": verdict.words(one.verdict, one.reason),
-        "lowest Ready": "–" if one.lowest_ready is None else f"{one.lowest_ready} of {one.replicas}",
+        "lowest Ready": "–" if one.lowest_ready is None else f"{one.lowest_ready:,} of {one.replicas:,}",
         "extra GPUs": "–" if one.extra_gpus is None else str(one.extra_gpus),
         _MONEY[0]: cost.kept_on_demand_usd if cost else None,
         _MONEY[1]: cost.kept_on_spot_usd if cost else None,

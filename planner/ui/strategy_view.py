@@ -106,7 +106,7 @@ def _chosen(grid: StrategyGrid, found: Choice, rollout: WorkloadRollout, result:
     st.session_state[_PICK] = shown
     st.selectbox("Strategy looked at", names, key=_PICK, on_change=_picked, args=(pairs,), index=None)
     verdict.badge(rollout.verdict, rollout.reason)
-    lowest = f"lowest Ready **{rollout.lowest_ready} of {rollout.replicas}**"
+    lowest = f"lowest Ready **{rollout.lowest_ready:,} of {rollout.replicas:,}**"
     if rollout.verdict is Verdict.COMPLETES:
         st.markdown(f"{lowest}, **{words.about(rollout.seconds)}**")
     mine = [one for one in result.apply if one.workload == rollout.workload]
@@ -166,7 +166,7 @@ def _row(one: Option, replicas: int) -> dict[str, object]:
     price = "no price" if one.usd_per_month is None else usd(one.usd_per_month)
     return {
         "strategy": f"{mark}{one.name}{' (today)' if one.is_current else ''}",
-        "lowest Ready": f"{one.lowest_ready} of {replicas}",
+        "lowest Ready": f"{one.lowest_ready:,} of {replicas:,}",
         "takes": words.duration(one.seconds),
         "peak GPUs": f"{one.peak_gpus}{f' (+ {one.extra_gpus})' if one.extra_gpus else ''}",
         "evicts": one.evictions,

@@ -60,7 +60,7 @@ def test_the_review_counts_the_findings_that_the_page_counts(monkeypatch: pytest
 
 
 def test_workloads_that_the_same_is_said_of_are_told_once() -> None:
-    teams = [objects.deployment("serve", [""], objects.pod_spec(gpus=4), namespace=f"team-{i}") for i in range(9)]
+    teams = [objects.deployment(f"serve-{i}", [""], objects.pod_spec(gpus=4), namespace=f"team-{i}") for i in range(9)]
     app = visit("overview", snapshot(node("node-0", 1), *(item for team in teams for item in team)))
     assert not app.exception
     assert said(app).count("The new pod needs 4 T4s") == 1

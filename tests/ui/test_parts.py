@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from planner.errors import InputError
 from planner.figures import bars
@@ -56,3 +57,15 @@ def test_prices_that_are_gone(no_prices: None) -> None:
     assert "gcp_prices.csv" in words
     assert "Every workload" in [one.value for one in app.header]
     assert {one.label for one in app.metric} >= {"Could be rolled out", "Nodes"}
+
+
+def _drawn() -> None:
+    from planner.ui import charts
+
+    charts.part(12, 1_416, "node", "the first")
+    charts.part(3, 3, "node", "the first")
+
+
+def test_a_chart_that_draws_a_part_says_so() -> None:
+    app = AppTest.from_function(_drawn, default_timeout=120).run()
+    assert [one.value for one in app.caption] == ["The chart has 12 of 1,416 nodes: the first. The table has all."]
