@@ -185,7 +185,7 @@ def test_another_time_of_the_store_is_seen_with_the_same_eyes(people: tuple[Pers
     otter, zebra = people
     for person, other in ((zebra, otter), (otter, zebra)):
         person.sent.clear()
-        assert "history is kept of all namespaces together" in person.open("history")
+        assert "History is kept of all namespaces together" in person.open("history")
         person.open("compare?two_times=true&of_store=one")
         person.open("clusters?clusters=edu&clusters=one+(store)&clusters=other+(store)")
         person.download()
