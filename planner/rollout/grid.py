@@ -23,7 +23,7 @@ from planner.words import Text
 
 FULL_UP_TO = 20  # replicas up to which every number is a column, where cells are counted; above, FEW of them
 FEW = 11
-_FEWEST = 4
+_FEWEST = 3
 _PODS_PLAYED = 50_000  # in all cells together, where each is simulated
 
 
@@ -36,8 +36,8 @@ def axis(replicas: int, full_up_to: int = FULL_UP_TO, few: int = FEW) -> tuple[i
 
 
 def played_axis(replicas: int) -> tuple[int, ...]:
-    """The same where each cell is simulated: the more pods it has, the fewer cells."""
-    few = min(FEW, max(_FEWEST, isqrt(_PODS_PLAYED // max(1, replicas))))
+    """The same where each cell is simulated: the more pods it has, the fewer cells. One is left for today's strategy."""
+    few = min(FEW, max(_FEWEST, isqrt(_PODS_PLAYED // max(1, replicas)) - 1))
     return axis(replicas, FEW - 1, few)
 
 
