@@ -6,15 +6,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.kubernetes.patches import Object
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
-from planner.questions.patched import Patched
-from planner.questions.patched import put as plan_put
 from planner.sources import demo
 from planner.ui import uploads
 from tests.drift.test_drift import dev_and_prod
 from tests.drift.test_telling import many
+from tests.pages.visiting import played
 from tests.restarts.cases import Cluster
 
 PAGE = Path(__file__).parents[2] / "pages" / "drift.py"
@@ -86,13 +84,7 @@ def test_an_empty_cluster_says_what_to_do() -> None:
 
 
 def test_of_many_environments_some_are_shown_and_one_suggestion_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
-    played: list[str] = []
-
-    def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
-        played.append(key)
-        return plan_put(snapshot, key, patch)
-
-    monkeypatch.setattr(plan_drift, "put", put)
+    asked = played(monkeypatch, plan_drift)
     snapshot = replace(many(20, in_trouble=range(20)).snapshot(), digest="many-environments")
     app = page(snapshot)
     words = shown(app)
@@ -100,7 +92,7 @@ def test_of_many_environments_some_are_shown_and_one_suggestion_is_played(monkey
     assert [len(table.value.columns) for table in app.dataframe] == [14, 13]  # the service's name and words; what it is
     assert len(app.warning) == 1 + 3  # the headline, and the first explanations
     assert "So it is in dev-03, dev-04, dev-05 and 14 more" in words
-    assert played == ["Deployment/dev-00/api"]
+    assert asked == ["Deployment/dev-00/api"]
     app.selectbox(key="suggested").set_value("dev-07, api").run()
     assert "**dev-07**" in shown(app)
-    assert played == ["Deployment/dev-00/api", "Deployment/dev-07/api"]
+    assert asked == ["Deployment/dev-00/api", "Deployment/dev-07/api"]

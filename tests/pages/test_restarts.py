@@ -6,16 +6,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.kubernetes.patches import Object
 from planner.kubernetes.records import PodSpec, Snapshot
 from planner.questions import restarts as plan_restarts
 from planner.questions.identity import identity
-from planner.questions.patched import Patched
-from planner.questions.patched import put as plan_put
 from planner.sources import demo
 from planner.sources.pod_logs import read_text
 from planner.ui import uploads
 from tests.builders.records import amounts
+from tests.pages.visiting import played
 from tests.restarts.cases import RUNNING, Cluster, container, crashed, single
 from tests.sources.prometheus_server import running
 
@@ -55,13 +53,7 @@ def test_the_demo() -> None:
 
 
 def test_only_the_cure_that_is_looked_at_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
-        asked.append(key)
-        return plan_put(snapshot, key, patch)
-
-    monkeypatch.setattr(plan_restarts, "put", put)
+    asked = played(monkeypatch, plan_restarts)
     page(replace(demo.read(), source="another"), loop=API)
     assert asked == ["Deployment/dev/api"]
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
+import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
+from planner.kubernetes.patches import Object
 from planner.kubernetes.records import Snapshot
+from planner.questions import patched
+from planner.questions.patched import Patched
 
 ROUTER = Path(__file__).parents[2] / "pages" / "_router.py"
 
@@ -23,6 +28,18 @@ def visit(page: str, given: Snapshot | None = None, **query: str) -> AppTest:
     app.run()
     assert not app.exception
     return app
+
+
+def played(monkeypatch: pytest.MonkeyPatch, question: ModuleType) -> list[str]:
+    """The workloads whose patches the module `question` puts to the engine from now on."""
+    asked: list[str] = []
+
+    def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
+        asked.append(key)
+        return patched.put(snapshot, key, patch)
+
+    monkeypatch.setattr(question, "put", put)
+    return asked
 
 
 def said(app: AppTest) -> str:
