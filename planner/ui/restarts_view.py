@@ -173,7 +173,7 @@ def download(snapshot: Snapshot, plan: RestartPlan) -> None:
     downloads.show(
         QUESTION.name,
         document=lambda: document_of(
-            QUESTION, snapshot, settings, plan_restarts.with_cures(snapshot, plan, settings.cures)
+            QUESTION, snapshot, settings, cache.work(plan_restarts.with_cures, snapshot, plan, settings.cures)
         ),
         rows=lambda: QUESTION.rows(plan, ""),
     )

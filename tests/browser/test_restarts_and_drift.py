@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 
@@ -75,3 +76,12 @@ def test_a_dead_prometheus_is_a_sentence(visit: Callable[..., Visitor]) -> None:
     visitor.answered()
     expect(visitor.page.get_by_text(re.compile("can't be reached"))).to_be_visible()
     assert "127.0.0.1:9" not in visitor.page.url  # an address is never part of a link
+
+
+def test_the_download_has_every_cure_though_the_page_played_one(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.open("restarts")
+    with visitor.page.expect_download() as waiting:
+        visitor.page.get_by_role("button", name="Download JSON").click()
+    document = json.loads(waiting.value.path().read_text(encoding="utf-8"))
+    assert [cure["workload"] for cure in document["result"]["cures"]] == ["Deployment/dev/celery", "Deployment/dev/api"]
