@@ -11,6 +11,7 @@ import click
 from planner import words
 from planner.cli.output import output_option, write_document, write_rows
 from planner.cli.progress import progress
+from planner.sources import bounded
 from planner.sources.store import GRACE_SECONDS, Store, days_before
 from planner.store import names
 from planner.tables import Row, as_text
@@ -55,7 +56,8 @@ def list_command(url: str, clusters: tuple[str, ...], output_format: str) -> Non
 def query_command(url: str, sql: str, clusters: tuple[str, ...], days: float | None, output_format: str) -> None:
     """What DuckDB answers to SQL over the tables of docs/store.md, each row once."""
     since = None if days is None else days_before(time.time(), days)
-    found = Store(url).query(sql, clusters, since)
+    with bounded.memory():
+        found = Store(url).query(sql, clusters, since)
     _show([{name: _cell(one) for name, one in row.items()} for row in found], output_format, empty="no rows")
 
 

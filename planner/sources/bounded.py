@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
 
@@ -27,6 +28,8 @@ LARGEST_TEXT_BYTES: Final = 64 * 2**20  # of one file beside the cluster: prices
 STDIN: Final = "-"
 _PIECE_BYTES: Final = 65_536
 _OPENED_BY_A_SHELL: Final = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")  # <(kubectl get …)
+_NO_LIMIT_BYTES: Final = 2**60  # cgroup v1 says so with nearly 2**63
+_BESIDE_BYTES: Final = 2**30  # addresses that threads and allocators take and don't use
 _given = ""
 
 
@@ -41,7 +44,8 @@ def use(limit: str | None) -> None:
 
 
 def limit_bytes(given: str = "") -> int:
-    """What may be read and unpacked in all: `given`, what was said with `use`, HEADROOM_UNPACKED_LIMIT, else 4 GiB.
+    """What may be read and unpacked in all: `given`, what was said with `use`, HEADROOM_UNPACKED_LIMIT, else 4 GiB, but no
+    more than a third of what the cgroup allows: what is read needs up to twice as much, beside all else there is.
 
     Raises
     ------
@@ -49,7 +53,63 @@ def limit_bytes(given: str = "") -> int:
         When it isn't a quantity of bytes.
     """
     text = given or _given or os.environ.get(VARIABLE, "")
-    return quantity.parse(text, vocabulary.MEMORY) if text else LARGEST_UNPACKED_BYTES
+    if text:
+        return quantity.parse(text, vocabulary.MEMORY)
+    return min(LARGEST_UNPACKED_BYTES, (cgroup_memory_bytes() or 3 * LARGEST_UNPACKED_BYTES) // 3)
+
+
+def cgroup_memory_bytes(told: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """The least memory limit of this process's cgroup and those above it; None where there is none, or no cgroup.
+
+    Source: Linux `Documentation/admin-guide/cgroup-v2.rst` (``memory.max``) and `cgroup-v1/memory.rst`
+    (``memory.limit_in_bytes``). In a container the path told may be the host's, and what is mounted is the container's own.
+    """
+    try:
+        lines = [line.split(":", 2) for line in told.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError):
+        return None
+    found = []
+    for _, controllers, path in (line for line in lines if len(line) == 3):
+        if controllers not in ("", "memory"):
+            continue
+        root, name = (mounted / "memory", "memory.limit_in_bytes") if controllers else (mounted, "memory.max")
+        parts = [part for part in path.split("/") if part not in ("", "..")]
+        for depth in range(len(parts) + 1):
+            with suppress(OSError, ValueError):  # "max", or no such folder
+                found.append(int(root.joinpath(*parts[:depth], name).read_text(encoding="utf-8")))
+    least = min(found, default=_NO_LIMIT_BYTES)
+    return None if least >= _NO_LIMIT_BYTES else least
+
+
+@contextmanager
+def memory(more_bytes: int | None = None) -> Iterator[None]:
+    """Let this process have `more_bytes` more than now (twice `limit_bytes`, and `_BESIDE_BYTES`), and an error beyond.
+
+    For what some library does that bounds itself by no means; on systems that know no such limit nothing is bounded.
+
+    Raises
+    ------
+    InputError
+        When it needs more.
+    """
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (ImportError, OSError):
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    most = pages * resource.getpagesize() + (2 * limit_bytes() + _BESIDE_BYTES if more_bytes is None else more_bytes)
+    if before[0] != resource.RLIM_INFINITY:
+        most = min(most, before[0])
+    resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    try:
+        yield
+    except MemoryError:
+        raise InputError("it needs more memory than it may have", mend="Ask for less at a time") from None
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,6 +9,7 @@ was synced; an object store shows an object when it is whole.
 from __future__ import annotations
 
 import os
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ from planner.errors import InputError, NotKnownError, SourceError
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
 from planner.kubernetes.records import Snapshot
-from planner.sources import store_trends
+from planner.sources import bounded, store_trends
 from planner.store import history, kept, manifest, names
 from planner.store.manifest import Entry, Reading
 from planner.store.names import Partition, Place
@@ -44,7 +45,14 @@ GRACE_SECONDS: Final = 3_600.0
 """How long a reader may still need what was joined into other files."""
 ORPHAN_SECONDS: Final = 86_400.0
 """How long a writer may take from its first file to the manifest; what nobody named by then is nobody's."""
+AHEAD_SECONDS: Final = 86_400.0
+"""How far the clock of whoever took a snapshot may be ahead, for it to be the latest still."""
 RETRY_SECONDS: Final = 30
+SQL_SECONDS: Final = 300.0
+"""How long SQL may take that somebody else wrote, and what its answer may have; rows take some times that."""
+LARGEST_ANSWER_BYTES: Final = 128 * 2**20
+_BATCH_ROWS: Final = 10_000
+_OF_A_FILE: Final = "reading the stream registered as"  # DuckDB's words for what a dataset raised
 _RETRY_LIMIT: Final = "retry_limit_seconds"  # pyarrow's option
 _FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
 _NODES_SEEN: Final = """
@@ -79,6 +87,11 @@ class Kept:
     snapshot: str  # its id
     taken_at: float
     path: str
+
+
+def latest_of(every: Sequence[Kept], now: float) -> Kept:
+    """The newest of some that is no slip of the future; where all are of the future, the newest."""
+    return ([one for one in every if one.taken_at <= now + AHEAD_SECONDS] or list(every))[-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +141,7 @@ class Store:
         if any(name in entry.parts for entry in self._entries(partition)):
             return False
         packed = pa.Codec("zstd", compression_level=_ZSTD_LEVEL).compress(kept.encode(snapshot), asbytes=True)
-        path = f"snapshots/{partition.path}/{name}.json.zst"
+        path = manifest.snapshot_path(partition, name)
         self.write_part(partition, (name,), rows, also={path: packed}, snapshots={name: path})
         return True
 
@@ -156,7 +169,7 @@ class Store:
         began, unique = time.monotonic(), _unique()
         if set(tables) & set(store_trends.FROM):  # always of what is written beside it: no part can lack
             tables = {**tables, TRENDS: store_trends.trends(tables, _schema(NAMED[TRENDS], with_partition=False))}
-        files = {name: f"tables/{name}/{partition.path}/{unique}.parquet" for name in tables}
+        files = {name: manifest.table_path(partition, name, unique) for name in tables}
         with self._told("written"):
             for path, data in also.items():
                 self._put(path, data)
@@ -234,6 +247,8 @@ class Store:
             known = ", ".join(map(names.encoded, self.clusters()[:10])) or "none"
             raise NotKnownError(f"there is no cluster {cluster!r}", where=self.url, mend=f"It has: {known}")
         found = [one for one in every if one.taken_at <= until]
+        if place.time == names.LATEST:
+            return latest_of(every, now)
         if not found:
             first = datetime.fromtimestamp(every[0].taken_at, UTC).strftime("%Y-%m-%dT%H:%MZ")
             what = f"there is no snapshot of {cluster} as early as {place.time}"
@@ -260,17 +275,24 @@ class Store:
         since: float | None = None,
         until: float | None = None,
         parameters: Sequence[object] = (),
+        *,
+        seconds: float = SQL_SECONDS,
     ) -> list[dict[str, Any]]:
         """What DuckDB answers to `sql` over the store's tables (`planner.store.schema`), a row a dict.
 
         Raises
         ------
         InputError
-            For SQL that isn't understood.
+            For SQL that isn't understood, takes longer than `seconds`, needs more memory than `bounded.limit_bytes`, or
+            answers with more than `LARGEST_ANSWER_BYTES`.
+        SourceError
+            When a file of the store is damaged.
         """
         import duckdb
 
-        return self._again_if_gone(lambda: self._asked(duckdb, sql, self.readings(clusters, since, until), parameters))
+        return self._again_if_gone(
+            lambda: self._asked(duckdb, sql, self.readings(clusters, since, until), parameters, seconds)
+        )
 
     def history(
         self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None
@@ -291,7 +313,7 @@ class Store:
             }
             with duckdb.connect(":memory:") as connection:
                 connection.register(TRENDS, self._trends(readings))
-                return history.read(self.url, moments, lambda sql: _rows(connection.sql(sql)))
+                return history.read(self.url, moments, lambda sql: _rows(connection.sql(sql).to_arrow_table()))
 
         found = self._again_if_gone(read)
         if not found.moments:
@@ -338,10 +360,11 @@ class Store:
         )
 
     def _asked(
-        self, duckdb: Any, sql: str, readings: Sequence[Reading], parameters: Sequence[object]
+        self, duckdb: Any, sql: str, readings: Sequence[Reading], parameters: Sequence[object], seconds: float
     ) -> list[dict[str, Any]]:
         safe: dict[str, object] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-        safe |= {"python_enable_replacements": False, "TimeZone": "UTC"}
+        safe |= {"python_enable_replacements": False, "TimeZone": "UTC", "temp_directory": ""}
+        safe |= {"memory_limit": f"{bounded.limit_bytes()}B"}
         with duckdb.connect(":memory:") as connection:
             connection.execute(";".join(f"SET {name}='{value}'" for name, value in safe.items()))
             for table in NAMED.values():
@@ -351,13 +374,30 @@ class Store:
                     union = " UNION ALL ".join(f"FROM _{table.name}_{i}" for i in range(place + 1))
                     connection.execute(f"CREATE VIEW {table.name} AS {union}")
             connection.execute("SET enable_external_access=false; SET lock_configuration=true")
+            is_late = threading.Event()
+
+            def ring() -> None:
+                is_late.set()
+                connection.interrupt()
+
+            clock = threading.Timer(seconds, ring)
+            clock.daemon = True
+            clock.start()
             try:
-                return _rows(connection.sql(sql, params=list(parameters)))
-            except duckdb.Error as error:
+                return _rows(_held(connection.sql(sql, params=list(parameters))))
+            except (duckdb.Error, OSError, pa.ArrowException) as error:  # the latter two while rows come
                 said = str(error).strip()
                 if _is_gone(error):
                     raise FileNotFoundError(said) from None
+                if is_late.is_set():
+                    mend = "Ask for less: fewer days or clusters, a WHERE, no join of everything with everything"
+                    raise InputError(f"it took longer than {seconds:g} s", where="SQL", mend=mend) from None
+                if _OF_A_FILE in said:
+                    mend = "Restore the file from a copy; or delete it and the manifest's entry that names it"
+                    raise SourceError(f"a file is damaged: {said}", where=self.url, mend=mend) from None
                 raise InputError(said, where="SQL", mend="docs/store.md lists tables and columns") from None
+            finally:
+                clock.cancel()
 
     def datasets(self, table: str, readings: Sequence[Reading]) -> list[ds.Dataset]:
         """The rows of a table as pyarrow datasets: what whole files hold, then what only part of a file is read for."""
@@ -474,7 +514,7 @@ class Store:
             return gone
         orphans = [
             path
-            for folder in ("tables", "snapshots", manifest.FOLDER)
+            for folder in manifest.FOLDERS
             for half_written in (True, False)
             for path, modified_at in self._listed(folder, half_written=half_written)
             if (half_written or folder != manifest.FOLDER) and path not in named and now - modified_at > ORPHAN_SECONDS
@@ -520,14 +560,39 @@ class Store:
         return found[0]
 
     def _path(self, path: str) -> str:
-        return f"{self._root}/{path}"
+        """The path for the file system of one within the store.
+
+        Raises
+        ------
+        SourceError
+            When it doesn't stay within: by ``..``, or on a disk by a link.
+        """
+        found = f"{self._root}/{path}"
+        is_within = not {"..", "."} & set(path.split("/"))
+        if is_within and self._is_local:
+            is_within = os.path.realpath(found) == f"{os.path.realpath(self._root)}/{path}".rstrip("/")
+        if not is_within:
+            mend = "Ask who made it, and take it out; nothing was read or deleted there"
+            raise SourceError(f'"{path[:200]}" leads out of the store', where=self.url, mend=mend)
+        return found
 
     def _listed(self, folder: str, *, half_written: bool = False) -> Iterator[tuple[str, float]]:
         """(path within the store, when it was written) of every file below `folder`; or of those never finished."""
         selector = fs.FileSelector(self._path(folder), recursive=True, allow_not_found=True)
+        plain: dict[str, bool] = {}
         for info in self._files.get_file_info(selector):
             if info.type is fs.FileType.File and info.base_name.startswith(".") == half_written:
-                yield info.path.removeprefix(self._root).lstrip("/"), (info.mtime_ns or 0) / 1e9
+                path = info.path.removeprefix(self._root).lstrip("/")
+                if not (self._is_local and self._is_linked(path, plain)):
+                    yield path, (info.mtime_ns or 0) / 1e9
+
+    def _is_linked(self, path: str, plain: dict[str, bool]) -> bool:
+        """Whether a link leads to it, which compaction doesn't follow; `plain`: folders that were asked before."""
+        folder, _, name = path.rpartition("/")
+        if folder not in plain:
+            whole = f"{os.path.realpath(self._root)}/{folder}"
+            plain[folder] = os.path.realpath(whole) == whole
+        return not plain[folder] or Path(self._root, folder, name).is_symlink()
 
     def _get(self, path: str) -> bytes:
         with self._files.open_input_stream(self._path(path), compression=None) as stream:
@@ -685,11 +750,31 @@ def _schema(table: Table, *, with_partition: bool) -> pa.Schema:
     return pa.schema([(one.name, _TYPES[one.kind]) for one in columns], metadata={"format": FORMAT})
 
 
-def _rows(found: Any) -> list[dict[str, Any]]:
-    """DuckDB's answer as rows, by way of Arrow, which needs no package for time zones."""
-    if found is None:  # SQL that asks for nothing
+def _held(found: Any) -> pa.Table | None:
+    """DuckDB's answer, by way of Arrow, which needs no package for time zones; None for SQL that asks for nothing.
+
+    Raises
+    ------
+    InputError
+        When it has more than `LARGEST_ANSWER_BYTES`.
+    """
+    if found is None:
+        return None
+    batches, size = [], 0
+    with found.to_arrow_reader(_BATCH_ROWS) as reader:
+        for batch in reader:
+            batches.append(batch)
+            size += batch.nbytes
+            if size > LARGEST_ANSWER_BYTES:
+                what = f"it answers with more than {bounded.in_units(LARGEST_ANSWER_BYTES)}"
+                raise InputError(what, where="SQL", mend="Sum up in SQL, or add LIMIT")
+        return pa.Table.from_batches(batches, schema=reader.schema)
+
+
+def _rows(table: pa.Table | None) -> list[dict[str, Any]]:
+    """An answer as rows."""
+    if table is None:
         return []
-    table = found.to_arrow_table()
     maps = [field.name for field in table.schema if pa.types.is_map(field.type)]
     decimals = [field.name for field in table.schema if pa.types.is_decimal(field.type)]
     rows: list[dict[str, Any]] = table.to_pylist()

@@ -10,17 +10,27 @@ deleted later. Whoever decides at the same time on the same or on other entries 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
+from planner import words
 from planner.errors import InputError
+from planner.store import names
 from planner.store.names import Partition
 
 FORMAT: Final = "headroom.manifest/v1"
 FOLDER: Final = "manifest"
+TABLES: Final = "tables"
+SNAPSHOTS: Final = "snapshots"
+FOLDERS: Final = (TABLES, SNAPSHOTS, FOLDER)
+"""All that a store has at its root."""
+_PARQUET: Final = ".parquet"
+_PACKED_JSON: Final = ".json.zst"
+_OUTSIDE: Final = re.compile(r"[/\\\0]|^\.")  # a name that isn't one file's in its folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +68,49 @@ def path_of(partition: Partition, name: str) -> str:
     return f"{FOLDER}/{partition.path}/{name}.json"
 
 
+def table_path(partition: Partition, table: str, name: str) -> str:
+    """Where a table's file of that name is."""
+    return f"{TABLES}/{table}/{partition.path}/{name}{_PARQUET}"
+
+
+def snapshot_path(partition: Partition, name: str) -> str:
+    """Where the whole snapshot of that name is."""
+    return f"{SNAPSHOTS}/{partition.path}/{name}{_PACKED_JSON}"
+
+
+def _strange(entry: Entry, path: str) -> str | None:
+    """What an entry at `path` names and isn't a file of its own partition, None where there is no such thing.
+
+    Who may write one cluster's folder of a shared store can write any words there, and compaction deletes what entries name.
+    """
+    partition = Partition.in_path(path)
+    if partition is None or path != path_of(partition, entry.name):
+        return entry.name
+    odd = [table for table in entry.files if _OUTSIDE.search(table)]
+    odd += [one for one in entry.snapshots if not names.is_snapshot_id(one)]
+    if odd:
+        return odd[0]
+    folders = [(one, f"{TABLES}/{table}/{partition.path}/", _PARQUET) for table, one in entry.files.items()]
+    folders += [(one, f"{SNAPSHOTS}/{partition.path}/", _PACKED_JSON) for one in entry.snapshots.values()]
+    for one, folder, ending in folders:
+        name = one.removeprefix(folder)
+        if not (one.startswith(folder) and one.endswith(ending)) or _OUTSIDE.search(name):
+            return one
+    return None
+
+
 def encode(entry: Entry) -> bytes:
     """The entry as JSON."""
     return msgspec.json.format(msgspec.json.encode(entry), indent=1)
 
 
 def decode(data: bytes, where: str) -> Entry:
-    """The entry that `encode` wrote.
+    """The entry that `encode` wrote, from its path `where` within the store.
 
     Raises
     ------
     InputError
-        When it is damaged, or of a format that isn't known.
+        When it is damaged, of a format that isn't known, or names what isn't a file of its own partition.
     """
     try:
         entry = msgspec.json.decode(data, type=Entry)
@@ -79,6 +120,11 @@ def decode(data: bytes, where: str) -> Entry:
     if entry.format != FORMAT:
         mend = "Read the store with the release of Headroom that wrote it"
         raise InputError(f'its format is "{entry.format[:40]}", not {FORMAT}', where=where, mend=mend)
+    strange = _strange(entry, where)
+    if strange is not None:
+        what = f'it names "{words.printable(strange[:80], one_line=True)}", which is no file of this cluster and day'
+        mend = "Nothing of it was read or deleted; ask who wrote this file, and delete it"
+        raise InputError(what, where=where, mend=mend)
     return entry
 
 

@@ -20,6 +20,7 @@ _BEFORE_SECONDS: Final = 0.001  # the last moment of a span; a microsecond is lo
 _UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")  # RFC 3986, 2.3
 _ENCODED: Final = re.compile(rb"%([0-9A-Fa-f]{2})")
 _SECONDS: Final = re.compile(r"[T ]\d\d:?\d\d:?\d\d")
+_SNAPSHOT: Final = re.compile(r"[0-9TZ.]+-[0-9A-Za-z]*", re.ASCII)
 _AGO: Final = re.compile(r"(\d{1,6})([dh])\Z", re.ASCII)
 
 
@@ -81,6 +82,15 @@ def snapshot_id(snapshot: Snapshot) -> str:
 def moment_of(snapshot: str) -> float:
     """When a snapshot of that id was taken, seconds since the epoch."""
     return datetime.strptime(snapshot.partition("-")[0], "%Y%m%dT%H%M%S.%fZ").replace(tzinfo=UTC).timestamp()
+
+
+def is_snapshot_id(text: str) -> bool:
+    """Whether `snapshot_id` could have said it."""
+    try:
+        moment_of(text)
+    except ValueError:
+        return False
+    return _SNAPSHOT.fullmatch(text) is not None
 
 
 def time_text(taken_at: float) -> str:

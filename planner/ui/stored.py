@@ -16,7 +16,7 @@ from planner import words
 from planner.errors import HeadroomError, NotKnownError
 from planner.inventory.node_lives import Watch
 from planner.kubernetes.records import Snapshot
-from planner.sources.store import Kept, Store, days_before
+from planner.sources.store import Kept, Store, days_before, latest_of
 from planner.store import names
 from planner.store.history import History
 from planner.ui import link, session, sign_in
@@ -75,7 +75,8 @@ def clusters() -> tuple[str, ...]:
 
 def latest(cluster: str) -> Snapshot:
     """The newest snapshot of a cluster, called by its name."""
-    return _called(os.environ[VARIABLE], _snapshots(os.environ[VARIABLE], cluster)[-1])
+    url = os.environ[VARIABLE]
+    return _called(url, latest_of(_snapshots(url, cluster), time.time()))
 
 
 def _called(url: str, one: Kept) -> Snapshot:

@@ -16,6 +16,7 @@ from kubernetes import client
 from planner.cli import main
 from planner.errors import HeadroomError, InputError, SourceError
 from planner.inventory import account
+from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.kubernetes.records import Severity
 from planner.sources import bounded, cluster, kubectl, node_pools, prices
 from planner.sources.connection import Connection
@@ -107,7 +108,7 @@ def test_one_limit_holds_for_everything(tmp_path: Path, capsys: pytest.CaptureFi
             main(["--unpacked-limit", "64Ki", *argv])
         assert ended.value.code == 1
         assert "64 KiB" in capsys.readouterr().err, argv
-    assert bounded.limit_bytes() > 2**30, "it held for one command only"
+    assert bounded.limit_bytes() > 2**17, "it held for one command only"
 
 
 # ── live clusters ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -207,3 +208,43 @@ def test_errors_of_another_kind_come_through() -> None:
     with pytest.raises(HeadroomError, match="so"):
         bounded.within(5, fail)
     assert bounded.within(5, lambda: 7) == 7
+
+
+# ── memory ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("told", "files", "limit"),
+    [
+        ("0::/\n", {"memory.max": "3221225472\n"}, 3 * 2**30),  # in a container, cgroup v2
+        ("0::/a/b\n", {"a/memory.max": "1073741824\n", "a/b/memory.max": "max\n", "memory.max": "max\n"}, 2**30),
+        ("0::/kubepods/pod1/c1\n", {"memory.max": "2147483648\n"}, 2**31),  # the host's path in a container
+        ("4:memory:/x\n0::/\n", {"memory/memory.limit_in_bytes": "9223372036854771712\n", "memory/x/memory.limit_in_bytes": "4096\n"}, 4096),
+        ("4:memory:/\n", {"memory/memory.limit_in_bytes": "9223372036854771712\n"}, None),
+        ("0::/\n", {"memory.max": "max\n"}, None),
+        ("0::/\n", {}, None),
+        ("", {}, None),
+        ("nonsense", {}, None),
+        ("0::/../../etc\n", {"memory.max": "12\n"}, 12),
+    ],
+)  # fmt: skip
+def test_the_limit_of_the_cgroup(tmp_path: Path, told: str, files: dict[str, str], limit: int | None) -> None:
+    for name, text in files.items():
+        (tmp_path / "fs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "fs" / name).write_text(text)
+    (tmp_path / "cgroup").write_text(told)
+    assert bounded.cgroup_memory_bytes(tmp_path / "cgroup", tmp_path / "fs") == limit
+    assert bounded.cgroup_memory_bytes(tmp_path / "none", tmp_path / "fs") is None
+
+
+def test_no_more_is_unpacked_than_a_third_of_what_the_cgroup_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "cgroup_memory_bytes", lambda: 3 * 2**30)
+    assert bounded.limit_bytes() == 2**30
+    assert bounded.limit_bytes("2Gi") == 2**31, "who says how much is meant"
+    monkeypatch.setattr(bounded, "cgroup_memory_bytes", lambda: None)
+    assert bounded.limit_bytes() == LARGEST_UNPACKED_BYTES
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux tells how much there is")
+def test_what_needs_more_memory_than_it_may_have_is_an_error() -> None:
+    with pytest.raises(InputError, match="more memory"), bounded.memory(2**28):
+        bytearray(2**30)
+    assert len(bytearray(2**29)) == 2**29, "the bound stayed"

@@ -22,8 +22,8 @@ from planner.questions.question import fact
 from planner.sources import demo
 from planner.sources.cluster import read_cluster
 from planner.sources.store import ORPHAN_SECONDS, Store
-from planner.store import kept
-from planner.store.names import Place, encoded, snapshot_id, time_text
+from planner.store import kept, manifest
+from planner.store.names import Partition, Place, encoded, snapshot_id, time_text
 from planner.store.rows import Answered, Rows, rows_of
 from planner.store.schema import NAMED
 from tests.sources.object_stores import GCS, S3, ObjectStore
@@ -268,6 +268,80 @@ def test_without_its_manifest_nothing_of_a_store_is_deleted(tmp_path: Path) -> N
     assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 24}]
 
 
+def evil(store: Store, path: str) -> None:
+    """An entry that somebody else wrote into the store, by whatever its file system takes."""
+    said = {"name": "20200101T000000.000000Z-abc", "written_at": 1577836800.0, "parts": ["20200101T000000.000000Z-aa"]}
+    said |= {"files": {"facts": path}, "snapshots": {}, "format": "headroom.manifest/v1"}
+    place = manifest.path_of(Partition("evil", "2020-01-01"), str(said["name"]))
+    if store._is_local:
+        Path(store._path(place)).parent.mkdir(parents=True)
+    store._put(place, json.dumps(said).encode())
+
+
+def test_an_entry_that_names_other_files_deletes_and_reads_none(url: str) -> None:
+    store = Store(url)
+    write(store, "prod", later(0))
+    theirs = next(iter(store.readings(("prod",))[0].entry.files.values()))
+    evil(store, theirs)
+    for do in (
+        lambda: store.expire(before=time.time()),
+        lambda: store.compact(grace_seconds=0),
+        lambda: store.query("SELECT * FROM facts", ("evil",)),
+    ):
+        with pytest.raises(HeadroomError, match="no file of this cluster and day"):
+            do()
+    with pytest.raises(HeadroomError, match="leads out of the store"):
+        store._get("../victim.txt")
+    with pytest.raises(HeadroomError, match="leads out of the store"):
+        store._delete(["tables/../../victim.txt"])
+    assert store.query("SELECT count(*) AS n FROM nodes", ("prod",)) == [{"n": 24}], (
+        "another cluster's are read as ever"
+    )
+
+
+def test_what_stands_beside_the_store_stays_whatever_it_says(tmp_path: Path) -> None:
+    victim = tmp_path / "victim.txt"
+    victim.write_text("precious")
+    store = Store(str(tmp_path / "st"))
+    write(store, "prod", later(0))
+    evil(store, "../victim.txt")
+    with pytest.raises(HeadroomError):
+        store.expire(before=time.time())
+    assert victim.read_text() == "precious"
+
+
+def test_a_link_in_a_store_leads_nowhere(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "st"))
+    write(store, "prod", later(0))
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    old = time.time() - 2 * ORPHAN_SECONDS
+    for name in ("notes.parquet", "20261117T093000.000000Z-abc.json.zst"):
+        (outside / name).write_text("precious")
+        os.utime(outside / name, (old, old))
+    (tmp_path / "st" / "tables" / "linked").symlink_to(outside)
+    folder = tmp_path / "st" / "snapshots" / Partition("evil", "2026-11-17").path
+    folder.parent.mkdir()
+    folder.symlink_to(outside)
+    store.compact(grace_seconds=0)
+    assert len(list(outside.iterdir())) == 2, "compaction deleted what a link leads to"
+    with pytest.raises(SourceError, match="leads out of the store"):
+        store._get(f"snapshots/{Partition('evil', '2026-11-17').path}/20261117T093000.000000Z-abc.json.zst")
+    (tmp_path / "linked store").symlink_to(tmp_path / "st")
+    assert Store(str(tmp_path / "linked store")).query("SELECT count(*) AS n FROM nodes") == [{"n": 24}]
+
+
+def test_a_snapshot_dated_in_the_future_is_not_the_latest(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    now = later(0).taken_at
+    write(store, "prod", later(80 * 365 * DAY))
+    assert store.at(Place(url=store.url), now=now).taken_at > now + DAY, "it is all there is"
+    write(store, "prod", later(0))
+    write(store, "prod", later(3_600))  # of a machine whose clock is ahead
+    assert store.at(Place(url=store.url), now=now).taken_at == now + 3_600
+    assert store.at(Place(url=store.url, time="2106-12-31"), now=now).taken_at > now + DAY
+
+
 def test_a_snapshot_larger_than_the_limit_is_refused(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     write(store, "prod", later(0))
@@ -395,3 +469,31 @@ def test_rows_say_what_the_snapshot_says() -> None:
     assert sum(int(str(row["free"])) for row in devices) == 1
     refused = replace(demo.read(), presence=FrozenMap({**demo.read().presence, "Event": "refused"}))  # type: ignore[dict-item]
     assert "Event" in str(rows(refused)["snapshots"][0]["lacking"])
+
+
+def test_sql_ends_in_time_and_within_memory(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    with pytest.raises(InputError, match="took longer than"):
+        store.query("SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b", seconds=0.2)
+    with pytest.raises(InputError, match="took longer than"):
+        store.query(
+            "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE hash(a.range, b.range) = 1", seconds=0.2
+        )
+    with pytest.raises(InputError, match="answers with more than"):
+        store.query("SELECT * FROM range(100000000000)")
+    with pytest.raises(HeadroomError):
+        store.query("SELECT * FROM range(100000000000) ORDER BY hash(range)", seconds=2)
+    assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 24}]
+
+
+@pytest.mark.parametrize("cut", [0, 60, -3])
+def test_a_damaged_file_is_no_fault_of_the_sql(tmp_path: Path, cut: int) -> None:
+    store = Store(str(tmp_path))
+    write(store, "prod", later(0))
+    path = next((tmp_path / "tables" / "nodes").rglob("*.parquet"))
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(SourceError, match="damaged") as told:
+        store.query("SELECT * FROM nodes")
+    assert path.name in str(told.value)
+    assert "SQL" not in str(told.value)

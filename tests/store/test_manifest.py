@@ -63,8 +63,46 @@ def test_however_joining_and_deleting_interleave_each_part_is_read_once(seed: in
 
 def test_an_entry_comes_back_and_damage_is_said() -> None:
     one = entry("1", "a")
-    assert manifest.decode(manifest.encode(one), "x") == one
+    assert manifest.decode(manifest.encode(one), manifest.path_of(DAY, "1")) == one
     for data in (b"", b"{}", manifest.encode(one)[:-9], manifest.encode(one).replace(b"manifest/v1", b"manifest/v9")):
         with pytest.raises(InputError) as refused:
             manifest.decode(data, "manifest/x.json")
         assert refused.value.mend
+
+
+OTHER = Partition("secret", "2026-11-17")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../victim.txt", "tables/../../victim.txt", "/etc/passwd", "", "tables", f"tables/pods/{DAY.path}/../../x.parquet",
+     f"tables/pods/{DAY.path}/..", f"tables/pods/{DAY.path}/.x.parquet", f"tables/pods/{DAY.path}/a/x.parquet",
+     f"tables/pods/{DAY.path}/a\\x.parquet", f"tables/pods/{DAY.path}/x\0.parquet", f"tables/pods/{DAY.path}/x.txt",
+     f"tables/pods/{OTHER.path}/x.parquet", f"tables/nodes/{DAY.path}/x.parquet", f"tables//pods/{DAY.path}/x.parquet",
+     f"snapshots/{DAY.path}/x.json.zst", f"manifest/{DAY.path}/x.json", f"s3://bucket/tables/pods/{DAY.path}/x.parquet"],
+)  # fmt: skip
+def test_an_entry_names_files_of_its_own_cluster_and_day_or_is_refused(path: str) -> None:
+    named = Entry(name="1", written_at=1.0, parts=("a",), files={"pods": path})
+    with pytest.raises(InputError, match="no file of this cluster and day"):
+        manifest.decode(manifest.encode(named), manifest.path_of(DAY, "1"))
+    moment = "20261117T093000.000000Z-abc"
+    as_snapshot = Entry(name="1", written_at=1.0, parts=("a",), snapshots={moment: path.replace("x.json.zst", "x")})
+    with pytest.raises(InputError, match="no file of this cluster and day"):
+        manifest.decode(manifest.encode(as_snapshot), manifest.path_of(DAY, "1"))
+    whole = manifest.snapshot_path(DAY, moment)
+    for odd in ("nonsense", "20261117T093000.000000Z-../..", "20261317T093000.000000Z-abc"):
+        strange = Entry(name="1", written_at=1.0, parts=("a",), snapshots={odd: whole})
+        with pytest.raises(InputError, match="no file of this cluster and day"):
+            manifest.decode(manifest.encode(strange), manifest.path_of(DAY, "1"))
+
+
+def test_an_entry_counts_where_its_name_and_folder_say_it_is() -> None:
+    whole = manifest.encode(entry("1", "a"))
+    for path in (
+        manifest.path_of(OTHER, "1"),
+        manifest.path_of(DAY, "2"),
+        "manifest/1.json",
+        "manifest/cluster=%70rod/day=2026-11-17/1.json",
+    ):
+        with pytest.raises(InputError, match="no file of this cluster and day"):
+            manifest.decode(whole, path)
