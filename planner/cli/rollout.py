@@ -16,6 +16,7 @@ from planner.cli.overview import answer_overview
 from planner.errors import InputError
 from planner.exit_status import ExitStatus
 from planner.inventory.applied import Applied
+from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
 from planner.pricing.book import age_warning
 from planner.questions import rollout as rollout_question
@@ -209,7 +210,7 @@ def _print_steps(steps: Sequence[Step]) -> None:
     """Numbered; each line a command of its own, so that none runs before the one above it is done."""
     for place, step in enumerate(steps, 1):
         terminal.say(step.what, head=f"  {place}. ", indent="     ")
-        for one in step.commands:
+        for one in (*step.commands, *(comment(f"undo: {undo}").strip() for undo in step.undo)):
             click.echo(f"     {one}")
 
 

@@ -18,7 +18,7 @@ from planner.inventory.documents import values_of
 from planner.inventory.sealed import is_sealed
 from planner.kubernetes import commands
 from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.patches import MERGE_KEYS, Object, as_yaml
+from planner.kubernetes.patches import MERGE_KEYS, Object, as_yaml, merge
 from planner.kubernetes.records import Workload
 
 MANIFEST: Final = "CHANGE.yaml"
@@ -86,6 +86,13 @@ def applied(before: Workload, after: Workload, patch: str = "") -> Applied | Non
         undo=_undo(before, _without_sealed(back), is_template_sealed=_has_sealed(back) or _has_sealed(change)),
         is_whole=is_whole,
     )  # fmt: skip
+
+
+def taken_back(before: Workload, patch: Object) -> Object:
+    """The patch that gives `before` what `patch` took from it."""
+    document = _document(before)
+    undone: Object = _without_sealed(difference(merge(document, patch), document))
+    return undone
 
 
 def _document(workload: Workload) -> Object:

@@ -36,7 +36,9 @@ from planner.kubernetes.pod_templates import (
     found_sets,
     group_count,
     hidden_templates,
+    resource_of,
     templated,
+    waits_of,
 )
 from planner.kubernetes.records import (
     EMPTY,
@@ -239,7 +241,8 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
     namespace = str(metadata.get("namespace") or "")
     shared = Shared()
     sets = []
-    for found in found_sets(row, one):
+    read = found_sets(row, one)
+    for found in read:
         try:
             decoded = msgspec.convert(found.template, wire.PodTemplate)
             template = read_template(shared, decoded, dict(found.template), has_manifest=False)
@@ -254,7 +257,10 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
     there = sum(
         pod.owner is not None and (pod.owner.kind, pod.namespace, pod.owner.name) == key for pod in snapshot.pods
     )
-    placed = Placed(sets=tuple(sets), gang=row.gang, groups=groups, there=there)
+    placed = Placed(
+        sets=tuple(sets), gang=row.gang, groups=groups, there=there, resource=resource_of(row) if metadata.get("name") else "",
+        waits=waits_of(row, read, groups),
+    )  # fmt: skip
     workload = Workload(
         kind=kind, namespace=namespace, name=name.removesuffix("-"), template=sets[0].template, replicas=placed.pods,
         strategy=Strategy(kind=""),

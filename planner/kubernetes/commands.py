@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Sequence
 
-from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.kinds import ON_DELETE, ROLLOUT_STATUS, kind_in
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -19,10 +20,13 @@ def command(*words: str) -> str:
     return shlex.join(words)
 
 
-def kubectl(verb: str, key: str, *more: str) -> str:
-    """``kubectl scale deployment/api -n prod --replicas=2``; `key` is ``Deployment/prod/api``."""
+def kubectl(verb: str, key: str, *more: str, resource: str = "") -> str:
+    """``kubectl scale deployment/api -n prod --replicas=2``; `key` is ``Deployment/prod/api``.
+
+    `resource`: what kubectl calls a kind that isn't in `planner.kubernetes.kinds`, ``rayservice.ray.io``.
+    """
     _, namespace, name = key.split("/", 2)
-    return command("kubectl", *verb.split(), f"{kind_in(key).singular}/{name}", "-n", namespace, *more)
+    return command("kubectl", *verb.split(), f"{resource or kind_in(key).singular}/{name}", "-n", namespace, *more)
 
 
 def patch(key: str, change: object) -> str:
@@ -35,9 +39,33 @@ def scale(key: str, replicas: int) -> str:
     return kubectl("scale", key, f"--replicas={replicas}")
 
 
-def wait(key: str, seconds: float) -> str:
-    """``kubectl rollout status deployment/api -n prod --timeout=20m``: at least `seconds`, in whole minutes."""
-    return kubectl("rollout status", key, f"--timeout={max(1, -int(-seconds // 60))}m")
+def wait(key: str, seconds: float, *, pods: int, strategy: str) -> str:
+    """``kubectl rollout status deployment/api -n prod --timeout=20m``: at least `seconds`, in whole minutes.
+
+    A kind that it doesn't know, or a `strategy` that it refuses (OnDelete: kubectl `pkg/polymorphichelpers/rollout_status.go`),
+    is waited for until `pods` of it are Ready.
+    """
+    kind = kind_in(key)
+    how = kind.waits
+    if how == ROLLOUT_STATUS and strategy != ON_DELETE:
+        return kubectl(ROLLOUT_STATUS, key, _timeout(seconds))
+    if how == ROLLOUT_STATUS:
+        how = f"jsonpath={{.status.{kind.status.ready if pods else kind.status.wanted}}}="
+    return kubectl("wait", key, f"--for={how}{pods}", _timeout(seconds))
+
+
+def wait_for(resource: str, key: str, waits: Sequence[str], seconds: float) -> tuple[str, ...]:
+    """``kubectl wait rayservice.ray.io/llm -n prod --for=… --timeout=20m``, one for each of `waits`."""
+    return tuple(kubectl("wait", key, f"--for={one}", _timeout(seconds), resource=resource) for one in waits)
+
+
+def _timeout(seconds: float) -> str:
+    return f"--timeout={max(1, -int(-seconds // 60))}m"
+
+
+def chain(wanted: Sequence[str], always: Sequence[str] = ()) -> str:
+    """Commands in one line, each run where the one before succeeded; those of `always` run whatever became of these."""
+    return "; ".join(filter(None, (" && ".join(wanted), " && ".join(always))))
 
 
 def comment(text: str) -> str:

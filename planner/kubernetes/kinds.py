@@ -20,6 +20,10 @@ ON_DELETE: Final = "OnDelete"
 _MADE_UP = "[bcdfghjklmnpqrstvwxz2456789]"
 
 
+ROLLOUT_STATUS: Final = "rollout status"
+"""How to wait for a kind that ``kubectl rollout status`` knows: kubectl `pkg/polymorphichelpers/rollout_status.go`."""
+
+
 class Scale(StrEnum):
     """What says how many pods there shall be."""
 
@@ -55,6 +59,9 @@ class Kind:
     has_ordinals : whether its pods are numbered, each with a name that its successor takes over
     can_pause : whether ``spec.paused`` stops its rollouts
     progress_deadline_seconds : default of ``spec.progressDeadlineSeconds``; None: it has no such field
+    waits : how kubectl waits until all its pods are there: `ROLLOUT_STATUS`, or what ``kubectl wait --for=`` takes, where a
+        ``=`` at the end wants the number of pods; "" where there is no way
+    has_scale : whether it has the subresource that ``kubectl scale`` writes
     pod_suffix : regular expression of what follows its name in the names of its pods
     """
 
@@ -74,6 +81,8 @@ class Kind:
     can_pause: bool = False
     progress_deadline_seconds: int | None = None
     status: StatusFields = StatusFields()
+    waits: str = ""
+    has_scale: bool = False
     pod_suffix: str = rf"(?:-\d+)?-{_MADE_UP}{{5}}"
 
     @property
@@ -121,9 +130,16 @@ class Kind:
         return f"{self.name}/{namespace}/{name}" if namespace else f"{self.name}/{name}"
 
 
-POD: Final = Kind(name="Pod", resource="pods")
+POD: Final = Kind(name="Pod", resource="pods", waits="condition=PodScheduled")  # Ready may be over, or never come
 NODE: Final = Kind(name="Node", resource="nodes", scale=Scale.NODES)  # the kubelet's static pods are owned by theirs
-REPLICA_SET: Final = Kind(name="ReplicaSet", resource="replicasets", group="apps", scale=Scale.REPLICAS)
+REPLICA_SET: Final = Kind(
+    name="ReplicaSet",
+    resource="replicasets",
+    group="apps",
+    scale=Scale.REPLICAS,
+    waits="jsonpath={.status.readyReplicas}=",
+    has_scale=True,
+)
 DEPLOYMENT: Final = Kind(
     name="Deployment",
     resource="deployments",
@@ -137,6 +153,8 @@ DEPLOYMENT: Final = Kind(
     default_unavailable="25%",
     can_pause=True,
     progress_deadline_seconds=600,
+    waits=ROLLOUT_STATUS,
+    has_scale=True,
     pod_suffix=rf"-{_MADE_UP}{{1,10}}-{_MADE_UP}{{5}}",
 )
 STATEFUL_SET: Final = Kind(
@@ -149,6 +167,8 @@ STATEFUL_SET: Final = Kind(
     # maxUnavailable is absent unless the feature gate MaxUnavailableStatefulSet is on (off by default in 1.36): one pod
     # is then replaced at a time, Ready or not
     has_ordinals=True,
+    waits=ROLLOUT_STATUS,
+    has_scale=True,
     pod_suffix=r"-\d+",
 )
 DAEMON_SET: Final = Kind(
@@ -161,6 +181,7 @@ DAEMON_SET: Final = Kind(
     default_surge=0,
     default_unavailable=1,
     rounds_unavailable_up=True,
+    waits=ROLLOUT_STATUS,
     status=StatusFields(
         wanted="desiredNumberScheduled",
         ready="numberReady",
@@ -173,6 +194,7 @@ JOB: Final = Kind(
     resource="jobs",
     group="batch",
     scale=Scale.PARALLELISM,
+    waits="jsonpath={.status.ready}=",
     status=StatusFields(wanted="active", ready="ready", available="", updated=""),
 )
 

@@ -7,11 +7,13 @@ mpi-operator v2beta1; JobSet v1alpha2; KServe v1beta1 and v1alpha1; Kaito v1beta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import prod
 from typing import Any, Final
 
+from planner.kubernetes.kinds import JOB, POD
 from planner.kubernetes.records import Template
 
 Document = Mapping[str, Any]
@@ -62,23 +64,35 @@ class PodSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Templated:
-    """One kind. `groups`: how many groups of its sets there are, all alike."""
+    """One kind.
+
+    Attributes
+    ----------
+    waits : how kubectl waits until its pods are there, as `planner.kubernetes.kinds.Kind.waits`; with ``{role}`` in it once
+        for each set, and the number is the first of its `counts`; "" where applying it makes no pods yet
+    groups : how many groups of its sets there are, all alike
+    """
 
     kind: str
     group: str
     sets: tuple[PodSet, ...]
+    waits: str
     gang: Gang = Gang.NONE
     groups: Count | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSet:
-    """A set of one document: its pod template as it stands there, and how many pods of it a group has."""
+    """A set of one document: its pod template as it stands there, and how many pods of it a group has.
+
+    `units` is the first of the counts: of a replicated Job its Jobs.
+    """
 
     role: str
     path: str
     template: Document
     count: int
+    units: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +108,16 @@ class PlacedSet:
 class Placed:
     """What is asked where only placement is: the pods of one object, in sets and groups, and which go together.
 
-    `there`: pods that it has in the snapshot already; these are beside them.
+    `there`: pods that it has in the snapshot already; these are beside them. `resource`: what kubectl calls its kind,
+    "" for an object that gets its name when it is created; `waits`: each ``--for`` with which ``kubectl wait`` waits until its pods are there.
     """
 
     sets: tuple[PlacedSet, ...]
     gang: Gang
     groups: int = 1
     there: int = 0
+    resource: str = ""
+    waits: tuple[str, ...] = ()
 
     @property
     def group_size(self) -> int:
@@ -111,14 +128,17 @@ class Placed:
         return self.groups * self.group_size
 
 
+_READY_REPLICAS: Final = "jsonpath={.status.readyReplicas}="
+
+
 def _replicas(base: str, group: str, *kinds: str, template: str = "template") -> tuple[Templated, ...]:
     rows = PodSet(base=base, template=template, counts=(Count(path="replicas"),))
-    return tuple(Templated(kind=kind, group=group, sets=(rows,)) for kind in kinds)
+    return tuple(Templated(kind=kind, group=group, sets=(rows,), waits=_READY_REPLICAS) for kind in kinds)
 
 
 def _replica_specs(kind: str, field: str, gang: Gang = Gang.NONE) -> Templated:
     sets = (PodSet(base=f"spec.{field}{{}}", counts=(Count(path="replicas"),)),)
-    return Templated(kind=kind, group="kubeflow.org", sets=sets, gang=gang)
+    return Templated(kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang)
 
 
 def _ray(cluster: str) -> tuple[PodSet, ...]:
@@ -141,15 +161,23 @@ _OLD_MIN_SCALE: Final = "autoscaling.knative.dev/minScale"
 _LWS_SIZE: Final = "spec.leaderWorkerTemplate"
 
 TEMPLATED: Final = (
-    Templated(kind="Pod", group="", sets=(PodSet(template="", counts=()),)),
-    Templated(kind="Job", group="batch", sets=(_JOB,)),
+    Templated(kind="Pod", group="", sets=(PodSet(template="", counts=()),), waits=POD.waits),
+    Templated(kind="Job", group="batch", sets=(_JOB,), waits=JOB.waits),
     Templated(
-        kind="CronJob", group="batch", sets=(PodSet(base="spec.jobTemplate.spec", counts=(Count(path="parallelism"),)),)
+        kind="CronJob",
+        group="batch",
+        sets=(PodSet(base="spec.jobTemplate.spec", counts=(Count(path="parallelism"),)),),
+        waits="",
     ),
     *_replicas("spec", "", "ReplicationController"),
     *_replicas("spec", "apps", "ReplicaSet"),
     *_replicas("spec", "extensions", "ReplicaSet"),
-    *_replicas("spec", "argoproj.io", "Rollout"),
+    Templated(
+        kind="Rollout",
+        group="argoproj.io",
+        sets=(PodSet(base="spec", counts=(Count(path="replicas"),)),),
+        waits="jsonpath={.status.phase}=Healthy",
+    ),
     *_replicas("spec", "apps.kruise.io", "CloneSet", "StatefulSet"),
     *_replicas("spec", "apps.openshift.io", "DeploymentConfig"),
     Templated(
@@ -159,15 +187,28 @@ TEMPLATED: Final = (
             PodSet(role="leader", base=_LWS_SIZE, template="leaderTemplate", fallback="workerTemplate"),
             PodSet(role="worker", base=_LWS_SIZE, template="workerTemplate", counts=(Count(path="size", less=1),)),
         ),
+        waits="condition=Available",
         gang=Gang.GROUP,
         groups=Count(path="spec.replicas"),
     ),
-    Templated(kind="RayCluster", group="ray.io", sets=_ray("spec")),
-    Templated(kind="RayService", group="ray.io", sets=_ray("spec.rayClusterConfig")),
-    Templated(kind="RayJob", group="ray.io", sets=_ray("spec.rayClusterSpec"), gang=Gang.WHOLE),
+    Templated(kind="RayCluster", group="ray.io", sets=_ray("spec"), waits="jsonpath={.status.state}=ready"),
+    Templated(
+        kind="RayService",
+        group="ray.io",
+        sets=_ray("spec.rayClusterConfig"),
+        waits="jsonpath={.status.serviceStatus}=Running",
+    ),
+    Templated(
+        kind="RayJob",
+        group="ray.io",
+        sets=_ray("spec.rayClusterSpec"),
+        waits="jsonpath={.status.jobDeploymentStatus}=Running",
+        gang=Gang.WHOLE,
+    ),
     Templated(
         kind="Service",
         group="serving.knative.dev",
+        waits="condition=Ready",
         sets=(
             PodSet(
                 base="spec",
@@ -181,10 +222,11 @@ TEMPLATED: Final = (
     _replica_specs("XGBoostJob", "xgbReplicaSpecs"),
     _replica_specs("PaddleJob", "paddleReplicaSpecs"),
     _replica_specs("JAXJob", "jaxReplicaSpecs"),
-    Templated(kind="Notebook", group="kubeflow.org", sets=(PodSet(base="spec"),)),
+    Templated(kind="Notebook", group="kubeflow.org", sets=(PodSet(base="spec"),), waits=_READY_REPLICAS),
     Templated(
         kind="JobSet",
         group="jobset.x-k8s.io",
+        waits='jsonpath={.status.replicatedJobsStatus[?(@.name=="{role}")].ready}=',
         sets=(
             PodSet(
                 base="spec.replicatedJobs[]",
@@ -194,11 +236,15 @@ TEMPLATED: Final = (
         ),
     ),
     Templated(
-        kind="InferenceService", group="serving.kserve.io", sets=_served("predictor", "transformer", "explainer")
+        kind="InferenceService",
+        group="serving.kserve.io",
+        sets=_served("predictor", "transformer", "explainer"),
+        waits="condition=Ready",
     ),
     Templated(
         kind="LLMInferenceService",
         group="serving.kserve.io",
+        waits="condition=Ready",
         sets=(
             PodSet(base="spec", is_spec=True, counts=(Count(path="replicas"),)),
             PodSet(role="prefill", base="spec.prefill", is_spec=True, counts=(Count(path="replicas"),)),
@@ -207,14 +253,24 @@ TEMPLATED: Final = (
     Templated(
         kind="Workspace",
         group="kaito.sh",
+        waits="condition=InferenceReady",
         sets=(PodSet(template="inference.template", counts=(Count(path="resource.count"),)),),
     ),
     Templated(
-        kind="Job", group="batch.volcano.sh", sets=(PodSet(base="spec.tasks[]", counts=(Count(path="replicas"),)),)
+        kind="Job",
+        group="batch.volcano.sh",
+        sets=(PodSet(base="spec.tasks[]", counts=(Count(path="replicas"),)),),
+        waits="jsonpath={.status.state.phase}=Running",
     ),
 )
 
+_ROLE: Final = "{role}"
 _BY_KIND: Final = {(row.kind, row.group): row for row in TEMPLATED}
+
+
+def resource_of(row: Templated) -> str:
+    """What kubectl calls the kind, so that none of another group can be meant: ``rayservice.ray.io``, ``pod``."""
+    return ".".join(filter(None, (row.kind.lower(), row.group)))
 
 
 def templated(kind: str, api_version: str) -> Templated | None:
@@ -235,13 +291,24 @@ def found_sets(row: Templated, document: Document) -> list[FoundSet]:
             where, template = _template(base, one)
             if template is None:
                 continue
-            count = 1
-            for each in one.counts:
-                count *= _annotated(each, template) if each.annotation else _counted(each, base)
+            counts = [_annotated(each, template) if each.annotation else _counted(each, base) for each in one.counts]
+            count = prod(counts)
             if count > 0:
                 full = ".".join(part for part in (path, where) if part)
-                found.append(FoundSet(role=one.role or name, path=full, template=template, count=count))
+                found.append(
+                    FoundSet(
+                        role=one.role or name, path=full, template=template, count=count, units=next(iter(counts), 1)
+                    )
+                )  # fmt: skip
     return found
+
+
+def waits_of(row: Templated, sets: Sequence[FoundSet], groups: int) -> tuple[str, ...]:
+    """Each ``--for`` with which ``kubectl wait`` waits for these sets."""
+    if _ROLE in row.waits:
+        return tuple(f"{row.waits.replace(_ROLE, one.role)}{one.units}" for one in sets)
+    pods = str(groups * sum(one.count for one in sets)) if row.waits.endswith("=") else ""
+    return (f"{row.waits}{pods}",) if row.waits else ()
 
 
 def hidden_templates(document: Document, deepest: int = 12) -> list[str]:

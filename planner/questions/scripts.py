@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.inventory.applied import MANIFEST
+from planner.kubernetes import commands
 from planner.kubernetes.commands import comment
-from planner.rollout.answers import RolloutResult, Step
+from planner.rollout.answers import RolloutResult, Step, WorkloadRollout
 from planner.words import printable
 
 _CHANGE: Final = "HEADROOM_CHANGE"
@@ -21,26 +22,30 @@ def steps_of(result: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step, 
     if result.remedies:
         remedy = result.remedies[way_out - 1]
         return str(remedy.title), remedy.steps
-    waits = {part.workload: part.seconds for part in result.workloads}
+    parts = {part.workload: part for part in result.workloads}
     steps = tuple(
-        Step(what=f"Change {one.workload}", commands=(one.command, _wait(one.workload, waits.get(one.workload, 0.0))))
+        Step(
+            what=f"Change {one.workload}", undo=(one.undo,),
+            commands=(one.command, *(_wait(parts[one.workload]) if one.workload in parts else ())),
+        )
         for one in result.apply
-    )
+    )  # fmt: skip
     return "the change", steps
 
 
-def _wait(key: str, seconds: float) -> str:
-    from planner.kubernetes import commands
-
-    return commands.wait(key, 2 * seconds)
+def _wait(part: WorkloadRollout) -> tuple[str]:
+    return (commands.wait(part.workload, 2 * part.seconds, pods=part.replicas, strategy=part.strategy_kind),)
 
 
 def script(title: str, steps: Sequence[Step], *, source: str) -> str:
     """The steps as a POSIX shell script.
 
-    Ctrl-C stops it between or within steps; what is done stays done, and it says with which step to go on.
+    Ctrl-C stops it between or within steps, as a step that fails does; then what was lent is given back, and it says how the
+    rest is taken back and with which step to go on.
     """
     number = len(steps)
+    is_lent = any(step.is_lent for step in steps)
+    again = "sh $0" if is_lent else "sh $0 $step"
     lines = [
         "#!/bin/sh",
         f"#{comment(title).strip().removeprefix('#')}",
@@ -49,9 +54,14 @@ def script(title: str, steps: Sequence[Step], *, source: str) -> str:
         "set -eu",
         'from="${1:-1}"',
         'step="$from"',
-        f'left() {{ echo "Stopped in step $step of {number}; what was done before stays done. Go on: sh $0 $step" >&2; }}',
-        "trap 'trap - EXIT; left; exit 130' INT TERM",
-        "trap 'status=$?; [ \"$status\" -eq 0 ] || left' EXIT",
+        "left() {",
+        "  trap - EXIT; trap '' HUP INT TERM; set +e",
+        f'  echo "Stopped in step $step of {number}." >&2',
+        *(f"  {line}" for line in _taken_back(steps)),
+        f'  echo "Go on: {again}" >&2',
+        "}",
+        "trap 'left; exit 130' HUP INT TERM",
+        'trap \'status=$?; [ "$status" -eq 0 ] || { left; exit "$status"; }\' EXIT',
     ]
     if any(step.is_change for step in steps):
         lines += [
@@ -66,6 +76,24 @@ def script(title: str, steps: Sequence[Step], *, source: str) -> str:
         lines += [f"  {_line(command)}" for command in step.commands]
         lines.append("fi")
     return "\n".join([*lines, "", "echo 'Done.'"]) + "\n"
+
+
+def _taken_back(steps: Sequence[Step]) -> Iterator[str]:
+    """What is done when it stops: what was lent by the steps that were begun is given back, and how the rest is taken back is
+    told, the last first."""
+    last = max((place for place, step in enumerate(steps, 1) if step.undo), default=0)
+    for place, step in reversed(tuple(enumerate(steps, 1))):
+        for one in step.undo:
+            if step.is_lent:
+                done, left = (_told(f"{word}: {one}") for word in ("Given back", "Still to be given back"))
+                yield f'[ "$step" -lt {place} ] || {{ {one} >&2 && {done} || {left}; }}'
+            else:
+                told = _told(f"To take back step {place}: {one}")
+                yield f'[ "$step" -lt {place} ] || [ "$step" -gt {last} ] || {told}'
+
+
+def _told(text: str) -> str:
+    return f"printf '%s\\n' {shlex.quote(printable(text, one_line=True))} >&2"
 
 
 def _line(command: str) -> str:

@@ -110,11 +110,14 @@ class Step:
     """One step of a way out: `commands` in their order, the last of which waits until the step is done.
 
     `is_change`: the user's own change, which Headroom doesn't hold in full; its command names a manifest of theirs.
+    `undo`: what takes the step back. `is_lent`: what it takes is given back whatever becomes of the steps after it.
     """
 
     what: str
     commands: tuple[str, ...]
     is_change: bool = False
+    undo: tuple[str, ...] = ()
+    is_lent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +133,7 @@ class Remedy:
     seconds: float
     extra_gpus: int  # GPUs beyond today's capacity
     patch_yaml: str  # strategic merge patch, "" when the cure isn't a patch
-    command: str  # copyable kubectl (or gcloud) command; of a cure of several steps all of them, each waited for
+    command: str  # copyable kubectl (or gcloud) command; of a cure of several steps all of them, in one line
     steps: tuple[Step, ...] = ()
     extra_nodes: int = 0
     node_template: str = ""  # a node like those it adds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from planner.inventory.applied import MANIFEST, applied
+from planner.inventory.applied import MANIFEST, applied, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
@@ -30,7 +31,7 @@ from planner.rollout.verdict import Explanation, rivals, workload_of
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
-from planner.scheduling.shape import Shape, Static
+from planner.scheduling.shape import Shape, Static, compile_shape
 from planner.vocabulary import GKE_NODE_POOL, is_extended_resource
 from planner.words import Text, listing, plural
 
@@ -85,11 +86,20 @@ class _Case:
 
     def remedy(
         self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, command: str = "", extra_gpus: int = 0,
-        extra_nodes: int = 0, node_template: str = "", first: tuple[Step, ...] = (), last: tuple[Step, ...] = (), what: str = "",
+        extra_nodes: int = 0, node_template: str = "", first: tuple[Step, ...] = (), last: tuple[Step, ...] = (), what: str = "", undo: tuple[str, ...] = (),
     ) -> Remedy:  # fmt: skip
         """The way out: `first`, the patch or command that cures, the change itself, `last`; waited for in between."""
-        cure = command or (commands.patch(self.workload.key, patch) if patch else "")
-        steps = [*first, *([Step(what=what or title, commands=(cure,))] if cure else []), self._change(run), *last]
+        before = self.revisions[self.place].before
+        cure = command
+        if patch and before is not None:
+            cure, undo = (
+                commands.patch(self.workload.key, patch),
+                (commands.patch(before.key, taken_back(before, patch)),),
+            )
+        elif patch:  # there is nothing to patch yet
+            cure = commands.comment(f"write it into {MANIFEST}: {json.dumps(patch)}").strip()
+        cures = [Step(what=what or title, commands=(cure,), undo=undo)] if cure else []
+        done = [*first, *cures, self._change(run)]
         return Remedy(
             kind=kind,
             title=title,
@@ -99,32 +109,61 @@ class _Case:
             seconds=self.seconds(run),
             extra_gpus=extra_gpus,
             patch_yaml=as_yaml(patch) if patch else "",
-            command=" && ".join(one for step in steps for one in step.commands) if first or last else cure,
-            steps=tuple(steps),
+            command=commands.chain(*([one for step in some for one in step.commands] for some in (done, last)))
+            if first
+            else cure,
+            steps=(*done, *last),
             extra_nodes=extra_nodes,
             node_template=node_template,
         )
 
     def _change(self, run: Run) -> Step:
         """The user's change, without what the way out sets itself, and the wait for its rollout."""
-        revision = self.revisions[self.place]
-        before, patient = revision.before, commands.wait(self.workload.key, _PATIENCE * self.seconds(run))
+        revision, key = self.revisions[self.place], self.workload.key
+        before, placed, patience = revision.before, revision.placed, _PATIENCE * self.seconds(run)
+        if placed is not None:
+            patient = commands.wait_for(placed.resource, key, placed.waits, patience)
+        else:
+            pods = (
+                run.status[key].get(self.workload.traits.status.wanted, 0)
+                if self.workload.traits.is_per_node
+                else self.workload.replicas
+            )
+            patient = (commands.wait(key, patience, pods=pods, strategy=self.workload.strategy.kind),)
         if before is not None:
             after = replace(self.workload, strategy=before.strategy, replicas=before.replicas)
             change = applied(before, after)
             if change is not None and change.is_whole:
-                return Step(what="Apply the change", commands=(change.command, patient))
-        manifest = commands.command("kubectl", "apply", "-f", MANIFEST)
-        what = "Apply your change, unless it is applied already; its manifest must not set back what is set above"
-        return Step(what=what, commands=(manifest, patient), is_change=True)
+                return Step(what="Apply the change", commands=(change.command, *patient), undo=(change.undo,))
+        is_named = placed is None or bool(placed.resource)
+        verb = "rollout undo" if before is not None else "delete"
+        return Step(
+            what="Apply your change, unless it is applied already; its manifest must not set back what is set above",
+            commands=(commands.command("kubectl", "apply" if is_named else "create", "-f", MANIFEST), *patient),
+            is_change=True,
+            undo=(commands.kubectl(verb, key, resource=placed.resource if placed else ""),) if is_named else (),
+        )
 
 
-def _scaled(workload: Workload, replicas: int, *, is_back: bool = False) -> Step:
+def _scaled(workload: Workload, replicas: int, *, is_lent: bool = True) -> Step:
     """A workload scaled, and that waited for."""
-    name = f"{workload.namespace}/{workload.name}"
-    what = f"Scale {name} back to {replicas:,}" if is_back else f"Scale {name} to {replicas:,}"
-    scale = commands.scale(workload.key, replicas)
-    return Step(what=what, commands=(scale,) if is_back else (scale, commands.wait(workload.key, _SCALE_SECONDS)))
+    return Step(
+        what=f"Scale {workload.namespace}/{workload.name} to {replicas:,}",
+        commands=(
+            commands.scale(workload.key, replicas),
+            commands.wait(workload.key, _SCALE_SECONDS, pods=replicas, strategy=workload.strategy.kind),
+        ),
+        undo=_scaled_back(workload).commands,
+        is_lent=is_lent,
+    )
+
+
+def _scaled_back(workload: Workload) -> Step:
+    """A workload given its pods again; that they have room isn't waited for."""
+    return Step(
+        what=f"Scale {workload.namespace}/{workload.name} back to {workload.replicas:,}",
+        commands=(commands.scale(workload.key, workload.replicas),),
+    )
 
 
 def find_remedies(
@@ -227,7 +266,11 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     Not where a pod of equal priority waits for the same nodes: it would take the place before the scaling back.
     """
     workload = case.workload
-    if not workload.traits.surges_freely or workload.replicas < 2 or case.why.reason is not Reason.HOLD_AND_WAIT:
+    is_there = case.revisions[case.place].before is not None
+    if (
+        not (is_there and workload.traits.surges_freely and workload.replicas > 1)
+        or case.why.reason is not Reason.HOLD_AND_WAIT
+    ):
         return
     shape = _waiting_shape(case)
     if shape is None or rivals(case.run, workload.key, shape, least_priority=shape.priority):
@@ -241,7 +284,7 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
             f"{fewer} of {workload.replicas} pods during the rollout, {_at_worst(case, run)}",
             run,
             first=(_scaled(workload, fewer),),
-            last=(_scaled(workload, workload.replicas, is_back=True),),
+            last=(_scaled_back(workload),),
         )
 
 
@@ -265,6 +308,7 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
                     f"the strategy stays as it is ({_at_worst(case, run)}); the {noun} can go again afterwards",
                     run,
                     command=_resize(case.cluster, pool, count),
+                    undo=(_resize(case.cluster, pool, 0),),
                     extra_gpus=count * gpu_count(template),
                     extra_nodes=count,
                     node_template=template.name,
@@ -345,18 +389,28 @@ def _larger_quota(case: _Case) -> Iterator[Remedy]:
 
 def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Remedy:
     hard = {name: {key: format_amount(amount, key) for key, amount in keys.items()} for name, keys in raised.items()}
+    namespace = case.workload.namespace
+    today = {
+        one.name: {key: format_amount(one.hard[key], key) for key in hard[one.name]}
+        for one in case.cluster.snapshot.resource_quotas
+        if one.namespace == namespace and one.name in hard
+    }
     amounts = ", ".join(f"{key} to {amount}" for keys in hard.values() for key, amount in keys.items())
     found = case.remedy(
         RemedyKind.RAISE_QUOTA,
         f"Raise the {plural(len(hard), 'quota')} {' and '.join(hard)}",
         f"{amounts}; {_at_worst(case, run)}",
         run,
-        command="; ".join(
-            commands.patch(f"ResourceQuota/{case.workload.namespace}/{name}", {"spec": {"hard": keys}})
-            for name, keys in hard.items()
-        ),
+        command=commands.chain(_quota_patches(namespace, hard)),
+        undo=tuple(_quota_patches(namespace, today)),
     )
     return replace(found, quota_hard=tuple((name, key, n) for name, keys in raised.items() for key, n in keys.items()))
+
+
+def _quota_patches(namespace: str, hard: Mapping[str, Mapping[str, str]]) -> list[str]:
+    return [
+        commands.patch(f"ResourceQuota/{namespace}/{name}", {"spec": {"hard": keys}}) for name, keys in hard.items()
+    ]
 
 
 def _with_quotas(case: _Case, hard: Mapping[str, Mapping[str, int]]) -> Run | None:
@@ -394,15 +448,31 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
             run = case.played([fewer, *case.revisions])
             if run is not None:
                 pods = "One pod" if count == 1 else f"{count:,} pods"
+                is_lent = _has_room_again(run, other, count)
+                until = "while rolling out" if is_lent else "until there is other room"
                 yield case.remedy(
                     RemedyKind.FREE_CAPACITY,
-                    f"{pods} of {other.namespace}/{other.name} fewer while rolling out",
+                    f"{pods} of {other.namespace}/{other.name} fewer {until}",
                     f"{left:,} of {other.replicas:,} {other.namespace}/{other.name}; {_at_worst(case, run)}",
                     run,
-                    first=(_scaled(other, left),),
-                    last=(_scaled(other, other.replicas, is_back=True),),
+                    first=(_scaled(other, left, is_lent=is_lent),),
+                    last=(_scaled_back(other),) if is_lent else (),
                 )
                 return
+
+
+def _has_room_again(run: Run, other: Workload, count: int) -> bool:
+    """Whether `count` more pods of `other` find a node once the rollout is through."""
+    state = run.simulation.state
+    shape = compile_shape(run.simulation.cluster, other.namespace, other.template.labels, other.template.spec)
+    taken: list[int] = []
+    with state.tried_out():
+        while len(taken) < count and len(nodes := np.flatnonzero(fails(state, shape) == Fails.NOTHING)):
+            taken.append(int(nodes[0]))
+            state.add(shape, taken[-1])
+        for node in taken:
+            state.remove(shape, node, is_terminating=False)
+    return len(taken) == count
 
 
 def _makes_room(case: _Case, shape: Shape, other: Workload) -> bool:
@@ -455,7 +525,7 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
             patch=patch,
             what="maxSurge 0, maxUnavailable 1",
             first=tuple(_scaled(one, 0) for one in others),
-            last=tuple(_scaled(one, one.replicas, is_back=True) for one in others),
+            last=tuple(map(_scaled_back, others)),
         )
 
 

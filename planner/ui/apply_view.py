@@ -8,6 +8,7 @@ import streamlit as st
 
 from planner import words
 from planner.inventory.applied import Applied
+from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
 from planner.questions.scripts import script
 from planner.rollout.answers import Step
@@ -22,7 +23,8 @@ def steps(found: Sequence[Step], *, title: str, snapshot: Snapshot, key: str) ->
     """Numbered blocks, each waited for, and the same as one script."""
     for place, step in enumerate(found, 1):
         st.markdown(f"**{place}.** {words.literal(step.what)}")
-        st.code(words.printable("\n".join(step.commands)), language=None, wrap_lines=True)
+        undo = (comment(f"undo: {one}").strip() for one in step.undo)
+        st.code(words.printable("\n".join([*step.commands, *undo])), language=None, wrap_lines=True)
     source = f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}"
     st.download_button(
         "All steps as a script", data=lambda: script(title, found, source=source), file_name="way-out.sh",

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from planner.kubernetes.pod_templates import TEMPLATED, Gang, found_sets, group_count, hidden_templates, templated
+from planner.kubernetes.pod_templates import (
+    TEMPLATED,
+    Gang,
+    found_sets,
+    group_count,
+    hidden_templates,
+    resource_of,
+    templated,
+    waits_of,
+)
 
 SPEC = {"containers": [{"name": "main"}]}
 TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": SPEC}
@@ -132,3 +141,41 @@ def test_templates_of_unknown_kinds_are_found() -> None:
     for _ in range(1000):
         deep = {"x": deep}
     assert hidden_templates(deep) == []
+
+
+# ── how kubectl waits ────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("row", TEMPLATED, ids=lambda row: f"{row.kind}.{row.group}")
+def test_every_kind_says_how_to_wait_for_it_or_makes_no_pods_yet(row: Any) -> None:
+    assert row.waits.startswith(("condition=", "jsonpath={.status.")) or row.kind == "CronJob"
+
+
+def waits(kind: str, group: str, spec: dict[str, Any]) -> tuple[str, ...]:
+    row = templated(kind, f"{group}/v1")
+    assert row is not None
+    document = {"spec": spec}
+    return waits_of(row, found_sets(row, document), group_count(row, document))
+
+
+def test_what_is_waited_for_counts_the_pods_or_the_sets() -> None:
+    assert waits("CloneSet", "apps.kruise.io", {"replicas": 3, "template": TEMPLATE}) == (
+        "jsonpath={.status.readyReplicas}=3",
+    )
+    assert waits("Rollout", "argoproj.io", {"replicas": 3, "template": TEMPLATE}) == (
+        "jsonpath={.status.phase}=Healthy",
+    )
+    jobs = [
+        {"name": name, "replicas": replicas, "template": {"spec": {"parallelism": 4, "template": TEMPLATE}}}
+        for name, replicas in (("driver", 1), ("workers", 2))
+    ]
+    assert waits("JobSet", "jobset.x-k8s.io", {"replicatedJobs": jobs}) == (
+        'jsonpath={.status.replicatedJobsStatus[?(@.name=="driver")].ready}=1',
+        'jsonpath={.status.replicatedJobsStatus[?(@.name=="workers")].ready}=2',
+    )
+    assert waits("CronJob", "batch", {"jobTemplate": {"spec": {"template": TEMPLATE}}}) == ()
+
+
+def test_a_kind_is_called_by_its_group_too() -> None:
+    """A Knative Service is no Service, a Volcano Job no Job."""
+    named = {resource_of(row) for row in TEMPLATED}
+    assert {"pod", "job.batch", "job.batch.volcano.sh", "service.serving.knative.dev"} <= named
+    assert len(named) == len(TEMPLATED)

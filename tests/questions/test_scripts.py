@@ -64,15 +64,34 @@ def test_without_knowing_the_change_nothing_is_done(tmp_path: Path) -> None:
     assert "HEADROOM_CHANGE=FILE" in said
 
 
-def test_a_step_that_fails_ends_it_and_it_goes_on_from_there(tmp_path: Path) -> None:
+def test_a_step_that_fails_ends_it_and_what_was_lent_is_given_back(tmp_path: Path) -> None:
     text, _ = asked()
-    fails = 'case "$*" in "rollout status deployment/llm-serve"*) exit 1;; esac'
+    fails = 'case "$*" in "rollout status deployment/llm-serve"*) exit 7;; esac'
     status, calls, said = run(tmp_path, text, kubectl=fails, HEADROOM_CHANGE="applied")
-    assert status == 1
+    assert status == 7
     assert "Stopped in step 3 of 4" in said
-    assert not any("--replicas=1" in call for call in calls)  # the place isn't given back before the rollout is done
+    assert calls[-1] == "scale deployment/llm-canary -n llm-lab --replicas=1"
+    assert [call for call in calls if "--replicas=1" in call] == calls[
+        -1:
+    ]  # not before the rollout is done or given up
+    assert "To take back step 3: kubectl rollout undo deployment/llm-serve -n prod" in said
+    assert "To take back step 2: kubectl patch deployment/llm-serve" in said
+    assert '"maxSurge": 1, "maxUnavailable": 0' in said
+    assert "Go on: sh way-out.sh\n" in said  # from the start: the room isn't there any more
     status, calls, _ = run(tmp_path, text, "4", HEADROOM_CHANGE="applied")
     assert (status, len(calls)) == (0, 1)
+
+
+def test_what_can_not_be_given_back_is_told(tmp_path: Path) -> None:
+    text, _ = asked()
+    fails = 'case "$*" in *--replicas=1|"rollout status deployment/llm-serve"*) exit 1;; esac'
+    status, _, said = run(tmp_path, text, kubectl=fails, HEADROOM_CHANGE="applied")
+    assert status == 1
+    assert "Still to be given back: kubectl scale deployment/llm-canary -n llm-lab --replicas=1" in said
+    fails = 'case "$*" in *--replicas=1) exit 1;; esac'
+    status, _, said = run(tmp_path, text, kubectl=fails, HEADROOM_CHANGE="applied")
+    assert (status, "Stopped in step 4 of 4" in said) == (1, True)
+    assert "To take back" not in said  # the rollout itself is through
 
 
 def test_it_can_be_stopped(tmp_path: Path) -> None:
@@ -81,7 +100,17 @@ def test_it_can_be_stopped(tmp_path: Path) -> None:
     status, calls, said = run(tmp_path, text, kubectl=stops, HEADROOM_CHANGE="applied")
     assert status == 130
     assert "Stopped in step 1 of 4" in said
-    assert len(calls) == 2
+    assert [call.rpartition("=")[2] for call in calls if call.startswith("scale")] == ["0", "1"]
+    assert not any(call.startswith("patch") for call in calls)
+
+
+def test_the_chain_in_one_line_gives_back_whatever_fails(tmp_path: Path) -> None:
+    result = rollout_question.rollout(demo.read(), Scenario(changes=(WorkloadChange(workload=SERVE),)))
+    chain = next(one.command for one in result.remedies if one.kind is RemedyKind.FREE_CAPACITY)
+    for failing in ("rollout status deployment/llm-canary", "patch", "apply", "rollout status deployment/llm-serve"):
+        _, calls, _ = run(tmp_path, chain, kubectl=f'case "$*" in "{failing}"*) exit 1;; esac')
+        assert failing in calls[-2]
+        assert calls[-1] == "scale deployment/llm-canary -n llm-lab --replicas=1"
 
 
 @pytest.mark.parametrize("place", range(2))
@@ -91,8 +120,8 @@ def test_every_way_out_waits_for_the_rollout_it_is_for(place: int) -> None:
     remedy = result.remedies[place]
     assert any("rollout status deployment/llm-serve" in one for step in remedy.steps for one in step.commands)
     if remedy.kind is RemedyKind.FREE_CAPACITY:
-        assert "; " not in remedy.command
-        assert remedy.command.count(" && ") == 5
+        wanted, back = remedy.command.split("; ")
+        assert (wanted.count(" && "), back) == (4, remedy.steps[-1].commands[0])
 
 
 def test_a_change_that_completes_is_a_script_of_itself() -> None:

@@ -106,7 +106,7 @@ def named_quota(name: str, hard: Item, used: Item | None = None) -> Item:
 def raised(found: Snapshot, remedy: Remedy) -> Snapshot:
     """`found` after the remedy's commands, read as a shell would read them."""
     quotas = list(found.resource_quotas)
-    for command in remedy.command.split("; "):
+    for command in remedy.command.split(" && "):
         _, _, quota, _, namespace, _, patch = shlex.split(command)
         name = quota.removeprefix("resourcequota/")
         place = next(i for i, q in enumerate(quotas) if (q.namespace, q.name) == (namespace, name))
