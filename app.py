@@ -28,6 +28,11 @@ app = st.App(
     lifespan=beside.lifespan,
     middleware=[
         Middleware(Guard, names=[people.host] if people else []),
-        Middleware(Doorkeeper, sign_in=people, pages=[page.stem for page in PAGES.glob("[!_]*.py")]),
+        Middleware(
+            Doorkeeper,
+            sign_in=people,
+            pages=[page.stem for page in PAGES.glob("[!_]*.py")],
+            signed_out=sign_in.signed_out() if people else None,
+        ),
     ],
 )

@@ -29,6 +29,8 @@ EVERYBODY: Final = "*"
 _AUTH: Final = ("redirect_uri", "cookie_secret")
 _CLIENT: Final = ("client_id", "client_secret", "server_metadata_url")
 _FEWEST_SECRET: Final = 32  # characters of cookie_secret: who guesses it signs cookies
+_ASKED: Final = ("is_logged_in", "origin", "provider", "iss", "sub", "sid", "iat", "exp", "email", "email_verified",
+                 "preferred_username", "name")  # fmt: skip
 _KEYS: Final = ("groups", "domains", "anyone", "groups_claim", "namespaces")
 
 
@@ -195,6 +197,13 @@ def judged(claims: Mapping[str, Any], access: Access, now: float) -> Person | Re
         pattern for group, seen in access.namespaces if group in groups or group == EVERYBODY for pattern in seen
     )
     return Person(name=name, until=float(until), namespaces=None if EVERYBODY in patterns else patterns)
+
+
+def needed(claims: Mapping[str, Any], access: Access) -> dict[str, Any]:
+    """What of a token's claims is asked for here: of groups those that let somebody in or show something."""
+    counted = {*access.groups, *(group for group, _ in access.namespaces or ())}
+    kept = {key: claims[key] for key in _ASKED if key in claims}
+    return {**kept, access.claim: [one for one in _groups(claims, access.claim) if one in counted]}
 
 
 def _is_of(claims: Mapping[str, Any], domains: tuple[str, ...]) -> bool:

@@ -17,37 +17,35 @@ workloads, so they ask for a token.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
-import os
 import time
 from collections.abc import Iterable, Mapping, MutableMapping
-from hashlib import blake2b
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import streamlit as st
 from starlette.requests import cookie_parser
-from streamlit.auth_util import get_cookie_with_chunks
+from streamlit.auth_util import get_cookie_with_chunks, set_cookie_with_chunks
 from streamlit.web.server.server_util import get_cookie_secret
-from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
+from streamlit.web.server.starlette.starlette_app_utils import create_signed_value, decode_signed_value
 from streamlit.web.server.starlette.starlette_server_config import TOKENS_COOKIE_NAME, USER_COOKIE_NAME
 
-from planner.serve.paths import METRICS
+from planner.serve import callers
+from planner.serve.callers import Asgi, Receive, Scope, Send, header
+from planner.serve.paths import METRICS, REVIEWS
 from planner.sources import access
 from planner.sources.access import Person, Refused, SignIn
-from planner.ui.web import MACHINES, Asgi, Receive, Scope, Send
+from planner.sources.sessions import SignedOut
+from planner.ui.web import MACHINES, name_of
 
 RETURN: Final = "headroom_return"
 """The cookie that remembers where a link led to while its reader signs in."""
 
-METRICS_TOKEN: Final = "HEADROOM_METRICS_TOKEN"  # noqa: S105 - the name of a variable
-"""Who sends it (``Authorization: Bearer …``) may read ``/metrics``."""
-
 _STREAM: Final = "/_stcore/stream"
+_SIGN_OUT: Final = "/auth/logout"
 _OPEN: Final = frozenset(
     ["/", "/index.html", "/_stcore/health", "/_stcore/host-config", "/favicon.png", "/favicon.ico", "/manifest.json", "/robots.txt",
-     "/auth/login", "/auth/logout", access.CALLBACK, _STREAM]
+     "/auth/login", _SIGN_OUT, access.CALLBACK, _STREAM]
 )  # fmt: skip
 _OPEN_BELOW: Final = ("/static/", "/component/")  # the frontend's own files, of Streamlit's packages
 _GLANCE_SECONDS: Final = 2.0  # between two looks whether somebody signed out elsewhere
@@ -56,8 +54,18 @@ _GRACE_SECONDS: Final = (
 )
 _RETURN_SECONDS: Final = 600
 _LONGEST_RETURN: Final = 3000
+_MOST_COOKIE_BYTES: Final = 6000  # of somebody's cookies: a websocket's request has lines of at most 8,192
 _LOCAL: Final = f"{access.LOCAL_ONLY.capitalize()}. {access.HOW_TO}.\n"
+_TOO_LONG: Final = (
+    "You are signed in, but what the provider says of you doesn't fit into cookies, even without the groups that nothing here asks "
+    "for. Ask whoever runs this Headroom to name fewer groups in its [access], or to have the provider send a shorter token.\n"
+)
+_ASK: Final = (
+    "<!doctype html><title>Headroom</title><p>Another site led here to sign you out. "
+    '<a href="{place}">Sign out</a>, or close this page and stay signed in.\n'
+)
 _SIGN_IN: Final = "Sign in first.\n"
+_MACHINES: Final = "Reviews are for an API server, by its own name for this server, with the token that it was told.\n"
 _NOT_ALL: Final = "Metrics name workloads of every namespace, and you don't see all of them.\n"
 
 
@@ -84,16 +92,22 @@ class Doorkeeper:
         How people sign in; None: only this machine itself is answered.
     pages : iterable of str
         The names of pages in links, the home page's left out.
+    signed_out : SignedOut, optional
+        The sign-ins that are over; by default those of this process.
     """
 
-    def __init__(self, app: Asgi, sign_in: SignIn | None, pages: Iterable[str]) -> None:
+    def __init__(
+        self, app: Asgi, sign_in: SignIn | None, pages: Iterable[str], signed_out: SignedOut | None = None
+    ) -> None:
         self._app, self._sign_in = app, sign_in
         self._pages = frozenset(["/", *(f"/{one}" for one in pages)])
-        self._signed_out: dict[bytes, float] = {}  # digest of a cookie → until when it would have held
+        self._signed_out = signed_out or SignedOut()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket") or self._is_machines(scope):
             await self._app(scope, receive, send)
+        elif scope["path"] == REVIEWS:
+            await _refuse(scope, receive, send, 401, _MACHINES)
         elif self._sign_in is not None:
             await self._guarded(scope, receive, send, self._sign_in)
         elif _is_asked_locally(scope):
@@ -104,12 +118,11 @@ class Doorkeeper:
     def _is_machines(self, scope: Scope) -> bool:
         """Whether a machine asks for what is meant for it, and not through the name that people use."""
         path = str(scope["path"])
-        if path == METRICS:
-            return _has_token(scope)
+        if path in callers.TOKENS and (path == METRICS or callers.asks(scope)):
+            return callers.is_known(scope)
         if path not in MACHINES or self._sign_in is None:
             return path in MACHINES
-        asked = _header(scope, b"host").lower()
-        return asked.rpartition(":")[0] != self._sign_in.host and asked != self._sign_in.host
+        return name_of(header(scope, b"host")) != name_of(self._sign_in.host)
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send, sign_in: SignIn) -> None:
         cookies, path = _cookies(scope), _path(scope)
@@ -121,36 +134,33 @@ class Doorkeeper:
             await _refuse(scope, receive, send, 403, _NOT_ALL)
         elif scope["type"] == "websocket":
             if person is not None:
-                receive = self._ending(receive, send, cookies, person)
+                receive = self._ending(receive, send, claims_of(cookies), person)
             elif not isinstance(found, Refused) or found.is_over:
                 scope = {**scope, "headers": _without_person(scope["headers"], cookies)}
             await self._app(scope, receive, send)
         else:
-            if path == "/auth/logout" and person is not None:
-                self._sign_out(cookies, person)
-            answer = _Answer(scope, send, cookies, sign_in.is_https, self._pages, is_in=person is not None)
-            await self._app(scope, receive, answer)
+            if path == _SIGN_OUT and _is_led_here(scope):
+                await _refuse(scope, receive, send, 403, _ASK.format(place=_base() + _SIGN_OUT), kind="html")
+                return
+            if path == _SIGN_OUT and person is not None:
+                self._signed_out.add(claims_of(cookies), person.until)
+            answer = _Answer(scope, send, cookies, sign_in, self._pages, is_in=person is not None)
+            await self._app({**scope, "method": "GET"} if path == _SIGN_OUT else scope, receive, answer)
 
     def _judged(self, cookies: Mapping[str, str], sign_in: SignIn) -> Person | Refused | None:
         """Who sends these cookies; None for nobody, and who signed out."""
         claims = claims_of(cookies)
-        if not claims or _digest(cookies) in self._signed_out:
+        if not claims or claims in self._signed_out:
             return None
         return access.judged(claims, sign_in.access, time.time())
 
-    def _sign_out(self, cookies: Mapping[str, str], person: Person) -> None:
-        now = time.time()
-        self._signed_out = {one: until for one, until in self._signed_out.items() if until > now}
-        self._signed_out[_digest(cookies)] = person.until
-
-    def _ending(self, receive: Receive, send: Send, cookies: Mapping[str, str], person: Person) -> Receive:
+    def _ending(self, receive: Receive, send: Send, claims: Mapping[str, Any], person: Person) -> Receive:
         """`receive`, which says that the websocket is closed once its person's time is up or they signed out."""
-        digest = _digest(cookies)
 
         async def until_then() -> MutableMapping[str, Any]:
             task = asyncio.ensure_future(receive())
             try:
-                while (left := person.until + _GRACE_SECONDS - time.time()) > 0 and digest not in self._signed_out:
+                while (left := person.until + _GRACE_SECONDS - time.time()) > 0 and claims not in self._signed_out:
                     done, _ = await asyncio.wait({task}, timeout=min(left, _GLANCE_SECONDS))
                     if done:
                         return task.result()
@@ -176,26 +186,33 @@ class _Answer:
         scope: Scope,
         send: Send,
         cookies: Mapping[str, str],
-        is_https: bool,
+        sign_in: SignIn,
         pages: frozenset[str],
         *,
         is_in: bool,
     ) -> None:
         self._scope, self._send, self._cookies = scope, send, cookies
-        self._is_https, self._pages, self._is_in = is_https, pages, is_in
+        self._sign_in, self._pages, self._is_in = sign_in, pages, is_in
+        self._instead = b""  # of the answer's own body
 
     async def __call__(self, message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.body" and self._instead:
+            message = {"type": "http.response.body", "body": self._instead}
         if message["type"] == "http.response.start":
             headers = [(name.lower(), value) for name, value in message.get("headers", ())]
             if _path(self._scope) == access.CALLBACK:
-                headers = self._after(headers)
+                small = _small(headers, self._sign_in.access)
+                if small is None:
+                    self._instead = _TOO_LONG.encode()
+                    message["status"] = 400
+                headers = _plain(len(self._instead)) if small is None else self._after(small)
             elif not self._is_in and _path(self._scope) in self._pages and _is_navigation(self._scope):
                 headers = self._before(headers)
             message["headers"] = [(name, self._safely(name, value)) for name, value in headers]
         await self._send(message)
 
     def _safely(self, name: bytes, value: bytes) -> bytes:
-        is_bare = self._is_https and name == b"set-cookie" and b"; secure" not in value.lower()
+        is_bare = self._sign_in.is_https and name == b"set-cookie" and b"; secure" not in value.lower()
         return value + b"; Secure" if is_bare else value
 
     def _before(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
@@ -245,22 +262,12 @@ def is_own_place(text: str, pages: frozenset[str]) -> bool:
 
 
 # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _header(scope: Scope, name: bytes) -> str:
-    return "; ".join(value.decode("latin-1") for key, value in scope["headers"] if key == name)
-
-
 def _cookies(scope: Scope) -> dict[str, str]:
-    return cookie_parser(_header(scope, b"cookie"))
+    return cookie_parser(header(scope, b"cookie"))
 
 
 def _is_persons(name: str) -> bool:
     return name.startswith((USER_COOKIE_NAME, TOKENS_COOKIE_NAME))
-
-
-def _digest(cookies: Mapping[str, str]) -> bytes:
-    """What tells one sign-in from another."""
-    found = sorted((name, value) for name, value in cookies.items() if _is_persons(name))
-    return blake2b(json.dumps(found).encode(), digest_size=16).digest()
 
 
 def _without_person(headers: list[tuple[bytes, bytes]], cookies: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
@@ -268,12 +275,51 @@ def _without_person(headers: list[tuple[bytes, bytes]], cookies: Mapping[str, st
     return [*((name, value) for name, value in headers if name != b"cookie"), (b"cookie", kept.encode("latin-1"))]
 
 
+def _small(headers: list[tuple[bytes, bytes]], whose: access.Access) -> list[tuple[bytes, bytes]] | None:
+    """A sign-in's headers whose cookies hold what is asked of somebody and no more; None where even that is too long.
+
+    Tokens are left out where they are: they only spare somebody a question at the provider's own sign-out.
+    """
+    set_now = [value for name, value in headers if name == b"set-cookie" and _is_kept_of_person(value)]
+    theirs = [(pair, rest) for pair, _, rest in (value.decode("latin-1").partition(";") for value in set_now)]
+    told = {key: value for pair, _ in theirs for key, value in cookie_parser(pair).items()}
+    claims = claims_of(told)
+    if not claims:
+        return headers
+    secret, made = get_cookie_secret(), dict[str, str]()
+
+    def signed(name: str, value: str) -> bytes:
+        return create_signed_value(secret, name, value)
+
+    def keep(name: str, value: str) -> None:
+        made[name] = signed(name, value).decode()
+
+    set_cookie_with_chunks(keep, signed, USER_COOKIE_NAME, access.needed(claims, whose), cookie_attr_size=200)
+    tokens = {name: value for name, value in told.items() if name.startswith(TOKENS_COOKIE_NAME) and value}
+    if _length(made | tokens) <= _MOST_COOKIE_BYTES:
+        made |= tokens
+    if _length(made) > _MOST_COOKIE_BYTES:
+        return None
+    others = [(name, value) for name, value in headers if name != b"set-cookie" or not _is_kept_of_person(value)]
+    how = theirs[-1][1]
+    return [*others, *((b"set-cookie", f"{name}={value};{how}".encode("latin-1")) for name, value in made.items())]
+
+
+def _length(cookies: Mapping[str, str]) -> int:
+    return sum(len(name) + len(value) + 3 for name, value in cookies.items())
+
+
+def _is_kept_of_person(set_cookie: bytes) -> bool:
+    name, _, rest = set_cookie.decode("latin-1").partition("=")
+    return _is_persons(name) and "max-age=0" not in rest.lower()
+
+
 def _cookie(value: str, seconds: int) -> bytes:
     return f"{RETURN}={value}; Path={_base() or '/'}; Max-Age={seconds}; HttpOnly; SameSite=Lax".encode()
 
 
 def _is_navigation(scope: Scope) -> bool:
-    return scope["method"] == "GET" and "text/html" in _header(scope, b"accept")
+    return scope["method"] == "GET" and "text/html" in header(scope, b"accept")
 
 
 def _is_asked_locally(scope: Scope) -> bool:
@@ -282,16 +328,28 @@ def _is_asked_locally(scope: Scope) -> bool:
     return not server or server[1] is None or access.is_local(str(server[0]))
 
 
-def _has_token(scope: Scope) -> bool:
-    token, sent = os.environ.get(METRICS_TOKEN, ""), _header(scope, b"authorization")
-    return bool(token) and hmac.compare_digest(sent.encode("latin-1"), f"Bearer {token}".encode())
+def _is_led_here(scope: Scope) -> bool:
+    """Whether another site's page led somebody here; browsers that don't say so (before 2023) aren't held up.
+
+    Streamlit's own way out is a GET that its page goes to (`st.logout`), so that no POST can be asked for; the Fetch Metadata say
+    what a POST's Origin would (W3C, Fetch Metadata Request Headers, 2.4).
+    """
+    return header(scope, b"sec-fetch-site") not in ("", "same-origin", "none")
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, why: str) -> None:
+def _plain(length: int, kind: str = "plain") -> list[tuple[bytes, bytes]]:
+    return [
+        (b"content-type", f"text/{kind}; charset=utf-8".encode()),
+        (b"content-length", str(length).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, why: str, *, kind: str = "plain") -> None:
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008})  # before it is accepted: 403
         return
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": why.encode()})
+    body = why.encode()
+    await send({"type": "http.response.start", "status": status, "headers": _plain(len(body), kind)})
+    await send({"type": "http.response.body", "body": body})

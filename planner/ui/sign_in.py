@@ -7,6 +7,7 @@ so that nothing of a cluster is read, worked out or sent.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cache, partial
 
 import streamlit as st
@@ -14,8 +15,9 @@ import streamlit as st
 from planner import words
 from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
-from planner.sources import access
+from planner.sources import access, sessions
 from planner.sources.access import Person, Refused, SignIn
+from planner.sources.sessions import SignedOut
 
 _AFTER_SECONDS = 0.5  # after the end, and before the websocket is closed
 _LONGEST_SECONDS = 86_400.0  # a browser's timers hold 24 days
@@ -23,8 +25,18 @@ _LONGEST_SECONDS = 86_400.0  # a browser's timers hold 24 days
 
 @cache
 def configured() -> SignIn | None:
-    """How people sign in; read once, when the server starts."""
-    return access.configured()
+    """How people sign in; read once, when the server starts. Cookies are signed with a secret that `signed_out` knows."""
+    found = access.configured()
+    if found is None:
+        return None
+    secret = signed_out().secret(str(found.auth["cookie_secret"]))
+    return replace(found, auth={**found.auth, "cookie_secret": secret})
+
+
+@cache
+def signed_out() -> SignedOut:
+    """The sign-ins that are over."""
+    return sessions.configured()
 
 
 def person() -> Person | None:

@@ -14,18 +14,14 @@ import hashlib
 import ipaddress
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
 
+from planner.serve.callers import Asgi, Receive, Scope, Send
 from planner.serve.paths import ALIVE, METRICS, READY, REVIEWS
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 VARIABLE: Final = "HEADROOM_HOSTS"
 """Names this server is reached by, joined by commas: ``headroom.example, *.apps.example``; ``*`` for any."""
@@ -84,15 +80,23 @@ def picture(path: Path) -> str:
     return f"data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
-def is_own_name(host: str, names: Iterable[str]) -> bool:
-    """Whether a Host header names this server: an address, localhost, or one of `names`."""
+def name_of(host: str) -> str:
+    """The name or the address in a Host header: without its port, in small letters, without the root's dot.
+
+    Every check of a Host asks this, so that no way to write a name passes one of them and not another.
+    """
     name = host.strip().lower()
     name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
-    name = name.removesuffix(".")
+    return name.rstrip(".")
+
+
+def is_own_name(host: str, names: Iterable[str]) -> bool:
+    """Whether a Host header names this server: an address, localhost, or one of `names`."""
+    name = name_of(host)
     try:
         ipaddress.ip_address(name)
     except ValueError:
-        known = [one.strip().lower() for one in names if one.strip()]
+        known = [name_of(one) for one in names if one.strip()]
         return (
             name == "localhost"
             or name.endswith(".localhost")

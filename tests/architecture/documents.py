@@ -99,9 +99,7 @@ def with_reading(text: str) -> str:
         f"  - apiGroups: [{group or EMPTY_GROUP}]\n    resources: [{', '.join(resources)}]\n    verbs: [{_verbs(group)}]\n"
         for group, resources in groups.items()
     )
-    return re.sub(
-        r"(?<=^rules:\n).*?(?=^  - apiGroups: [^\n]*--live-logs)", rules, text, flags=re.DOTALL | re.MULTILINE
-    )
+    return re.sub(r"(?<=^rules:\n).*?(?=^```)", rules, text, count=1, flags=re.DOTALL | re.MULTILINE)
 
 
 def _verbs(group: str) -> str:

@@ -74,8 +74,7 @@ def test_rights_in_the_readme_are_those_that_are_used() -> None:
         parts = paths[0].strip("/").split("/")
         used.add(("" if parts[0] == "api" else parts[1], parts[-1]))
     assert given == used
-    others = [rule for rule in role["rules"] if "list" not in rule["verbs"]]
-    assert others == [{"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}]
+    assert all("list" in rule["verbs"] for rule in role["rules"]), "logs are a right of their own: deploy/logs.yaml"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -18,6 +18,7 @@ NOTE: Final = "{{- /* Made of deploy/%s by python -m tests.deploy.chart: change 
 WHEN: Final = {
     "headroom.yaml": "",
     "clusterrole.yaml": "",
+    "logs.yaml": ".Values.logs.enabled",
     "webhook.yaml": ".Values.webhook.enabled",
     "certificate.yaml": ".Values.certManager",
     "ingress.yaml": ".Values.ingress.enabled",

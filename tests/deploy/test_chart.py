@@ -14,7 +14,7 @@ from tests.deploy import helm
 from tests.deploy.chart import DEPLOY, TEMPLATES, WHEN, templates
 
 CHART = DEPLOY / "chart"
-EVERYTHING: dict[str, Any] = {one: {"enabled": True} for one in ("ingress", "gateway", "snapshots")}
+EVERYTHING: dict[str, Any] = {one: {"enabled": True} for one in ("ingress", "gateway", "snapshots", "logs")}
 OF_OTHERS = ("cert-manager.io", "gateway.networking.k8s.io")  # their schemas aren't Kubernetes' own
 
 Objects = dict[tuple[str, str], dict[str, Any]]
@@ -71,7 +71,7 @@ def test_with_everything_it_is_the_plain_manifests() -> None:
 
 
 def test_as_it_comes() -> None:
-    assert rendered({}) == plain("ingress.yaml", "gateway.yaml", "snapshot.yaml")
+    assert rendered({}) == plain("ingress.yaml", "gateway.yaml", "snapshot.yaml", "logs.yaml")
 
 
 def test_values_reach_their_places() -> None:

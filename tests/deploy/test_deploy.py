@@ -92,7 +92,7 @@ def test_manifests_are_what_the_api_takes() -> None:
             checked += 1
             for version in KUBERNETES:
                 kubernetes_validate.validate(one, version, strict=True)
-    assert checked == 13
+    assert checked == 15
 
 
 def test_names_are_those_of_what_there_is() -> None:

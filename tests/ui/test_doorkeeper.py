@@ -6,15 +6,21 @@ import asyncio
 import json
 import time
 from collections.abc import MutableMapping
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.auth_util import set_cookie_with_chunks
 from streamlit.web.server.server_util import get_cookie_secret
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
-from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
+from streamlit.web.server.starlette.starlette_server_config import TOKENS_COOKIE_NAME, USER_COOKIE_NAME
 
+from planner.serve.callers import CERTIFIED, TOKENS
+from planner.serve.paths import METRICS, REVIEWS
 from planner.sources.access import Access, SignIn
-from planner.ui.doorkeeper import METRICS_TOKEN, Doorkeeper, is_open, is_own_place
+from planner.sources.sessions import SignedOut
+from planner.ui.doorkeeper import Doorkeeper, claims_of, is_open, is_own_place
 
 Message = MutableMapping[str, Any]
 SIGN_IN = SignIn(
@@ -35,7 +41,8 @@ class Asked:
     """One request put to a door; what the app behind it saw, and what was sent."""
 
     def __init__(self, path: str, *, sign_in: SignIn | None = SIGN_IN, kind: str = "http", door: Doorkeeper | None = None, query: str = "",
-                 server: str = "10.0.0.5", answers: tuple[tuple[bytes, bytes], ...] = (), **headers: str) -> None:  # fmt: skip
+                 server: str = "10.0.0.5", answers: tuple[tuple[bytes, bytes], ...] = (), method: str = "GET",
+                 state: dict[str, object] | None = None, **headers: str) -> None:  # fmt: skip
         self.seen: Message | None = None
         self.sent: list[Message] = []
         self.heard: list[Message] = []
@@ -45,7 +52,8 @@ class Asked:
         named = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
         scope = {
             "type": kind,
-            "method": "GET",
+            "method": method,
+            "state": state or {},
             "path": path,
             "query_string": query.encode(),
             "headers": named,
@@ -59,6 +67,7 @@ class Asked:
             self.heard.append(await receive())
         else:
             await send({"type": "http.response.start", "status": 200, "headers": list(self._answers)})
+            await send({"type": "http.response.body", "body": b""})
 
     async def _receive(self) -> Message:
         return {"type": "websocket.connect"}
@@ -145,6 +154,127 @@ def test_a_cookie_is_nothing_after_a_sign_out() -> None:
     assert Asked("/media/abc.json", cookie=cookie(sub="bob"), door=first.door).status == 200
 
 
+@pytest.mark.parametrize("beside", ["; _streamlit_user_junk=1", "; _streamlit_user_tokens=x", "; _streamlit_user_1=x"])
+def test_a_sign_out_holds_whatever_cookies_stand_beside_it(beside: str) -> None:
+    mine = cookie(iat=1_000)
+    door = Asked("/auth/logout", cookie=f"{mine}; _streamlit_user_tokens=abc").door
+    assert Asked("/media/abc.json", cookie=mine + beside, door=door).status == 401
+    stream = Asked("/_stcore/stream", kind="websocket", cookie=mine + beside, door=door)
+    assert stream.seen is not None
+    assert USER_COOKIE_NAME.encode() not in dict(stream.seen["headers"]).get(b"cookie", b"")
+    assert Asked("/metrics", cookie=mine + beside, door=door).status == 401
+    assert Asked("/media/abc.json", cookie=cookie(iat=1_001), door=door).status == 200, "signed in again"
+
+
+def test_a_sign_out_is_of_all_that_was_issued_for_the_session() -> None:
+    door = Asked("/auth/logout", cookie=cookie(iat=2_000, sid="s1")).door
+    assert Asked("/media/a", cookie=cookie(iat=1_500, sid="s1"), door=door).status == 401
+    assert Asked("/media/a", cookie=cookie(iat=2_500, sid="s1"), door=door).status == 200
+    assert Asked("/media/a", cookie=cookie(iat=1_500, sid="s2"), door=door).status == 200
+    assert Asked("/media/a", cookie=cookie(iat=1_500, sid="s1", iss="another"), door=door).status == 200
+
+
+def test_an_open_page_ends_with_a_sign_out_by_another_cookie(monkeypatch: pytest.MonkeyPatch) -> None:
+    door = Asked("/auth/logout", cookie=cookie(iat=2_000, sid="s1")).door
+    ended: list[Message] = []
+
+    async def send(message: Message) -> None:
+        ended.append(message)
+
+    async def never() -> Message:
+        return await asyncio.Future()
+
+    claims = claims_of(dict([cookie(iat=1_500, sid="s1").split("=", 1)]))
+    who = door._judged(dict([cookie(iat=9_000, sid="s1").split("=", 1)]), SIGN_IN)
+    heard = asyncio.run(door._ending(never, send, claims, who)())  # type: ignore[arg-type] # it is a Person
+    assert heard["type"] == "websocket.disconnect"
+    assert ended[0]["type"] == "websocket.close"
+
+
+def test_a_sign_out_is_kept_in_the_folder(tmp_path: Path) -> None:
+    """A second replica, and a restart."""
+    mine, folder = cookie(iat=1_000), tmp_path / "sessions"
+    first = Doorkeeper(None, SIGN_IN, PAGES, SignedOut(folder))  # type: ignore[arg-type] # `Asked` brings one
+    second = Doorkeeper(None, SIGN_IN, PAGES, SignedOut(folder))  # type: ignore[arg-type]
+    assert Asked("/media/a", cookie=mine, door=second).status == 200
+    Asked("/auth/logout", cookie=mine, door=first)
+    assert Asked("/media/a", cookie=mine, door=second).status == 401
+    third = Doorkeeper(None, SIGN_IN, PAGES, SignedOut(folder))  # type: ignore[arg-type]
+    assert Asked("/media/a", cookie=mine, door=third).status == 401
+    assert Asked("/media/a", cookie=cookie(iat=1_001), door=third).status == 200
+
+
+# ── out ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_sites_link_signs_nobody_out(site: str) -> None:
+    mine = cookie(iat=1_000)
+    led = Asked("/auth/logout", cookie=mine, sec_fetch_site=site)
+    assert led.seen is None
+    assert led.status == 403
+    assert b'href="/auth/logout"' in led.sent[1]["body"]
+    assert Asked("/media/a", cookie=mine, door=led.door).status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "site"), [("GET", "same-origin"), ("POST", "same-origin"), ("GET", "none"), ("POST", "")]
+)
+def test_the_way_out_is_open_from_here(method: str, site: str) -> None:
+    mine = cookie(iat=1_000)
+    out = Asked("/auth/logout", cookie=mine, method=method, sec_fetch_site=site)
+    assert out.seen is not None
+    assert out.seen["method"] == "GET", "Streamlit's own way out knows no other"
+    assert Asked("/media/a", cookie=mine, door=out.door).status == 401
+
+
+# ── somebody in very many groups ─────────────────────────────────────────────────────────────────────────────────────
+def came_back(claims: dict[str, object], tokens: int, sign_in: SignIn = SIGN_IN) -> Asked:
+    """Back from a provider that says so much of somebody."""
+    kept: dict[str, str] = {}
+    said = {"is_logged_in": True, "sub": "ann", "exp": time.time() + 600, **claims}
+
+    def signed(name: str, value: str) -> bytes:
+        return create_signed_value(get_cookie_secret(), name, value)
+
+    for name, value in ((USER_COOKIE_NAME, said), (TOKENS_COOKIE_NAME, {"id_token": "x" * tokens})):
+        set_cookie_with_chunks(
+            lambda one, text: kept.__setitem__(one, signed(one, text).decode()),
+            signed,
+            name,
+            value,
+            cookie_attr_size=90,
+        )
+    answers = [(b"set-cookie", f"{name}={value}; HttpOnly; Path=/".encode()) for name, value in kept.items()]
+    return Asked("/oauth2callback", sign_in=sign_in, answers=((b"location", b"/"), *answers))
+
+
+def test_cookies_hold_the_groups_that_count() -> None:
+    groups = [sha256(str(number).encode()).hexdigest()[:32] for number in range(2_000)]
+    back = came_back({"groups": [*groups, "sre"], "sid": "s1", "picture": "x" * 9_000}, tokens=90_000)
+    assert back.status == 200
+    assert back.header("location") == ["/"]
+    sent = back.header("set-cookie")
+    assert sum(map(len, sent)) < 8_192, "a websocket's request has lines of at most so much"
+    assert all("HttpOnly" in one and one.endswith("; Secure") for one in sent)
+    pairs = dict(one.partition(";")[0].split("=", 1) for one in sent)
+    claims = claims_of(pairs)
+    assert (claims["groups"], claims["sid"]) == (["sre"], "s1")
+    assert Asked("/media/a", cookie="; ".join(f"{name}={value}" for name, value in pairs.items())).status == 200
+
+
+def test_tokens_that_fit_are_kept() -> None:
+    sent = came_back({"groups": ["sre"]}, tokens=1_000).header("set-cookie")
+    assert any(one.startswith(f"{TOKENS_COOKIE_NAME}=") for one in sent)
+
+
+def test_who_says_too_much_even_so_hears_it_in_a_sentence() -> None:
+    groups = [sha256(str(number).encode()).hexdigest() for number in range(400)]
+    many = SignIn(auth=SIGN_IN.auth, access=Access(groups=tuple(groups)))
+    back = came_back({"groups": groups}, tokens=10, sign_in=many)
+    assert back.status == 400
+    assert back.header("set-cookie") == back.header("location") == []
+    assert b"fewer groups" in back.sent[1]["body"]
+
+
 # ── without sign-in ──────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("server", "is_answered"), [("127.0.0.1", True), ("::1", True), ("10.0.0.5", False), ("fe80::1", False)]
@@ -166,14 +296,35 @@ def test_machines_are_answered_and_metrics_ask_for_a_token(
     refused = 401 if sign_in else 403
     assert Asked("/metrics", sign_in=sign_in).status == refused
     assert Asked("/metrics", sign_in=sign_in, authorization="Bearer ").status == refused
-    monkeypatch.setenv(METRICS_TOKEN, "let-me-in")
+    monkeypatch.setenv(TOKENS[METRICS], "let-me-in")
     assert Asked("/metrics", sign_in=sign_in, authorization="Bearer let-me-in").status == 200
     assert Asked("/metrics", sign_in=sign_in, authorization="Bearer let-me-out").status == refused
 
 
 def test_the_webhook_is_not_reached_by_the_name_that_people_use() -> None:
-    for host in ("headroom.example", "Headroom.Example:443"):
-        assert Asked("/v1/rollouts", host=host).status == 401
+    for host in (
+        "headroom.example",
+        "Headroom.Example:443",
+        "headroom.example.",
+        "headroom.example..:443",
+        "headroom.example:443:1",
+    ):
+        assert Asked("/v1/rollouts", host=host).status == 401, host
+        assert Asked("/v1/rollouts", host=host, cookie=cookie()).status == 401, "people don't ask for reviews"
+        assert Asked("/healthz", host=host).status == 401
+
+
+@pytest.mark.parametrize("sign_in", [SIGN_IN, None])
+def test_reviews_ask_for_what_was_set_up(sign_in: SignIn | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for state, status in (({}, 200), ({CERTIFIED: False}, 401), ({CERTIFIED: True}, 200)):
+        for server in ("10.0.0.5", "127.0.0.1"):
+            assert Asked(REVIEWS, sign_in=sign_in, server=server, state=state).status == status  # type: ignore[arg-type]
+    monkeypatch.setenv(TOKENS[REVIEWS], "api-server")
+    assert Asked(REVIEWS, sign_in=sign_in, server="127.0.0.1").status == 401
+    assert Asked(REVIEWS, sign_in=sign_in, authorization="Bearer api-server").status == 200
+    assert Asked(REVIEWS, sign_in=sign_in, authorization="Bearer API-server").status == 401
+    assert Asked(REVIEWS, sign_in=sign_in, state={CERTIFIED: True}).status == 200
+    assert Asked(METRICS, sign_in=sign_in, state={CERTIFIED: True}).status == 200
 
 
 def test_metrics_are_not_for_who_sees_some_namespaces_only() -> None:

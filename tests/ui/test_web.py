@@ -21,6 +21,7 @@ Message = MutableMapping[str, Any]
     [
         ("localhost:8501", True), ("LOCALHOST", True), ("a.localhost:1", True), ("127.0.0.1:8501", True), ("10.1.2.3", True),
         ("[::1]:8501", True), ("[fe80::1]", True), ("headroom.example:443", True), ("x.apps.example", True), ("localhost.", True),
+        ("headroom.example.", True), ("Headroom.Example.:443", True), ("headroom.example:443:1", True), ("evil.example.", False),
         ("evil.example", False), ("localhost.evil.example", False), ("127.0.0.1.evil.example:8501", False), ("", False),
         ("apps.example", False), ("evilapps.example", False), ("headroom.example.evil", False), ("[::1", True), ("a@localhost", False),
     ],
