@@ -18,7 +18,7 @@ from streamlit.web.server.starlette.starlette_server_config import TOKENS_COOKIE
 
 from planner.serve.callers import CERTIFIED, TOKENS
 from planner.serve.paths import METRICS, REVIEWS
-from planner.sources.access import Access, SignIn
+from planner.sources.access import Access, Person, SignIn
 from planner.sources.sessions import SignedOut
 from planner.ui.doorkeeper import Doorkeeper, claims_of, is_open, is_own_place
 
@@ -182,11 +182,13 @@ def test_an_open_page_ends_with_a_sign_out_by_another_cookie(monkeypatch: pytest
         ended.append(message)
 
     async def never() -> Message:
-        return await asyncio.Future()
+        await asyncio.Event().wait()
+        raise AssertionError
 
     claims = claims_of(dict([cookie(iat=1_500, sid="s1").split("=", 1)]))
     who = door._judged(dict([cookie(iat=9_000, sid="s1").split("=", 1)]), SIGN_IN)
-    heard = asyncio.run(door._ending(never, send, claims, who)())  # type: ignore[arg-type] # it is a Person
+    assert isinstance(who, Person)
+    heard = asyncio.run(door._ending(never, send, claims, who)())
     assert heard["type"] == "websocket.disconnect"
     assert ended[0]["type"] == "websocket.close"
 
