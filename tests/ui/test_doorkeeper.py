@@ -188,7 +188,11 @@ def test_an_open_page_ends_with_a_sign_out_by_another_cookie(monkeypatch: pytest
     claims = claims_of(dict([cookie(iat=1_500, sid="s1").split("=", 1)]))
     who = door._judged(dict([cookie(iat=9_000, sid="s1").split("=", 1)]), SIGN_IN)
     assert isinstance(who, Person)
-    heard = asyncio.run(door._ending(never, send, claims, who)())
+
+    async def hear(person: Person) -> Message:
+        return await door._ending(never, send, claims, person)()
+
+    heard = asyncio.run(hear(who))
     assert heard["type"] == "websocket.disconnect"
     assert ended[0]["type"] == "websocket.close"
 
