@@ -63,9 +63,13 @@ def _timeout(seconds: float) -> str:
     return f"--timeout={max(1, -int(-seconds // 60))}m"
 
 
-def chain(wanted: Sequence[str], always: Sequence[str] = ()) -> str:
-    """Commands in one line, each run where the one before succeeded; those of `always` run whatever became of these."""
-    return "; ".join(filter(None, (" && ".join(wanted), " && ".join(always))))
+def chain(wanted: Sequence[str], *, always: Sequence[str] = (), on_failure: Sequence[str] = ()) -> str:
+    """Commands in one line, each run where the one before succeeded. Whatever becomes of them, those of `always` run; those
+    of `on_failure` where one failed."""
+    line = " && ".join(wanted)
+    if always:
+        return f"{line}; {' && '.join(always)}"
+    return f"{line} || {{ {'; '.join(on_failure)}; false; }}" if on_failure else line
 
 
 def comment(text: str) -> str:

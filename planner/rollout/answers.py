@@ -110,7 +110,7 @@ class Step:
     """One step of a way out: `commands` in their order, the last of which waits until the step is done.
 
     `is_change`: the user's own change, which Headroom doesn't hold in full; its command names a manifest of theirs.
-    `undo`: what takes the step back. `is_lent`: what it takes is given back whatever becomes of the steps after it.
+    `undo`: what takes the step back. `is_lent`: it takes from others, and is taken back when a step fails.
     """
 
     what: str

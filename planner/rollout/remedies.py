@@ -109,7 +109,11 @@ class _Case:
             seconds=self.seconds(run),
             extra_gpus=extra_gpus,
             patch_yaml=as_yaml(patch) if patch else "",
-            command=commands.chain(*([one for step in some for one in step.commands] for some in (done, last)))
+            command=commands.chain(
+                [one for step in done for one in step.commands],
+                always=[one for step in last for one in step.commands],
+                on_failure=[one for step in first for one in step.undo],
+            )
             if first
             else cure,
             steps=(*done, *last),
@@ -145,7 +149,7 @@ class _Case:
         )
 
 
-def _scaled(workload: Workload, replicas: int, *, is_lent: bool = True) -> Step:
+def _scaled(workload: Workload, replicas: int) -> Step:
     """A workload scaled, and that waited for."""
     return Step(
         what=f"Scale {workload.namespace}/{workload.name} to {replicas:,}",
@@ -154,7 +158,7 @@ def _scaled(workload: Workload, replicas: int, *, is_lent: bool = True) -> Step:
             commands.wait(workload.key, _SCALE_SECONDS, pods=replicas, strategy=workload.strategy.kind),
         ),
         undo=_scaled_back(workload).commands,
-        is_lent=is_lent,
+        is_lent=True,
     )
 
 
@@ -455,7 +459,7 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                     f"{pods} of {other.namespace}/{other.name} fewer {until}",
                     f"{left:,} of {other.replicas:,} {other.namespace}/{other.name}; {_at_worst(case, run)}",
                     run,
-                    first=(_scaled(other, left, is_lent=is_lent),),
+                    first=(_scaled(other, left),),
                     last=(_scaled_back(other),) if is_lent else (),
                 )
                 return
