@@ -16,6 +16,7 @@ from planner.kubernetes.budgets import BudgetStatus, covers, goes_uncounted, ref
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pods import deletes_with
 from planner.kubernetes.records import Finding, Node, PodDisruptionBudget, Severity, Snapshot, Taint
 from planner.rollout.controllers.job import JobController
 from planner.rollout.controllers.registry import replacing
@@ -283,7 +284,7 @@ def _findings(run: DrainRun) -> tuple[Finding, ...]:
                 mend="kubectl drain refuses until --force is given: move or delete them first",
             )
         )
-    local = [pod for pod in run.moved if any(v.kind == "emptyDir" for v in pod.shape.spec.volumes)]
+    local = [pod for pod in run.moved if deletes_with(pod.shape.spec.volumes)]
     if local:
         found.append(
             Finding(

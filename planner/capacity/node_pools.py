@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings
-from planner.kubernetes.nodes import gpu_count, gpu_model, machine_type, node_pool, pool_label, provisioning_model, zone
+from planner.kubernetes.nodes import (
+    NO_POOL,
+    gpu_count,
+    gpu_model,
+    machine_type,
+    node_pool,
+    pool_label,
+    provisioning_model,
+    zone,
+)
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, Taint
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import node_pools, unheld
@@ -122,7 +131,7 @@ def pool_key(node: Node) -> str:
         return name
     machine = machine_type(node)
     model = gpu_model(node) or (f"{gpu_count(node)} GPUs" if gpu_count(node) else "")
-    return " ".join(filter(None, (machine, model))) or "no pool"
+    return " ".join(filter(None, (machine, model))) or NO_POOL
 
 
 def pools(cluster: Cluster, limits: Sequence[PoolLimits] = ()) -> tuple[NodePool, ...]:

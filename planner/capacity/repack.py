@@ -21,17 +21,15 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.qos import is_static
-from planner.kubernetes.records import Node, Pod
+from planner.kubernetes.pods import goes_with_its_node, stays
+from planner.kubernetes.records import Node
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster
 from planner.scheduling.empty_node import bare_copy, empty_copy
 from planner.scheduling.filters import is_judged_by_node, passes_rules
 from planner.scheduling.shape import Shape, allowed, compile_alike, seats
 from planner.scheduling.state import State
 
-SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 IN_VAIN: Final = 25  # nodes in a row that can't be emptied: fuller ones aren't tried
 _TOGETHER: Final = 64  # moves that are taken back all at once, not one by one
 
@@ -374,18 +372,6 @@ def _bound_on(cluster: Cluster, pool: Sequence[int]) -> Iterator[tuple[int, int,
     is_inside[list(pool)] = True
     here = is_inside[nodes]
     return zip(numbers[here].tolist(), nodes[here].tolist(), groups[here].tolist(), strict=True)
-
-
-def goes_with_its_node(pod: Pod) -> bool:
-    """Whether the pod is there for the node, and goes when it does."""
-    return is_static(pod) or (pod.owner is not None and kind_called(pod.owner.kind).is_per_node)
-
-
-def stays(pod: Pod) -> bool:
-    """Whether nothing may move the pod."""
-    local = any(volume.kind in ("hostPath", "local") for volume in pod.spec.volumes)
-    kept = pod.annotations.get(SAFE_TO_EVICT) == "false"
-    return pod.owner is None or kept or local or bool(pod.spec.resource_claims)
 
 
 def nodes_alike(nodes: Sequence[Node], kind_of: Mapping[str, object]) -> Iterator[list[int]]:

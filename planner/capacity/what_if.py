@@ -48,9 +48,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """The snapshot after the changes."""
+    """The snapshot after the changes.
+
+    `waiting_before`: pods that would wait without them too, once those that find room have taken it.
+    """
 
     snapshot: Snapshot
+    waiting_before: int
     steps: tuple[Step, ...]
 
 
@@ -68,11 +72,14 @@ def apply(cluster: Cluster, changes: Sequence[Change], limits: Sequence[PoolLimi
         For a pool, node, zone or workload that isn't there.
     """
     steps = []
+    if changes and _waiting(cluster.snapshot):  # who finds room by himself is no merit of a change
+        cluster = _at_rest(cluster.snapshot)
+    waiting_before = _waiting(cluster.snapshot)
     for change in changes:
         snapshot, step = _MADE_BY[change.kind](_Case(cluster, change, limits))
         steps.append(step)
         cluster = _at_rest(snapshot)
-    return Changed(snapshot=cluster.snapshot, steps=tuple(steps))
+    return Changed(snapshot=cluster.snapshot, waiting_before=waiting_before, steps=tuple(steps))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,7 +215,7 @@ def _remove_zone(case: _Case) -> tuple[Snapshot, Step]:
 
 
 def _waiting(snapshot: Snapshot) -> int:
-    return sum(not pod.node_name and not pod.is_terminal for pod in snapshot.pods)
+    return sum(pod.waits for pod in snapshot.pods)
 
 
 def _lost(case: _Case, names: Sequence[str], words: str) -> tuple[Snapshot, Step]:

@@ -14,9 +14,9 @@ from planner.cli.progress import progress
 from planner.sources import bounded
 from planner.sources.store import GRACE_SECONDS, Store, days_before
 from planner.store import names
+from planner.store.schema import FORMAT
 from planner.tables import Row, as_text
 
-FORMAT = "headroom.store/v1"
 _URL = click.argument("url", metavar="STORE")
 
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain, short
-from planner.figures.pool_seats import NO_POOL
+from planner.kubernetes.nodes import NO_POOL
 from planner.questions.seats import NodeSeats, Seat
 
 NAMED_NODES = 500  # above this, nodes are shown as sums by pool and zone

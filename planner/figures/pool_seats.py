@@ -11,9 +11,10 @@ from planner.figures import palette
 from planner.figures.drawing import drawn
 from planner.figures.labels import plain
 from planner.figures.ticks import whole
+from planner.kubernetes.nodes import NO_POOL
 from planner.questions.seats import NodeSeats
 
-NO_POOL, NO_ZONE = "no pool", "no zone"
+NO_ZONE = "no zone"
 
 
 def totals(nodes: Sequence[NodeSeats]) -> dict[tuple[str, str], tuple[int, int, int, int]]:

@@ -23,7 +23,7 @@ from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Pres
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import check_share, rolling_limits
-from planner.vocabulary import CONTROLLER_REVISION_HASH, PODS, is_extended_resource
+from planner.vocabulary import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
 from planner.words import duration, listing, plural, short_name
 
 T = TypeVar("T")
@@ -234,9 +234,7 @@ def pods_stuck_terminating(snapshot: Snapshot) -> Iterator[Finding]:
 def unschedulable_pods(snapshot: Snapshot) -> Iterator[Finding]:
     """Pods that wait already, by workload, in the scheduler's words."""
     owners = owners_of(snapshot)
-    waiting = [
-        pod for pod in snapshot.pods if pod.unschedulable_message and not pod.node_name and pod.deleted_at is None
-    ]
+    waiting = [pod for pod in snapshot.pods if pod.unschedulable_message and pod.waits]
     for key, pods in _by(waiting, lambda pod: workload_key(pod, owners)).items():
         message = Counter(pod.unschedulable_message for pod in pods).most_common(1)[0][0].rstrip(".")
         what = f"{_pods(pods)} can't be scheduled now: {message}"
@@ -258,7 +256,7 @@ def unknown_resources(snapshot: Snapshot) -> Iterator[Finding]:
     ]
     for key, spec in asking:
         for resource in sorted(pod_requests(spec).keys() - offered):
-            if is_extended_resource(resource) or resource.startswith("hugepages-"):
+            if is_extended_resource(resource) or resource.startswith(HUGE_PAGES):
                 what = f"asks for {resource}, which no node has"
                 mend = "Check the name, the device plugin, and that the pool with it isn't scaled to zero"
                 yield Finding(

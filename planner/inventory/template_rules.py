@@ -23,13 +23,13 @@ from planner.inventory.records.shared import Shared
 from planner.inventory.sealed import sealed
 from planner.kubernetes.records import EMPTY, Amounts, Container, PodSpec
 from planner.kubernetes.requests import at_once
-from planner.vocabulary import is_extended_resource
+from planner.vocabulary import CPU, EPHEMERAL_STORAGE, HUGE_PAGES, MEMORY, is_extended_resource
 
 Object = dict[str, Any]
 _SOURCES = tuple(one.name for one in msgspec.structs.fields(wire.Volume) if one.name != "name")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_POD_LEVEL = ("cpu", "memory")
-_STANDARD = ("cpu", "memory", "ephemeral-storage")
+_POD_LEVEL = (CPU, MEMORY)
+_STANDARD = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _QUALIFIED = re.compile(r"(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?\Z")
 
 
@@ -80,7 +80,7 @@ def _resources(container: wire.Container) -> Iterator[str]:
     resources = container.resources or wire.Resources()
     requests, limits = resources.requests or {}, resources.limits or {}
     for name in dict.fromkeys([*requests, *limits]):
-        place, is_huge = f"containers[{container.name}].resources: {name}", name.startswith("hugepages-")
+        place, is_huge = f"containers[{container.name}].resources: {name}", name.startswith(HUGE_PAGES)
         if "/" not in name and not is_huge and name not in _STANDARD:
             yield f"{place} must be a standard resource for containers, or have a domain"
         amounts = [quantity.parse_decimal(str(one[name])) for one in (requests, limits) if name in one]
@@ -251,7 +251,7 @@ def _pod_level(spec: PodSpec) -> Iterator[str]:
             )
         if amount > limits.get(name, amount):
             yield f"resources.requests: {name} is above its limit"
-        if name not in _POD_LEVEL and not name.startswith("hugepages-"):
+        if name not in _POD_LEVEL and not name.startswith(HUGE_PAGES):
             yield f"resources.requests: {name} can't be given for the pod as a whole"
     for one in spec.containers:
         for name, amount in one.limits.items():

@@ -32,7 +32,7 @@ from planner.vocabulary import (
     TAINT_UNSCHEDULABLE,
 )
 
-NO_POOL = ""
+NO_POOL = "no pool"  # what people read, and a filter takes, where a node tells no pool
 # GKE writes them on nodes of a pool with local SSDs attached: as ephemeral storage, and as raw block devices.
 LOCAL_SSD_LABELS = ("cloud.google.com/gke-ephemeral-storage-local-ssd", "cloud.google.com/gke-local-nvme-ssd")
 LOCAL_SSD_GIB = 375  # of one disk
@@ -42,6 +42,7 @@ _FORMATTED = 0.95  # of a disk at least is left once it is formatted
 GPU_NODE_ARRIVAL_SECONDS = 300.0
 NODE_ARRIVAL_SECONDS = 150.0
 ARRIVAL_SOURCE = "kubernetes/autoscaler#3464 with GPUs, kubernetes/test-infra#18607 without"
+ARRIVAL_WORDS = f"{GPU_NODE_ARRIVAL_SECONDS:.0f} with GPUs, {NODE_ARRIVAL_SECONDS:.0f} without"
 ROLE = "node-role.kubernetes.io/"
 CORDONED, NOT_READY = "cordoned", "not Ready"
 # What the node lifecycle controller writes on nodes that are out of use (pkg/controller/nodelifecycle, taintKeyToNodeConditionMap).
@@ -62,7 +63,7 @@ def node_pool(node: Node) -> str:
     if label:
         return str(node.labels[label])
     roles = sorted(key.removeprefix(ROLE) for key in node.labels if key.startswith(ROLE))
-    return ", ".join(roles) or NO_POOL
+    return ", ".join(roles)
 
 
 def has_local_ssd(node: Node) -> bool:
@@ -85,7 +86,7 @@ def local_ssd_gib(node: Node) -> int | None:
 
 
 def is_gke(node: Node) -> bool:
-    """Whether Google Kubernetes Engine runs the node."""
+    """Whether Google Kubernetes Engine runs the node: it labels every one. A provider id ``gce://`` is of any VM of Google's."""
     return GKE_NODE_POOL in node.labels
 
 
@@ -139,15 +140,20 @@ def provisioning_model(node: Node) -> str:
     )
 
 
+def is_ready(node: Node) -> bool:
+    """Whether the kubelet says that it takes pods. A node that says nothing of it is taken for Ready."""
+    return node.conditions.get("Ready", "True") == "True"
+
+
 def out_of_use(node: Node) -> str:
     """Why no new pod is placed on the node, `CORDONED` or `NOT_READY`; "" where pods may be: only there anything is free.
 
     Source: ``spec.unschedulable`` (plugins/nodeunschedulable), and the NoSchedule taint that the node lifecycle controller gives
-    a node whose condition Ready isn't True. One that says nothing of it is taken for Ready.
+    a node whose condition Ready isn't True (`is_ready`).
     """
     if node.is_cordoned:
         return CORDONED
-    return "" if node.conditions.get("Ready", "True") == "True" else NOT_READY
+    return "" if is_ready(node) else NOT_READY
 
 
 def is_spot(node: Node) -> bool:

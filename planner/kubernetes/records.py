@@ -394,6 +394,15 @@ class Pod:
         """Bound and not finished: what it asks for is taken on its node."""
         return bool(self.node_name) and not self.is_terminal
 
+    @property
+    def waits(self) -> bool:
+        """Whether kube-scheduler has still to find it a node: unbound, not finished, not being deleted, behind no gate.
+
+        Source: kubernetes `pkg/scheduler/schedule_one.go` `skipPodSchedule`, plugin SchedulingGates.
+        """
+        is_open = self.deleted_at is None and not self.spec.scheduling_gates
+        return not self.node_name and not self.is_terminal and is_open
+
 
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -899,6 +908,11 @@ class Presence(StrEnum):
     REFUSED = "refused"  # the API server answered 403
     INFERRED = "inferred"  # not in what was given, but told by other objects
 
+    @property
+    def is_lacking(self) -> bool:
+        """Whether nothing is known of the kind: it wasn't given, or was refused."""
+        return self in (Presence.ABSENT, Presence.REFUSED)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
@@ -982,6 +996,11 @@ class Snapshot:
     def every_workload(self) -> tuple[Workload, ...]:
         """What the engine reckons with, seen or not."""
         return self.workloads + self.others if self.others else self.workloads
+
+    def lacks(self, kind: str) -> bool:
+        """Whether the kind was looked for and not given, or refused."""
+        presence = self.presence.get(kind)
+        return presence is not None and presence.is_lacking
 
     def workload(self, key: str) -> Workload | None:
         """The workload named by `key` (``Deployment/prod/ml-worker``, kind in any case), or None."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from planner.errors import ChangeError
 from planner.kubernetes.kinds import NODE
@@ -20,7 +21,15 @@ from planner.vocabulary import CPU, MEMORY
 from planner.words import measured_bytes
 
 _RESOURCES = (MEMORY, CPU)
-_COUNTED = ("QoS class", "eviction rank", "oom_score_adj", "OOM rank")
+
+
+class Value(StrEnum):
+    """The values of a pod that are told apart by what changes; the others are the kubelet's files and amounts of memory."""
+
+    QOS_CLASS = "QoS class"
+    EVICTION_RANK = "eviction rank"
+    OOM_SCORE_ADJ = "oom_score_adj"
+    OOM_RANK = "OOM rank"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +75,7 @@ class Difference:
     def _text(self, value: int | str | None) -> str:
         if value is None:
             return "not set" if self.field.startswith("memory.") else "unknown"
-        return measured_bytes(value) if isinstance(value, int) and self.field not in _COUNTED else str(value)
+        return measured_bytes(value) if isinstance(value, int) and self.field not in tuple(Value) else str(value)
 
 
 def changed_container(container: Container, change: MemoryChange) -> Container:
@@ -193,8 +202,8 @@ def _unrequested(node: NodeReport) -> int:
 
 def _of_pod(before: PodMemory, after: PodMemory) -> Iterator[Difference]:
     values: list[tuple[str, str, int | str | None, int | str | None]] = [
-        ("", "QoS class", str(before.qos), str(after.qos)),
-        ("", "eviction rank", before.eviction_rank, after.eviction_rank),
+        ("", Value.QOS_CLASS, str(before.qos), str(after.qos)),
+        ("", Value.EVICTION_RANK, before.eviction_rank, after.eviction_rank),
         ("", "over request", before.over_request_bytes, after.over_request_bytes),
     ]
     for old, new in zip(before.containers, after.containers, strict=True):
@@ -213,7 +222,7 @@ def _of(container: ContainerMemory) -> tuple[tuple[str, int | None], ...]:
         ("memory.min", values.memory_min),
         ("memory.low", values.memory_low),
         ("memory.swap.max", values.memory_swap_max),
-        ("oom_score_adj", values.oom_score_adj),
-        ("OOM rank", container.oom_rank),
+        (Value.OOM_SCORE_ADJ, values.oom_score_adj),
+        (Value.OOM_RANK, container.oom_rank),
         ("room to the limit", None if used is None or values.memory_max is None else values.memory_max - used),
     )

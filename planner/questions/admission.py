@@ -20,7 +20,7 @@ from planner.errors import HeadroomError, InputError
 from planner.inventory.change import has_new_template, read_changed, read_workload_document
 from planner.inventory.manifest import AppliedWorkload
 from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.records import CommandForm, Container, PodSpec, Presence, Snapshot, Workload
+from planner.kubernetes.records import CommandForm, Container, PodSpec, Snapshot, Workload
 from planner.questions.overview import Glance, glance
 from planner.questions.prepared import compiled, pod_times_of
 from planner.rollout.answers import RemedyKind, Verdict
@@ -68,12 +68,12 @@ def read_request(body: bytes) -> Request:
     InputError
         For anything but an ``admission.k8s.io/v1`` AdmissionReview with a request.
     """
-    mend = "Send what an API server sends a validating webhook: AdmissionReview, admission.k8s.io/v1"
+    mend = "Send what an API server sends a validating webhook: AdmissionReview, " + API_VERSION
     try:
         found = msgspec.json.decode(body, type=_AdmissionReview)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InputError(f"isn't an AdmissionReview: {error}", where="the request's body", mend=mend) from None
-    if (found.kind, found.api_version) != ("AdmissionReview", "admission.k8s.io/v1"):
+    if (found.kind, found.api_version) != ("AdmissionReview", API_VERSION):
         raise InputError(f"is {found.api_version} {found.kind}", where="the request's body", mend=mend)
     return found.request
 
@@ -86,6 +86,9 @@ class Silence(StrEnum):
     COMPLETES = "completes"
     NOT_KNOWN = "not_known"  # to the snapshot, to the engine, or unreadable
     TIME_UP = "time_up"
+
+
+API_VERSION: Final = "admission.k8s.io/v1"  # of reviews, asked and answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +120,7 @@ def review(
         return Review(silence=Silence.NO_ROLLOUT)
     kind, key = asked
     there = snapshot.workload(key)
-    if any(snapshot.presence.get(one.name) in (Presence.ABSENT, Presence.REFUSED) for one in (NODE, POD)):
+    if any(snapshot.lacks(one.name) for one in (NODE, POD)):
         return Review(workload=key, silence=Silence.NOT_KNOWN)
     try:
         change = _scaled(request, there) if request.sub_resource else _applied(kind, request, there)

@@ -17,11 +17,12 @@ from planner.capacity.pod_shapes import parse_shape, standard_shapes, usual_shar
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING
+from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import EMPTY, Amounts, Finding, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
-from planner.questions.filters import NO_POOL, Filter, Kept
+from planner.questions.filters import Filter, Kept
 from planner.questions.overview import GpuModelLine, free_words, supplies_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, column_of, fact, unit_of

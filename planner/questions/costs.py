@@ -11,14 +11,14 @@ from planner.errors import InputError
 from planner.exit_status import ExitStatus
 from planner.inventory.account import unseen
 from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import has_local_ssd, is_gke, node_pool
+from planner.kubernetes.nodes import NO_POOL, has_local_ssd, is_gke, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.allocation import PARTS, AllocatedCost, Held, Share, added_up, allocate
 from planner.pricing.cluster import ClusterCost, SplitCost, cluster_cost, cost_words
 from planner.pricing.model import PartKind, PriceBook
-from planner.questions.filters import NO_POOL, Filter, Kept
+from planner.questions.filters import Filter, Kept
 from planner.questions.focus import OF_COMMITMENTS, UNKNOWN, Resource, focus_rows, resource_of
 from planner.questions.overview import kept_by
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
@@ -132,7 +132,7 @@ def bill(book: PriceBook, snapshot: Snapshot, by: str = NAMESPACE) -> ClusterBil
     """
     cost, unseen_pods = cost_cluster(book, snapshot), _unseen_pods(snapshot)
     nodes = {node.name: node for node in snapshot.nodes}
-    pool_of = {node.name: node_pool(node) or "no pool" for node in snapshot.nodes} if by == POOL else None
+    pool_of = {node.name: node_pool(node) or NO_POOL for node in snapshot.nodes} if by == POOL else None
     by_node = tuple(allocate(cost.nodes, nodes, held_by_node(snapshot, by), pool_of))
     lines = (*added_up(by_node, pool_of), *_unused(cost))
     known = {one.name: getattr(cost, one.name) for one in fields(ClusterCost)}

@@ -13,7 +13,7 @@ from planner.capacity.what_if import apply
 from planner.errors import HeadroomError, InputError
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in
-from planner.kubernetes.records import Finding, FrozenMap, Presence, Severity, Snapshot
+from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
 from planner.questions import costs, findings, overview, savings, trends
 from planner.questions.overview import WorkloadOverview
 from planner.questions.prepared import compiled
@@ -120,8 +120,7 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
 
 def _unseen_kinds(sides: Iterable[Snapshot]) -> frozenset[str]:
     """Kinds that one of the sides didn't list."""
-    unseen = (Presence.ABSENT, Presence.REFUSED)
-    return frozenset(kind for side in sides for kind, state in side.presence.items() if state in unseen)
+    return frozenset(kind for side in sides for kind, state in side.presence.items() if state.is_lacking)
 
 
 def _changed(snapshot: Snapshot, settings: DiffSettings, given: Given, skipped: list[str]) -> tuple[Snapshot, str]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from planner.errors import InputError
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.nodes import NO_POOL, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Labels, LabelSelector, Requirement, Snapshot
 from planner.kubernetes.selectors import labels_match
@@ -23,7 +23,6 @@ from planner.settings import setting
 from planner.words import NO_WORDS, Text, count, listing, plural
 
 _WORKLOADS: Final = frozenset(kind.name for kind in WORKLOADS)
-NO_POOL: Final = "no pool"
 """How a node that says no pool is asked for."""
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from planner import collector
 from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.errors import NotKnownError
-from planner.kubernetes.nodes import arrival_seconds, machine_type, node_pool, physical_gpus
+from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import FrozenMap, Node, Pod, Snapshot
 from planner.pricing.allocation import Bought, Cents, Share, allocated_cents, bought
 from planner.pricing.cents import shared_out
@@ -222,7 +222,7 @@ def _kinds(snapshot: Snapshot, prices: _Prices, cost: ClusterCost) -> Iterator[_
         template = snapshot.nodes[nodes[0]]
         _, one, spot = found[template.name]
         yield _Kind(
-            name=node_pool(template) or "no pool",
+            name=node_pool(template) or NO_POOL,
             nodes=tuple(nodes),
             template=template,
             month_usd=one.effective.total,

@@ -18,7 +18,7 @@ from planner.inventory.account import get_command
 from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, read_manifest
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Finding, FrozenMap, PodSpec, Presence, Snapshot, Workload
+from planner.kubernetes.records import Finding, FrozenMap, PodSpec, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.shares import scaled_value
 from planner.pricing.cluster import cluster_cost
@@ -140,7 +140,7 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
 def _check_listed(snapshot: Snapshot, applied: Iterable[AppliedWorkload]) -> None:
     """Refuse to take a workload for new where nobody listed its kind."""
     for one in applied:
-        if one.before is None and snapshot.presence.get(one.after.kind) in (Presence.ABSENT, Presence.REFUSED):
+        if one.before is None and snapshot.lacks(one.after.kind):
             what = f"whether there is a {one.after.key} is not known: the snapshot doesn't list its kind"
             raise NotKnownError(what, mend=f"To add it: {get_command([one.after.kind])}")
 

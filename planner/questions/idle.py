@@ -10,7 +10,7 @@ from typing import Final
 from planner.errors import InputError
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
+from planner.kubernetes.nodes import NO_POOL, gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
@@ -117,7 +117,7 @@ def answer(snapshot: Snapshot, settings: IdleSettings, given: Given = NOTHING) -
                     namespace=pod.namespace,
                     pod=pod.name,
                     node=pod.node_name,
-                    node_pool=node_pool(node) or "no pool",
+                    node_pool=node_pool(node) or NO_POOL,
                     model=gpu_model(node) or idle[0].model,
                     held=wanted,
                     measured=len(now),

@@ -18,7 +18,7 @@ from planner.memory.kubelet import KubeletSettings
 from planner.memory.nodes import ClusterMemory, cluster_memory
 from planner.memory.risks import risks
 from planner.memory.rows import container_rows, node_rows, pod_rows
-from planner.memory.what_if import Difference, MemoryChange, apply, differences, patch
+from planner.memory.what_if import Difference, MemoryChange, Value, apply, differences, patch
 from planner.quantity import parse
 from planner.questions.filters import Filter, Kept
 from planner.questions.overview import kept_by
@@ -122,7 +122,7 @@ def memory_what_if(
         after = cluster_memory(apply(snapshot, change) if change else snapshot, changed_settings, stats)
     every = differences(before, after)
     mine = {pod.key for pod in before.pods if change is None or pod.workload.lower() == change.workload.lower()}
-    moved = {one.object for one in every if one.object not in mine and one.field == "eviction rank"}
+    moved = {one.object for one in every if one.object not in mine and one.field == Value.EVICTION_RANK}
     put_to_engine = _rolled_out(snapshot, change) if change else None
     rollout = put_to_engine.rollout if put_to_engine else None
     shown = tuple(one for one in every if one.object in mine or kind_in(one.object) is NODE)
@@ -171,7 +171,7 @@ def _sentence(
     rollout: RolloutResult | None,
 ) -> str:
     parts = []
-    classes = sorted({(str(one.before), str(one.after)) for one in changes if one.field == "QoS class"})
+    classes = sorted({(str(one.before), str(one.after)) for one in changes if one.field == Value.QOS_CLASS})
     parts += [f"class {was} becomes {now}" for was, now in classes]
     if not changes:
         parts.append("no value changes")

@@ -171,10 +171,6 @@ class Answer:
     replicas: int = 0
     headline: Text = NO_WORDS
 
-    def names(self, name: str) -> bool:
-        """Whether any of its words have `name` in them."""
-        return name in f"{self.sentence} {self.headline}"
-
 
 class Answers:
     """Workloads' own rollouts, each a question by itself; those that are alike have one answer."""
@@ -191,10 +187,10 @@ class Answers:
         if known is not None:
             return known
         with part():
-            answer = glance(self._cluster, revision).answer
-        if key is not None and not answer.names(workload.namespace):  # it may speak of the others' too
-            self._known[key] = answer
-        return answer
+            found = glance(self._cluster, revision)
+        if key is not None and not found.names_objects:
+            self._known[key] = found.answer
+        return found.answer
 
 
 def restarted(workload: Workload) -> Revision:
@@ -204,11 +200,18 @@ def restarted(workload: Workload) -> Revision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Glance:
-    """How a rollout goes, in one placement and without ways out; `run` and `why` where it was simulated and is stuck."""
+    """How a rollout goes, in one placement and without ways out; `run` and `why` where it was simulated and is stuck.
+
+    `names_objects`: see `Explanation`; what isn't known may lie in an object of the namespace.
+    """
 
     answer: Answer
     run: Run | None = None
     why: Explanation | None = None
+
+    @property
+    def names_objects(self) -> bool:
+        return self.answer.verdict is Verdict.UNKNOWN or (self.why is not None and self.why.names_objects)
 
 
 def glance(cluster: Cluster, revision: Revision) -> Glance:

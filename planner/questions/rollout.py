@@ -20,6 +20,7 @@ from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes import kinds
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.nodes import ARRIVAL_SOURCE, ARRIVAL_WORDS
 from planner.kubernetes.records import EMPTY, Finding, FrozenMap, Labels, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import parse_share, rolling_limits
@@ -155,8 +156,7 @@ class RolloutSettings:
     pools: PoolSettings = settings_within(PoolSettings)
     arrival_seconds: float | None = setting(
         None, label="Until a new node takes pods, seconds", option="--node-arrival-seconds", least=0, most=_MOST_SECONDS,
-        help="Until a new node takes pods; else 300 with GPUs (kubernetes/autoscaler#3464: 4 to 6 minutes), 150 without "
-        "(kubernetes/test-infra#18607: 2 to 3).",
+        help=f"Until a new node takes pods; else {ARRIVAL_WORDS} ({ARRIVAL_SOURCE}).",
     )  # fmt: skip
 
 

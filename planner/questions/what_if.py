@@ -153,7 +153,7 @@ def what_if(
         completing_after=completing[1] if with_rollouts else None,
         unknown_before=not_known[0] if with_rollouts else None,
         unknown_after=not_known[1] if with_rollouts else None,
-        waiting_before=len(today.waiting),
+        waiting_before=made.waiting_before,
         waiting_after=len(prepared_question.compiled(then).waiting),
         usd_per_month_before=cost_cluster(book, snapshot).usd_per_month if book else None,
         usd_per_month_after=cost_cluster(book, then).usd_per_month if book else None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.kubernetes.nodes import is_spot
+from planner.kubernetes.nodes import is_ready, is_spot
 from planner.restarts.lines import template
 from planner.restarts.model import Cause, Confidence, Diagnosis
 from planner.restarts.question import (
@@ -46,7 +46,7 @@ def node_lost(question: Question) -> Diagnosis | None:
             wants_memory=any("memory" in event.message for event in evicted),
         )
     is_missing = case.has_nodes and bool(pod.node_name) and node is None
-    is_down = node is not None and node.conditions.get("Ready", "True") != "True"
+    is_down = node is not None and not is_ready(node)
     is_lost = pod.reason in LOST_REASONS or question.ended_as in LOST_REASONS
     rebooted = [e for e in case.node_events if e.reason in NODE_GONE_EVENTS and is_near(question, e)]
     rebooted += [e for e in case.events if e.reason in NODE_GONE_EVENTS]

@@ -17,6 +17,7 @@ from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.pod_security import Policy, enforced, forbidden, violation
 from planner.kubernetes.priorities import class_called, class_name, classes_in, tells_default
+from planner.kubernetes.qos import QosClass, qos_class
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -82,14 +83,6 @@ def pod_limits(spec: PodSpec) -> Amounts:
     return FrozenMap({name: amount + spec.overhead.get(name, 0) for name, amount in limits.items()})
 
 
-def _is_best_effort(spec: PodSpec) -> bool:
-    counted = ("cpu", "memory")
-    for container in spec.containers + spec.init_containers:
-        if any(container.requests.get(r) or container.limits.get(r) for r in counted):
-            return False
-    return not (spec.pod_requests or spec.pod_limits)
-
-
 def usage(spec: PodSpec) -> dict[str, int]:
     """What one pod counts against a quota, under every key a quota may use."""
     counted: dict[str, int] = {"pods": 1, "count/pods": 1}
@@ -109,9 +102,9 @@ def quota_covers(quota: ResourceQuota, spec: PodSpec, priority_class: str) -> bo
     scopes += [(r.key, r.operator, r.values) for r in quota.scope_selector]
     for scope, operator, values in scopes:
         if scope == "BestEffort":
-            matches = _is_best_effort(spec)
+            matches = qos_class(spec) is QosClass.BEST_EFFORT
         elif scope == "NotBestEffort":
-            matches = not _is_best_effort(spec)
+            matches = qos_class(spec) is not QosClass.BEST_EFFORT
         elif scope == "Terminating":
             matches = spec.active_deadline_seconds is not None
         elif scope == "NotTerminating":

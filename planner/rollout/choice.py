@@ -75,7 +75,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The strategies that complete, the best first. `sentence` says which is recommended and why."""
+    """The strategies that complete, the best first: that one is `recommended`, and `sentence` says why."""
 
     options: tuple[Option, ...]
     recommended: Option | None
@@ -99,12 +99,15 @@ def choose(
     is_priced = all(one.usd_per_month is not None for one in done)
     best = _unbeaten(done, is_priced=is_priced)
     scores = _scores(best, weights or Weights(), is_priced=is_priced)
-    chosen = min(best, key=lambda one: (scores[one.pair], one.is_recreate, max(0, one.max_surge), one.max_unavailable))
-    marked = [_marked(one, best, scores, chosen) for one in done]
-    options = sorted(
-        marked, key=lambda one: (not one.is_best, one.score or 0.0, -one.lowest_ready, one.seconds, one.pair)
+    best.sort(key=lambda one: (scores[one.pair], one.is_recreate, max(0, one.max_surge), one.max_unavailable))
+    rest = sorted((one for one in done if one not in best), key=lambda one: (-one.lowest_ready, one.seconds, one.pair))
+    first, *others = (replace(one, is_best=True, score=scores[one.pair]) for one in best)
+    recommended = replace(first, is_recommended=True)
+    return Choice(
+        options=(recommended, *others, *rest),
+        recommended=recommended,
+        sentence=Text(_sentence(recommended, done, replicas)),
     )
-    return Choice(options=tuple(options), recommended=options[0], sentence=Text(_sentence(options[0], done, replicas)))
 
 
 def _completes(cell: GridCell) -> bool:
@@ -157,13 +160,6 @@ def _scores(best: Sequence[Option], weights: Weights, *, is_priced: bool) -> dic
         )
         for one in best
     }
-
-
-def _marked(one: Option, best: Sequence[Option], scores: Mapping[Pair, float], chosen: Option) -> Option:
-    is_best = one in best
-    return replace(
-        one, is_best=is_best, is_recommended=one is chosen, score=scores[one.pair] if is_best else None
-    )  # fmt: skip
 
 
 def _sentence(one: Option, done: Sequence[Option], replicas: int) -> str:

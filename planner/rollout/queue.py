@@ -149,7 +149,7 @@ def resting(cluster: Cluster) -> Resting:
 
 def _line_up(cluster: Cluster) -> Resting:
     pods, state = cluster.snapshot.pods, State(cluster)
-    order = tuple(sorted(cluster.waiting, key=lambda i: pods[i].created_at or 0.0))
+    order = tuple(sorted(cluster.unbound, key=lambda i: pods[i].created_at or 0.0))
     kinds: dict[Alike, list[int]] = {}
     others: list[int] = []
     for index in order:

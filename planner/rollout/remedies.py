@@ -14,7 +14,7 @@ from planner.inventory.applied import MANIFEST, applied, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
-from planner.kubernetes.nodes import gpu_count, node_pool
+from planner.kubernetes.nodes import gpu_count, is_gke, node_pool
 from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import FrozenMap, Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
@@ -32,7 +32,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static, compile_shape
-from planner.vocabulary import GKE_NODE_POOL, is_extended_resource
+from planner.vocabulary import is_extended_resource
 from planner.words import Text, listing, plural
 
 _MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
@@ -606,7 +606,7 @@ def _uses_gpu(workload: Workload) -> bool:
 
 def _resize(cluster: Cluster, pool: str, count: int) -> str:
     size = sum(1 for n in cluster.nodes if node_pool(n) == pool)
-    if any(GKE_NODE_POOL in n.labels for n in cluster.nodes):
+    if any(is_gke(node) for node in cluster.nodes):
         words = ("gcloud", "container", "clusters", "resize", "CLUSTER", "--node-pool", pool, "--num-nodes")
         return commands.command(*words, str(size + count)) + commands.comment("in a pool of several zones: per zone")
     return commands.comment(f"grow node pool {pool} from {size} to {size + count} nodes").strip()

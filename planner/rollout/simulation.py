@@ -42,7 +42,7 @@ from planner.scheduling.scheduler import Attempt, Budget, Scheduler
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
 from planner.scheduling.storage import claims_by_key
-from planner.vocabulary import POD_DELETION_COST, is_extended_resource
+from planner.vocabulary import CONTROLLER_REVISION_HASH, POD_DELETION_COST, is_extended_resource
 
 # The recorder's clock (tests/conformance/README.md). Only retries that the API server's refusals have delayed depend on
 # it; a wide range around each number gives the same outcomes.
@@ -201,7 +201,7 @@ class Simulation:
             started_at=pod.started_at or pod.created_at or 0.0,
             restarts=max((c.restart_count for c in pod.containers), default=0),
             deletion_cost=_integer(pod.annotations.get(POD_DELETION_COST, "0")),
-            revision=pod.labels.get("controller-revision-hash", ""),
+            revision=pod.labels.get(CONTROLLER_REVISION_HASH, ""),
             ordinal=_ordinal(pod),
             devices=device_table(self.cluster).by_pod.get(pod.uid, ()),
             claims_made=_claims_made(self.cluster, pod),

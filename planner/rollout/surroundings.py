@@ -21,7 +21,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_demand
 from planner.scheduling.shape import Term
 from planner.scheduling.state import carried_terms
-from planner.vocabulary import POD_DELETION_COST
+from planner.vocabulary import NAMESPACE_NAME, POD_DELETION_COST
 
 _NOWHERE = -1
 
@@ -94,7 +94,7 @@ def _look(cluster: Cluster) -> _Seen:
         spaces.setdefault(namespace, []).append(frozenset(Counter(told).items()))
     for one in snapshot.namespaces:
         spaces.setdefault(one.name, []).append(
-            frozenset(item for item in one.labels.items() if item[0] != "kubernetes.io/metadata.name")
+            frozenset(item for item in one.labels.items() if item[0] != NAMESPACE_NAME)
         )
     for quota in snapshot.resource_quotas:
         rules = (quota.name, quota.hard, quota.used, quota.scopes, quota.scope_selector)

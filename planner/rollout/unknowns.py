@@ -80,9 +80,7 @@ def _counts_claims(snapshot: Snapshot, namespace: str, spec: PodSpec, devices: D
 def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
     snapshot = cluster.snapshot
 
-    def lacks(kind: str) -> bool:
-        return snapshot.presence.get(kind) in (Presence.ABSENT, Presence.REFUSED)
-
+    lacks = snapshot.lacks
     needed = [NODE.name, POD.name]
     if revision.after.traits.part and revision.before is not None:
         needed.append(revision.after.traits.part)

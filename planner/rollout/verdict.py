@@ -49,7 +49,11 @@ _REFUSALS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """`headline`: a dozen words for whoever decides, without the verdict; `sentence`: with the details."""
+    """`headline`: a dozen words for whoever decides, without the verdict; `sentence`: with the details.
+
+    `names_objects`: the words name the workload's namespace, or objects beside it: they aren't another workload's too, however
+    alike.
+    """
 
     reason: Reason
     sentence: Text
@@ -58,6 +62,7 @@ class Explanation:
     scheduler_message: Text = NO_WORDS
     quota_message: Text = NO_WORDS
     lacking: tuple[str, ...] = ()  # resources short on the nodes that match
+    names_objects: bool = False
 
 
 def _asks(shape: Shape, only: tuple[str, ...] = ()) -> str:
@@ -156,7 +161,7 @@ def _why(run: Run, revision: Revision) -> Explanation:
         )
     refusal = _refusal(run, key)
     if refusal is not None and not new_waiting:
-        return _refused(run, revision, refusal)
+        return replace(_refused(run, revision, refusal), names_objects=True)
     if new_waiting:
         return _waits(run, revision, new_waiting)
     starting = [p for p in pods if p.is_bound and not p.is_ready and not p.is_terminating]
@@ -248,7 +253,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Explanation:
     message = pod.message or ""
     refused = run.simulation.claim_refusals.get(pod.number)
     if refused is not None:
-        return _refused(run, revision, refused)
+        return replace(_refused(run, revision, refused), names_objects=True)
     if pod.is_gated:
         return _gated(pod)
     if shape.blocked:
@@ -310,6 +315,7 @@ def _gated(pod: LivePod) -> Explanation:
                 f"stuck: the new pod is never tried, because {missing} doesn't exist in namespace {pod.namespace}"
             ),
             headline=Text(f"the new pod needs {missing}, and there is none"),
+            names_objects=True,
         )
     spec = pod.shape.spec
     if spec.scheduler_name != DEFAULT_SCHEDULER:
@@ -383,7 +389,8 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
         cycle_thing = words.get(reason, "room")
         headline = f"the new pod needs {cycle_thing}, which the pods that it replaces hold"
         sentence = f"stuck: the new pod needs {cycle_thing} on {c.where}, taken by the old pods, {kept}"
-    sentence += _rivals(c)
+    others = _rivals(c)
+    sentence += others
     sentence += _limits(c.revision.after)
     is_held = reason in (Reason.INSUFFICIENT_RESOURCE, Reason.HOST_PORT, Reason.DEVICE, Reason.TOO_MANY_PODS)
     controller = f"{c.revision.after.kind} {c.revision.after.name}"
@@ -399,6 +406,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Explanation:
         ),
         scheduler_message=c.message,
         lacking=c.lacking,
+        names_objects=bool(others),
     )
 
 

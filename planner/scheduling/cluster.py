@@ -95,7 +95,8 @@ class Cluster:
         self.node_names = tuple(node.name for node in self.nodes)
         self.node_index = {name: i for i, name in enumerate(self.node_names)}
         self.node_count = len(self.nodes)
-        self.groups, self.waiting = self._group_pods(snapshot.pods)
+        self.groups, self.unbound = self._group_pods(snapshot.pods)
+        self.waiting = [i for i in self.unbound if snapshot.pods[i].waits]
         self._asked = self._kinds_of_requests()
         self.resources = self._resource_names(requests for requests, _, _ in self._asked)
         self.row = {name: i for i, name in enumerate(self.resources)}
@@ -114,13 +115,13 @@ class Cluster:
     # ── compilation ─────────────────────────────────────────────────────────────────────────────────────────────────
     def _group_pods(self, pods: Iterable[Pod]) -> tuple[list[PodGroup], list[int]]:
         members: dict[tuple[str, int, int, bool], tuple[Pod, list[int], list[int]]] = {}
-        waiting: list[int] = []
+        unbound: list[int] = []
         index = self.node_index
         for i, pod in enumerate(pods):
             if pod.is_terminal:
                 continue
             if not pod.node_name:
-                waiting.append(i)
+                unbound.append(i)
                 continue
             node = index.get(pod.node_name)
             if node is None:
@@ -142,7 +143,7 @@ class Cluster:
             )
             for pod, nodes, indices in members.values()
         ]
-        return groups, waiting
+        return groups, unbound
 
     def _kinds_of_requests(self) -> list[tuple[FrozenMap[int], tuple[int, int], list[PodGroup]]]:
         """Requests, scored requests, and the groups whose pods have them."""

@@ -42,7 +42,7 @@ from planner.kubernetes.selectors import (
 from planner.scheduling.cluster import PODS_ROW, TOO_MUCH, BoolArray, Cluster, IntArray
 from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.storage import StorageDemand, storage_demand
-from planner.vocabulary import CPU, HOSTNAME, MEMORY, ZONE
+from planner.vocabulary import CPU, HOSTNAME, MEMORY, NAMESPACE_NAME, ZONE
 
 
 class Static(IntEnum):
@@ -81,7 +81,7 @@ class Term:
             if self.namespace_selector is None:
                 return False
             known = dict(cluster.namespace_labels.get(namespace, {}))
-            known.setdefault("kubernetes.io/metadata.name", namespace)
+            known.setdefault(NAMESPACE_NAME, namespace)
             if not labels_match(self.namespace_selector, known):
                 return False
         return labels_match(self.selector, labels)

@@ -29,7 +29,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.selectors import labels_match, terms_match
 from planner.scheduling.cluster import BoolArray, Cluster, IntArray
-from planner.vocabulary import HOSTNAME, IN_TREE_DRIVERS, REGION, ZONE
+from planner.vocabulary import HOSTNAME, IN_TREE_DRIVERS, OLD_REGION, OLD_ZONE, REGION, ZONE
 
 NODE_CONFLICT, NO_VOLUME, ZONE_CONFLICT, VOLUME_MISSING = 1, 2, 3, 4
 STORAGE_REASONS = {
@@ -39,8 +39,8 @@ STORAGE_REASONS = {
     VOLUME_MISSING: "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 }
 _SUCCESSORS = {
-    "failure-domain.beta.kubernetes.io/zone": ZONE,
-    "failure-domain.beta.kubernetes.io/region": REGION,
+    OLD_ZONE: ZONE,
+    OLD_REGION: REGION,
 }
 _ZONE_LABELS = (ZONE, REGION, *_SUCCESSORS)
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from planner.questions.admission import Review, Silence, read_request
+from planner.questions.admission import API_VERSION, Review, Silence, read_request
 from planner.serve.keeper import Keeper
 from planner.serve.metrics import Metrics, said_of
 from planner.serve.reviewers import Reviewers
@@ -79,7 +79,7 @@ def response(uid: str, found: Review, *, is_denied: bool) -> dict[str, Any]:
         answer["status"] = {"code": 403, "reason": "Forbidden", "message": found.warning}
     elif found.warning:
         answer["warnings"] = [found.warning]
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer}
+    return {"apiVersion": API_VERSION, "kind": "AdmissionReview", "response": answer}
 
 
 def timeout_of(query: Mapping[str, str]) -> float | None:

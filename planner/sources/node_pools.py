@@ -17,6 +17,7 @@ from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.kubernetes.records import FrozenMap, Snapshot, Taint
 from planner.quantity import parse
 from planner.sources import bounded, demo, gcloud
+from planner.vocabulary import INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, ZONE
 
 LARGEST_BYTES: Final = 64 * 2**20  # of one file: a thousand pools have less than one MiB
 _STATUS_NAME: Final = "cluster-autoscaler-status"
@@ -99,15 +100,15 @@ def _karpenter(one: Mapping[str, Any]) -> PoolLimits:
     }
     limits = {str(key): parse(value, str(key)) for key, value in _mapping(spec.get("limits")).items()}
     nodes = limits.pop("nodes", None)
-    capacity = [str(value) for value in wanted.get("karpenter.sh/capacity-type", ())]
+    capacity = [str(value) for value in wanted.get(KARPENTER_CAPACITY_TYPE, ())]
     labels = _mapping(_mapping(template.get("metadata")).get("labels"))
     return PoolLimits(
         name=name,
         source=LimitSource.KARPENTER,
         maximum=nodes,
         is_autoscaled=True,
-        zones=tuple(str(zone) for zone in wanted.get("topology.kubernetes.io/zone", ())),
-        machine_type=", ".join(str(v) for v in wanted.get("node.kubernetes.io/instance-type", ())),
+        zones=tuple(str(zone) for zone in wanted.get(ZONE, ())),
+        machine_type=", ".join(str(v) for v in wanted.get(INSTANCE_TYPE, ())),
         provisioning=", ".join(capacity),
         resource_limits=FrozenMap(limits),
         labels=FrozenMap({str(k): str(v) for k, v in labels.items()}),

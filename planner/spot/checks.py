@@ -21,6 +21,7 @@ from planner.kubernetes.nodes import (
     region,
 )
 from planner.kubernetes.patches import as_yaml
+from planner.kubernetes.pods import node_data
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
 from planner.kubernetes.records import CommandForm, Container, FrozenMap, Labels, Node, Pod, Snapshot, Taint, Workload
 from planner.kubernetes.selectors import tolerates_taints
@@ -381,23 +382,13 @@ def _check_start_up(case: Case) -> CheckResult:
 
 def _check_storage(case: Case) -> CheckResult:
     volumes = case.workload.template.spec.volumes
-    kept = {(claim.namespace, claim.name): claim for claim in case.snapshot.persistent_volume_claims}
-    local = [
-        volume.name
-        for volume in volumes
-        if volume.kind == "local" or (volume.kind == "hostPath" and not volume.host_path)
-    ]
-    system = [f"{volume.name} (in {volume.host_path})" for volume in volumes if volume.host_path]
-    local_disks = {disk.name for disk in case.snapshot.persistent_volumes if disk.is_local}
-    for volume in volumes:
-        claim = kept.get((case.workload.namespace, volume.claim_name))
-        if claim is not None and claim.volume_name in local_disks:
-            local.append(volume.name)
-    if local:
+    snapshot = case.snapshot
+    found = node_data(volumes, case.workload.namespace, snapshot.persistent_volume_claims, snapshot.persistent_volumes)
+    if found.kept:
         return CheckResult(
             check=Check.STORAGE,
             status=Status.UNSUITABLE,
-            evidence=f"{', '.join(local)}: data on the node's own disk is gone with a spot node.",
+            evidence=f"{', '.join(found.kept)}: data on the node's own disk is gone with a spot node.",
             cure="Keep what must last on a network volume or in object storage.",
         )
     claims = [volume.name for volume in volumes if volume.kind in ("persistentVolumeClaim", "ephemeral")]
@@ -410,19 +401,19 @@ def _check_storage(case: Case) -> CheckResult:
             "same zone, and is attached only after it is detached from the lost one.",
             cure="Regional disks, or accept that a stock-out of one zone stops this pod.",
         )
-    scratch = [volume.name for volume in volumes if volume.kind == "emptyDir" and volume.medium != "Memory"]
-    if scratch:
+    if found.scratch:
         return CheckResult(
             check=Check.STORAGE,
             status=Status.UNSEEN,
-            evidence=f"{', '.join(scratch)}: an emptyDir is gone with its node.",
+            evidence=f"{', '.join(found.scratch)}: an emptyDir is gone with its node.",
             cure="Use it for what can be made again; checkpoints belong into object storage.",
         )
-    if system:
+    if found.system:
+        places = ", ".join(f"{name} (in {place})" for name, place in found.system)
         return CheckResult(
             check=Check.STORAGE,
             status=Status.MIND,
-            evidence=f"{', '.join(system)}: the node's own; each node like it has the same.",
+            evidence=f"{places}: the node's own; each node like it has the same.",
             cure="Make sure that spot nodes have it too (drivers, sockets).",
         )
     return CheckResult(check=Check.STORAGE, status=Status.OK, evidence="No volume that a lost node would take along.")

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from planner import vocabulary
+from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.records import Node
 from planner.spot.assumptions import Capacity
 
@@ -46,10 +47,11 @@ class Window:
 
 
 def provider_of(nodes: Iterable[Node]) -> Provider:
-    """Whose nodes these are, by their labels and provider ids; the first that tells decides."""
+    """Who runs these nodes, by their labels and provider ids; the first that tells decides. Google's VMs that GKE doesn't run
+    (kOps) are nobody's here: what they get is GKE's shortest notice anyway."""
     for node in nodes:
         labels = node.labels
-        if vocabulary.GKE_NODE_POOL in labels or node.provider_id.startswith("gce://"):
+        if is_gke(node):
             return Provider.GKE
         if vocabulary.EKS_NODE_GROUP in labels or node.provider_id.startswith("aws://"):
             return Provider.EKS

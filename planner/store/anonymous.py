@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from planner.kubernetes.records import Snapshot
 from planner.store import kept
-from planner.vocabulary import KEPT_ANNOTATIONS, SYSTEM_NAMESPACES
+from planner.vocabulary import CONTROLLER_REVISION_HASH, KEPT_ANNOTATIONS, POD_TEMPLATE_HASH, SYSTEM_NAMESPACES
 
 SOURCE: Final = "anonymous"
 _PART: Final = re.compile(r"[^-./:@\s]+")
@@ -130,8 +130,8 @@ _DOMAINS: Final = (
     "azure.com", "karpenter.k8s.aws", "karpenter.azure.com", "headroom.dev", "google.com", "node.kubernetes.io",
 )  # fmt: skip
 _PLAIN_KEYS: Final = frozenset(
-    {"app", "name", "env", "environment", "k8s-app", "component", "version", "tier", "team", "agentpool", "pod-template-hash",
-     "controller-revision-hash", "job-name", "metadata.name"}
+    {"app", "name", "env", "environment", "k8s-app", "component", "version", "tier", "team", "agentpool", POD_TEMPLATE_HASH,
+     CONTROLLER_REVISION_HASH, "job-name", "metadata.name"}
 )  # fmt: skip
 _NAMING: Final = (
     "hostname",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Protocol
 
 from planner.inventory.node_lives import is_going, node_events
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.accelerators import alike, is_gpu_resource
 from planner.kubernetes.kinds import DAEMON_SET
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, PodSpec, Presence, Snapshot
+from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus, sum_requests
 from planner.store.names import moment_of, snapshot_id
 from planner.store.schema import NAMED, TRENDS
@@ -21,8 +21,6 @@ from planner.vocabulary import CPU, MEMORY
 Value = float | int | str | bool | Mapping[str, object] | None
 Rows = dict[str, list[dict[str, Value]]]
 """Table → rows; columns of `schema.EVERY` are in each."""
-
-_LACKING: Final = (Presence.ABSENT, Presence.REFUSED)
 
 
 class FactLike(Protocol):
@@ -61,7 +59,7 @@ def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str,
             "nodes": len(snapshot.nodes),
             "pods": len(snapshot.pods),
             "workloads": len(snapshot.workloads),
-            "lacking": ",".join(sorted(kind for kind, there in snapshot.presence.items() if there in _LACKING)),
+            "lacking": ",".join(sorted(kind for kind, there in snapshot.presence.items() if there.is_lacking)),
             "written_by": written_by,
             "prices": prices,
         }
@@ -128,7 +126,7 @@ def _node(node: Node, held: Amounts) -> dict[str, Value]:
         "zone": node_words.zone(node),
         "provisioning": node_words.provisioning_model(node),
         "gpu_model": node_words.gpu_model(node),
-        "is_ready": node.conditions.get("Ready") == "True",
+        "is_ready": node_words.is_ready(node),
         "is_cordoned": node.is_cordoned,
         "is_going": is_going(node),
         "created_at": node.created_at,

@@ -13,7 +13,7 @@ from planner.capacity.node_pools import NodePool
 from planner.errors import HeadroomError, InputError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import kind_called
-from planner.kubernetes.nodes import zone
+from planner.kubernetes.nodes import ARRIVAL_WORDS, zone
 from planner.kubernetes.records import Snapshot
 from planner.questions.capacity import CapacitySettings
 from planner.questions.identity import identity
@@ -79,7 +79,7 @@ def growth(asked: Asked[RolloutSettings]) -> None:
     """How far node pools may grow and how long a new node takes, as settings of a rollout."""
     with st.grid(min_column_width=200, gap="small"):
         asked.show("limits", placeholder=_LIMITS, help="Limits from a file are given on the Headroom page.")
-        asked.show("arrival_seconds", placeholder="300 with GPUs, 150 without")
+        asked.show("arrival_seconds", placeholder=ARRIVAL_WORDS)
 
 
 # ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,6 +14,7 @@ from planner.capacity.fragmentation import Fragments
 from planner.capacity.headroom import Fit, in_pools, stops
 from planner.figures import capacity_pools, capacity_stranded
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
+from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity
 from planner.questions.capacity import CapacityAnswer, CapacitySettings
@@ -117,7 +118,7 @@ def one_shape(found: Fit) -> None:
     if found.message:
         st.caption("What kube-scheduler would say of the next one")
         st.code(str(found.message), language=None, wrap_lines=True)
-    rows = [{"pool": pool or "no pool", "zone": zone or "no zone", "pods": n} for pool, zone, n in found.by_place]
+    rows = [{"pool": pool or NO_POOL, "zone": zone or "no zone", "pods": n} for pool, zone, n in found.by_place]
     if rows:
         tables.show(rows, alt=f"Where {found.count:,} more of {found.shape} go")
 

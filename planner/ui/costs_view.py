@@ -8,6 +8,7 @@ import streamlit as st
 
 from planner import words
 from planner.figures import allocation_bars, pool_costs
+from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.pricing.cluster import ClusterCost, PoolCost
 from planner.pricing.commitments import COLUMNS, parse_commitments
@@ -163,7 +164,7 @@ def _pools(cost: ClusterBill) -> None:
 def _row(pool: PoolCost) -> dict[str, object]:
     idle = (pool.idle.total, pool.idle.gpu) if pool.idle else (None, None)
     return {
-        "node pool": pool.node_pool or "no pool",
+        "node pool": pool.node_pool or NO_POOL,
         **dict(zip(_MONEY, (pool.usd_per_month, *idle), strict=True)),
         "nodes": f"{pool.node_count}{f', {pool.unpriced_count} without a price' if pool.unpriced_count else ''}",
         "bought": pool.provisioning.value,

@@ -9,9 +9,9 @@ import streamlit as st
 
 from planner import words
 from planner.errors import HeadroomError
-from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.nodes import NO_POOL, node_pool
 from planner.kubernetes.records import EMPTY, Snapshot
-from planner.questions.filters import ALL, NO_POOL, Filter, Kept, keep, namespaces_of, read_selector, said
+from planner.questions.filters import ALL, Filter, Kept, keep, namespaces_of, read_selector, said
 from planner.questions.identity import identity
 from planner.questions.overview import QUESTION, OverviewSettings, verdicts_of
 from planner.rollout.wording import WORD

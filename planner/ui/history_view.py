@@ -14,6 +14,7 @@ from planner.questions import commitments, trends
 from planner.questions.commitments import CommitmentsAnswer
 from planner.questions.trends import Period, TrendLine, TrendsAnswer
 from planner.ui import charts, link, tables
+from planner.vocabulary import NVIDIA_GPU
 
 _RANK = {Outlook.FULL: 0, Outlook.FILLS: 1}
 
@@ -66,7 +67,7 @@ _GLYPH = {Outlook.FULL: "△", Outlook.FILLS: "△", Outlook.TOO_SHORT: "?", Out
 
 
 def _name(line: TrendLine) -> str:
-    return f"{line.gpu_model or line.resource}" + ("" if line.resource == "nvidia.com/gpu" else f" ({line.resource})")
+    return f"{line.gpu_model or line.resource}" + ("" if line.resource == NVIDIA_GPU else f" ({line.resource})")
 
 
 def _row(line: TrendLine) -> dict[str, object]:

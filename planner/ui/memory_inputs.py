@@ -9,6 +9,7 @@ import streamlit as st
 
 from planner.inventory import cadvisor
 from planner.inventory.cadvisor import NodeMemoryStats
+from planner.kubernetes.nodes import is_gke
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.qos import running_containers
 from planner.kubernetes.records import Snapshot
@@ -25,7 +26,6 @@ from planner.questions.memory import MemoryWhatIfSettings
 from planner.sources import bounded
 from planner.ui import link, uploads
 from planner.ui.asked import Asked
-from planner.vocabulary import GKE_NODE_POOL
 
 _GIB: Final = 2**30
 _AS_NOW: Final = "as now"
@@ -53,7 +53,7 @@ def kubelet(snapshot: Snapshot) -> KubeletInputs:
     asked = Asked(KubeletSettings)
     with st.expander("How the kubelets are set up (defaults unless you change them)", icon=":material/tune:"):
         names = [one.name for one in THRESHOLD_DEFAULTS]
-        on_gke = any(GKE_NODE_POOL in node.labels for node in snapshot.nodes)
+        on_gke = any(is_gke(node) for node in snapshot.nodes)
         chosen = link.segments("Thresholds' defaults", names, key="defaults", default=names[on_gke])
         defaults = next(one for one in THRESHOLD_DEFAULTS if one.name == chosen)
         left, right = st.columns(2)

@@ -118,11 +118,10 @@ def _numbers(asked: Asked[RolloutSettings], workload: Workload, *, rolls: bool) 
 
 def _more(asked: Asked[RolloutSettings], workload: Workload) -> None:
     spec = workload.template.spec
-    gpu = gpu_resource_of(workload)
+    gpu, now = gpu_resource_of(workload), pod_requests(spec)
     with st.grid(min_column_width=200, gap="small"):
         for name, resource, label in (("cpu", CPU, ""), ("memory", MEMORY, ""), ("gpu", gpu, f"{gpu} per pod")):
-            now = sum(container.requests.get(resource, 0) for container in spec.containers)
-            asked.show(name, label=label, placeholder=f"{format_amount(now, resource)} now")
+            asked.show(name, label=label, placeholder=f"{format_amount(now.get(resource, 0), resource)} now")
         selector = ", ".join(f"{name}={value}" for name, value in spec.node_selector.items())
         asked.show("node_selector", placeholder=selector or "none now")
         asked.show("startup_seconds", placeholder="learnt from its pods")

@@ -9,6 +9,7 @@ import streamlit as st
 
 from planner import words
 from planner.figures import node_seats, pool_seats
+from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
 from planner.questions.filters import Kept
@@ -104,7 +105,7 @@ def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot, kept: Kept) -> Non
 
 
 def _pool(node: NodeSeats) -> str:
-    return node.node_pool or pool_seats.NO_POOL
+    return node.node_pool or NO_POOL
 
 
 def _zone(node: NodeSeats) -> str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from planner.capacity.repack import IN_VAIN, Leaving, Repacked, goes_with_its_node, stays
+from planner.capacity.repack import IN_VAIN, Leaving, Repacked
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pods import goes_with_its_node, stays
 from planner.scheduling.cluster import PODS_ROW, Cluster, PodGroup
 from planner.scheduling.empty_node import bare_copy, empty_copy
 from planner.scheduling.filters import feasible_nodes

@@ -45,6 +45,19 @@ def test_weights_move_the_recommendation() -> None:
     assert recommended(choose([slow, fast], None, 6, hurried)) == (0, 3)
 
 
+def test_on_a_tie_the_words_the_table_and_the_patch_have_one_strategy() -> None:
+    """Two that nothing beats, equal by the weights: by figures the second comes first, by its numbers the first."""
+    fewer, more = cell(1, 0, ready=3, seconds=100), cell(2, 0, ready=4, seconds=200)
+    even = Weights(availability=5, time=5, evictions=0, extra_gpus=0, money=0)
+    for cells in ([fewer, more], [more, fewer]):
+        found = choose(cells, None, 4, even)
+        assert [one.score for one in found.options] == [5.0, 5.0]
+        assert found.recommended is found.options[0]
+        assert [one.is_recommended for one in found.options] == [True, False]
+        assert str(found.sentence).startswith(found.recommended.name)
+        assert recommended(found) == (1, 0)
+
+
 def test_money_counts_only_where_all_of_it_is_known() -> None:
     cheap, dear = cell(0, 1, ready=5), cell(1, 0, ready=6, gpus=1)
     only_money = Weights(availability=0, time=0, evictions=0, extra_gpus=0, money=10)

@@ -9,9 +9,9 @@ from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.quickly import maker
 from planner.kubernetes.records import EMPTY, FrozenMap
+from planner.vocabulary import NAMESPACE_NAME
 
 _make_node = maker(model.Node)
-NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
 
 def read_node(shared: Shared, node: wire.Node) -> model.Node:

@@ -36,7 +36,7 @@ from planner.kubernetes.quickly import Changer, maker
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.requests import at_once
 from planner.kubernetes.requests import pod_requests as pod_requests_of
-from planner.vocabulary import CPU, DEFAULT_NAMESPACE, MEMORY
+from planner.vocabulary import CPU, DEFAULT_NAMESPACE, HUGE_PAGES, MEMORY
 
 DEFAULT_GRACE_SECONDS = 30
 MOUNTED_BY_ADMISSION = "kube-api-access-"  # volume the ServiceAccount admission plugin adds, named anew for each pod
@@ -493,7 +493,7 @@ def _pod_level(
     limits: dict[str, int] = dict(shared.amounts(resources.limits))
     requests: dict[str, int] = dict(shared.amounts(resources.requests))
     everyone = (*containers, *init_containers)
-    for name in sorted({name for one in everyone for name in one.limits if name.startswith("hugepages-")}):
+    for name in sorted({name for one in everyone for name in one.limits if name.startswith(HUGE_PAGES)}):
         if name not in requests and name not in limits:
             limits[name] = _asked(containers, init_containers, name)
     if limits:
