@@ -13,9 +13,8 @@ _LINE = re.compile(
     r"^\| (?P<rule>[^|]+) \| `(?P<path>planner/[\w/]+\.py)` (?P<names>`[\w.]+`(?:, `[\w.]+`)*) \|$", re.MULTILINE
 )
 DOCUMENT = (ROOT / "docs" / "where-is.md").read_text(encoding="utf-8")
-PLACES = [
-    (line["path"], name) for line in _LINE.finditer(DOCUMENT) for name in re.findall(r"`([\w.]+)`", line["names"])
-]
+LINES = [(line["path"], tuple(re.findall(r"`([\w.]+)`", line["names"]))) for line in _LINE.finditer(DOCUMENT)]
+PLACES = [(path, name) for path, names in LINES for name in names]
 
 
 def defined(path: str) -> set[str]:

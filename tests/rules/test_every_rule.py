@@ -1,0 +1,110 @@
+"""Each line of docs/where-is.md is asked about: by a mark that tells a second copy, or by tests that put the question to it.
+
+A new line of that page finds its place here, or this fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from typing import Final
+
+import pytest
+
+from tests.architecture.test_where_is import LINES
+from tests.architecture.tree import ROOT
+
+# Rule → what the code of a copy would have in it, and the modules that may (its place; who reads or writes the field).
+ONLY_THERE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "Pod.holds_room": (r"phase in \('Succeeded'", ("kubernetes/records.py",)),
+    "is_gke": (r"GKE_NODE_POOL in", ("kubernetes/nodes.py",)),
+    "is_ready": (r"conditions\.get\('Ready'", ("kubernetes/nodes.py",)),
+    "rolling_limits": (r"\.rounds_unavailable_up", ("kubernetes/shares.py",)),
+    "qos_class": (r"QosClass\.GUARANTEED if", ("kubernetes/qos.py",)),
+    "provisioning_model": (r"\.get\(GKE_SPOT\)|tables\(\)\.spot", ("kubernetes/nodes.py",)),
+    "physical_gpus": (r"tables\(\)\.count", ("kubernetes/nodes.py",)),
+    "learn_start": (r"\.ready_at -", ("kubernetes/startup.py",)),
+    "headers": (r"nosniff|frame-ancestors", ("ui/web.py",)),
+    "node_data": (
+        r"\.kind (?:==|in) \(?'(?:hostPath|emptyDir|local)'",
+        ("kubernetes/pods.py", "kubernetes/pod_security.py", "restarts/causes_memory.py"),
+    ),
+    "unseen": (r"Presence\.ABSENT, Presence\.REFUSED|Presence\.REFUSED, Presence\.ABSENT", ("kubernetes/records.py",)),
+    "arrival_seconds": (r"(?<![\d.])(?:300|150)(?:\.0)? (?:with|without)", ()),
+    "masked": (r"detect_secrets", ("restarts/masking.py",)),
+}
+
+# Place → the test that asks its rules through those who use them, where none reads the module itself.
+ASKED_BY: Final[dict[str, str]] = {
+    "planner/rollout/simulation.py": "tests/kubernetes/test_kinds.py",
+    "planner/kubernetes/budgets.py": "tests/rules/test_budgets.py",
+    "planner/kubernetes/priorities.py": "tests/rules/test_priorities.py",
+    "planner/inventory/node_lives.py": "tests/spot/test_own_history.py",
+    "planner/scheduling/said_of_nodes.py": "tests/rules/test_free.py",
+    "planner/serve/callers.py": "tests/ui/test_doorkeeper.py",
+    "planner/inventory/change_rules.py": "tests/inventory/test_change.py",
+    "planner/memory/pod_names.py": "tests/sources/test_prometheus.py",
+    "planner/sources/node_pools.py": "tests/rules/test_nodes_and_times.py",
+    "planner/inventory/manifest.py": "tests/cli/test_gate_command.py",
+    "planner/cli/options.py": "tests/cli/test_options_that_need_another.py",
+    "planner/ui/asked.py": "tests/pages/test_rollout.py",
+    "planner/store/schema.py": "tests/sources/test_store.py",
+    "planner/sources/store.py": "tests/sources/test_store.py",
+    "planner/cli/stream.py": "tests/cli/test_terminal.py",
+    "planner/vocabulary.py": "tests/rules/test_vocabulary.py",
+}
+
+
+@cache
+def code() -> dict[str, str]:
+    """Every module without its docstrings and comments, in one layout."""
+    found = {}
+    for path in sorted((ROOT / "planner").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                node.value.value = ""
+        found[path.relative_to(ROOT / "planner").as_posix()] = ast.unparse(tree)
+    return found
+
+
+@pytest.mark.parametrize("rule", sorted(ONLY_THERE))
+def test_a_rule_stands_once(rule: str) -> None:
+    mark, places = ONLY_THERE[rule]
+    found = {name for name, text in code().items() if re.search(mark, text)}
+    assert found == set(places), f"a second copy of {rule}, or its mark has gone"
+
+
+@cache
+def files_of_tests() -> dict[str, tuple[frozenset[str], str]]:
+    """Every file of tests: the modules that it reads, and its text."""
+    found = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        text = path.read_text(encoding="utf-8")
+        read = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                read |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
+            elif isinstance(node, ast.Import):
+                read |= {one.name for one in node.names}
+        found[path.relative_to(ROOT).as_posix()] = frozenset(read), text
+    return found
+
+
+def asking(path: str, rule: str) -> list[str]:
+    """The tests that read the rule's module and have its name."""
+    module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    name = re.compile(rf"\b{re.escape(rule.rpartition('.')[2])}\b")
+    return [test for test, (read, text) in files_of_tests().items() if module in read and name.search(text)]
+
+
+@pytest.mark.parametrize("line", sorted({(path, names) for path, names in LINES}))
+def test_every_line_of_the_page_is_asked_about(line: tuple[str, tuple[str, ...]]) -> None:
+    path, rules = line
+    found = [rule for rule in rules if rule in ONLY_THERE or asking(path, rule)]
+    assert found or ASKED_BY.get(path) in files_of_tests(), f"no test asks {' or '.join(rules)} of {path}"
