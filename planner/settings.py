@@ -11,10 +11,12 @@ What kind of setting it is, the field's type says: bool, int, float, an enum (a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
+from hashlib import sha256
 from types import UnionType
 from typing import Any, Final, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -24,6 +26,8 @@ Record = TypeVar("Record")
 
 _DECLARED: Final = "setting"
 _WITHIN: Final = "settings"
+DIGEST: Final = "sha256:"
+_DIGEST: Final = re.compile(rf"{DIGEST}[0-9a-f]{{64}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +42,8 @@ class Setting:
     default : the record's value where nobody says anything
     assumed : the number an empty setting stands for, from `source`; None: it is worked out, or stays empty
     optional : may be empty even when everything is worked out
+    is_private : a text of the user's that may hold anything, passwords too: it is written out nowhere, its digest stands
+        for it in documents and links (`written`)
     form : how it is written, in capitals: ``FILE``, ``A=B,C=D``
     """
 
@@ -57,6 +63,7 @@ class Setting:
     option: str = ""
     short: str = ""
     optional: bool = False
+    is_private: bool = False
     is_many: bool = False
     on_command: bool = True
     parse: Callable[[str], Any] | None = None
@@ -136,6 +143,7 @@ def setting(
     option: str = "",
     short: str = "",
     optional: bool = False,
+    is_private: bool = False,
     on_command: bool = True,
     parse: Callable[[str], Any] | None = None,
 ) -> Any:
@@ -143,9 +151,9 @@ def setting(
     declared = {
         "label": label, "help": help, "name": name, "unit": unit, "least": least, "most": most, "assumed": assumed,
         "source": source, "group": group, "form": form, "option": option, "short": short, "optional": optional,
-        "on_command": on_command, "parse": parse,
+        "is_private": is_private, "on_command": on_command, "parse": parse,
     }  # fmt: skip
-    return field(default=default, metadata={_DECLARED: declared})
+    return field(default=default, repr=not is_private, metadata={_DECLARED: declared})
 
 
 def settings_within(record: Callable[[], Any]) -> Any:
@@ -198,6 +206,31 @@ def made(record: type[Record], values: Mapping[str, Any]) -> Record:
             one.check(values[one.name])
             given[one.path] = values[one.name]
     return _made(record, given)
+
+
+def digest_of(text: str) -> str:
+    """What stands for a private text: enough to recognise it (`sha256sum FILE` prints the same of one file), not to make it
+    again. "" of "". Who has all of a text but one short word can try that word: a digest isn't a place for secrets either."""
+    return f"{DIGEST}{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}" if text else ""
+
+
+def is_digest(text: str) -> bool:
+    """Whether `text` is what `digest_of` makes."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+def written(record: Record) -> Record:
+    """`record` as it may be shown and kept anywhere: digests in the place of private texts."""
+    if not is_dataclass(record):
+        return record
+    changed: dict[str, Any] = {}
+    for one in fields(record):
+        value = getattr(record, one.name)
+        if one.metadata.get(_WITHIN):
+            changed[one.name] = written(value)
+        elif one.metadata.get(_DECLARED, {}).get("is_private"):
+            changed[one.name] = digest_of(value)
+    return replace(record, **changed) if changed else record  # type: ignore[type-var]
 
 
 def _made(record: type[Record], given: Mapping[tuple[str, ...], Any]) -> Record:

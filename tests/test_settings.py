@@ -6,7 +6,7 @@ from enum import StrEnum
 import pytest
 
 from planner.errors import InputError
-from planner.settings import made, setting, setting_of, settings_of, settings_within
+from planner.settings import digest_of, is_digest, made, setting, setting_of, settings_of, settings_within, written
 
 
 class Colour(StrEnum):
@@ -79,3 +79,24 @@ def test_texts_are_read_by_kind() -> None:
         setting_of(Outer, "count").read("²")
     with pytest.raises(InputError, match="red, blue"):
         setting_of(Outer, "colour").read("green")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    text: str = setting("", help="Anything.", is_private=True)
+    name: str = setting("", help="A name.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    typed: Typed = settings_within(Typed)
+
+
+def test_a_private_text_is_written_as_its_digest_wherever_it_stands() -> None:
+    asked = Holding(typed=Typed(text="password: hunter2", name="a"))
+    shown = written(asked)
+    assert shown.typed.text == digest_of("password: hunter2")
+    assert is_digest(shown.typed.text)
+    assert (shown.typed.name, asked.typed.text) == ("a", "password: hunter2")
+    assert written(Holding()) == Holding()
+    assert "hunter2" not in repr(asked)

@@ -2,7 +2,7 @@
 
 All of it is the difference of two documents, so that it holds for whatever was changed: strategy, replicas, requests, a
 patch, a manifest. Values that a snapshot doesn't keep (`planner.inventory.sealed`) can be compared, not written: where one
-differs, the patch that was typed says it, and without one, only the manifest does.
+differs, the user's own file says it, the patch or the manifest, and only its name stands here: such values may be passwords.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from textwrap import indent
 from typing import Any, Final
 
-from planner.inventory.change import document_of
-from planner.inventory.documents import values_of
+from planner.inventory.change import NOT_READ, WorkloadChange, apply_change, document_of
 from planner.inventory.sealed import is_sealed
 from planner.kubernetes import commands
 from planner.kubernetes.kinds import kind_called
@@ -23,6 +22,8 @@ from planner.kubernetes.records import Workload
 
 MANIFEST: Final = "CHANGE.yaml"
 """What the user's own manifest is called in commands."""
+PATCH: Final = "PATCH.yaml"
+"""The same for a strategic merge patch."""
 _NOWHERE: Final = "none"
 _HELM: Final = "# Your chart decides what its keys are called; these are the usual ones.\n"
 
@@ -42,8 +43,8 @@ class Applied:
 
     `command`, `undo`: for a shell. `yaml`: the changed fields under the object's name, as ``kubectl patch --patch-file`` and
     ``kubectl apply --server-side`` take them. `kustomization`: a kustomization.yaml with that patch. `helm_values`: the
-    usual keys of a chart, "" where none of them is changed. `is_whole`: False where something is changed that only the
-    manifest says; then `command` applies the manifest.
+    usual keys of a chart, "" where none of them is changed. `is_whole`: False where something is changed that only the user's
+    own file says; then `command` takes that file.
     """
 
     workload: str
@@ -60,15 +61,23 @@ class Applied:
 def applied(before: Workload, after: Workload, patch: str = "") -> Applied | None:
     """How `after` is made of `before`; None where their documents are the same (a restart needs no patch).
 
-    `patch` is the strategic merge patch that was typed, whose values stand for those that aren't kept.
+    `patch` is the strategic merge patch that was typed; nothing of it that isn't kept is written.
     """
     old, new = _document(before), _document(after)
     change, back = difference(old, new), difference(new, old)
-    typed = _typed(patch)
-    if not change and not typed:
+    patched, unread = _patched(before, patch)
+    if not change and not unread:
         return None
-    is_whole = bool(typed) or not _has_sealed(change)
-    merged = combined(_without_sealed(change), typed) if typed else _without_sealed(change)
+    is_whole = not _has_sealed(change) and not unread
+    merged = _without_sealed(change)
+    if is_whole:
+        command = commands.patch(before.key, merged)
+    elif patch:
+        rest = difference(_document(patched), new)
+        parts = [commands.kubectl("patch", before.key, "--patch-file", PATCH)]
+        command = " && ".join([*parts, *([commands.patch(before.key, rest)] if rest else [])])
+    else:
+        command = commands.command("kubectl", "apply", "-f", MANIFEST)
     kind = kind_called(before.kind)
     document = {
         "apiVersion": f"{kind.group}/{kind.version}", "kind": before.kind,
@@ -77,7 +86,7 @@ def applied(before: Workload, after: Workload, patch: str = "") -> Applied | Non
     patch_yaml = as_yaml(merged) if merged else ""
     return Applied(
         workload=before.key,
-        command=commands.patch(before.key, merged) if is_whole else commands.command("kubectl", "apply", "-f", MANIFEST),
+        command=command,
         patch_yaml=patch_yaml,
         yaml=as_yaml(document),
         differences=tuple(_differences(old, new, "")),
@@ -135,27 +144,12 @@ def _of_lists(before: list[Object], after: list[Object], name: str) -> list[Obje
     return changed + [{"$patch": "delete", name: one} for one in known if one not in kept]
 
 
-def combined(first: Object, second: Object) -> Object:
-    """Two patches as one; `second` counts where both say something."""
-    result = dict(first)
-    for key, value in second.items():
-        there = result.get(key)
-        if isinstance(there, dict) and isinstance(value, dict):
-            result[key] = combined(there, value)
-        elif key in MERGE_KEYS and isinstance(there, list) and isinstance(value, list):
-            names = MERGE_KEYS[key]
-            theirs = {one.get(names): one for one in value}
-            ours = [combined(one, theirs.pop(one.get(names), {})) for one in there]
-            result[key] = [*ours, *theirs.values()]
-        else:
-            result[key] = value
-    return result
-
-
-def _typed(patch: str) -> Object:
-    values = values_of(patch, "patch") if patch else []
-    first = values[0] if values else {}
-    return {"spec": first["spec"]} if isinstance(first, dict) and isinstance(first.get("spec"), dict) else {}
+def _patched(before: Workload, patch: str) -> tuple[Workload, bool]:
+    """The workload with the typed patch alone, and whether that says something that isn't read."""
+    if not patch:
+        return before, False
+    after, _, notes = apply_change(before, WorkloadChange(workload=before.key, patch=patch))
+    return after, any(one.code == NOT_READ for one in notes)
 
 
 def _has_sealed(value: Any) -> bool:

@@ -40,7 +40,8 @@ from planner.kubernetes.records import (
 from planner.vocabulary import is_extended_resource
 
 Object = dict[str, Any]
-_TEMPLATE = "spec.template"
+NOT_READ = "change-not-read"
+"""A finding's code: fields of a patch that the planner doesn't read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -321,7 +322,7 @@ def _sealed(patch: Object) -> Object:
 def _unread(key: str, fields: list[str]) -> Finding:
     what = f"{', '.join(fields[:4])}: not read by the planner, so it changes nothing here"
     mend = "Check the spelling if it should"
-    return Finding(severity=Severity.INFO, code="change-not-read", object=key, what=what, mend=mend)
+    return Finding(severity=Severity.INFO, code=NOT_READ, object=key, what=what, mend=mend)
 
 
 def _dropped(key: str) -> Finding:

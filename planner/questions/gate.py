@@ -39,8 +39,9 @@ Change = AppliedWorkload | PlacedWorkload
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateSettings:
     manifest: str = setting(
-        "", on_command=False, help="What kubectl apply -f would get: several documents, new workloads too."
-    )
+        "", on_command=False, is_private=True,
+        help="What kubectl apply -f would get: several documents, new workloads too.",
+    )  # fmt: skip
     namespace: str = manifest_namespace()
     pools: PoolSettings = settings_within(PoolSettings)
     policy: GatePolicy = field(default_factory=GatePolicy)
@@ -416,6 +417,7 @@ def remedy_rows(found: GateAnswer) -> list[Row]:
 
 QUESTION: Final = Question(
     name="gate",
+    version="v2",  # v1 held manifests and patches as they were given
     settings=GateSettings,
     result=GateAnswer,
     answer=answer,

@@ -25,6 +25,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Snapshot
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Verdict
+from planner.settings import written
 from planner.spot.assumptions import Life
 from planner.spot.own_history import OwnHistory
 from planner.store.history import History
@@ -115,6 +116,7 @@ class Question(Generic[S, A]):
     parts_hang_on : kinds without which a part of the answer isn't known, and the rest is right
     lists : kinds whose objects it answers for one by one: without them it is no answer for all, and right for the rest
     leaves_open : whether some part of the answer says that it isn't known
+    version : of its document
     is_by_parts : each part says itself what it doesn't know, so that the parts are given even where one of `hangs_on` lacks
     """
 
@@ -132,10 +134,11 @@ class Question(Generic[S, A]):
     lists: tuple[str, ...] = ()
     leaves_open: Callable[[A], bool] = lambda _: False
     is_by_parts: bool = False
+    version: str = VERSION
 
     @property
     def format(self) -> str:
-        return f"headroom.{self.name}/{VERSION}"
+        return f"headroom.{self.name}/{self.version}"
 
     def rows(self, answer: A, table: str = "") -> Rows:
         """The rows of `table`; ``facts`` are one of every question's, "" is the first."""
@@ -222,14 +225,14 @@ def document(
     """The answer as a versioned document for programs, the same from the page and from the command line.
 
     Amounts are integers in the planner's units (millicores, bytes, devices), times are seconds, money is USD a month
-    where nothing else is said. `also`: documents of other questions that were answered along with it. ``not_seen`` names
+    where nothing else is said. Of private settings it holds digests. `also`: documents of other questions that were answered along with it. ``not_seen`` names
     the kinds that weren't seen, and ``result`` is null where the answer hangs on one. Its JSON Schema is in docs/schemas.
     """
     clusters = _each(snapshots)
     return {
         "format": question.format,
         "clusters": [{"source": one.source, "digest": one.digest, "taken_at": one.taken_at} for one in clusters],
-        "settings": plain(settings),
+        "settings": plain(written(settings)),
         "result": None if question.not_known(clusters) else plain(answer),
         "not_seen": [
             {"kind": one.kind, "state": one.state.value, "lacking": str(one.lacking)}

@@ -99,11 +99,12 @@ class RolloutSettings:
         help="Another workload rolled out in the same moment, as it is: they share the free capacity.",
     )  # fmt: skip
     manifest: str = setting(
-        "", on_command=False, help="What kubectl apply -f would get: several documents, new workloads too."
-    )
+        "", on_command=False, is_private=True,
+        help="What kubectl apply -f would get: several documents, new workloads too.",
+    )  # fmt: skip
     namespace: str = manifest_namespace()
     patch: str = setting(
-        "", label="Strategic merge patch", on_command=False,
+        "", label="Strategic merge patch", on_command=False, is_private=True,
         help="JSON or YAML, as kubectl patch takes it. Applied first.",
     )  # fmt: skip
     strategy: StrategyKind | None = setting(None, help="Another update strategy.")
@@ -775,6 +776,7 @@ def _status(answer: RolloutResult) -> ExitStatus:
 
 QUESTION: Final = Question(
     name="rollout",
+    version="v2",  # v1 held manifests and patches as they were given
     settings=RolloutSettings,
     result=RolloutResult,
     answer=answer,

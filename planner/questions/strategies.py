@@ -152,6 +152,7 @@ def option_rows(answer: StrategiesAnswer) -> list[Row]:
 
 QUESTION: Final = Question(
     name="strategies",
+    version="v2",  # v1 held patches as they were given
     settings=StrategiesSettings,
     result=StrategiesAnswer,
     answer=answer,

@@ -398,6 +398,7 @@ def strategy_rows(answer: StrategyCosts) -> list[Row]:
 
 QUESTION: Final = Question(
     name="strategy_costs",
+    version="v2",  # v1 held patches as they were given
     settings=StrategyCostSettings,
     result=StrategyCosts,
     answer=answer,

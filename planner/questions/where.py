@@ -38,7 +38,7 @@ class WhereSettings:
         help="gpu=2,cpu=8,memory=64Gi; also pool=NAME, tolerate=all, priority=CLASS.",
     )  # fmt: skip
     replicas: int = setting(1, least=1, most=100_000, help="Pods of the shape; a manifest has its own.")
-    manifest: str = setting("", on_command=False, help="What kubectl apply -f would get.")
+    manifest: str = setting("", on_command=False, is_private=True, help="What kubectl apply -f would get.")
     namespace: str = manifest_namespace()
 
     def __post_init__(self) -> None:
@@ -230,6 +230,7 @@ def cluster_rows(answer: WhereAnswer) -> list[Row]:
 
 QUESTION: Final = Question(
     name="where",
+    version="v2",  # v1 held manifests and patches as they were given
     settings=WhereSettings,
     result=WhereAnswer,
     answer=answer,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from planner.inventory.masking import masked, without_keys
 from planner.kubernetes.records import PodLog
-from planner.restarts.masking import masked, without_keys
 
 LONGEST_TEMPLATE = 240
 _LATE_LINES = 200  # the end of a log, where a program says why it ends

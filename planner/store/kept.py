@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from planner.errors import InputError
+from planner.inventory.masking import said
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Snapshot
 from planner.words import Text
 
@@ -53,7 +54,11 @@ def decode(data: bytes, where: str) -> Snapshot:
     pods = tuple(
         Pod(spec=found.pod_specs[pod.spec], **{name: getattr(pod, name) for name in _POD_FIELDS}) for pod in found.pods
     )
-    return Snapshot(**{name: getattr(found, name) for name in _FIELDS if name != "pods"}, pods=pods)
+    others = {name: getattr(found, name) for name in _FIELDS if name not in ("pods", "events")}
+    events = tuple(
+        one if (message := said(one.message)) == one.message else replace(one, message=message) for one in found.events
+    )
+    return Snapshot(**others, pods=pods, events=events)  # messages that an earlier release kept as they were
 
 
 def without_logs(snapshot: Snapshot) -> Snapshot:

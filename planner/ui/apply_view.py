@@ -65,5 +65,5 @@ def _one(one: Applied, shown: str) -> None:
         st.code(words.printable(text), language=None, wrap_lines=True)  # colours of syntax are too pale: 2.7:1
     if not one.is_whole:
         st.caption(
-            "△ Some of what changes is kept in no snapshot (environment, arguments): only your manifest says it."
+            "△ Some of what changes is kept in no snapshot (environment, arguments): only your own file says it."
         )

@@ -73,8 +73,9 @@ class Asked(Generic[Record]):
                 default=one.default, **more,
             )  # fmt: skip
             return None if value is None else (one.kind(value),)
+        widget = link.private_text if one.is_private else link.text
         try:
-            return link.text(label, lambda text: (one.read(text),), key=one.name, **more)
+            return widget(label, lambda text: (one.read(text),), key=one.name, **more)
         except HeadroomError as error:
             self._refused.append(error)
             return None

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 import streamlit as st
 
 from planner.errors import HeadroomError, InputError
+from planner.settings import digest_of, is_digest
 from planner.words import literal
 
 T = TypeVar("T")
@@ -22,6 +23,8 @@ _REFUSED = "_refused_"
 _ENDLESS = "_endless_"  # a number without an end was asked for: this session's widget isn't bound to the link
 _LINKED = "_linked"  # the parameters that widgets of this session have had
 _PAGE = "_page"
+_GIVEN = "_private_texts"  # of this session, by their digests
+_MOST_GIVEN: Final = 8
 EVERYWHERE: Final = frozenset({"search", "namespace", "labels", "verdict", "pool"})
 """Parameters of no page and no workload: the filter's (`planner.ui.filtered`)."""
 
@@ -187,11 +190,59 @@ def _is_number(text: str, least: float, most: float, whole: bool) -> bool:
         return False
 
 
-def text(label: str, parse: Callable[[str], T], *, key: str, area: bool = False, **more: Any) -> T | None:
+def text(label: str, parse: Callable[[str], T], *, key: str, **more: Any) -> T | None:
     """What `parse` makes of the text typed; None when it is empty. A refusal of `parse` is shown and ends the page."""
     _asked(key)
-    widget = st.text_area if area else st.text_input
-    typed = (widget(label, key=key, bind="query-params", **more) or "").strip()
+    return _parsed(st.text_input(label, key=key, bind="query-params", **more), parse, label)
+
+
+def private_text(label: str, parse: Callable[[str], T], *, key: str, **more: Any) -> T | None:
+    """What `parse` makes of a longer text that may hold anything: the link has its digest. None when it is empty.
+
+    Texts of this session are found again by their digest; whoever opens the link elsewhere is asked for the text. One of
+    an earlier release, with the text itself, is read, and its address changed.
+
+    Raises
+    ------
+    InputError
+        Where the link names a text that isn't there.
+    """
+    given: dict[str, str] = st.session_state.setdefault(_GIVEN, {})
+    if asked := _asked(key):
+        st.session_state[key] = given.get(asked[0], "") if is_digest(asked[0]) else asked[0]
+    typed = (st.text_area(label, key=key, **more) or "").strip()
+    if typed:
+        digest = digest_of(typed)
+        given.pop(digest, None)
+        given[digest] = typed
+        for old in list(given)[:-_MOST_GIVEN]:
+            del given[old]
+        if st.query_params.get(key) != digest:
+            st.query_params[key] = digest
+        return _parsed(typed, parse, label)
+    if lacks(key):
+        st.button("Go on without it", key=f"{key}_without", on_click=forget_private, args=(key,), type="tertiary")
+        digest = st.query_params[key]
+        mend = f'Paste it again under "{label}", or press "Go on without it" there'
+        raise InputError(f"the link names a text ({digest[:19]}…) and doesn't hold it", where=label, mend=mend)
+    forget_private(key)
+    return None
+
+
+def lacks(key: str) -> bool:
+    """Whether the link names a private text that this session doesn't have."""
+    asked = st.query_params.get(key, "")
+    return is_digest(asked) and asked not in st.session_state.get(_GIVEN, {})
+
+
+def forget_private(key: str) -> None:
+    """Take a private text out of the link."""
+    if key in st.query_params:
+        del st.query_params[key]
+
+
+def _parsed(typed: str | None, parse: Callable[[str], T], label: str) -> T | None:
+    typed = (typed or "").strip()
     if not typed:
         return None
     try:

@@ -19,7 +19,7 @@ from planner.ui.asked import Asked
 from planner.vocabulary import CPU, MEMORY
 
 _OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "node_selector", "patch")
-_LONGEST_TEXT = 6_000  # letters of a patch or manifest that still make a link browsers take
+_LONGEST_TEXT = 200_000  # letters of a patch or manifest
 _BY_WORKLOAD, _BY_MANIFEST = "workload", "manifest"
 
 
@@ -74,16 +74,18 @@ def settings(snapshot: Snapshot, key: str, also: tuple[str, ...]) -> RolloutSett
             _numbers(asked, workload, rolls=rolls)
         if by == _BY_MANIFEST:
             asked.show(
-                "manifest", area=True, height=240, max_chars=_LONGEST_TEXT,
+                "manifest", height=240, max_chars=_LONGEST_TEXT,
                 placeholder="apiVersion: apps/v1\nkind: Deployment\n…",
-                help="What kubectl apply -f would get: several documents, new workloads too. Longer ones: headroom rollout -f.",
+                help="What kubectl apply -f would get: several documents, new workloads too. It isn't part of the link, only its digest is.",
             )  # fmt: skip
-        with st.expander("Pod, time, patch, growth of pools", icon=":material/tune:"):
+        is_asked = by == _BY_WORKLOAD and link.lacks("patch")
+        with st.expander("Pod, time, patch, growth of pools", icon=":material/tune:", expanded=is_asked):
             if by == _BY_WORKLOAD:
                 _more(asked, workload)
             capacity_inputs.growth(asked)
     if by == _BY_WORKLOAD:
         return asked.settings(workload=(workload.key,), also=also)
+    asked.check()
     if "manifest" not in asked.values:
         raise ChangeError("no manifest is given", mend="Paste one above, or change a workload instead")
     return asked.settings()
@@ -128,7 +130,7 @@ def _more(asked: Asked[RolloutSettings], workload: Workload) -> None:
         asked.show("termination_seconds", placeholder="its grace period")
         asked.show("scale_only")
         asked.show("never_ready", help="What a broken image or a failing probe would do.")
-    asked.show("patch", area=True, height=140, max_chars=_LONGEST_TEXT, placeholder="spec:\n  strategy: …")
+    asked.show("patch", height=140, max_chars=_LONGEST_TEXT, placeholder="spec:\n  strategy: …")
 
 
 _ADOPTED = "_adopted"  # a widget of one section changed what the whole page answers for
@@ -192,6 +194,7 @@ def _forget() -> None:
     """Another workload: what was typed for the one before doesn't carry over."""
     for key in _OF_ONE_WORKLOAD:
         st.session_state[key] = ""
+    link.forget_private("patch")
     for key in ("replicas", "startup_seconds", "termination_seconds"):
         st.session_state[key] = None
     for key in ("scale_only", "never_ready"):

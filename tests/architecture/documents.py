@@ -46,7 +46,7 @@ Of several workloads the gravest counts: 2 before 4 before 3 before 0. A list (`
 ends with 0 unless an input that it hangs on is missing or was refused (4), or `--fail-on` names something that is in it.
 
 Every command prints `--output text|json|yaml|csv|markdown` (`table` is the same as `text`). JSON and YAML are a versioned
-document, `headroom.<question>/v1`, whose JSON Schema is in [schemas](schemas). CSV and Markdown are rows: `--rows` says
+document, `headroom.<question>/<version>`, whose JSON Schema is in [schemas](schemas). CSV and Markdown are rows: `--rows` says
 of what, and `--rows facts` is the whole answer as metric, labels, value, unit.
 """
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)

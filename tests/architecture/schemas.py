@@ -17,10 +17,12 @@ from planner.cli.prices import PRICES_FORMAT
 from planner.kubernetes.records import FrozenMap
 from planner.pricing.listing import WAYS
 from planner.questions import INDEX, question_called
+from planner.settings import settings_of
 from planner.words import Text
 
 FOLDER = Path("docs/schemas")
 _PLAIN = {str: "string", Text: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+_DIGEST = {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"}
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -94,7 +96,11 @@ class _Definitions:
             self._names[record] = name
             self.made[name] = {}
             hints = get_type_hints(record)
-            said = _object({one.name: self.of(hints[one.name]) for one in fields(record)})
+            declared: Any = record
+            private = {one.path[0] for one in settings_of(declared) if one.is_private and len(one.path) == 1}
+            said = _object(
+                {one.name: _DIGEST if one.name in private else self.of(hints[one.name]) for one in fields(record)}
+            )
             first = (record.__doc__ or "").partition("\n\n")[0].strip()
             self.made[name] = ({"description": " ".join(first.split())} if not first.startswith(f"{record.__name__}(") else {}) | said  # fmt: skip
         return {"$ref": f"#/$defs/{self._names[record]}"}

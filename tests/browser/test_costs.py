@@ -43,7 +43,7 @@ def test_the_download_carries_the_costs(visit: Callable[..., Visitor]) -> None:
     with visitor.page.expect_download() as waiting:
         visitor.page.get_by_role("button", name="Download JSON").click()
     (document,) = json.loads(waiting.value.path().read_text(encoding="utf-8"))["also"]
-    assert document["format"] == "headroom.strategy_costs/v1"
+    assert document["format"] == "headroom.strategy_costs/v2"
     costs = document["result"]
     assert costs["terms"]["scale_down_seconds"] == 0
     assert costs["sentence"].startswith("Surge 1 costs $438")

@@ -78,7 +78,7 @@ def test_the_download_is_the_versioned_document_and_a_click_on_a_cell_adopts_it(
     with visitor.page.expect_download() as waiting:
         visitor.page.get_by_role("button", name="Download JSON").click()
     document = json.loads(waiting.value.path().read_text(encoding="utf-8"))
-    assert document["format"] == "headroom.rollout/v1"
+    assert document["format"] == "headroom.rollout/v2"
     assert document["result"]["verdict"] == "stuck"
 
     cell = visitor.main().get_by_test_id("stPlotlyChart").last.locator(".scatterlayer .point").first

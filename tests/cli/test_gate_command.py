@@ -263,7 +263,7 @@ def reports(capsys: pytest.CaptureFixture[str], folder: Path) -> dict[str, str]:
 
 def test_json_and_yaml_are_one_document(reports: dict[str, str]) -> None:
     assert json.loads(reports["json"]) == yaml.safe_load(reports["yaml"])
-    assert json.loads(reports["json"])["format"] == "headroom.gate/v1"
+    assert json.loads(reports["json"])["format"] == "headroom.gate/v2"
 
 
 def test_junit(reports: dict[str, str]) -> None:

@@ -120,7 +120,7 @@ def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "demo", "-w", SERVE, "--output", "json")
     document = json.loads(out)
     assert status == 2
-    assert document["format"] == "headroom.rollout/v1"
+    assert document["format"] == "headroom.rollout/v2"
     assert document["clusters"][0]["source"] == "demo"
     assert document["settings"]["workloads"] == [SERVE]
     assert document["result"]["verdict"] == "stuck"
@@ -168,7 +168,7 @@ def test_the_same_formats_everywhere(capsys: pytest.CaptureFixture[str], cluster
     if output == "yaml":
         document = yaml.safe_load(out)
         assert document == json.loads(run(capsys, cluster, "-w", "deployment/ml/worker", "-o", "json")[1])
-    starts = {"json": "{", "yaml": "format: headroom.rollout/v1", "csv": "workload,verdict", "markdown": "stuck\\: "}
+    starts = {"json": "{", "yaml": "format: headroom.rollout/v2", "csv": "workload,verdict", "markdown": "stuck\\: "}
     assert out.startswith(starts.get(output, "Stuck: "))
 
 

@@ -31,7 +31,7 @@ def test_table_is_printed_when_asked_for() -> None:
 def test_document_has_every_strategy_and_its_terms() -> None:
     asked = ("--costs", "--rollouts-per-month", "4", "--node-arrival-seconds", "120", "--output", "json")
     (document,) = json.loads(run(*asked))["also"]
-    assert document["format"] == "headroom.strategy_costs/v1"
+    assert document["format"] == "headroom.strategy_costs/v2"
     costs = document["result"]
     assert len(costs["strategies"]) == 7 * 7  # 48 pairs and Recreate
     terms = costs["terms"]

@@ -18,7 +18,7 @@ from tests.builders.objects import pod_spec, snapshot
 from tests.rollout.rollouts import daemon_set, rolling
 
 WORKER = "Deployment/prod/ml-worker"
-TEMPLATE = {"containers": [{"name": "ml-worker", "image": "x:2", "env": [{"name": "A", "value": "b"}]}]}
+TEMPLATE = {"containers": [{"name": "ml-worker", "image": "x:2", "env": [{"name": "A", "value": "hunter-2"}]}]}
 CHANGES: dict[str, dict[str, Any]] = {
     "strategy": {"max_surge": 0, "max_unavailable": 1},
     "share": {"max_surge": "10%"},
@@ -91,9 +91,13 @@ def test_helms_usual_keys() -> None:
     assert "Your chart decides" in found.helm_values
 
 
-def test_values_that_are_not_kept_come_from_the_patch_that_was_typed_and_go_by_an_undo() -> None:
+def test_values_that_are_not_kept_stay_in_the_patch_that_was_typed_and_go_by_an_undo() -> None:
     found, _ = of(worker(), patch=json.dumps({"spec": {"template": {"spec": TEMPLATE}}}), replicas=2)
-    assert patch_in(found.command) == {"spec": {"template": {"spec": TEMPLATE}, "replicas": 2}}
+    first, second = found.command.split(" && ")
+    assert first == "kubectl patch deployment/ml-worker -n prod --patch-file PATCH.yaml"
+    assert patch_in(second) == {"spec": {"replicas": 2}}
+    assert not found.is_whole
+    assert "hunter-2" not in repr(found)
     assert found.undo.startswith("kubectl rollout undo deployment/ml-worker -n prod && kubectl patch ")
     assert "\0" not in found.command + found.undo + found.yaml + "".join(
         one.field + one.then for one in found.differences

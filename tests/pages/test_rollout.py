@@ -6,6 +6,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from planner.settings import digest_of
 from tests.pages.clusters import WORKER, full, node, snapshot
 from tests.pages.visiting import said, visit
 
@@ -246,3 +247,47 @@ def test_pods_of_a_kind_that_is_not_rolled_out_are_placed() -> None:
     assert verdict(app).startswith("✗ Stuck")
     assert "0 of its 2 groups are placed whole" in said(app)
     assert "Placement only" in said(app)
+
+
+SECRET = "hunter2-of-the-patch"
+PRIVATE = f"spec: {{template: {{spec: {{containers: [{{name: worker, env: [{{name: P, value: {SECRET}}}]}}]}}}}}}"
+
+
+def linked(app: AppTest) -> str:
+    found = app.query_params["patch"]
+    return found if isinstance(found, str) else found[0]
+
+
+def test_a_patch_that_was_typed_stands_in_the_link_as_its_digest() -> None:
+    app = visit("rollout", full())
+    app.text_area[0].set_value(PRIVATE).run()
+    assert not app.exception
+    assert linked(app) == digest_of(PRIVATE)
+    assert SECRET not in said(app)
+    app.text_area[0].set_value("").run()
+    assert "patch" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    "query", [{"patch": digest_of(PRIVATE)}, {"by": "manifest", "manifest": digest_of(PRIVATE)}], ids=str
+)
+def test_a_link_that_names_a_text_asks_for_it(query: dict[str, str]) -> None:
+    """Nothing is answered without it: the question was another one."""
+    app = visit("rollout", full(), **query)
+    assert "and doesn't hold it" in said(app)
+    assert not app.get("plotly_chart")
+    app.text_area[0].set_value(PRIVATE if "patch" in query else "kind: [}").run()
+    assert "and doesn't hold it" not in said(app)
+
+
+def test_a_link_that_names_a_text_can_be_answered_without_it() -> None:
+    app = visit("rollout", full(), patch=digest_of(PRIVATE), max_surge="0", max_unavailable="1")
+    app.button(key="patch_without").click().run()
+    assert "patch" not in app.query_params
+    assert verdict(app) == "✓ Completes"
+
+
+def test_a_text_in_a_link_of_an_earlier_release_is_read_and_goes_from_the_address() -> None:
+    app = visit("rollout", full(), patch=PATCH)
+    assert verdict(app) == "✓ Completes"
+    assert linked(app) == digest_of(PATCH.strip())

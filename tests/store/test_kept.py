@@ -132,3 +132,11 @@ def test_what_is_kept_is_json_that_others_read() -> None:
     assert content["format"] == kept.FORMAT
     assert {"nodes", "pods", "pod_specs", "workloads"} <= set(content)
     assert not {"logs", "derived"} & set(content)
+
+
+def test_what_an_earlier_release_kept_of_events_is_hidden_when_it_is_read() -> None:
+    snapshot = demo.read()
+    one = replace(snapshot.events[0], message="Get https://puller:hunter2@registry.example.com/v2/: denied")
+    again = kept.decode(kept.encode(replace(snapshot, events=(one, *snapshot.events[1:]))), "x")
+    assert again.events[0].message == "Get https://<hidden>@registry.example.com/v2/: denied"
+    assert again.events[1:] == snapshot.events[1:]

@@ -17,10 +17,11 @@ from tests.fuzz.__main__ import INPUTS
 from tests.fuzz.__main__ import run as fuzz
 from tests.running_app import running_app
 from tests.trust.people import Visits, hold, percentile, resident_mib
+from tests.trust.planted import CROSS, SECRETS, found
 
 PROBES = (
     "tests/cli/test_terminal.py", "tests/cli/test_refused_lists.py", "tests/inventory/test_names.py", "tests/inventory/test_archives.py",
-    "tests/sources/test_bounds.py", "tests/restarts/test_masking.py", "tests/rules/test_patches_and_commands.py",
+    "tests/sources/test_bounds.py", "tests/inventory/test_masking.py", "tests/rules/test_patches_and_commands.py",
     "tests/ui/test_sessions.py", "tests/ui/test_pool.py", "tests/ui/test_web.py", "tests/ui/test_link.py",
 )  # fmt: skip
 _ON_THE_SAME_CORES = "load from the same cores"
@@ -51,6 +52,17 @@ def inputs(count: int) -> dict[str, object]:
     """Mutated dumps."""
     tried, bad, seconds = fuzz(count)
     return {"what": "mutated dumps", "tried": tried, "mishandled": len(bad), "took": f"{seconds:,.0f} s"}
+
+
+def secrets() -> dict[str, object]:
+    """Planted secrets, put to every command × format × export."""
+    started, bad = time.monotonic(), []
+    for command in CROSS:
+        with tempfile.TemporaryDirectory() as folder:
+            bad += found(command, Path(folder))
+    print("\n".join(bad), file=sys.stderr)
+    took = f"{time.monotonic() - started:,.0f} s"
+    return {"what": f"planted secrets ({len(SECRETS)})", "tried": len(CROSS), "mishandled": len(bad), "took": took}
 
 
 def people(soak_minutes: float) -> Iterator[dict[str, object]]:
@@ -105,11 +117,13 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="make trust", description=__doc__)
     parser.add_argument("--inputs", type=int, default=INPUTS)
     parser.add_argument("--minutes", type=float, default=10, help="of the soak")
-    parser.add_argument("--only", choices=("inputs", "probes", "people"))
+    parser.add_argument("--only", choices=("inputs", "probes", "secrets", "people"))
     told = parser.parse_args()
     rows: list[dict[str, object]] = []
     if told.only in (None, "probes"):
         rows.append(probes())
+    if told.only in (None, "secrets"):
+        rows.append(secrets())
     if told.only in (None, "people"):
         for row in people(told.minutes):
             rows.append(row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from planner.inventory import wire
+from planner.inventory.masking import said
 from planner.inventory.records.shared import Shared, metadata_of
 from planner.kubernetes import records as model
 from planner.kubernetes.quickly import maker
@@ -17,7 +18,7 @@ _DURATION_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, 
 
 
 def read_event(shared: Shared, event: wire.Event) -> model.Event:
-    """An Event of core/v1 or events.k8s.io/v1, which name the same things differently."""
+    """An Event of core/v1 or events.k8s.io/v1, which name the same things differently. What may be a secret in its message is hidden."""
     metadata = metadata_of(event)
     about = event.involved_object or event.regarding or _NOBODY
     series = event.series or _NO_SERIES
@@ -31,7 +32,7 @@ def read_event(shared: Shared, event: wire.Event) -> model.Event:
         object_uid=about.uid or "",
         kind=shared.text(event.type) or "Normal",
         reason=shared.text(event.reason),
-        message=shared.text(event.message or event.note),
+        message=shared.text(said(event.message or event.note or "")),
         count=event.count or event.deprecated_count or series.count or 1,
         first_seen_at=shared.seconds(first or metadata.creation_timestamp),
         last_seen_at=shared.seconds(last or metadata.creation_timestamp),

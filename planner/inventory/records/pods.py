@@ -10,6 +10,7 @@ import msgspec
 from planner import quantity
 from planner.errors import QuantityError
 from planner.inventory import wire
+from planner.inventory.masking import said, without_login
 from planner.inventory.records.selectors import (
     read_selector,
     read_term,
@@ -111,7 +112,7 @@ def finished(
             if condition.status == "True":
                 scheduled_at = since
             elif condition.reason == "Unschedulable":
-                unschedulable_message = condition.message or ""
+                unschedulable_message = said(condition.message or "")
     claims = status.resource_claim_statuses
     names.check_reference("spec.nodeName", node_name)
     record = _make_pod(
@@ -264,7 +265,15 @@ def _state(
     if (running := state.running) is not None:
         return ("running", "", "", None, None, shared.seconds(running.started_at), None)
     if (waiting := state.waiting) is not None:
-        return ("waiting", shared.text(waiting.reason), shared.text(waiting.message), None, None, None, None)
+        return (
+            "waiting",
+            shared.text(waiting.reason),
+            shared.text(said(waiting.message or "")),
+            None,
+            None,
+            None,
+            None,
+        )
     if (ended := state.terminated) is not None:
         started, finished = shared.seconds(ended.started_at), shared.seconds(ended.finished_at)
         return ("terminated", shared.text(ended.reason), "", ended.exit_code, ended.signal, started, finished)
@@ -280,6 +289,7 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
             elif container.start is not None:  # a template kept before, or an object that only looks like one
                 container.start = written_start(*read_start(container.start))
             container.command = container.args = None
+            container.image = without_login(container.image or "") or None
             if container.lifecycle is not None:
                 _cut_hooks(container.lifecycle)
     for volume in spec.volumes or ():

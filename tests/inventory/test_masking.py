@@ -7,9 +7,9 @@ import string
 
 import pytest
 
+from planner.inventory.masking import HIDDEN, masked, said, without_keys, without_login
 from planner.kubernetes.records import PodLog
 from planner.restarts.lines import content, digest, last_words, template
-from planner.restarts.masking import HIDDEN, masked, without_keys
 
 LETTERS = string.ascii_letters + string.digits
 S = "hunter2Zq"  # stands for the secret
@@ -147,3 +147,37 @@ def test_a_hostile_line_ends(evil: str) -> None:
     """No time is asserted: what backtracks without a bound would not come back from this."""
     for line in (evil * 50_000, f"{evil * 50_000}="):
         assert len(template(line)) <= 240
+
+
+@pytest.mark.parametrize("line", next(mark.args[1] for mark in test_the_secret_is_hidden.pytestmark))  # type: ignore[attr-defined]
+def test_what_a_cluster_says_is_hidden_as_a_log_line_is(line: str) -> None:
+    """A quick look decides whether its forms are searched: it must pass over none of them."""
+    assert said(line) == masked(line)
+    assert S not in said(line)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Successfully assigned prod/web-7d9f8b6c5-x2x9k to gke-pool-1-abcd-5",
+        "0/27 nodes are available: 3 Insufficient nvidia.com/gpu, 24 node(s) didn't match Pod's node affinity/selector.",
+        'MountVolume.SetUp failed for volume "v" : secret "db-creds" not found',
+        "Created pod: web-7d9f8b6c5-x2x9k",
+    ],
+)
+def test_what_a_cluster_says_every_day_stays(message: str) -> None:
+    assert said(message) == message
+
+
+@pytest.mark.parametrize(
+    ("image", "kept"),
+    [
+        ("u:pw@registry.example.com/team/app:2", f"{HIDDEN}@registry.example.com/team/app:2"),
+        ("https://u:pw@registry.example.com/app", f"https://{HIDDEN}@registry.example.com/app"),
+        ("registry.example.com/app@sha256:0123", "registry.example.com/app@sha256:0123"),
+        ("app@sha256:0123", "app@sha256:0123"),
+        ("app:2", "app:2"),
+    ],
+)
+def test_an_images_address_has_no_login(image: str, kept: str) -> None:
+    assert without_login(image) == kept

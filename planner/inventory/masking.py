@@ -1,4 +1,4 @@
-"""Secrets taken out of log lines: what a well-kept detector knows by its form, and what stands where a secret would.
+"""Secrets taken out of log lines and of what a cluster's events say: what a well-kept detector knows by its form, and what stands where a secret would.
 
 Rather too much is hidden than too little: a word lost costs a look into the log, a password shown costs a password.
 Nothing here tells whether something *is* a secret.
@@ -109,6 +109,19 @@ _END: Final = re.compile(r"-----END [A-Z0-9 ]{0,40}-----|Private-MAC: ")
 _BASE64_LINE: Final = re.compile(r"(?:.{0,80}\s)?[A-Za-z0-9+/]{60,80}={0,2}\s*")
 _BASE64_END: Final = re.compile(r"(?:.{0,80}\s)?(?=[A-Za-z]{0,80}[\d+/=])[A-Za-z0-9+/]{1,80}={0,2}\s*")
 
+# What is in whatever `masked` changes, so that what a cluster says thousands of times isn't searched for each of its forms:
+# a word for a secret, a sign between a name and a value, letters and digits without a break.
+_HINT: Final = re.compile(
+    r"pass|pwd|p[wi]n?\b|psw|secret|token|key|auth|cred|cookie|session|signature|dsn|conn|salt|otp|wacht|kenn|senha|contras|has\u0142|[\u0400-\u04ff\u3000-\ud7ff]|"
+    r"bearer|basic |digest |negotiate|ntlm|phrase|mnemonic|seed|recovery|identified|master|licen[cs]e|hook|private|begin |mysql|maria|mongo|"
+    r"using |log\w* ?in|sign\w* ?in|connect|--?user|oracle|sqlplus|redis-cli|psql|curl|wget|ldap|docker |podman|skopeo|helm|\b(?:az|oc) | -[paw]|"
+    r"[?&;]\w{1,40}=|://[^\s]{0,2000}@|\w:[^\s@]{1,200}@|\$\w{1,9}\$|eyj|[as][kgi][ipr]a|1//0|q~|\b[a-z0-9]{6}\.[a-z0-9]{16}|"
+    r"\b(?:sk|pk|rk|hf|gh[pousr]|gl[a-z]{2,5}|npm|pypi|xox[a-z]|xapp|aiza|ya29|sg|hv[sb]|r8|gsk|nvapi|pat|tfp|eaac|ntn|atatt|dapi|sbp|nrak|gocspx|shp[a-z]{2}|dop_v1|dckr_pat|whsec|lin_api)[-_.]|"
+    r"[a-z0-9+/_=]{20}|[^\x00-\x7f]", re.IGNORECASE
+)  # fmt: skip
+
+_LOGIN: Final = re.compile(r"^(?P<scheme>(?:[a-z]{1,20}://)?)[^/]*@(?=[^/]*/)", re.IGNORECASE)
+
 # Those that know a secret by its form. Left out: public addresses; entropy, and what stands after "password" and the like,
 # which ours has too (the keyword detector takes seconds for one hostile line).
 _PLUGINS: Final = (
@@ -133,6 +146,16 @@ def masked(line: str) -> str:
             if len(found) > 1 and found not in HIDDEN:
                 text = text.replace(found, HIDDEN)
     return text
+
+
+def said(message: str) -> str:
+    """What a cluster says of its objects (an event, why a container waits), as it may be kept: `masked`."""
+    return masked(message) if _HINT.search(message) else message
+
+
+def without_login(image: str) -> str:
+    """An image's address without a user and a password before its host; no registry takes them, and people write them."""
+    return _LOGIN.sub(rf"\g<scheme>{HIDDEN}@", image) if "@" in image else image
 
 
 def without_keys(lines: Iterable[str]) -> Iterator[str]:
