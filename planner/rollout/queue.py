@@ -2,10 +2,13 @@
 
 What refuses one refuses all that are alike until something happens that could help; so a line is woken as one, and only
 its first pod is tried. A line of a plain shape isn't even tried unless a node has changed on which it fits, or would if
-pods of lower priority went: the attempt would come to nothing. The order is kube-scheduler's all the same: whoever is
-refused goes behind everybody else, whether it was tried for itself or with its like.
+pods of lower priority went: the attempt would come to nothing. The order is kube-scheduler's all the same: priority, then
+who was refused (or, never tried, made) longer ago, whether it was tried for itself or with its like. A back-off lasts
+seconds, a tick as long as a pod takes to start or to end: who was refused in an earlier tick doesn't back off any more.
+Within one moment, in which several pods may end, who was refused in it comes after all who weren't.
 
-Source: kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go`.
+Source: kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go`, `backoff_queue.go`, `active_queue.go` `unlockedPop`,
+`framework/plugins/queuesort/priority_sort.go`.
 """
 
 from __future__ import annotations
@@ -470,7 +473,7 @@ class SchedulingQueue:
         return member if isinstance(member, LivePod) else self._in_motion.get(member)
 
     def _key(self, pod: LivePod) -> Key:
-        return (pod.failed_tick >= self.tick_number - 1, -pod.priority, pod.turn, pod.queued_at)
+        return (pod.failed_tick >= self.tick_number, -pod.priority, pod.turn, pod.queued_at)
 
     def _line_key(self, line: Line, member: LivePod | int) -> Key:
         lane = line.lane
@@ -481,7 +484,7 @@ class SchedulingQueue:
             failed_tick, turn, number = max(failed_tick, member.failed_tick), max(turn, member.turn), member.queued_at
         else:
             number = self._resting.rank[member]
-        return (failed_tick >= tick - 1, -line.shape.priority, turn, number)
+        return (failed_tick >= tick, -line.shape.priority, turn, number)
 
     # ── hope ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _look(self) -> None:
@@ -622,7 +625,7 @@ class SchedulingQueue:
             self._room_trail = [*self._trail, (_LAST, self.state.position, self.scheduler.rivals())]
         if not lanes and not self._refused:
             return
-        before = {lane: (lane.failed_tick >= tick - 1, lane.turn) for lane in lanes}
+        before = {lane: (lane.failed_tick >= tick, lane.turn) for lane in lanes}
         if room in before:
             self._merge(before[room])
         olds = sorted({*before.values(), *((backs_off, turn) for backs_off, turn, _ in self._refused)})
@@ -641,7 +644,7 @@ class SchedulingQueue:
             was_refused, has_seen = pod in refused, pod.seen_events > self._last_removal
             if was_refused and has_seen:
                 return (True, *refused[pod])
-            return (not has_seen, pod.failed_tick >= self.tick_number - 1, pod.turn)  # who has seen all wasn't tried
+            return (not has_seen, pod.failed_tick >= self.tick_number, pod.turn)  # who has seen all wasn't tried
 
         late = {p: place(p) for p in self._late}
         order = sorted(late, key=lambda p: (*late[p], p.queued_at))

@@ -542,8 +542,8 @@ class Simulation:
     def schedule(self) -> bool:
         """Try every waiting pod that is new or was woken; whether anything came of it.
 
-        Pods that failed a moment ago are still backing off and come after all others, whatever their priority
-        (`SchedulerPopFromBackoffQ`). Source: kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go`.
+        Pods that were refused in this very moment are still backing off and come after all others, whatever their
+        priority (`SchedulerPopFromBackoffQ`); those refused in an earlier one aren't (`planner.rollout.queue`).
         """
         if not self._waiting.has_work:
             return False

@@ -36,7 +36,7 @@ def compared() -> list[Comparison]:
 
 
 def test_every_recorded_rollout_is_compared(compared: list[Comparison]) -> None:
-    assert len({c.case for c in compared}) == len(list((HERE / "rollouts").glob("*.json.gz"))) == 732
+    assert len({c.case for c in compared}) == len(list((HERE / "rollouts").glob("*.json.gz"))) == 890
 
 
 def test_every_verdict_agrees(compared: list[Comparison]) -> None:

@@ -43,7 +43,7 @@ class Queued:
     since: int  # when it entered the queue, or came back to it after a failed attempt
     plugins: set[str] = field(default_factory=set)  # who refused it last time
     where: str = "active"  # active, backoff, unschedulable, gated
-    failed_in_tick: int = -9  # back-off lasts longer than one tick
+    failed_in_tick: int = -9  # back-off is over by the next tick
     preempting_in_tick: int = -9  # its victims are being deleted
 
 
@@ -95,7 +95,7 @@ class Scheduler:
             listener(event, item)
         for queued in self.queue.values():
             if queued.where == "failed":  # no plugin refused it: it is tried again when its back-off is over
-                queued.where = "backoff" if queued.failed_in_tick >= self.cluster.tick - 1 else "active"
+                queued.where = "backoff" if queued.failed_in_tick >= self.cluster.tick else "active"
 
     def hear_of_pod(self, event: str, pod: Object) -> None:
         if event == "created" and not is_bound(pod) and self.is_mine(pod):
@@ -144,7 +144,7 @@ class Scheduler:
                 if queued.preempting_in_tick == self.cluster.tick:
                     queued.preempting_in_tick = -9
                     continue
-                waits = queued.failed_in_tick >= self.cluster.tick - 1
+                waits = queued.failed_in_tick >= self.cluster.tick
                 queued.where = "backoff" if waits else "active"
 
     def helped_by_departure(self, queued: Queued, gone: Object) -> bool:

@@ -8,12 +8,9 @@ from hypothesis import strategies as some
 from planner.inventory.change import WorkloadChange
 from planner.questions import rollout as rollout_question
 from planner.questions.prepared import Scenario
-from planner.rollout.answers import GridCell, Reason, Verdict
+from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.choice import Choice, Weights, choose
 from planner.sources import demo
-
-WORKER = "Deployment/prod/ml-worker"
-
 
 def cell(surge: int, unavailable: int, *, ready: int = 0, seconds: float = 60.0, gpus: int = 0, evictions: int = 0,
          stuck: bool = False) -> GridCell:  # fmt: skip
@@ -24,18 +21,32 @@ def cell(surge: int, unavailable: int, *, ready: int = 0, seconds: float = 60.0,
     )  # fmt: skip
 
 
+def chosen(workload: str) -> tuple[Choice, StrategyGrid]:
+    grid = rollout_question.strategy_grid(demo.read(), Scenario(changes=(WorkloadChange(workload=workload),)), workload)
+    return choose([one for row in grid.cells for one in row], grid.recreate, len(grid.cells[0]) - 1), grid
+
+
 def test_a_strategy_that_another_beats_is_never_recommended() -> None:
-    """The demo's ml-worker: 0/1 is slower than 1/1, and no better in anything."""
-    grid = rollout_question.strategy_grid(demo.read(), Scenario(changes=(WorkloadChange(workload=WORKER),)), WORKER)
-    cells = [one for row in grid.cells for one in row]
-    found = choose(cells, grid.recreate, 6)
+    """The demo's api: 0/1 is slower than 1/1, and no better in anything."""
+    found, grid = chosen("Deployment/prod/api")
     by_pair = {one.pair: one for one in found.options}
+    assert by_pair[0, 1].lowest_ready == by_pair[1, 1].lowest_ready
     assert by_pair[0, 1].seconds > by_pair[1, 1].seconds
     assert not by_pair[0, 1].is_best
     assert found.recommended is not None
-    assert (found.recommended.lowest_ready, found.recommended.seconds) == (5, by_pair[1, 1].seconds)
+    assert found.recommended.pair == (4, 0)
     assert str(found.sentence) in str(grid.sentence)
     assert "maxSurge 0, maxUnavailable 1 is recommended" not in str(grid.sentence)
+
+
+def test_who_waits_below_takes_nothing_from_the_new_pods() -> None:
+    """The demo's ml-worker as Kubernetes rolls it out: batch/trainer, of lower priority, waits from beginning to end."""
+    found, _ = chosen("Deployment/prod/ml-worker")
+    by_pair = {one.pair: one for one in found.options}
+    assert (by_pair[0, 1].seconds, by_pair[0, 1].evictions) == (by_pair[1, 1].seconds, 0)
+    asked = Scenario(changes=(WorkloadChange(workload="Deployment/prod/ml-worker", max_surge=0, max_unavailable=1),))
+    result = rollout_question.rollout(demo.read(), asked)
+    assert (result.verdict, result.ticks, result.preempted) == (Verdict.COMPLETES, 12, ())
 
 
 def test_weights_move_the_recommendation() -> None:
