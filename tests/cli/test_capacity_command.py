@@ -100,7 +100,7 @@ def test_a_rollout_that_needs_growth_exits_3(capsys: pytest.CaptureFixture[str])
     status, out, _ = run(capsys, *worker, "--node-pools", POOLS, "--limits", "gpu-t4=8")
     assert status == 3
     assert out.startswith(
-        "Needs growth: it finishes in about 27 min once pool gpu-t4 has 1 more node\nCompletes if pool gpu-t4 grows by 1 node (6 → 7, max 8)"
+        "Needs growth: it finishes in about 18 min once pool gpu-t4 has 1 more node\nCompletes if pool gpu-t4 grows by 1 node (6 → 7, max 8)"
     )
     status, out, _ = run(capsys, *worker, "--node-pools", POOLS)
     assert status == 2

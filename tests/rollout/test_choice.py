@@ -12,6 +12,7 @@ from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.choice import Choice, Weights, choose
 from planner.sources import demo
 
+
 def cell(surge: int, unavailable: int, *, ready: int = 0, seconds: float = 60.0, gpus: int = 0, evictions: int = 0,
          stuck: bool = False) -> GridCell:  # fmt: skip
     return GridCell(
