@@ -79,6 +79,10 @@ KEPT_ANNOTATIONS: Final = frozenset(
     }
 )
 
+# Kueue
+KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"  # a label of what is queued
+KUEUE_ADMISSION_GATE: Final = "kueue.x-k8s.io/admission"  # a scheduling gate of pods that wait for it
+
 # Namespaces that belong to the cluster, not to its users
 SYSTEM_NAMESPACES: Final = frozenset(
     {"kube-system", "kube-public", "kube-node-lease", "gke-managed-system", "gmp-system"}

@@ -191,13 +191,26 @@ def _rows(parts: Iterable[GatedWorkload]) -> list[Row]:
             "workload": part.workload,
             "alone": _verdict(part.alone),
             "together": _verdict(part.together),
-            "Ready at worst": "new" if part.lowest_ready is None else f"{part.lowest_ready} of {part.replicas}",
+            "Ready at worst": _at_worst(part),
             "about": duration(part.seconds) if part.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH) else "",
-            "GPUs": f"{part.more_gpus:+d}" if part.more_gpus else "0",
+            "GPUs": _gpus(part),
             "a month": None if part.more_usd_per_month is None else usd(part.more_usd_per_month),
         }
         for part in parts
     ]
+
+
+def _gpus(part: GatedWorkload) -> str:
+    said = f"{part.more_gpus:+d}" if part.more_gpus else "0"
+    return said if part.is_told else f"{said} or more" if part.more_gpus else "not known"
+
+
+def _at_worst(part: GatedWorkload) -> str:
+    if part.is_placement_only:
+        return "placement only"
+    if not part.is_told:
+        return "not known"
+    return "new" if part.lowest_ready is None else f"{part.lowest_ready} of {part.replicas}"
 
 
 def _verdict(verdict: Verdict) -> str:
@@ -223,6 +236,8 @@ def _ways(part: GatedWorkload) -> list[str]:
 def _takes(found: GateAnswer) -> str:
     """What the change takes beyond today, in one line."""
     gpus = f"{count(found.extra_gpus, 'GPU')} more than today" if found.extra_gpus else "no more GPUs than today"
+    if not all(part.is_told for part in found.workloads if part.exception is None):
+        gpus = f"{gpus} as far as is known"
     if found.extra_usd_per_month is None:
         return f"takes {gpus}; what that costs isn't known"
     return f"takes {gpus}; {usd(found.extra_usd_per_month)} more a month, at list prices less discounts"

@@ -158,7 +158,7 @@ def _print_script(result: RolloutResult, snapshot: Snapshot, way_out: int) -> in
             f"there is no way out {way_out}", where="--way-out", mend=f"There are {len(result.remedies)}: give 1 to {len(result.remedies)}"
         )  # fmt: skip
     title, steps = steps_of(result, way_out)
-    if not steps or (result.verdict is Verdict.STUCK and not result.remedies):
+    if not steps or (result.verdict in (Verdict.STUCK, Verdict.UNKNOWN) and not result.remedies):
         click.echo(f"headroom: no script: {result.sentence}", err=True)
         return QUESTION.exit_status(snapshot, result)
     taken = f"{snapshot.source}, taken {moment(snapshot.taken_at)}"

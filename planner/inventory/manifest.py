@@ -28,22 +28,26 @@ from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import read_template
+from planner.kubernetes.asked_for import Untold, untold
 from planner.kubernetes.kinds import WORKLOADS
 from planner.kubernetes.pod_templates import (
+    Idle,
     Placed,
     PlacedSet,
     Templated,
     found_sets,
     group_count,
-    hidden_templates,
+    is_suspended,
     resource_of,
     templated,
     waits_of,
 )
+from planner.kubernetes.podless import makes_no_pods
 from planner.kubernetes.records import (
     EMPTY,
     Finding,
     FrozenMap,
+    Labels,
     PodDisruptionBudget,
     Presence,
     ResourceQuota,
@@ -100,6 +104,26 @@ class PlacedWorkload:
     workload: Workload
     placed: Placed
 
+    @property
+    def moves_pods(self) -> bool:
+        """As `AppliedWorkload.moves_pods`; of one that is suspended what it would make is worth telling."""
+        return self.placed.idle is not Idle.THERE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownObject:
+    """An object of a manifest whose pods aren't known, or not what becomes of them.
+
+    `key` is ``Kind/namespace/name``, `what` why, as a sentence without a full stop. `gpus`: what it asks for at least.
+    `may_help`: whether it may also free room.
+    """
+
+    key: str
+    what: str
+    mend: str = ""
+    gpus: int = 0
+    may_help: bool = False
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
@@ -107,6 +131,7 @@ class Manifest:
 
     workloads: tuple[AppliedWorkload, ...]
     placed: tuple[PlacedWorkload, ...]
+    unknown: tuple[UnknownObject, ...]
     snapshot: Snapshot  # workloads and pods as they were
     other_kinds: FrozenMap[int]  # kinds that change nothing here → how many
     findings: tuple[Finding, ...]
@@ -131,6 +156,7 @@ def read_manifest(text: str, snapshot: Snapshot, *, namespace: str = DEFAULT_NAM
         raise ChangeError("it is empty", where=MANIFEST, mend="Give what kubectl apply -f takes")
     workloads: dict[str, AppliedWorkload] = {}
     placed: dict[str, PlacedWorkload] = {}
+    unknown: list[UnknownObject] = []
     findings: list[Finding] = []
     if repeated:
         findings.append(_repeated(repeated))
@@ -142,13 +168,13 @@ def read_manifest(text: str, snapshot: Snapshot, *, namespace: str = DEFAULT_NAM
         row = templated(str(one.get("kind")), str(one.get("apiVersion") or ""))
         if row is not None and not (kind in _WORKLOADS and _is_there(kind, one, snapshot)):
             found = _placed(row, one, number, snapshot)
-            if found is None:
-                findings.append(_without_pods(one, number))
+            if isinstance(found, UnknownObject):
+                unknown.append(found)
                 continue
             if found.workload.key in placed:
                 raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {found.workload.key}")
             placed[found.workload.key] = found
-            findings.append(_placement_only(found))
+            findings += _told(found)
         elif kind in _WORKLOADS:
             applied, notes = _applied(kind, one, number, snapshot)
             if applied.after.key in workloads:
@@ -157,14 +183,16 @@ def read_manifest(text: str, snapshot: Snapshot, *, namespace: str = DEFAULT_NAM
             findings += notes
         elif kind in _BESIDE:
             beside.append(one)
-        else:
+        elif makes_no_pods(one):
             other_kinds[kind] = other_kinds.get(kind, 0) + 1
-            findings += _hidden(kind, one)
+        else:
+            unknown.append(_of_unknown_kind(one))
     if other_kinds:
         findings.append(_ignored(other_kinds))
     return Manifest(
         workloads=tuple(workloads.values()),
         placed=tuple(placed.values()),
+        unknown=tuple(unknown),
         snapshot=_with_objects(snapshot, beside, text) if beside else snapshot,
         other_kinds=FrozenMap(other_kinds) if other_kinds else EMPTY,
         findings=tuple(findings),
@@ -220,7 +248,7 @@ def _namesakes(new: Workload, snapshot: Snapshot) -> list[Finding]:
 
 def _ignored(other_kinds: dict[str, int]) -> Finding:
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(other_kinds.items()))
-    what = f"{kinds} in the manifest: not counted in, since no verdict depends on them or they are made by controllers"
+    what = f"{kinds} in the manifest: not counted in, since nothing of them becomes pods"
     return Finding(severity=Severity.INFO, code="manifest-not-applied", object="", what=what)
 
 
@@ -230,8 +258,8 @@ def _is_there(kind: str, one: Object, snapshot: Snapshot) -> bool:
     return snapshot.workload(f"{kind}/{metadata.get('namespace')}/{metadata.get('name')}") is not None
 
 
-def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> PlacedWorkload | None:
-    """What is to be placed for an object, None where its fields tell no pods."""
+def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> PlacedWorkload | UnknownObject:
+    """What is to be placed for an object, where its fields tell all of its pods."""
     kind = row.kind
     where = f"{MANIFEST}, {kind} (document {number})"
     metadata = one.get("metadata")
@@ -251,19 +279,22 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
             raise ChangeError(damage_in_words(error), where=place) from None
         sets.append(PlacedSet(role=found.role, template=template, count=found.count))
     groups = group_count(row, one)
+    if more := untold(row, one):
+        return _told_in_part(_key(kind, namespace, name), more)
     if not sets or not groups:
-        return None
+        return _without_pods(_key(kind, namespace, name))
     key = (kind, namespace, name)
     there = sum(
         pod.owner is not None and (pod.owner.kind, pod.namespace, pod.owner.name) == key for pod in snapshot.pods
     )
+    idle = Idle.SUSPENDED if is_suspended(row, one) else Idle.NO
     placed = Placed(
         sets=tuple(sets), gang=row.gang, groups=groups, there=there, resource=resource_of(row) if metadata.get("name") else "",
-        waits=waits_of(row, read, groups),
+        waits=() if idle else waits_of(row, read, groups), idle=idle,
     )  # fmt: skip
     workload = Workload(
         kind=kind, namespace=namespace, name=name.removesuffix("-"), template=sets[0].template, replicas=placed.pods,
-        strategy=Strategy(kind=""),
+        strategy=Strategy(kind=""), labels=_labels(metadata),
     )  # fmt: skip
     return PlacedWorkload(workload=workload, placed=placed)
 
@@ -281,26 +312,59 @@ def _placement_only(found: PlacedWorkload) -> Finding:
     return Finding(severity=Severity.INFO, code="placement-only", object=found.workload.key, what=what, mend=mend)
 
 
-def _without_pods(one: Object, number: int) -> Finding:
-    what = f"{one.get('kind')} (document {number}) has no pod template with containers and pods to make: not counted in"
+def _labels(metadata: Object) -> Labels:
+    labels = metadata.get("labels")
+    return FrozenMap({key: value for key, value in labels.items() if isinstance(value, str)}) if labels else EMPTY
+
+
+def _key(kind: str, namespace: str, name: str) -> str:
+    return f"{kind}/{namespace}/{name.removesuffix('-')}"
+
+
+def _told(found: PlacedWorkload) -> list[Finding]:
+    """What is worth saying of an object that is placed."""
+    if found.placed.idle is Idle.THERE:
+        return []
+    if found.placed.idle is Idle.NO:
+        return [_placement_only(found)]
+    mend = "To see whether they find nodes then, ask without its suspend"
+    what = found.placed.idle_words
+    return [Finding(severity=Severity.WARNING, code="suspended", object=found.workload.key, what=what, mend=mend)]
+
+
+def _without_pods(key: str) -> UnknownObject:
+    what = f"{key} has no pod template with containers and pods to make"
     mend = "Its pods come from another object, a preset or a scale of 0; give that one, or a Pod like them"
-    return Finding(severity=Severity.WARNING, code="manifest-without-pods", object="", what=what, mend=mend)
+    return UnknownObject(key=key, what=what, mend=mend)
 
 
-def _hidden(kind: str, one: Object) -> list[Finding]:
-    """Pod templates in an object of a kind that isn't known."""
-    if kind in _KEPT_AS_THEY_ARE or kind in _BESIDE:
-        return []
-    paths = hidden_templates(one)
-    if not paths:
-        return []
-    name = (one.get("metadata") or {}).get("name") or "?"
-    what = (
-        f"{kind} {name} isn't in the table of kinds whose pods are known; its pod template at {words.listing(paths)} "
-        "isn't counted in"
+def _told_in_part(key: str, more: Untold) -> UnknownObject:
+    """Pods of a known kind that its own fields don't tell: from a runtime, a preset, a place that isn't known."""
+    where = (
+        f": those of {words.listing(more.places)} come from another object, or aren't known here" if more.places else ""
     )
+    what = f"{key} doesn't tell all of its pods{where}{_asks(more)}"
+    mend = "Give that object's pods as well, or a Pod like them"
+    return UnknownObject(key=key, what=what, mend=mend, gpus=_most(more))
+
+
+def _of_unknown_kind(one: Object) -> UnknownObject:
+    kind, metadata = str(one.get("kind")), one.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    key = _key(kind, str(known.get("namespace") or ""), str(known.get("name") or known.get("generateName") or "?"))
+    more = untold(None, one)
+    has = f"; its pod template at {words.listing(more.places)} isn't counted in" if more.places else ""
+    what = f"{key} ({one.get('apiVersion')}) isn't in the table of kinds whose pods are known, and may make some{has}{_asks(more)}"
     mend = "To see whether such pods find nodes, give one of them as a Pod"
-    return [Finding(severity=Severity.WARNING, code="manifest-unknown-template", object="", what=what, mend=mend)]
+    return UnknownObject(key=key, what=what, mend=mend, gpus=_most(more))
+
+
+def _asks(more: Untold) -> str:
+    return f"; it asks for {words.listing([str(one) for one in more.asked])}" if more.asked else ""
+
+
+def _most(more: Untold) -> int:
+    return sum(one.total for one in more.asked)
 
 
 def _repeated(keys: list[str]) -> Finding:

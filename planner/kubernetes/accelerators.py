@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Final
 
@@ -224,6 +225,23 @@ def unit(resource: str) -> Unit | None:
 def is_gpu_resource(resource: str) -> bool:
     """Whether pods hold a number of `resource`: devices, slices or shares of accelerators of any kind."""
     return unit(resource) in COUNTED
+
+
+_OF_EXTENDERS: Final = (
+    "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", "cambricon.com/mlu.smlu.*",
+    "hygon.com/dcumem", "hygon.com/dcucores", "iluvatar.ai/*vCore", "iluvatar.ai/*vMem", "metax-tech.com/vcore",
+    "metax-tech.com/vmemory", "metax-tech.com/sgpu", "huawei.com/Ascend*-memory", "enflame.com/vgcu*",
+    "kunlunxin.com/vxpu*", "doslab.io/vcuda-*", "tencent.com/vcuda-*", "koordinator.sh/gpu*",
+)  # fmt: skip
+
+
+def is_of_extender(resource: str) -> bool:
+    """Whether an extender of the scheduler, or a scheduler of its own, counts a resource without the nodes' lists.
+
+    Source: HAMi `charts/hami/values.yaml` and `charts/hami/templates/scheduler/configmap*.yaml` (``managedResources`` with
+    ``ignoredByScheduler``), Koordinator's device scheduling, Tencent's gpu-admission.
+    """
+    return any(fnmatchcase(resource, one) for one in _OF_EXTENDERS)
 
 
 def alike(amounts: Mapping[str, int]) -> int:

@@ -13,8 +13,10 @@ from enum import StrEnum
 from math import prod
 from typing import Any, Final
 
+from planner import words
 from planner.kubernetes.kinds import JOB, POD
 from planner.kubernetes.records import Template
+from planner.kubernetes.requests import requested_gpus
 
 Document = Mapping[str, Any]
 
@@ -25,6 +27,14 @@ class Gang(StrEnum):
     NONE = "pod by pod"
     WHOLE = "all or nothing"
     GROUP = "group by group"
+
+
+class Idle(StrEnum):
+    """Why an object makes no pods now."""
+
+    NO = ""
+    SUSPENDED = "it is suspended and makes no pods"
+    THERE = "it is there already, and none of its pods changes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +62,7 @@ class PodSet:
     template : from there to the template; `is_spec`: that is a PodSpec and no PodTemplateSpec
     fallback : where the template is if it isn't there
     counts : their product is the number of pods (in a group)
+    is_optional : whether `base` is there without a template as well
     """
 
     role: str = ""
@@ -60,6 +71,7 @@ class PodSet:
     is_spec: bool = False
     fallback: str = ""
     counts: tuple[Count, ...] = ()
+    is_optional: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +83,7 @@ class Templated:
     waits : how kubectl waits until its pods are there, as `planner.kubernetes.kinds.Kind.waits`; with ``{role}`` in it once
         for each set, and the number is the first of its `counts`; "" where applying it makes no pods yet
     groups : how many groups of its sets there are, all alike
+    suspend : the field that, when true, keeps it from making pods; "" where it has none
     """
 
     kind: str
@@ -79,6 +92,7 @@ class Templated:
     waits: str
     gang: Gang = Gang.NONE
     groups: Count | None = None
+    suspend: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +124,7 @@ class Placed:
 
     `there`: pods that it has in the snapshot already; these are beside them. `resource`: what kubectl calls its kind,
     "" for an object that gets its name when it is created; `waits`: each ``--for`` with which ``kubectl wait`` waits until its pods are there.
+    `idle`: why it makes none now.
     """
 
     sets: tuple[PlacedSet, ...]
@@ -118,6 +133,7 @@ class Placed:
     there: int = 0
     resource: str = ""
     waits: tuple[str, ...] = ()
+    idle: Idle = Idle.NO
 
     @property
     def group_size(self) -> int:
@@ -125,7 +141,26 @@ class Placed:
 
     @property
     def pods(self) -> int:
-        return self.groups * self.group_size
+        return 0 if self.idle else self.groups * self.group_size
+
+    @property
+    def gpus(self) -> int:
+        """That its pods ask for, once there are any."""
+        return sum(count * requested_gpus(template.spec) for template, count in self.templates)
+
+    @property
+    def idle_words(self) -> str:
+        """What is said of one that makes no pods now, "" of others."""
+        if self.idle is not Idle.SUSPENDED:
+            return str(self.idle)
+        pods = words.count(self.groups * self.group_size, "pod")
+        gpus = f" with {words.count(self.gpus, 'GPU')}" if self.gpus else ""
+        return f"{self.idle}; resumed it makes {pods}{gpus}"
+
+    @property
+    def templates(self) -> tuple[tuple[Template, int], ...]:
+        """Each set's template and how many pods there are of it in all groups, suspended or not."""
+        return tuple((one.template, self.groups * one.count) for one in self.sets)
 
 
 _READY_REPLICAS: Final = "jsonpath={.status.readyReplicas}="
@@ -138,7 +173,9 @@ def _replicas(base: str, group: str, *kinds: str, template: str = "template") ->
 
 def _replica_specs(kind: str, field: str, gang: Gang = Gang.NONE) -> Templated:
     sets = (PodSet(base=f"spec.{field}{{}}", counts=(Count(path="replicas"),)),)
-    return Templated(kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang)
+    return Templated(
+        kind=kind, group="kubeflow.org", sets=sets, waits="condition=Running", gang=gang, suspend="spec.runPolicy.suspend"
+    )  # fmt: skip
 
 
 def _ray(cluster: str) -> tuple[PodSet, ...]:
@@ -156,18 +193,20 @@ def _served(*components: str) -> tuple[PodSet, ...]:
     )
 
 
+_SUSPEND: Final = "spec.suspend"
 _JOB: Final = PodSet(base="spec", counts=(Count(path="parallelism"),))
 _OLD_MIN_SCALE: Final = "autoscaling.knative.dev/minScale"
 _LWS_SIZE: Final = "spec.leaderWorkerTemplate"
 
 TEMPLATED: Final = (
     Templated(kind="Pod", group="", sets=(PodSet(template="", counts=()),), waits=POD.waits),
-    Templated(kind="Job", group="batch", sets=(_JOB,), waits=JOB.waits),
+    Templated(kind="Job", group="batch", sets=(_JOB,), waits=JOB.waits, suspend=_SUSPEND),
     Templated(
         kind="CronJob",
         group="batch",
         sets=(PodSet(base="spec.jobTemplate.spec", counts=(Count(path="parallelism"),)),),
         waits="",
+        suspend=_SUSPEND,
     ),
     *_replicas("spec", "", "ReplicationController"),
     *_replicas("spec", "apps", "ReplicaSet"),
@@ -191,7 +230,9 @@ TEMPLATED: Final = (
         gang=Gang.GROUP,
         groups=Count(path="spec.replicas"),
     ),
-    Templated(kind="RayCluster", group="ray.io", sets=_ray("spec"), waits="jsonpath={.status.state}=ready"),
+    Templated(
+        kind="RayCluster", group="ray.io", sets=_ray("spec"), waits="jsonpath={.status.state}=ready", suspend=_SUSPEND
+    ),
     Templated(
         kind="RayService",
         group="ray.io",
@@ -201,9 +242,13 @@ TEMPLATED: Final = (
     Templated(
         kind="RayJob",
         group="ray.io",
-        sets=_ray("spec.rayClusterSpec"),
+        sets=(
+            *_ray("spec.rayClusterSpec"),
+            PodSet(role="submitter", base="spec", template="submitterPodTemplate", is_optional=True),
+        ),
         waits="jsonpath={.status.jobDeploymentStatus}=Running",
         gang=Gang.WHOLE,
+        suspend=_SUSPEND,
     ),
     Templated(
         kind="Service",
@@ -234,6 +279,7 @@ TEMPLATED: Final = (
                 counts=(Count(path="replicas"), Count(path="template.spec.parallelism")),
             ),
         ),
+        suspend=_SUSPEND,
     ),
     Templated(
         kind="InferenceService",
@@ -283,8 +329,8 @@ def group_count(row: Templated, document: Document) -> int:
     return _counted(row.groups, document) if row.groups else 1
 
 
-def found_sets(row: Templated, document: Document) -> list[FoundSet]:
-    """The pod sets of a document, those without a template or a pod left out."""
+def found_sets(row: Templated, document: Document, *, with_none: bool = False) -> list[FoundSet]:
+    """The pod sets of a document, those without a template left out; those without a pod too, but `with_none`."""
     found = []
     for one in row.sets:
         for name, path, base in _places(document, one.base):
@@ -293,7 +339,7 @@ def found_sets(row: Templated, document: Document) -> list[FoundSet]:
                 continue
             counts = [_annotated(each, template) if each.annotation else _counted(each, base) for each in one.counts]
             count = prod(counts)
-            if count > 0:
+            if count > 0 or with_none:
                 full = ".".join(part for part in (path, where) if part)
                 found.append(
                     FoundSet(
@@ -311,8 +357,34 @@ def waits_of(row: Templated, sets: Sequence[FoundSet], groups: int) -> tuple[str
     return (f"{row.waits}{pods}",) if row.waits else ()
 
 
-def hidden_templates(document: Document, deepest: int = 12) -> list[str]:
-    """The paths at which an object of an unknown kind has what looks like a pod's spec: a list of named containers."""
+def is_suspended(row: Templated, document: Document) -> bool:
+    """Whether a document says that no pods are made until it is resumed."""
+    return bool(row.suspend) and _at(document, row.suspend) is True
+
+
+def untold_places(row: Templated, document: Document, told: frozenset[int]) -> list[str]:
+    """Where a document has pods that its kind's row doesn't tell: a set whose template another object gives (a runtime, a
+    preset), and a template at a place that the row doesn't know. `told`: its `told_lists`."""
+    without = [
+        path or one.template
+        for one in row.sets
+        for _, path, base in _places(document, one.base)
+        if not one.is_optional and _template(base, one)[1] is None
+    ]
+    return without + hidden_templates(document, apart=told)
+
+
+def told_lists(row: Templated, document: Document) -> frozenset[int]:
+    """The lists of containers (their ``id``) of the pods that a kind's row tells."""
+    specs = [found.template["spec"] for found in found_sets(row, document, with_none=True)]
+    return frozenset(id(spec.get(key)) for spec in specs for key in _CONTAINERS if spec.get(key) is not None)
+
+
+_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
+
+
+def hidden_templates(document: Document, deepest: int = 12, apart: frozenset[int] = frozenset()) -> list[str]:
+    """The paths at which an object has what looks like a pod's spec: a list of named containers, those of `apart` left out."""
     found: list[str] = []
     todo: list[tuple[str, Any, int]] = [("", document, 0)]
     while todo:
@@ -321,10 +393,16 @@ def hidden_templates(document: Document, deepest: int = 12) -> list[str]:
             continue
         if isinstance(value, Mapping):
             containers = value.get("containers")
-            if isinstance(containers, list) and containers and all(isinstance(c, Mapping) for c in containers):
+            is_told = id(containers) in apart
+            if (
+                isinstance(containers, list) and containers and not is_told
+                and all(isinstance(c, Mapping) for c in containers)
+            ):  # fmt: skip
                 found.append(path or ".")
                 continue
-            todo += [(f"{path}.{key}".lstrip("."), one, depth + 1) for key, one in value.items()]
+            todo += [
+                (f"{path}.{key}".lstrip("."), one, depth + 1) for key, one in value.items() if id(one) not in apart
+            ]
         elif isinstance(value, list):
             todo += [(f"{path}[{place}]", one, depth + 1) for place, one in enumerate(value[:100])]
     return sorted(found)

@@ -638,6 +638,15 @@ class AdmissionHook:
     object_selector: LabelSelector | None = None
     is_required: bool = True  # failurePolicy Fail: without an answer the object is refused
 
+    def is_about(self, group: str, resource: str) -> bool:
+        """Whether objects of that resource that are created or changed are among those it sees."""
+        return any(
+            not {"*", "CREATE", "UPDATE"}.isdisjoint(rule.operations)
+            and not {"*", group}.isdisjoint(rule.groups)
+            and not {"*", "*/*", resource}.isdisjoint(rule.resources)
+            for rule in self.rules
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookConfiguration:

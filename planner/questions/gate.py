@@ -15,9 +15,10 @@ from planner.budget import LIST_UNITS, allowed
 from planner.errors import NotKnownError
 from planner.exit_status import ExitStatus, gravest
 from planner.inventory.account import get_command
-from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, read_manifest
+from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject, read_manifest
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.queues import queued
 from planner.kubernetes.records import Finding, FrozenMap, PodSpec, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.shares import scaled_value
@@ -25,7 +26,7 @@ from planner.pricing.cluster import cluster_cost
 from planner.pricing.model import PriceBook
 from planner.questions.gate_policy import FAILING, GateException, GatePolicy
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.prepared import UNTOLD, Scenario, manifest_namespace
+from planner.questions.prepared import Scenario, manifest_namespace
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.questions.rollout import growing, rollout
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
@@ -60,6 +61,8 @@ class GatedWorkload:
     extra_gpus : GPUs on nodes that have to be added for it
     more_usd_per_month : the share of their nodes' prices that its pods take beyond today; None where a price isn't known
     added_usd_per_month : the price of nodes that have to be added; the same
+    is_told : False where what pods it makes isn't known: `more_gpus` is then what it asks for at least
+    is_placement_only : how its kind rolls out isn't played, only whether its pods find nodes
     refusals : what the policy has against it
     exception : that of the policy which lets it pass, if any
     """
@@ -81,6 +84,8 @@ class GatedWorkload:
     more_usd_per_month: float | None
     added_usd_per_month: float | None
     ways_out: tuple[Remedy, ...]
+    is_told: bool = True
+    is_placement_only: bool = False
     passes: bool = True
     refusals: tuple[Text, ...] = ()
     exception: GateException | None = None
@@ -118,24 +123,26 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
         When the manifest can't be read, or the API server would refuse it.
     """
     manifest = read_manifest(settings.manifest, snapshot, namespace=settings.namespace)
-    changes: list[Change] = [*(one for one in manifest.workloads if one.moves_pods), *manifest.placed]
-    unchanged = tuple(_key(one) for one in manifest.workloads if not one.moves_pods)
+    every: list[Change] = [*manifest.workloads, *manifest.placed]
+    changes, unknown = [one for one in every if one.moves_pods], manifest.unknown
+    unchanged = tuple(_key(one) for one in every if not one.moves_pods)
     policy, now = settings.policy, given.now
     held = [one for one in policy.exceptions if now is None or one.holds_at(now)]
     expired = tuple(one for one in policy.exceptions if one not in held)
-    if not changes:
+    if not changes and not unknown:
         return _nothing(manifest, unchanged, expired)
     _check_listed(snapshot, manifest.workloads)
     then = manifest.snapshot
     pools = growing(then, settings.pools.known(given))
     alone = [rollout(then, Scenario(applied=(change,)), pools) for change in changes]
-    together = rollout(then, Scenario(applied=tuple(changes)), pools) if len(changes) > 1 else alone[0]
+    together = rollout(then, Scenario(applied=(*changes, *unknown)), pools) if len(changes) > 1 else None
     parts = [
-        _gated(then, change, mine, together, place, given.book)
+        _gated(then, change, mine, together or mine, place, given.book)
         for place, (change, mine) in enumerate(zip(changes, alone, strict=True))
     ]
     parts = [_judged(part, change, policy, held) for part, change in zip(parts, changes, strict=True)]
-    return _answer(parts, together, policy, unchanged, expired, manifest)
+    parts += [_judged(_untold(one), None, policy, held) for one in unknown]
+    return _answer(parts, together or (alone[0] if alone else None), policy, unchanged, expired, manifest)
 
 
 def _check_listed(snapshot: Snapshot, applied: Iterable[AppliedWorkload]) -> None:
@@ -155,21 +162,27 @@ def _key(one: Change) -> str:
 
 
 def _nothing(manifest: Manifest, unchanged: tuple[str, ...], expired: tuple[GateException, ...]) -> GateAnswer:
-    """A change that rolls nothing passes, unless it holds pods that aren't told here."""
-    untold = [finding for finding in manifest.findings if finding.code in UNTOLD]
+    """A change that rolls nothing passes."""
     also = f" ({count(len(unchanged), 'workload')} stay as they are)" if unchanged else ""
-    said = f"not known: {untold[0].what}" if untold else f"passes: the change rolls nothing{also}"
     return GateAnswer(
-        sentence=Text(said), passes=not untold,
-        exit_status=ExitStatus.NOT_KNOWN if untold else ExitStatus.ANSWERED,
-        workloads=(), together=Verdict.UNKNOWN if untold else Verdict.COMPLETES, together_sentence=NO_WORDS,
-        unchanged=unchanged, refusals=(), extra_gpus=0, extra_usd_per_month=None if untold else 0.0, expired=expired,
-        findings=manifest.findings,
+        sentence=Text(f"passes: the change rolls nothing{also}"), passes=True, exit_status=ExitStatus.ANSWERED,
+        workloads=(), together=Verdict.COMPLETES, together_sentence=NO_WORDS, unchanged=unchanged, refusals=(),
+        extra_gpus=0, extra_usd_per_month=0.0, expired=expired, findings=manifest.findings,
     )  # fmt: skip
 
 
 # ── one workload ─────────────────────────────────────────────────────────────────────────────────────────────────────
 _GRAVITY: Final = {Verdict.STUCK: 0, Verdict.UNKNOWN: 1, Verdict.NEEDS_GROWTH: 2, Verdict.COMPLETES: 3}
+
+
+def _untold(one: UnknownObject) -> GatedWorkload:
+    """What isn't known may be anything."""
+    return GatedWorkload(
+        workload=one.key, is_new=not one.may_help, verdict=Verdict.UNKNOWN, alone=Verdict.UNKNOWN,
+        together=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=Text(f"not known: {one.what}. {one.mend}".rstrip(". ")),
+        scheduler_message=NO_WORDS, replicas=0, lowest_ready=None, seconds=0.0, more_gpus=one.gpus, extra_gpus=0,
+        extra_nodes=0, more_usd_per_month=None, added_usd_per_month=None, ways_out=(), is_told=False,
+    )  # fmt: skip
 
 
 def _gated(
@@ -187,9 +200,8 @@ def _gated(
     told, source = (mine, alone) if is_alone else (ours, together)
     before = None if isinstance(change, PlacedWorkload) else change.before
     after = _after(change)
-    counts = _pod_count(snapshot, before, 0), _pod_count(snapshot, after, mine.replicas)
-    gpus = counts[1] * requested_gpus(after.template.spec)
-    gpus -= counts[0] * requested_gpus(before.template.spec) if before else 0
+    old, new = _pods_of(snapshot, before, 0), _new_pods(snapshot, change, mine.replicas)
+    gpus = sum(n * requested_gpus(spec) for spec, n in new) - sum(n * requested_gpus(spec) for spec, n in old)
     growth = alone if alone.verdict is Verdict.NEEDS_GROWTH else together if shared is Verdict.NEEDS_GROWTH else None
     return GatedWorkload(
         workload=after.key,
@@ -206,19 +218,34 @@ def _gated(
         more_gpus=gpus,
         extra_gpus=growth.extra_gpus if growth else 0,
         extra_nodes=growth.extra_nodes if growth else 0,
-        more_usd_per_month=_more_usd(snapshot, change, counts, alone, book),
+        more_usd_per_month=_more_usd(snapshot, before, old, new, alone, book),
         added_usd_per_month=_added_usd(snapshot, growth, book),
         ways_out=source.remedies,
+        is_placement_only=isinstance(change, PlacedWorkload),
     )
 
 
-def _pod_count(snapshot: Snapshot, workload: Workload | None, told: int) -> int:
+Pods = list[tuple[PodSpec, int]]
+"""How many pods there are of each template."""
+
+
+def _pods_of(snapshot: Snapshot, workload: Workload | None, told: int) -> Pods:
     """The pods it has once nothing rolls; for one on every node those of today, or what the rollout tells."""
     if workload is None:
-        return 0
+        return []
+    number = workload.replicas
     if workload.traits.is_per_node:
-        return told or len(_nodes_of(snapshot, workload))
-    return workload.replicas
+        number = told or len(_nodes_of(snapshot, workload))
+    return [(workload.template.spec, number)]
+
+
+def _new_pods(snapshot: Snapshot, change: Change, told: int) -> Pods:
+    """The same of what it becomes, of all its templates; none while it is suspended, unless a queue resumes it."""
+    if isinstance(change, AppliedWorkload):
+        return _pods_of(snapshot, change.after, told)
+    placed = change.placed
+    is_queued = queued(change.workload.labels, [template for template, _ in placed.templates])
+    return [] if placed.idle and not is_queued else [(template.spec, n) for template, n in placed.templates]
 
 
 def _nodes_of(snapshot: Snapshot, workload: Workload) -> list[str]:
@@ -227,13 +254,10 @@ def _nodes_of(snapshot: Snapshot, workload: Workload) -> list[str]:
 
 
 def _more_usd(
-    snapshot: Snapshot, change: Change, counts: tuple[int, int], alone: RolloutResult, book: PriceBook | None
+    snapshot: Snapshot, before: Workload | None, old: Pods, new: Pods, alone: RolloutResult, book: PriceBook | None
 ) -> float | None:
     """What its pods take of their nodes' prices beyond what they take today; None where a price isn't known."""
-    before = None if isinstance(change, PlacedWorkload) else change.before
-    after = _after(change)
-    asked = [pod_requests(one.template.spec) if one else None for one in (before, after)]
-    if asked[0] == asked[1] and counts[0] == counts[1]:
+    if [(pod_requests(spec), n) for spec, n in old] == [(pod_requests(spec), n) for spec, n in new]:
         return 0.0
     if book is None:
         return None
@@ -242,9 +266,12 @@ def _more_usd(
     pools = {node.name: node_pool(node) for node in snapshot.nodes}
     if {pools.get(name) for name in there} == {pools.get(name) for name in then}:
         there = then = [*there, *then]  # it stays in its pools: where the scheduler happens to put it costs nothing
-    old = _usd_of_pods(book, snapshot, before.template.spec, there, counts[0]) if before else 0.0
-    new = _usd_of_pods(book, snapshot, after.template.spec, then, counts[1])
-    return None if old is None or new is None else new - old
+    was = [_usd_of_pods(book, snapshot, spec, there, n) for spec, n in old]
+    becomes = [_usd_of_pods(book, snapshot, spec, then, n) for spec, n in new]
+    known = [one for one in (*was, *becomes) if one is not None]
+    if len(known) < len(was) + len(becomes):
+        return None
+    return sum(known[len(was) :]) - sum(known[: len(was)])
 
 
 def _added_usd(snapshot: Snapshot, growth: RolloutResult | None, book: PriceBook | None) -> float | None:
@@ -269,9 +296,9 @@ def _usd_of_pods(book: PriceBook, snapshot: Snapshot, spec: PodSpec, places: lis
 
 
 # ── the policy ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def _judged(part: GatedWorkload, change: Change, policy: GatePolicy, held: list[GateException]) -> GatedWorkload:
+def _judged(part: GatedWorkload, change: Change | None, policy: GatePolicy, held: list[GateException]) -> GatedWorkload:
     refusals = []
-    before = None if isinstance(change, PlacedWorkload) else change.before
+    before = change.before if isinstance(change, AppliedWorkload) else None
     if part.lowest_ready is not None and policy.least_ready is not None:
         wanted = min(before.replicas if before else part.replicas, part.replicas) or part.replicas
         least = min(scaled_value(policy.least_ready, wanted, round_up=True), wanted)
@@ -287,7 +314,7 @@ def _judged(part: GatedWorkload, change: Change, policy: GatePolicy, held: list[
 
 def _answer(
     parts: list[GatedWorkload],
-    together: RolloutResult,
+    together: RolloutResult | None,
     policy: GatePolicy,
     unchanged: tuple[str, ...],
     expired: tuple[GateException, ...],
@@ -300,22 +327,23 @@ def _answer(
     dollars = None if len(known) < len(more + added) else max(0.0, sum(known[: len(more)]), *known[len(more) :])
     refusals = _limits_passed(policy, gpus, dollars)
     verdicts = [part.verdict for part in counted]
-    if together.verdict is Verdict.UNKNOWN and len(counted) == len(parts):
+    if together is not None and together.verdict is Verdict.UNKNOWN and len(counted) == len(parts):
         verdicts.append(Verdict.UNKNOWN)
     status = gravest(EXIT[verdict] for verdict in verdicts if verdict in policy.fail)
     unpriced = policy.most_extra_usd_per_month is not None and dollars is None
-    if status is ExitStatus.ANSWERED and unpriced:
+    uncounted = policy.most_extra_gpus is not None and not all(part.is_told for part in counted)
+    if status is ExitStatus.ANSWERED and (unpriced or uncounted):
         status = ExitStatus.NOT_KNOWN
     if status is ExitStatus.ANSWERED and (refusals or any(part.refusals for part in counted)):
         status = ExitStatus.REFUSED
-    findings = (*together.findings, *manifest.findings)
+    findings = (*(together.findings if together is not None else ()), *manifest.findings)
     return GateAnswer(
         sentence=Text(_sentence(parts, counted, status)),
         passes=status is ExitStatus.ANSWERED,
         exit_status=status,
         workloads=tuple(parts),
-        together=together.verdict,
-        together_sentence=together.sentence,
+        together=_with(together, manifest),
+        together_sentence=together.sentence if together is not None else NO_WORDS,
         unchanged=unchanged,
         refusals=refusals,
         extra_gpus=gpus,
@@ -323,6 +351,13 @@ def _answer(
         expired=expired,
         findings=tuple(dict.fromkeys(findings)),
     )
+
+
+def _with(together: RolloutResult | None, manifest: Manifest) -> Verdict:
+    """The verdict of all at once, those that aren't known among them."""
+    if together is None or (manifest.unknown and together.verdict is not Verdict.STUCK):
+        return Verdict.UNKNOWN
+    return together.verdict
 
 
 def _limits_passed(policy: GatePolicy, gpus: int, dollars: float | None) -> tuple[Text, ...]:
@@ -353,8 +388,12 @@ def _sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], status: 
         names = [part.workload for part in parts if part.verdict is verdict]
         if names:
             said.append(f"{len(names):,} of {whole} {verbs[verdict]} ({listing(names)})")
+    placed = sum(part.is_placement_only for part in parts)
     if not said:
-        said.append("the rollout completes" if len(parts) == 1 else f"all {whole} complete, alone and together")
+        alone = "its pods are placed" if placed else "the rollout completes"
+        said.append(alone if len(parts) == 1 else f"all {whole} complete, alone and together")
+    if placed:
+        said.append("placement only" if len(parts) == 1 else f"{placed:,} of them placement only")
     excepted = len(parts) - len(counted)
     if excepted:
         said.append(f"{excepted} excepted")

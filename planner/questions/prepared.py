@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from planner import collector
 from planner.errors import ChangeError, InputError, NotKnownError
 from planner.inventory.account import is_refused, unseen_kind
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, read_manifest
+from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest
 from planner.kubernetes.kinds import ROLLING_TEXT
 from planner.kubernetes.names import parse_namespace
 from planner.kubernetes.records import Finding, Snapshot
@@ -42,7 +42,7 @@ class Scenario:
     changes: tuple[WorkloadChange, ...] = ()
     manifest: str = ""
     namespace: str = DEFAULT_NAMESPACE
-    applied: tuple[AppliedWorkload | PlacedWorkload, ...] = ()
+    applied: tuple[AppliedWorkload | PlacedWorkload | UnknownObject, ...] = ()
     seed: int = 0
     runs: int = 50
     with_remedies: bool = True
@@ -78,6 +78,7 @@ class Prepared:
     revisions: tuple[Revision, ...]
     pod_times: tuple[PodTimes, ...]
     findings: tuple[Finding, ...]
+    unknown: tuple[UnknownObject, ...] = ()
 
 
 def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
@@ -87,6 +88,8 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     ------
     ChangeError
         For a workload that isn't there, or a change that doesn't apply.
+    NotKnownError
+        Where nothing of it is known.
     """
     revisions: list[Revision] = []
     findings: list[Finding] = []
@@ -96,8 +99,11 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         manifest = read_manifest(scenario.manifest, snapshot, namespace=scenario.namespace)
         snapshot = manifest.snapshot
         findings.extend(manifest.findings)
-        applied += (*manifest.workloads, *manifest.placed)
+        applied += (*manifest.workloads, *manifest.placed, *manifest.unknown)
+    unknown = tuple(one for one in applied if isinstance(one, UnknownObject))
     for one in applied:
+        if isinstance(one, UnknownObject):
+            continue
         revision = _revision(one)
         revisions.append(revision)
         wanted[revision.after.key] = WorkloadChange(workload=revision.after.key)
@@ -123,29 +129,29 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         )
         wanted[workload.key] = change
     if not revisions:
-        raise _nothing_changes(findings)
+        raise _nothing_changes(findings, unknown)
     cluster = compiled(snapshot)
     pod_times = tuple(_pod_times(cluster, r, wanted[r.after.key]) for r in revisions)
-    return Prepared(snapshot=snapshot, revisions=tuple(revisions), pod_times=pod_times, findings=tuple(findings))
+    return Prepared(
+        snapshot=snapshot, revisions=tuple(revisions), pod_times=pod_times, findings=tuple(findings), unknown=unknown
+    )
 
 
 def _revision(one: AppliedWorkload | PlacedWorkload) -> Revision:
     if isinstance(one, PlacedWorkload):
-        return Revision(before=None, after=one.workload, has_new_template=True, placed=one.placed)
+        return Revision(before=None, after=one.workload, has_new_template=not one.placed.idle, placed=one.placed)
     return Revision(before=one.before, after=one.after, has_new_template=one.has_new_template)
 
 
-UNTOLD: Final = frozenset({"manifest-unknown-template", "manifest-without-pods"})
-"""Findings of a manifest that speak of pods which aren't told here."""
-
-
-def _nothing_changes(findings: list[Finding]) -> InputError:
-    """What the manifest holds instead of pods; not known where it has some that aren't told here."""
+def _nothing_changes(findings: list[Finding], unknown: tuple[UnknownObject, ...]) -> InputError:
+    """What the manifest holds instead of pods; not known where it may have some that aren't told here."""
+    if unknown:
+        what = "; ".join(one.what for one in unknown)
+        return NotKnownError(f"not known: {what}", mend=next((one.mend for one in unknown if one.mend), ""))
     found = "; ".join(finding.what for finding in findings) or "it holds no workload"
     mend = next((finding.mend for finding in findings if finding.mend), "")
-    what = f"the manifest asks for no pods that are known here: {found}"
-    error = NotKnownError if any(finding.code in UNTOLD for finding in findings) else ChangeError
-    return error(what, mend=mend or "Give a workload, a Pod, or a kind whose pod template is known")
+    what = f"the manifest asks for no pods: {found}"
+    return ChangeError(what, mend=mend or "Give a workload, a Pod, or a kind whose pod template is known")
 
 
 def _similar(snapshot: Snapshot, key: str) -> str:

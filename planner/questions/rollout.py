@@ -21,7 +21,7 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes import kinds
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, ARRIVAL_WORDS
-from planner.kubernetes.records import EMPTY, Finding, FrozenMap, Labels, Severity, Snapshot, Workload
+from planner.kubernetes.records import EMPTY, AdmissionHook, Finding, FrozenMap, Labels, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import parse_share, rolling_limits
 from planner.quantity import parse
@@ -255,21 +255,18 @@ def _rollout(
         )
         remedies = tuple(_with_limit(remedy, pools) for remedy in remedies)
     told = stuck or max(parts, key=lambda p: p.seconds)
-    unknown = tuple(u for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key)))
-    verdict, sentence, headline = told.verdict, told.sentence, told.headline
-    decisive = next((u for u in unknown if u.may_help or verdict is Verdict.COMPLETES), None)
-    if decisive is not None:
-        verb = "" if verdict is Verdict.COMPLETES else "is "
-        verdict, headline = Verdict.UNKNOWN, Text("whether it finishes hangs on what wasn't read")
-        sentence = Text(f"not known: {decisive.what}. Without that, it {verb}{told.sentence}")
+    unknown = tuple(
+        (r.after.key, u) for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
+    ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
+    sentence = Text(told.sentence if len(parts) == 1 else _joint_sentence(parts, str(told.sentence)))
     twice = _attached_twice(run, prepared.revisions)
     if twice:
         sentence = Text(f"{sentence}. But {twice[0].what}")
     result = RolloutResult(
-        verdict=verdict,
+        verdict=told.verdict,
         reason=told.reason,
-        sentence=Text(sentence if len(parts) == 1 else _joint_sentence(parts, str(sentence))),
-        headline=headline if len(parts) == 1 else _joint_headline(parts, headline),
+        sentence=sentence,
+        headline=told.headline if len(parts) == 1 else _joint_headline(parts, told.headline),
         workloads=parts,
         ticks=run.ticks,
         seconds=max(p.seconds for p in parts),
@@ -283,16 +280,39 @@ def _rollout(
         findings=prepared.findings
         + twice
         + _not_played(prepared.snapshot, prepared.revisions)
-        + tuple(_unknown_finding(prepared.revisions[0].after, u) for u in unknown)
+        + tuple(_unknown_finding(key, u) for key, u in unknown)
         + blocked_by(cluster, run, prepared.revisions),
         preempted=displaced(run, prepared.revisions),
         apply=_applied(scenario, prepared.revisions),
     )
-    if stuck is None or not pools or stuck.reason not in GROWING_REASONS:
+    if stuck is not None and pools and stuck.reason in GROWING_REASONS:
+        result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, arrival_seconds)
+    return _as_far_as_known(result, [one for _, one in unknown])
+
+
+def _as_far_as_known(result: RolloutResult, unknown: Sequence[Unknown]) -> RolloutResult:
+    """`result`, not known where what isn't known could make it another: no placement proves anything then."""
+    decisive = next((u for u in unknown if u.may_help or result.verdict is not Verdict.STUCK), None)
+    if decisive is None or result.verdict is Verdict.UNKNOWN:
         return result
+    verb = "" if len(result.workloads) > 1 else "it is " if result.verdict is Verdict.STUCK else "it "
+    return replace(
+        result,
+        verdict=Verdict.UNKNOWN,
+        headline=Text("whether it finishes hangs on what isn't known"),
+        sentence=Text(f"not known: {decisive.what}. Without that, {verb}{result.sentence}"),
+        ties=None,
+    )
+
+
+def _grown(
+    result: RolloutResult, prepared: Prepared, cluster: Cluster, run: Run, stuck: str, pools: tuple[NodePool, ...],
+    keys: dict[str, str], seed: int, arrival_seconds: float | None,
+) -> RolloutResult:  # fmt: skip
+    """The stuck result, or what it comes to once a pool has grown, where one may."""
     answer = grow(
-        cluster, prepared.revisions, run, waiting_shape(run, stuck.workload), pools,
-        seed=scenario.seed, arrival_seconds=arrival_seconds,
+        cluster, prepared.revisions, run, waiting_shape(run, stuck), pools,
+        seed=seed, arrival_seconds=arrival_seconds,
     )  # fmt: skip
     if answer.growth is None:
         more = f"; {answer.sentence}" if answer.sentence else ""
@@ -382,9 +402,9 @@ def _after_waiting(
     return (grown[0], *before, *(replace(row, seconds=row.seconds + wait) for row in grown[1:]))
 
 
-def _unknown_finding(workload: Workload, unknown: Unknown) -> Finding:
+def _unknown_finding(key: str, unknown: Unknown) -> Finding:
     return Finding(
-        severity=Severity.WARNING, code="answer-incomplete", object=workload.key, what=unknown.what, mend=unknown.mend
+        severity=Severity.WARNING, code="answer-incomplete", object=key, what=unknown.what, mend=unknown.mend
     )  # fmt: skip
 
 
@@ -399,10 +419,19 @@ def _not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Find
                 Finding(
                     severity=Severity.INFO, code="admission-not-played", object=revision.after.key,
                     what=f"{names} may change or refuse these pods or the workload: what they do is not played",
-                    mend="See what a dry run says: kubectl apply --dry-run=server",
+                    mend=_dry_run(revision, hooks),
                 )
             )  # fmt: skip
     return tuple(found)
+
+
+def _dry_run(revision: Revision, hooks: Sequence[AdmissionHook]) -> str:
+    """A dry run asks those that see the workload; its pods' come only when its controller makes them."""
+    after = revision.after
+    of_workload = (after.traits.group, after.traits.resource)
+    if any(hook.is_about(*of_workload) for hook in hooks):
+        return "See what a dry run says: kubectl apply --dry-run=server"
+    return "A dry run of the workload doesn't ask them: they see its pods, which its controller makes later"
 
 
 def _attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
@@ -544,6 +573,8 @@ def _longest_wait(moments: Sequence[Moment], times: Sequence[float]) -> float:
 def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: int) -> str:
     after = revision.after
     steps = run.moments[after.key][end].tick
+    if revision.placed is not None and revision.placed.idle:
+        return f"completes: {revision.placed.idle_words}"
     if not revision.has_new_template and steps == 0:
         return "completes: nothing has to move"
     if placed := placed_words(run, revision):
@@ -559,6 +590,8 @@ def _finishes(run: Run, revision: Revision, lowest: int, seconds: float, end: in
     if not revision.has_new_template and run.moments[after.key][end].tick == 0:
         return Text("nothing has to move")
     pods = after.replicas or _desired(run, after)
+    if revision.placed is not None and revision.placed.idle:
+        return Text(revision.placed.idle_words)
     if revision.placed is not None:
         return Text(f"its pods are placed and Ready in about {duration(seconds)}")
     return Text(f"it finishes in about {duration(seconds)}; {stay_ready(lowest, pods)}")

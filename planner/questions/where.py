@@ -135,14 +135,18 @@ def _manifest(name: str, snapshot: Snapshot, placed: WhereSettings, given: Given
     priced = True
     for revision in prepared.revisions:
         after = revision.after
-        asked = PodShape(
-            name=after.key, origin=ShapeOrigin.TYPED, spec=after.template.spec, namespace=after.namespace,
-            labels=after.template.labels,
-        )  # fmt: skip
-        room = _room(snapshot, fit(cluster, asked), given)
-        rooms.append(room)
-        priced = priced and room.usd_per_month is not None
-        total += (room.usd_per_month or 0.0) * (after.replicas or 1)
+        is_idle = revision.placed is not None and bool(revision.placed.idle)
+        for template, number in revision.templates:
+            asked = PodShape(
+                name=after.key, origin=ShapeOrigin.TYPED, spec=template.spec, namespace=after.namespace,
+                labels=template.labels,
+            )  # fmt: skip
+            room = _room(snapshot, fit(cluster, asked), given)
+            rooms.append(room)
+            if is_idle:
+                continue  # nothing of it takes room now
+            priced = priced and room.usd_per_month is not None
+            total += (room.usd_per_month or 0.0) * (number or 1)
     return ClusterRoom(
         cluster=name,
         verdict=result.verdict,

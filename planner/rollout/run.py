@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from planner.budget import TooLargeError, too_large
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
-from planner.kubernetes.records import Workload
+from planner.kubernetes.records import Template, Workload
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import Verdict
 from planner.rollout.bystanders import bystanders, stayed_apart
@@ -34,6 +34,11 @@ class Revision:
     has_new_template: bool
     never_ready: bool = False
     placed: Placed | None = None
+
+    @property
+    def templates(self) -> tuple[tuple[Template, int], ...]:
+        """The templates of its pods, and how many pods each has: of a workload that is rolled out its one."""
+        return self.placed.templates if self.placed is not None else ((self.after.template, self.after.replicas),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

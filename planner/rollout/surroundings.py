@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.kubernetes.queues import queued
 from planner.kubernetes.records import Pod, PodSpec, Workload
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
 from planner.rollout.ownership import pods_of, revision_of, sets_by_owner
@@ -51,7 +52,7 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
     return (
         workload.kind, workload.name, workload.replicas, workload.selector, workload.strategy, id(spec),
         workload.template.labels, workload.min_ready_seconds, workload.is_paused, workload.pod_management_policy,
-        workload.start_ordinal, workload.current_revision, workload.update_revision, revision_of(cluster, workload),
+        workload.start_ordinal, queued(workload.labels, [workload.template]), workload.current_revision, workload.update_revision, revision_of(cluster, workload),
         tuple(
             (one.name, one.replicas, one.created_at, one.annotations, one.selector, id(one.template.spec), one.template.labels)
             for one in sets

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
+from planner.kubernetes.accelerators import is_of_extender
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET
+from planner.kubernetes.pod_templates import Idle
+from planner.kubernetes.queues import queued
 from planner.kubernetes.records import (
     AdmissionHook,
     AdmissionPolicyBinding,
@@ -17,7 +20,9 @@ from planner.kubernetes.records import (
     PodSpec,
     Presence,
     Snapshot,
+    Workload,
 )
+from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.rollout.admission import claim_usage, has_scopes, unknown_priority, unknown_security, usage
 from planner.rollout.ownership import untold_undo
@@ -43,29 +48,50 @@ class Unknown:
 
 def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> tuple[Unknown, ...]:
     """What is lacking for a sure answer on this workload; `new` is the shape of its new pods, where any were made."""
-    snapshot = cluster.snapshot
-    spec = revision.after.template.spec
-    found = [
-        *_missing_kinds(cluster, revision, spec),
-        *_unmodelled(cluster, revision, spec),
-        *_other_scheduler(snapshot, spec),
-    ]
-    if priority := unknown_priority(cluster, revision.after):
-        found.append(Unknown(what=priority, may_help=True))
-    if security := unknown_security(cluster, revision.after):
-        found.append(Unknown(what=security))
+    if revision.placed is not None and revision.placed.idle is Idle.THERE:
+        return ()
+    found = list(_queued(revision))
+    if revision.placed is not None and revision.placed.idle:
+        return tuple(found)  # no pod is made
+    after = revision.after
+    for template, _ in revision.templates:
+        found += _of_template(
+            cluster, revision, after if template is after.template else replace(after, template=template)
+        )
     if new is not None and new.storage.unknown:
         found.append(Unknown(what=new.storage.unknown))
+    return tuple(dict.fromkeys(found))
+
+
+def _queued(revision: Revision) -> Iterator[Unknown]:
+    """Whether and when Kueue lets the pods begin, and whom it evicts for them, hangs on its quotas."""
+    if said := queued(revision.after.labels, [template for template, _ in revision.templates]):
+        what = f"{said}, and whether and when it does isn't modelled"
+        yield Unknown(
+            what=what, may_help=True, mend="See what it says: kubectl get workloads.kueue.x-k8s.io --all-namespaces"
+        )
+
+
+def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> Iterator[Unknown]:
+    """What is lacking for the pods of one template, that of `workload`."""
+    snapshot, spec = cluster.snapshot, workload.template.spec
+    yield from _missing_kinds(cluster, revision, spec)
+    yield from _unmodelled(cluster, revision, spec)
+    yield from _other_scheduler(snapshot, spec)
+    if priority := unknown_priority(cluster, workload):
+        yield Unknown(what=priority, may_help=True)
+    if security := unknown_security(cluster, workload):
+        yield Unknown(what=security)
+    yield from _of_extenders(snapshot, spec)
     devices = device_demand(cluster, revision.after.namespace, spec)
     if devices.unknown:
-        found.append(Unknown(what=devices.unknown))
+        yield Unknown(what=devices.unknown)
     is_listed = snapshot.presence.get("ResourceClaim") is Presence.PRESENT
     if devices.delegated and not is_listed and _counts_claims(snapshot, revision.after.namespace, spec, devices):
         what = (
             "a quota counts the ResourceClaims that stand for the pods' extended resources, and the snapshot holds none"
         )
-        found.append(Unknown(what=what, may_help=True))
-    return tuple(found)
+        yield Unknown(what=what, may_help=True)
 
 
 def _counts_claims(snapshot: Snapshot, namespace: str, spec: PodSpec, devices: Demand) -> bool:
@@ -105,6 +131,14 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
             what="the pods' affinity selects namespaces by label, and the snapshot doesn't hold Namespaces",
             may_help=True,
         )
+
+
+def _of_extenders(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:
+    """Resources that a scheduler's extender counts by itself: kube-scheduler doesn't look at them, and no node lists them."""
+    for name in pod_requests(spec):
+        if is_of_extender(name) and not any(name in node.allocatable for node in snapshot.nodes):
+            what = f"no node lists {name}, which an extender of the scheduler counts by itself (as HAMi's does)"
+            yield Unknown(what=what, may_help=True, mend="Ask that scheduler: its nodes' annotations say what is left")
 
 
 def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator[Unknown]:
@@ -157,7 +191,7 @@ def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHo
     """Webhooks and policies that see the workload or its pods on their way in: what they do to them isn't played."""
     after = revision.after
     known = next((n.labels for n in snapshot.namespaces if n.name == after.namespace), None)
-    objects = [(POD.group, POD.resource, after.template.labels)]
+    objects = [(POD.group, POD.resource, template.labels) for template, _ in revision.templates]
     if after.traits.part:
         objects.append((REPLICA_SET.group, REPLICA_SET.resource, after.template.labels))
     objects.append((after.traits.group, after.traits.resource, after.labels))
@@ -167,12 +201,7 @@ def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHo
         return in_namespace and (hook.object_selector is None or labels_match(hook.object_selector, labels))
 
     def concerns(hook: AdmissionHook, labels: Labels, group: str, resource: str) -> bool:
-        return sees(hook, labels) and any(
-            not {"*", "CREATE", "UPDATE"}.isdisjoint(rule.operations)
-            and not {"*", group}.isdisjoint(rule.groups)
-            and not {"*", "*/*", resource}.isdisjoint(rule.resources)
-            for rule in hook.rules
-        )
+        return sees(hook, labels) and hook.is_about(group, resource)
 
     found: dict[AdmissionHook, None] = {}
     for group, resource, labels in objects:

@@ -127,7 +127,7 @@ def test_a_job_that_is_there_already_is_not_run_again() -> None:
 
 
 def test_lists_and_several_documents_json_and_yaml() -> None:
-    items = [plain(), workload("StatefulSet", "db"), named("Lease")]
+    items = [plain(), workload("StatefulSet", "db"), named("Lease", api_version="coordination.k8s.io/v1")]
     texts = [json.dumps(a_list(*items)), yaml.safe_dump_all(items), "\n---\n".join(json.dumps(one) for one in items)]
     for text in texts:
         manifest = read_manifest(text, SNAPSHOT)
@@ -199,11 +199,14 @@ def test_manifests_that_are_refused(text: str, what: str) -> None:
 
 
 def test_lists_in_lists_are_taken_apart_and_a_kind_that_only_ends_so_is_an_object() -> None:
-    nested = a_list(a_list(plain(), named("Lease")), workload("StatefulSet", "db"))
+    nested = a_list(
+        a_list(plain(), named("Lease", api_version="coordination.k8s.io/v1")), workload("StatefulSet", "db")
+    )
     allowed = named("AllowList", "x", api_version="example.com/v1")
     manifest = read(nested, allowed)
     assert [one.after.key for one in manifest.workloads] == ["Deployment/prod/app", "StatefulSet/prod/db"]
-    assert manifest.other_kinds == {"Lease": 1, "AllowList": 1}
+    assert manifest.other_kinds == {"Lease": 1}
+    assert [one.key for one in manifest.unknown] == ["AllowList/default/x"]
 
 
 def test_json_and_yaml_may_follow_one_another() -> None:

@@ -180,16 +180,19 @@ def test_pods_that_run_already_are_said_to_be_beside_these() -> None:
 def test_a_kind_that_is_not_in_the_table_is_named_with_its_pods() -> None:
     unknown = named("TrainThing", "t", "ml", "example.com/v1", spec={"x": {"template": {"spec": GPU}}})
     with pytest.raises(
-        NotKnownError, match=r"TrainThing t isn't in the table.*its pod template at spec\.x\.template\.spec"
+        NotKnownError, match=r"TrainThing/ml/t .* isn't in the table.*its pod template at spec\.x\.template\.spec"
     ):
         asked(cluster(), unknown)
     result = asked(cluster(), unknown, named("Pod", "one", "ml", spec=GPU))
-    assert "manifest-unknown-template" in codes(result)
+    assert result.verdict is Verdict.UNKNOWN
+    assert result.ties is None
 
 
 def test_an_object_without_a_template_of_its_own_is_named() -> None:
     preset = named("Workspace", "w", "ml", "kaito.sh/v1beta1", inference={"preset": {"name": "phi-4"}})
-    with pytest.raises(NotKnownError, match=r"Workspace \(document 1\) has no pod template with containers"):
+    with pytest.raises(
+        NotKnownError, match=r"Workspace/ml/w doesn't tell all of its pods: those of inference\.template"
+    ):
         asked(cluster(), preset)
 
 

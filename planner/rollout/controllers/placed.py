@@ -34,7 +34,8 @@ class PlacedController:
 
     def sync(self, simulation: Simulation) -> bool:
         """Pods of the group that has begun are made; the next one begins when all of them have nodes."""
-        if self._next is None and self.begun < self.placed.groups and self._may_begin(simulation):
+        groups = 0 if self.placed.idle else self.placed.groups
+        if self._next is None and self.begun < groups and self._may_begin(simulation):
             simulation.foresee_pods(self.placed.group_size)
             self.begun += 1
             self._to_make = chain.from_iterable(repeat(one, one.count) for one in self.placed.sets)

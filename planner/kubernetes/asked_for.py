@@ -1,0 +1,114 @@
+"""What an object of a kind that isn't known asks for, as far as its own fields show: accelerators, and pod templates.
+
+Such a field is a resource's name with a number (``limits: {nvidia.com/gpu: 8}``), a number of GPUs without a name (Dynamo's
+``limits: {gpu: "8"}``), or a name beside its number (Spark's ``gpu: {name, quantity}``, KubeVirt's ``deviceName``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from planner.kubernetes.accelerators import Unit, accelerator
+from planner.kubernetes.pod_templates import Document, Templated, hidden_templates, told_lists, untold_places
+
+_DEEPEST: Final = 24
+_MOST_OF_A_LIST: Final = 100
+_PLAIN_NAMES: Final = frozenset({"gpu", "gpus", "gpucount", "numgpus", "gpuspernode"})
+_COPIES: Final = ("replicas", "numNodes", "instances", "parallelism", "minReplicas")
+_NAMES: Final = ("deviceName", "name", "resourceName")
+_NUMBERS: Final = ("quantity", "count")
+_DEVICE_NAME: Final = re.compile(r"(nvidia|amd|intel)\.com/\S+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """`amount` of `resource` at `path`, and `copies` of that as far as can be read."""
+
+    path: str
+    resource: str
+    amount: int
+    copies: int = 1
+
+    @property
+    def total(self) -> int:
+        return self.amount * self.copies
+
+    def __str__(self) -> str:
+        times = f"{self.copies} × " if self.copies > 1 else ""
+        return f"{times}{self.amount} {self.resource} at {self.path}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untold:
+    """`places`: paths at which an object has pods that aren't told; `asked`: the accelerators that it asks for there."""
+
+    places: tuple[str, ...]
+    asked: tuple[Asked, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.places or self.asked)
+
+
+def untold(row: Templated | None, document: Document) -> Untold:
+    """What an object asks for beyond the pods that its kind's `row` tells; without a row all of it."""
+    if row is None:
+        return Untold(places=tuple(hidden_templates(document)), asked=accelerators_asked(document))
+    own = _apart(document)
+    told = told_lists(row, own)
+    asked = accelerators_asked(own, apart=told)
+    # a known kind's fields that are called so repeat what its containers ask for: KubeRay's resources: {GPU: 1}
+    named = tuple(one for one in asked if one.resource.lower() not in _PLAIN_NAMES)
+    return Untold(places=tuple(untold_places(row, own, told)), asked=named)
+
+
+def _apart(value: Any) -> Any:
+    """A copy in which nothing stands twice as one object, as YAML's aliases do."""
+    if isinstance(value, Mapping):
+        return {key: _apart(one) for key, one in value.items()}
+    return [_apart(one) for one in value] if isinstance(value, list) else value
+
+
+def accelerators_asked(document: Document, apart: frozenset[int] = frozenset()) -> tuple[Asked, ...]:
+    """Where an object asks for accelerators, and for how many; requests and limits of one place once. What stands below one
+    of `apart` (``id`` of lists) is told elsewhere."""
+    found: dict[tuple[str, str], Asked] = {}
+    for one in _walked(document, "", 1, 0, apart):
+        place = re.sub(r"\.(limits|requests)$", "", one.path), one.resource
+        if place not in found or one.total > found[place].total:
+            found[place] = one
+    return tuple(sorted(found.values(), key=lambda one: one.path))
+
+
+def _walked(value: Any, path: str, copies: int, depth: int, apart: frozenset[int]) -> Iterator[Asked]:
+    if depth > _DEEPEST or id(value) in apart:
+        return
+    if isinstance(value, list):
+        for place, one in enumerate(value[:_MOST_OF_A_LIST]):
+            yield from _walked(one, f"{path}[{place}]", copies, depth + 1, apart)
+    if not isinstance(value, Mapping):
+        return
+    copies *= next((number for name in _COPIES if (number := _number(value.get(name)))), 1)
+    named = next((name for key in _NAMES if (name := value.get(key)) and _is_device(name)), None)
+    if named is not None:
+        amount = next((number for key in _NUMBERS if (number := _number(value.get(key)))), 1)
+        yield Asked(path=path, resource=str(named), amount=amount, copies=copies)
+    for key, one in value.items():
+        number = _number(one)
+        row = accelerator(str(key))
+        if number and ((row is not None and row.unit is not Unit.MEMORY) or str(key).lower() in _PLAIN_NAMES):
+            yield Asked(path=path or ".", resource=str(key), amount=number, copies=copies)
+        elif isinstance(one, Mapping | list):
+            yield from _walked(one, f"{path}.{key}".lstrip("."), copies, depth + 1, apart)
+
+
+def _is_device(name: object) -> bool:
+    return isinstance(name, str) and (accelerator(name) is not None or _DEVICE_NAME.fullmatch(name) is not None)
+
+
+def _number(value: object) -> int:
+    """A whole number above 0 that fits in 32 bits, else 0."""
+    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0

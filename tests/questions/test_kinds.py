@@ -1,0 +1,327 @@
+"""A file of any kind put to every door: what nobody knows never passes, and all doors say the same."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from planner.errors import InputError, NotKnownError
+from planner.exit_status import ExitStatus
+from planner.kubernetes.records import Snapshot
+from planner.questions import gate, rollout, where
+from planner.questions.gate import GateAnswer, GateSettings
+from planner.questions.gate_policy import GateException, GatePolicy
+from planner.questions.overview import overview
+from planner.questions.rollout import RolloutSettings
+from planner.questions.where import WhereSettings
+from planner.rollout.answers import Verdict
+from planner.sources import kubectl
+from tests.inventory.objects import Object, gpu_container, gpu_node, named, pod, template, workload
+
+ONE_GPU: Final = {"containers": [gpu_container()]}
+QUEUE: Final = {"kueue.x-k8s.io/queue-name": "team"}
+KNOWN, STUCK, UNKNOWN = ExitStatus.ANSWERED, ExitStatus.STUCK, ExitStatus.NOT_KNOWN
+
+
+def cluster(*more: Object, gpus: int = 8) -> Snapshot:
+    return kubectl.read_items([gpu_node("gpu-0", gpus), pod("idle", "gpu-0"), named("Namespace", "ml"), *more])
+
+
+def gated(snapshot: Snapshot, *documents: Object, policy: GatePolicy = GatePolicy()) -> GateAnswer:  # noqa: B008 - frozen
+    return gate.answer(snapshot, GateSettings(manifest=yaml.safe_dump_all(documents), policy=policy))
+
+
+def doors(snapshot: Snapshot, *documents: Object) -> dict[str, ExitStatus]:
+    """What each door's exit status would be of the same file."""
+    text = yaml.safe_dump_all(documents)
+    found = {"gate": ExitStatus(gated(snapshot, *documents).exit_status)}
+    for name, ask in (("rollout", rollout.answer), ("page", rollout.first_answer)):
+        try:
+            result = ask(snapshot, RolloutSettings(manifest=text))
+            found[name] = rollout.QUESTION.exit_status(snapshot, result)
+            assert result.verdict is not Verdict.UNKNOWN or result.ties is None  # nothing is proven
+        except NotKnownError:
+            found[name] = UNKNOWN
+    placed = where.answer(snapshot, WhereSettings(manifest=text))
+    return found | {"where": where.QUESTION.exit_status(snapshot, placed)}
+
+
+def every(status: ExitStatus) -> dict[str, ExitStatus]:
+    return dict.fromkeys(("gate", "rollout", "page", "where"), status)
+
+
+def custom(kind: str, api_version: str, spec: Any, **more: Any) -> Object:
+    return named(kind, "x", "ml", api_version, spec=spec, **more)
+
+
+# ── kinds that nobody knows ──────────────────────────────────────────────────────────────────────────────────────────
+EIGHT: Final = {"resources": {"limits": {"nvidia.com/gpu": 8}, "requests": {"nvidia.com/gpu": 8}}}
+FOREIGN: Final = {
+    "Workflow": (
+        custom("Workflow", "argoproj.io/v1alpha1", {"templates": [{"name": "t", "container": EIGHT}]}),
+        8,
+        "8 nvidia.com/gpu at spec.templates[0].container.resources.limits",
+    ),
+    "NIMService": (
+        custom("NIMService", "apps.nvidia.com/v1alpha1", {"replicas": 4, **EIGHT}),
+        32,
+        "4 × 8 nvidia.com/gpu at spec.resources.limits",
+    ),
+    "TrainJob": (
+        custom("TrainJob", "trainer.kubeflow.org/v1alpha1", {"trainer": {"numNodes": 8, "resourcesPerNode": EIGHT["resources"]}}),
+        64,
+        "8 × 8 nvidia.com/gpu at spec.trainer.resourcesPerNode.limits",
+    ),
+    "VirtualMachine": (
+        custom("VirtualMachine", "kubevirt.io/v1", {"template": {"spec": {"domain": {"devices": {
+            "gpus": [{"name": "g", "deviceName": "nvidia.com/GA102GL_A10"}]}}}}}),
+        1,
+        "1 nvidia.com/GA102GL_A10 at spec.template.spec.domain.devices.gpus[0]",
+    ),
+    "DynamoGraphDeployment": (
+        custom("DynamoGraphDeployment", "nvidia.com/v1alpha1",
+               {"services": {"Worker": {"replicas": 2, "resources": {"limits": {"gpu": "8"}}}}}),
+        16,
+        "2 × 8 gpu at spec.services.Worker.resources.limits",
+    ),
+    "SparkApplication": (
+        custom("SparkApplication", "sparkoperator.k8s.io/v1beta2",
+               {"executor": {"instances": 4, "gpu": {"name": "nvidia.com/gpu", "quantity": 1}}}),
+        4,
+        "4 × 1 nvidia.com/gpu at spec.executor.gpu",
+    ),
+    "InferenceService with a runtime": (
+        custom("InferenceService", "serving.kserve.io/v1beta1", {"predictor": {"minReplicas": 2, "model": EIGHT}}),
+        16,
+        "2 × 8 nvidia.com/gpu at spec.predictor.model.resources.limits",
+    ),
+    "InferenceService, only its transformer told": (
+        custom("InferenceService", "serving.kserve.io/v1beta1",
+               {"predictor": {"model": {"modelFormat": {"name": "x"}}}, "transformer": {"containers": [{"name": "t"}]}}),
+        0,
+        "those of spec.predictor come from another object",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_asks_for_accelerators_unseen_is_not_known_at_every_door(name: str) -> None:
+    document, gpus, said = FOREIGN[name]
+    snapshot = cluster(gpus=64)
+    assert doors(snapshot, document) == every(UNKNOWN)
+    [part] = gated(snapshot, document).workloads
+    assert (part.verdict, part.is_told, part.more_gpus) == (Verdict.UNKNOWN, False, gpus)
+    assert said in str(part.sentence)
+
+
+@pytest.mark.parametrize(
+    ("kind", "api_version"),
+    [("Application", "argoproj.io/v1alpha1"), ("WorkflowTemplate", "argoproj.io/v1alpha1"),
+     ("ServingRuntime", "serving.kserve.io/v1alpha1"), ("ClusterTrainingRuntime", "trainer.kubeflow.org/v1alpha1"),
+     ("LLMInferenceServiceConfig", "serving.kserve.io/v1alpha1"), ("HelmRelease", "helm.toolkit.fluxcd.io/v2"),
+     ("Prometheus", "monitoring.coreos.com/v1"), ("ClusterPolicy", "nvidia.com/v1"), ("ConfigMap", "example.com/v1"),
+     ("PodGroup", "scheduling.x-k8s.io/v1alpha1"), ("Workload", "kueue.x-k8s.io/v1beta1"), ("ScaledJob", "keda.sh/v1alpha1"),
+     ("InferenceService", "serving.kserve.io/v1alpha2"), ("Deployment", "example.com/v1"), ("Job", "example.com/v1")],
+)  # fmt: skip
+def test_what_wraps_others_or_is_of_another_group_is_not_known(kind: str, api_version: str) -> None:
+    assert doors(cluster(), custom(kind, api_version, {})) == every(UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("kind", "api_version"),
+    [("ConfigMap", "v1"), ("Secret", "v1"), ("ServiceAccount", "v1"), ("Ingress", "networking.k8s.io/v1"),
+     ("ClusterRole", "rbac.authorization.k8s.io/v1"), ("CustomResourceDefinition", "apiextensions.k8s.io/v1"),
+     ("HTTPRoute", "gateway.networking.k8s.io/v1"), ("ServiceMonitor", "monitoring.coreos.com/v1"),
+     ("PrometheusRule", "monitoring.coreos.com/v1"), ("Certificate", "cert-manager.io/v1"),
+     ("ExternalSecret", "external-secrets.io/v1"), ("VirtualService", "networking.istio.io/v1"),
+     ("ClusterQueue", "kueue.x-k8s.io/v1beta1"), ("TriggerAuthentication", "keda.sh/v1alpha1"),
+     ("VerticalPodAutoscaler", "autoscaling.k8s.io/v1"), ("VolumeSnapshot", "snapshot.storage.k8s.io/v1"),
+     ("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1"), ("AppProject", "argoproj.io/v1alpha1"),
+     ("AnalysisTemplate", "argoproj.io/v1alpha1")],
+)  # fmt: skip
+def test_what_makes_no_pods_passes(kind: str, api_version: str) -> None:
+    found = gated(cluster(), custom(kind, api_version, {}))
+    assert (found.passes, found.exit_status, found.workloads) == (True, KNOWN, ())
+    beside = named("Pod", "one", "ml", spec=ONE_GPU)
+    assert doors(cluster(), custom(kind, api_version, {}), beside) == every(KNOWN)
+
+
+def test_a_template_in_what_makes_none_otherwise_counts() -> None:
+    job = {"metrics": [{"provider": {"job": {"spec": {"template": {"spec": ONE_GPU}}}}}]}
+    assert doors(cluster(), custom("AnalysisTemplate", "argoproj.io/v1alpha1", job)) == every(UNKNOWN)
+
+
+def test_what_is_unknown_beside_what_completes_is_not_known_and_beside_what_is_stuck_stuck() -> None:
+    workflow = FOREIGN["Workflow"][0]
+    fits, large = (named("Pod", "p", "ml", spec={"containers": [gpu_container(n)]}) for n in (1, 9))
+    assert doors(cluster(), workflow, fits) == every(UNKNOWN)
+    assert doors(cluster(), workflow, large) == every(STUCK)
+
+
+def test_an_alias_of_a_told_template_hides_none() -> None:
+    text = """
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: x, namespace: ml}
+spec:
+  predictor:
+    containers: &c [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]
+    workerSpec: {containers: *c}
+"""
+    found = gate.answer(cluster(), GateSettings(manifest=text))
+    assert found.exit_status == UNKNOWN
+
+
+def test_a_policy_excepts_what_is_not_known_or_lets_it_pass_and_its_limits_hold() -> None:
+    document, snapshot = FOREIGN["Workflow"][0], cluster()
+    excepted = GatePolicy(exceptions=(GateException(workload="Workflow/ml/*", reason="r", expires="2999-01-01"),))
+    assert gated(snapshot, document, policy=excepted).passes
+    assert gated(snapshot, document, policy=GatePolicy(fail=(Verdict.STUCK,))).passes
+    limited = GatePolicy(fail=(Verdict.STUCK,), most_extra_gpus=100)
+    assert gated(snapshot, document, policy=limited).exit_status == UNKNOWN
+    assert gated(snapshot, document, policy=replace_limit(limited, 4)).exit_status == UNKNOWN
+
+
+def replace_limit(policy: GatePolicy, most: int) -> GatePolicy:
+    return GatePolicy(fail=policy.fail, most_extra_gpus=most)
+
+
+# ── what a change takes, of all templates ────────────────────────────────────────────────────────────────────────────
+def ray(workers: int, gpus: int = 1, name: str = "rc") -> Object:
+    spec = {
+        "headGroupSpec": {"template": {"spec": {"containers": [{"name": "head", "image": "r"}]}}},
+        "workerGroupSpecs": [
+            {"groupName": "w", "replicas": workers, "template": {"spec": {"containers": [gpu_container(gpus)]}}}
+        ],
+    }
+    return named("RayCluster", name, "ml", "ray.io/v1", spec=spec)
+
+
+def job_set() -> Object:
+    def jobs(name: str, replicas: int, parallelism: int, gpus: int) -> Object:
+        body = {"parallelism": parallelism, "template": {"spec": {"containers": [gpu_container(gpus)]}}}
+        return {"name": name, "replicas": replicas, "template": {"spec": body}}
+
+    spec = {"replicatedJobs": [jobs("a", 1, 1, 2), jobs("b", 2, 2, 1)]}
+    return named("JobSet", "js", "ml", "jobset.x-k8s.io/v1alpha2", spec=spec)
+
+
+def leader_and_workers() -> Object:
+    body = {
+        "size": 3,
+        "leaderTemplate": {"spec": {"containers": [{"name": "l", "image": "l"}]}},
+        "workerTemplate": {"spec": ONE_GPU},
+    }
+    spec = {"replicas": 2, "leaderWorkerTemplate": body}
+    return named("LeaderWorkerSet", "lws", "ml", "leaderworkerset.x-k8s.io/v1", spec=spec)
+
+
+def mpi() -> Object:
+    launcher = {"template": {"spec": {"containers": [{"name": "l", "image": "l"}]}}}
+    roles = {"Launcher": launcher, "Worker": {"replicas": 3, "template": {"spec": ONE_GPU}}}
+    return named("MPIJob", "mpi", "ml", "kubeflow.org/v2beta1", spec={"mpiReplicaSpecs": roles})
+
+
+@pytest.mark.parametrize(("document", "gpus"), [(ray(2), 2), (job_set(), 6), (leader_and_workers(), 4), (mpi(), 3)])
+def test_gpus_of_a_change_are_those_of_all_its_templates(document: Object, gpus: int) -> None:
+    found = gated(cluster(), document, policy=GatePolicy(most_extra_gpus=gpus))
+    assert (found.extra_gpus, found.workloads[0].more_gpus, found.passes) == (gpus, gpus, True)
+    assert found.workloads[0].is_placement_only
+    less = gated(cluster(), document, policy=GatePolicy(most_extra_gpus=gpus - 1))
+    assert less.exit_status == ExitStatus.REFUSED
+
+
+def test_what_is_not_known_of_a_later_template_is_not_known_of_all() -> None:
+    document = ray(1)
+    worker = document["spec"]["workerGroupSpecs"][0]["template"]["spec"]
+    worker["serviceAccountName"] = "nobody-has-it"
+    assert doors(cluster(), document) == every(UNKNOWN)
+
+
+# ── what waits: suspended, queued ────────────────────────────────────────────────────────────────────────────────────
+def job(gpus: int = 4, labels: Object | None = None, **spec: Any) -> Object:
+    body = {"parallelism": 2, "template": template("j", gpu_container(gpus), restartPolicy="Never")} | spec
+    one = named("Job", "j", "ml", "batch/v1", spec=body)
+    one["metadata"]["labels"] = labels or {}
+    return one
+
+
+def suspended(document: Object, *path: str) -> Object:
+    place = document["spec"]
+    for name in path:
+        place = place.setdefault(name, {})
+    place["suspend"] = True
+    return document
+
+
+@pytest.mark.parametrize(
+    ("document", "pods", "gpus"),
+    [(suspended(job(9)), 2, 18), (suspended(job_set()), 5, 6), (suspended(ray(9, 9)), 10, 81),
+     (suspended(mpi(), "runPolicy"), 4, 3)],
+)  # fmt: skip
+def test_what_is_suspended_makes_no_pods_and_says_what_it_would(document: Object, pods: int, gpus: int) -> None:
+    snapshot = cluster()
+    assert doors(snapshot, document) == every(KNOWN)
+    found = gated(snapshot, document)
+    assert found.extra_gpus == 0
+    assert f"resumed it makes {pods} pods with {gpus} GPUs" in str(found.together_sentence)
+    assert f"resumed it makes {pods} pods with {gpus} GPUs" in next(
+        one.what for one in found.findings if one.code == "suspended"
+    )
+
+
+@pytest.mark.parametrize("gpus", [1, 9])
+def test_what_kueue_admits_is_not_known_whether_it_fits_or_not(gpus: int) -> None:
+    snapshot = cluster()
+    for one in (job(gpus, QUEUE), suspended(job(gpus, QUEUE)), ray(1, gpus) | {
+        "metadata": {"name": "rc", "namespace": "ml", "labels": QUEUE}
+    }):  # fmt: skip
+        assert doors(snapshot, one) == every(UNKNOWN)
+        assert "Kueue admits these pods" in str(gated(snapshot, one).workloads[0].sentence)
+    assert gated(snapshot, suspended(job(4, QUEUE))).extra_gpus == 8  # once Kueue resumes it
+    gate_of = {"containers": [gpu_container(gpus)], "schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
+    assert doors(snapshot, named("Pod", "p", "ml", spec=gate_of)) == every(UNKNOWN)
+
+
+def test_a_queued_deployment_is_not_known_in_lists_and_by_itself() -> None:
+    """Also beside one that is like it in all else."""
+    queued, free = (workload("Deployment", name, "ml", replicas=1) for name in ("queued", "free"))
+    queued["metadata"]["labels"] = QUEUE
+    twin = workload("Deployment", "queued", "other", replicas=1)
+    listed = (
+        workload("ReplicaSet", "r", "ml", replicas=0),
+        named("PriorityClass", "p", "", "scheduling.k8s.io/v1", value=1),
+    )
+    snapshot = cluster(queued, free, twin, named("Namespace", "other"), *listed)
+    lines = {line.workload: line.verdict for line in overview(snapshot).workloads}
+    assert lines == {
+        "Deployment/ml/queued": Verdict.UNKNOWN,
+        "Deployment/ml/free": lines["Deployment/ml/free"],
+        "Deployment/other/queued": lines["Deployment/ml/free"],
+    }
+    assert lines["Deployment/ml/free"] is not Verdict.UNKNOWN
+    result = rollout.answer(snapshot, RolloutSettings(workloads=("Deployment/ml/queued",)))
+    assert (result.verdict, result.ties) == (Verdict.UNKNOWN, None)
+    assert "Kueue admits these pods" in str(result.sentence)
+
+
+# ── resources of extenders ───────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("resource", ["nvidia.com/gpumem", "nvidia.com/gpucores", "nvidia.com/gpumem-percentage"])
+def test_a_resource_that_an_extender_counts_is_not_known_and_named(resource: str) -> None:
+    asked = {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": 1, resource: 3}}}]}
+    one = named("Pod", "p", "ml", spec=asked)
+    assert doors(cluster(), one) == every(UNKNOWN)
+    assert resource in str(gated(cluster(), one).workloads[0].sentence)
+
+
+def test_a_resource_that_nobody_counts_is_stuck() -> None:
+    asked = {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"example.com/thing": 1}}}]}
+    assert doors(cluster(), named("Pod", "p", "ml", spec=asked)) == every(STUCK)
+
+
+# ── what is refused stays refused ────────────────────────────────────────────────────────────────────────────────────
+def test_a_manifest_of_nothing_at_all_is_refused_where_pods_are_asked_for() -> None:
+    with pytest.raises(InputError, match="asks for no pods"):
+        rollout.answer(cluster(), RolloutSettings(manifest=yaml.safe_dump(custom("ConfigMap", "v1", {}))))
