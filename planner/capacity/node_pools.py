@@ -104,6 +104,11 @@ class NodePool:
             parts.append("limits on " + ", ".join(sorted(self.resource_limits)))
         return f"{', '.join(parts) or 'no limit'} ({self.source})"
 
+    @property
+    def grows_by_itself(self) -> bool:
+        """Whether an autoscaler adds its nodes, up to a limit that is known."""
+        return self.source is not LimitSource.UNKNOWN and self.is_autoscaled is True
+
     def room(self, used: Amounts = EMPTY) -> int | None:
         """Nodes it may still grow by; None where nobody says.
 
@@ -155,7 +160,7 @@ def unmatched(cluster: Cluster, limits: Iterable[PoolLimits]) -> tuple[str, ...]
     """Groups of the cluster autoscaler that no pool could be found for."""
     groups = [one for one in limits if one.group_names]
     members = _members(cluster) if groups else {}
-    return tuple(one.name for one in groups if not _owner(one, members))
+    return tuple(one.name for one in groups if not _owner(one.group_names[0], members))
 
 
 # ── limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -164,7 +169,7 @@ def _by_pool(members: dict[str, list[Node]], limits: Sequence[PoolLimits]) -> di
     groups: dict[str, list[PoolLimits]] = {}
     for one in limits:
         if one.group_names:
-            owner = _owner(one, members)
+            owner = _owner(one.group_names[0], members)
             if owner:
                 groups.setdefault(owner, []).append(one)
         else:
@@ -182,13 +187,17 @@ def _by_pool(members: dict[str, list[Node]], limits: Sequence[PoolLimits]) -> di
     return found
 
 
-def _owner(one: PoolLimits, members: dict[str, list[Node]]) -> str:
+def group_of(name: str, cluster: Cluster) -> str:
+    """The pool that a cluster autoscaler's group of nodes is of; "" where none can be found."""
+    return _owner(name, _members(cluster))
+
+
+def _owner(group: str, members: dict[str, list[Node]]) -> str:
     """The pool a group of nodes belongs to.
 
     GKE names a group ``<prefix>-grp`` and its nodes ``<prefix>-xxxx``; EKS ``eks-<node group>-<uuid>``; AKS
     ``aks-<pool>-<number>-vmss``; others are asked to be called as the pool is.
     """
-    group = one.group_names[0]
     if group in members:
         return group
     prefix = group.removesuffix("-grp") + "-"

@@ -13,14 +13,11 @@ import click
 from planner import tables
 from planner.cli import gate_formats, options, output
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import pool_limits, pool_options, price_book, price_options
+from planner.cli.given import policy_of, policy_option, pool_limits, pool_options, price_book, price_options
 from planner.questions.gate import QUESTION, GateSettings, answer
-from planner.questions.gate_policy import GatePolicy, read_policy
 from planner.questions.question import FACTS, Given, document
-from planner.sources import bounded, manifests
+from planner.sources import manifests
 
-POLICY: Final = "headroom.toml"
-_LARGEST_POLICY: Final = 2**20  # bytes
 FORMATS: Final = (*output.FORMATS, "junit", "sarif", "github")
 
 
@@ -43,8 +40,7 @@ class _Write(click.ParamType[Any]):
 @click.option("--filename", "-f", "names", multiple=True, required=True, metavar="FILE",
               help='What would be applied: a file, a folder, or "-" for what kustomize or helm prints; repeatable.')  # fmt: skip
 @click.option("--recursive", "-R", is_flag=True, help="Folders below a folder as well.")
-@click.option("--policy", "policy_file", metavar="FILE",
-              help=f"What is let through; else {POLICY} of the working folder, where it is there.")  # fmt: skip
+@policy_option
 @options.asked(GateSettings)
 @pool_options
 @price_options
@@ -74,10 +70,11 @@ def command(
 
     Every workload that the manifests change is rolled out alone and together with the others. Exits as headroom rollout
     does: 0 (completes), 2 (stuck), 3 (needs growth), 4 (not known); 5 where only the policy refuses. A verdict that the
-    policy lets pass, and a workload that it excepts, count as 0.
+    policy lets pass, and a workload that it excepts, count as 0; so does growth within the known maximum of an
+    autoscaled node pool, unless the policy says otherwise.
     """
     one_reader_of_stdin(cluster, *names)
-    policy = _policy(policy_file)
+    policy = policy_of(policy_file)
     given_manifests = manifests.read(names, recursive=recursive)
     snapshot = read_cluster(cluster)
     settings = options.read(GateSettings, asked, manifest=given_manifests.text)
@@ -105,10 +102,3 @@ def command(
         output.write_file(file, made[name]())
     click.echo(made[output_format](), nl=False)
     return QUESTION.exit_status(snapshot, found)
-
-
-def _policy(name: str | None) -> GatePolicy:
-    path = Path(name or POLICY)
-    if name is None and not path.exists():
-        return GatePolicy()
-    return read_policy(bounded.read_text(path, limit=_LARGEST_POLICY, mend="Give TOML in UTF-8"), str(path))

@@ -40,6 +40,8 @@ def text(found: GateAnswer, source: str) -> str:
         parts.append(as_text(_rows(found.workloads)))
     for part in _worth_telling(found):
         parts += [f"{part.workload}: {part.sentence}"]
+        parts += [f"  growth: {_growth(part)}"] if part.extra_nodes else []
+        parts += [f"  warning: {one}" for one in part.warnings]
         parts += [f"  kube-scheduler: {part.scheduler_message}"] if part.scheduler_message else []
         parts += [f"  policy: {refusal}" for refusal in part.refusals]
         parts += [f"  excepted until {one.expires}: {one.reason}" for one in [part.exception] if one]
@@ -124,7 +126,7 @@ def sarif(found: GateAnswer, places: Mapping[str, Place]) -> str:
         result: dict[str, Any] = {
             "ruleId": f"headroom/{part.verdict.value}",
             "ruleIndex": rules.index(part.verdict),
-            "level": "warning" if part.passes else "error",
+            "level": "note" if _is_plain_growth(part) else "warning" if part.passes else "error",
             "message": {"text": printable("\n".join([f"{part.workload}: {_why(part)}", *_ways(part)]))},
             "partialFingerprints": {"headroom/workload": part.workload},
         }
@@ -161,7 +163,7 @@ def github(found: GateAnswer, places: Mapping[str, Place]) -> str:
     """
     lines = []
     for part in _worth_telling(found):
-        level = "notice" if part.exception else "warning" if part.passes else "error"
+        level = "notice" if part.exception or _is_plain_growth(part) else "warning" if part.passes else "error"
         place = places.get(part.workload)
         about = {"file": place.file, "line": str(place.line) if place.line else ""} if place else {}
         lines.append(_annotation(level, "\n".join([_why(part), *_ways(part)]), title=part.workload, **about))
@@ -223,7 +225,21 @@ def _worth_telling(found: GateAnswer) -> list[GatedWorkload]:
 
 def _why(part: GatedWorkload) -> str:
     said = [str(part.sentence)] if part.verdict is not Verdict.COMPLETES else []
-    return "; ".join([*said, *map(str, part.refusals)])
+    said += [_growth(part)] if part.extra_nodes else []
+    return "; ".join([*said, *map(str, part.refusals), *(f"warning: {one}" for one in part.warnings)])
+
+
+def _is_plain_growth(part: GatedWorkload) -> bool:
+    """Whether it passes, and nothing speaks against it: nodes come by themselves."""
+    return part.passes and part.is_growth_automatic and not part.warnings
+
+
+def _growth(part: GatedWorkload) -> str:
+    """``1 more node, 2 GPUs: $512 a month while it is there``."""
+    dollars = part.added_usd_per_month
+    cost = "what that costs isn't known" if dollars is None else f"{usd(dollars)} a month"
+    gpus = f", {count(part.extra_gpus, 'GPU')}" if part.extra_gpus else ""
+    return f"{count(part.extra_nodes, 'more node', 'more nodes')}{gpus}: {cost} while {'it is' if part.extra_nodes == 1 else 'they are'} there"
 
 
 def _ways(part: GatedWorkload) -> list[str]:

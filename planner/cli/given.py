@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -14,6 +14,7 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook, PricingCategory
+from planner.questions.gate_policy import GatePolicy, read_policy
 from planner.sources import bounded
 
 if TYPE_CHECKING:
@@ -45,6 +46,27 @@ def pool_limits(snapshot: Snapshot, files: tuple[str, ...], gke: str | None) -> 
 
     known = tuple(one for name in files for one in node_pools.read(name))
     return node_pools.stated(snapshot, known + (gcloud.read_live(gke) if gke else ()))
+
+
+# ── the policy of the gate and the webhook ───────────────────────────────────────────────────────────────────────────
+POLICY: Final = "headroom.toml"
+_LARGEST_POLICY: Final = 2**20  # bytes
+
+
+def policy_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--policy``."""
+    return click.option(
+        "--policy", "policy_file", metavar="FILE",
+        help=f"What is let through, at the gate and by the webhook; else {POLICY} of the working folder, where it is there.",
+    )(command)  # fmt: skip
+
+
+def policy_of(name: str | None) -> GatePolicy:
+    """The policy of that file, else of the working folder."""
+    path = Path(name or POLICY)
+    if name is None and not path.exists():
+        return GatePolicy()
+    return read_policy(bounded.read_text(path, limit=_LARGEST_POLICY, mend="Give TOML in UTF-8"), str(path))
 
 
 # ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ import click
 from planner.cli import waiting
 from planner.cli.app import absolute, folder
 from planner.cli.cluster import read_cluster
-from planner.cli.given import FILE, pool_limits, pool_options, price_book, price_options
+from planner.cli.given import FILE, policy_of, policy_option, pool_limits, pool_options, price_book, price_options
 from planner.errors import InputError, SourceError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
@@ -40,6 +40,7 @@ OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True,
               help="Processes that answer reviews, each with a copy of the snapshot.")  # fmt: skip
 @click.option("--dashboard", is_flag=True, help="The dashboard too, on the same port and of the same cluster.")
+@policy_option
 @pool_options
 @price_options
 def command(
@@ -53,6 +54,7 @@ def command(
     within_seconds: float,
     workers: int,
     dashboard: bool,
+    policy_file: str | None,
     pool_files: tuple[str, ...],
     gke: str | None,
     own_prices: tuple[Path, ...],
@@ -60,7 +62,7 @@ def command(
 ) -> int:
     """Answer an API server's validating webhook, which only warns, and Prometheus.
 
-    A live cluster (context:NAME) is watched: listed once, then told of what changes. POST /v1/rollouts takes AdmissionReviews: a write whose rollout would be stuck gets a warning, which kubectl prints;
+    A live cluster (context:NAME) is watched: listed once, then told of what changes. POST /v1/rollouts takes AdmissionReviews: a write whose rollout would be stuck, or that the gate's policy refuses, gets a warning, which kubectl prints;
     everything else, what isn't known, and what isn't answered within a second gets silence. GET /metrics is OpenMetrics.
     deploy/ has the manifests.
     """
@@ -77,6 +79,7 @@ def command(
     if dashboard:  # it works in another folder
         cluster, pool_files = absolute(cluster), tuple(str(Path(one).resolve()) for one in pool_files)
         tls_cert, tls_key = tls_cert and tls_cert.resolve(), tls_key and tls_key.resolve()
+    policy = policy_of(policy_file)
     say = partial(click.echo, err=True)
     given = Given(book=price_book(own_prices, discounts))
 
@@ -84,7 +87,7 @@ def command(
         return pool_limits(snapshot, pool_files, gke)
 
     waiting.end()
-    reviewers, teller = Reviewers(workers, say), Teller(given)
+    reviewers, teller = Reviewers(workers, say, policy), Teller(given)
     is_live, context = cluster.startswith(CONTEXT_PREFIX), cluster.removeprefix(CONTEXT_PREFIX)
     if is_live:
         from planner.sources import live

@@ -1,4 +1,4 @@
-"""What is said of a write while the API server waits for it: a warning where the rollout would be stuck, else nothing.
+"""What is said of a write while the API server waits for it: a warning where the policy has something against it, else nothing.
 
 Silence is the rule: where nothing rolls, where the answer isn't known, and where time is up. `review` reads the request of an
 AdmissionReview v1 (https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/).
@@ -16,11 +16,13 @@ import msgspec
 from planner.budget import TooLargeError, UnwantedError, allowed
 from planner.capacity.growth import GROWING_REASONS, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
+from planner.capacity.scale_ups import failed_scale_ups
 from planner.errors import HeadroomError, InputError
 from planner.inventory.change import has_new_template, read_changed, read_workload_document
 from planner.inventory.manifest import AppliedWorkload
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import CommandForm, Container, PodSpec, Snapshot, Workload
+from planner.questions.gate_policy import GatePolicy
 from planner.questions.overview import Glance, glance
 from planner.questions.prepared import compiled, pod_times_of
 from planner.rollout.answers import RemedyKind, Verdict
@@ -31,6 +33,7 @@ from planner.vocabulary import WARNINGS_SWITCH
 from planner.words import printable
 
 MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
+NO_POLICY: Final = GatePolicy()
 _KINDS: Final = {kind.resource: kind.name for kind in ROLLING}
 _LEAST_WHY: Final = 60  # characters of the reason, before the way out is left away
 _WAY_OUT_UNITS: Final = 10_000  # of work for a way out: the warning is worth more than it
@@ -84,6 +87,7 @@ class Silence(StrEnum):
     NO_ROLLOUT = "no_rollout"  # labels, status, another kind, nothing that moves pods
     SWITCHED_OFF = "switched_off"
     COMPLETES = "completes"
+    BY_POLICY = "by_policy"  # which lets it pass: an exception, a verdict
     NOT_KNOWN = "not_known"  # to the snapshot, to the engine, or unreadable
     TIME_UP = "time_up"
 
@@ -93,10 +97,12 @@ API_VERSION: Final = "admission.k8s.io/v1"  # of reviews, asked and answered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """What is said of one write: `warning`, or why none. `workload` is its key, "" where it isn't one that rolls."""
+    """What is said of one write: `warning`, or why none. `workload` is its key, "" where it isn't one that rolls; `is_stuck`:
+    the warning is of a rollout that would never complete."""
 
     workload: str = ""
     warning: str = ""
+    is_stuck: bool = False
     silence: Silence | None = None
 
 
@@ -105,15 +111,22 @@ def review(
     request: Request,
     pools: tuple[NodePool, ...] = (),
     is_wanted: Callable[[], bool] | None = None,
+    *,
+    policy: GatePolicy = NO_POLICY,
+    now: float | None = None,
 ) -> Review:
     """The review of an AdmissionReview's `request`, against the cluster as `snapshot` has it.
 
     Parameters
     ----------
     pools : tuple of NodePool
-        Pools that may grow: a rollout that completes once one has is no warning.
+        Pools that may grow.
     is_wanted : callable, optional
         Asked while the rollout is played; when it says no, nothing is said.
+    policy : GatePolicy
+        What is let pass, as at the gate; limits on GPUs and dollars are a whole change's, and the gate's only.
+    now : float, optional
+        Seconds since the epoch, for exceptions that expire.
     """
     asked = _asked(request)
     if asked is None:
@@ -130,8 +143,10 @@ def review(
             return Review(workload=key, silence=Silence.SWITCHED_OFF)
         if not change.moves_pods:
             return Review(workload=key, silence=Silence.NO_ROLLOUT)
+        if any(one.covers(key) for one in policy.holding(now)):
+            return Review(workload=key, silence=Silence.BY_POLICY)
         with allowed(is_wanted):
-            return _said(snapshot, key, change, there, pools)
+            return _said(snapshot, key, change, there, pools, policy)
     except UnwantedError:
         return Review(workload=key, silence=Silence.TIME_UP)
     except HeadroomError:
@@ -249,10 +264,18 @@ class _Told:
     verdict: Verdict
     why: str = ""
     way_out: str = ""
+    lowest_ready: int = 0
+    is_growth_automatic: bool = False
+    failed: str = ""  # of growth: a scale-up that failed lately
 
 
 def _said(
-    snapshot: Snapshot, key: str, change: AppliedWorkload, there: Workload | None, pools: tuple[NodePool, ...]
+    snapshot: Snapshot,
+    key: str,
+    change: AppliedWorkload,
+    there: Workload | None,
+    pools: tuple[NodePool, ...],
+    policy: GatePolicy,
 ) -> Review:
     revision = _revision(snapshot, change, there)
     if revision is None:
@@ -261,11 +284,22 @@ def _said(
         told = snapshot.derived.once(_restarted, snapshot, key, pools)
     else:
         told = _told(snapshot, revision, pools)
-    if told.verdict is Verdict.STUCK:
-        return Review(workload=key, warning=_warning(told))
-    younger = there is None and change.before is not None
-    is_known = told.verdict is not Verdict.UNKNOWN and not younger
-    return Review(workload=key, silence=Silence.COMPLETES if is_known else Silence.NOT_KNOWN)
+    verdict, is_refused = told.verdict, policy.refuses(told.verdict, is_growth_automatic=told.is_growth_automatic)
+    if verdict is Verdict.STUCK:
+        if not is_refused:
+            return Review(workload=key, silence=Silence.BY_POLICY)
+        return Review(workload=key, warning=_warning(_STUCK, told), is_stuck=True)
+    if verdict is Verdict.UNKNOWN or (there is None and change.before is not None):  # younger than the snapshot
+        return Review(workload=key, silence=Silence.NOT_KNOWN)
+    if verdict is Verdict.NEEDS_GROWTH and is_refused:
+        return Review(workload=key, warning=_warning(_UNSURE, told))
+    if told.failed:
+        return Review(workload=key, warning=_warning(_FAILED, replace(told, why=told.failed)))
+    too_few = policy.too_few_ready(revision.before.replicas, revision.after.replicas, told.lowest_ready) if revision.before else ""  # fmt: skip
+    if too_few:
+        return Review(workload=key, warning=_warning(_FEW, replace(told, why=too_few)))
+    is_let_pass = verdict is Verdict.NEEDS_GROWTH and not told.is_growth_automatic
+    return Review(workload=key, silence=Silence.BY_POLICY if is_let_pass else Silence.COMPLETES)
 
 
 def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...]) -> _Told:
@@ -277,11 +311,16 @@ def _told(snapshot: Snapshot, revision: Revision, pools: tuple[NodePool, ...]) -
     cluster = compiled(snapshot)
     seen = glance(cluster, revision)
     if seen.answer.verdict is not Verdict.STUCK or seen.run is None or seen.why is None:
-        return _Told(seen.answer.verdict)
+        return _Told(seen.answer.verdict, lowest_ready=seen.answer.lowest_ready)
     if pools and seen.why.reason in GROWING_REASONS:
         shape = waiting_shape(seen.run, revision.after.key)
-        if grow(cluster, [revision], seen.run, shape, pools).growth is not None:
-            return _Told(Verdict.NEEDS_GROWTH)
+        growth = grow(cluster, [revision], seen.run, shape, pools).growth
+        if growth is not None:
+            return _Told(
+                Verdict.NEEDS_GROWTH, growth.sentence, is_growth_automatic=growth.pool.grows_by_itself,
+                lowest_ready=min(one.ready for one in growth.run.moments[revision.after.key][1:]),
+                failed="; ".join(one.what for one in failed_scale_ups(cluster, growth.pool, revision.after.key)),
+            )  # fmt: skip
     return _Told(Verdict.STUCK, seen.answer.sentence, _way_out(snapshot, revision, seen))
 
 
@@ -302,9 +341,15 @@ def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance) -> str:
     return f"{found.title} completes" if is_strategy else f"way out: {found.title}"
 
 
-def _warning(told: _Told) -> str:
+_STUCK: Final = "headroom: this rollout would be stuck: "
+_UNSURE: Final = "headroom: this rollout needs nodes that may not come by themselves: "
+_FAILED: Final = "headroom: this rollout waits for new nodes, and they may not come: "
+_FEW: Final = "headroom: this rollout is against the policy: "
+
+
+def _warning(head: str, told: _Told) -> str:
     """One line of `MOST_CHARACTERS` at most; the reason is cut before the way out is."""
-    head, why = "headroom: this rollout would be stuck: ", told.why.removeprefix("stuck: ")
+    why = told.why.removeprefix("stuck: ")
     tail = f"; {told.way_out}" if told.way_out else ""
     if len(head) + len(tail) + _LEAST_WHY > MOST_CHARACTERS:
         tail = ""

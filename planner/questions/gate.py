@@ -6,12 +6,13 @@ workloads are asked for, what the change takes beyond today, and what the policy
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Final
 
 from planner.budget import LIST_UNITS, allowed
+from planner.capacity.scale_ups import SCALE_UP_FAILED
 from planner.errors import NotKnownError
 from planner.exit_status import ExitStatus, gravest
 from planner.inventory.account import get_command
@@ -21,10 +22,9 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.queues import queued
 from planner.kubernetes.records import Finding, FrozenMap, PodSpec, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.shares import scaled_value
 from planner.pricing.cluster import cluster_cost
 from planner.pricing.model import PriceBook
-from planner.questions.gate_policy import FAILING, GateException, GatePolicy
+from planner.questions.gate_policy import GateException, GatePolicy
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.prepared import Scenario, manifest_namespace
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
@@ -65,6 +65,8 @@ class GatedWorkload:
     is_placement_only : how its kind rolls out isn't played, only whether its pods find nodes
     refusals : what the policy has against it
     exception : that of the policy which lets it pass, if any
+    is_growth_automatic : for growth: that is an autoscaler's, within a maximum that is known
+    warnings : what is told though it passes: a scale-up of that pool that failed lately
     """
 
     workload: str
@@ -89,6 +91,8 @@ class GatedWorkload:
     passes: bool = True
     refusals: tuple[Text, ...] = ()
     exception: GateException | None = None
+    is_growth_automatic: bool = False
+    warnings: tuple[Text, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +131,7 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     changes, unknown = [one for one in every if one.moves_pods], manifest.unknown
     unchanged = tuple(_key(one) for one in every if not one.moves_pods)
     policy, now = settings.policy, given.now
-    held = [one for one in policy.exceptions if now is None or one.holds_at(now)]
+    held = policy.holding(now)
     expired = tuple(one for one in policy.exceptions if one not in held)
     if not changes and not unknown:
         return _nothing(manifest, unchanged, expired)
@@ -202,7 +206,8 @@ def _gated(
     after = _after(change)
     old, new = _pods_of(snapshot, before, 0), _new_pods(snapshot, change, mine.replicas)
     gpus = sum(n * requested_gpus(spec) for spec, n in new) - sum(n * requested_gpus(spec) for spec, n in old)
-    growth = alone if alone.verdict is Verdict.NEEDS_GROWTH else together if shared is Verdict.NEEDS_GROWTH else None
+    grown = [one for one, said in ((alone, alone.verdict), (together, shared)) if said is Verdict.NEEDS_GROWTH]
+    growth = next(iter(grown), None)
     return GatedWorkload(
         workload=after.key,
         is_new=before is None,
@@ -222,6 +227,8 @@ def _gated(
         added_usd_per_month=_added_usd(snapshot, growth, book),
         ways_out=source.remedies,
         is_placement_only=isinstance(change, PlacedWorkload),
+        is_growth_automatic=bool(grown) and all(one.is_growth_automatic for one in grown),
+        warnings=tuple(dict.fromkeys(Text(f.what) for one in grown for f in one.findings if f.code == SCALE_UP_FAILED)),
     )
 
 
@@ -296,20 +303,17 @@ def _usd_of_pods(book: PriceBook, snapshot: Snapshot, spec: PodSpec, places: lis
 
 
 # ── the policy ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def _judged(part: GatedWorkload, change: Change | None, policy: GatePolicy, held: list[GateException]) -> GatedWorkload:
-    refusals = []
+def _judged(
+    part: GatedWorkload, change: Change | None, policy: GatePolicy, held: Sequence[GateException]
+) -> GatedWorkload:
     before = change.before if isinstance(change, AppliedWorkload) else None
-    if part.lowest_ready is not None and policy.least_ready is not None:
-        wanted = min(before.replicas if before else part.replicas, part.replicas) or part.replicas
-        least = min(scaled_value(policy.least_ready, wanted, round_up=True), wanted)
-        if part.lowest_ready < least:
-            said = (
-                f"at worst {part.lowest_ready:,} of {part.replicas:,} Ready, and the policy wants {policy.least_ready}"
-            )
-            refusals.append(Text(said))
+    refusals: tuple[Text, ...] = ()
+    if part.lowest_ready is not None:
+        too_few = policy.too_few_ready(before.replicas if before else part.replicas, part.replicas, part.lowest_ready)
+        refusals = (Text(too_few),) if too_few else ()
     excepted = next((one for one in held if one.covers(part.workload)), None)
-    passes = excepted is not None or not (refusals or part.verdict in policy.fail)
-    return replace(part, passes=passes, refusals=tuple(refusals), exception=excepted)
+    passes = excepted is not None or not (refusals or _fails(part, policy))
+    return replace(part, passes=passes, refusals=refusals, exception=excepted)
 
 
 def _answer(
@@ -326,17 +330,21 @@ def _answer(
     known = [one for one in (*more, *added) if one is not None]
     dollars = None if len(known) < len(more + added) else max(0.0, sum(known[: len(more)]), *known[len(more) :])
     refusals = _limits_passed(policy, gpus, dollars)
-    verdicts = [part.verdict for part in counted]
+    verdicts = [part.verdict for part in counted if _fails(part, policy)]
     if together is not None and together.verdict is Verdict.UNKNOWN and len(counted) == len(parts):
-        verdicts.append(Verdict.UNKNOWN)
-    status = gravest(EXIT[verdict] for verdict in verdicts if verdict in policy.fail)
+        verdicts += [Verdict.UNKNOWN] if policy.refuses(Verdict.UNKNOWN, is_growth_automatic=False) else []
+    status = gravest(EXIT[verdict] for verdict in verdicts)
     unpriced = policy.most_extra_usd_per_month is not None and dollars is None
     uncounted = policy.most_extra_gpus is not None and not all(part.is_told for part in counted)
     if status is ExitStatus.ANSWERED and (unpriced or uncounted):
         status = ExitStatus.NOT_KNOWN
     if status is ExitStatus.ANSWERED and (refusals or any(part.refusals for part in counted)):
         status = ExitStatus.REFUSED
-    findings = (*(together.findings if together is not None else ()), *manifest.findings)
+    findings = [
+        one
+        for one in (*(together.findings if together is not None else ()), *manifest.findings)
+        if one.code != SCALE_UP_FAILED  # told beside its workload
+    ]
     return GateAnswer(
         sentence=Text(_sentence(parts, counted, status)),
         passes=status is ExitStatus.ANSWERED,
@@ -360,6 +368,10 @@ def _with(together: RolloutResult | None, manifest: Manifest) -> Verdict:
     return together.verdict
 
 
+def _fails(part: GatedWorkload, policy: GatePolicy) -> bool:
+    return policy.refuses(part.verdict, is_growth_automatic=part.is_growth_automatic)
+
+
 def _limits_passed(policy: GatePolicy, gpus: int, dollars: float | None) -> tuple[Text, ...]:
     said = []
     if policy.most_extra_gpus is not None and gpus > policy.most_extra_gpus:
@@ -380,14 +392,14 @@ def _sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], status: 
     }.get(status, "fails")  # fmt: skip
     verbs = {
         Verdict.STUCK: "stuck",
-        Verdict.UNKNOWN: "not known",
         Verdict.NEEDS_GROWTH: "complete once a pool has grown",
+        Verdict.UNKNOWN: "not known",
     }
     said = []
-    for verdict in FAILING:
+    for verdict, verb in verbs.items():
         names = [part.workload for part in parts if part.verdict is verdict]
         if names:
-            said.append(f"{len(names):,} of {whole} {verbs[verdict]} ({listing(names)})")
+            said.append(f"{len(names):,} of {whole} {verb} ({listing(names)})")
     placed = sum(part.is_placement_only for part in parts)
     if not said:
         alone = "its pods are placed" if placed else "the rollout completes"

@@ -1,9 +1,9 @@
-"""The gate's policy: what a pipeline lets pass, as ``headroom.toml`` says it.
+"""The policy of both doors, the gate and the webhook: what is let pass, as ``headroom.toml`` says it.
 
 ::
 
     [gate]
-    fail = ["stuck", "unknown", "needs_growth"]   # verdicts that fail; the rest are told and pass
+    fail = ["stuck", "unknown", "unsure_growth"]  # what fails; the rest is told and passes
     least_ready = "75%"                           # Ready pods at the worst moment: a number or a share
     most_extra_gpus = 4                           # GPUs that the change takes beyond today
     most_extra_usd_per_month = 2000
@@ -20,15 +20,26 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from planner.errors import InputError
-from planner.kubernetes.shares import parse_share
+from planner.kubernetes.shares import parse_share, scaled_value
 from planner.rollout.answers import Verdict
 
-FAILING: Final = (Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN)
-"""Verdicts that fail where no policy says otherwise: the statuses of ``headroom rollout``."""
+
+class Failing(StrEnum):
+    """What may fail: verdicts, and of growth all, or that which nobody is known to do by itself."""
+
+    STUCK = Verdict.STUCK.value
+    NEEDS_GROWTH = Verdict.NEEDS_GROWTH.value
+    UNKNOWN = Verdict.UNKNOWN.value
+    UNSURE_GROWTH = "unsure_growth"  # by hand, or up to a maximum that nobody states
+
+
+FAILING: Final = (Failing.STUCK, Failing.UNSURE_GROWTH, Failing.UNKNOWN)
+"""What fails where no policy says otherwise: docs/decisions/0012-two-doors.md."""
 
 _MOST_DOTS: Final = 100  # in a line: a key of so many parts costs tomllib their square
 
@@ -53,11 +64,32 @@ class GateException:
 class GatePolicy:
     """What is let through. Limits of None are none."""
 
-    fail: tuple[Verdict, ...] = FAILING
+    fail: tuple[Failing, ...] = FAILING
     least_ready: int | str | None = None
     most_extra_gpus: int | None = None
     most_extra_usd_per_month: float | None = None
     exceptions: tuple[GateException, ...] = ()
+
+    def refuses(self, verdict: Verdict, *, is_growth_automatic: bool) -> bool:
+        """Whether a workload with this verdict fails. `is_growth_automatic`: that growth is an autoscaler's, within a maximum
+        that is known."""
+        if verdict is Verdict.COMPLETES:
+            return False
+        is_unsure = verdict is Verdict.NEEDS_GROWTH and not is_growth_automatic
+        return Failing(verdict.value) in self.fail or (is_unsure and Failing.UNSURE_GROWTH in self.fail)
+
+    def too_few_ready(self, before: int, after: int, lowest: int) -> str:
+        """What the policy has against so few Ready pods at the worst moment, of replicas before and after; "" for nothing."""
+        if self.least_ready is None:
+            return ""
+        wanted = min(before, after) or after
+        if lowest >= min(scaled_value(self.least_ready, wanted, round_up=True), wanted):
+            return ""
+        return f"at worst {lowest:,} of {after:,} Ready, and the policy wants {self.least_ready}"
+
+    def holding(self, now: float | None) -> tuple[GateException, ...]:
+        """The exceptions that hold at `now`, seconds since the epoch; all where nobody says when that is."""
+        return tuple(one for one in self.exceptions if now is None or one.holds_at(now))
 
 
 def read_policy(text: str, where: str) -> GatePolicy:
@@ -113,14 +145,14 @@ class _Table:
             raise self._wrong("expires", "Give the last day as a TOML date, without quotes: 2026-12-31")
         return GateException(workload=workload, reason=reason, expires=expires.isoformat())
 
-    def _verdicts(self) -> tuple[Verdict, ...]:
+    def _verdicts(self) -> tuple[Failing, ...]:
         given = self.table.get("fail")
         if given is None:
             return FAILING
-        names = [one.value for one in FAILING]
+        names = [one.value for one in Failing]
         if not isinstance(given, list) or any(one not in names for one in given):
             raise self._wrong("fail", f"Give a list of {', '.join(names)}")
-        return tuple(one for one in FAILING if one.value in given)
+        return tuple(one for one in Failing if one.value in given)
 
     def _share(self, name: str) -> int | str | None:
         given = self.table.get(name)

@@ -13,6 +13,7 @@ from planner.budget import part
 from planner.capacity import node_pools
 from planner.capacity.growth import GROWING_REASONS, Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
+from planner.capacity.scale_ups import failed_scale_ups
 from planner.errors import ChangeError
 from planner.exit_status import ExitStatus, gravest
 from planner.inventory.applied import Applied, applied
@@ -388,6 +389,8 @@ def _needs_growth(result: RolloutResult, prepared: Prepared, growth: Growth, key
         placement=_placement(run),
         ties=None,
         growth=Text(growth.sentence),
+        is_growth_automatic=growth.pool.grows_by_itself,
+        findings=(*result.findings, *failed_scale_ups(compiled(prepared.snapshot), growth.pool, told.workload)),
         extra_nodes=growth.nodes,
         extra_gpus=growth.nodes * growth.pool.gpus_a_node,
         node_template=growth.pool.nodes[0],

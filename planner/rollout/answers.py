@@ -204,6 +204,7 @@ class RolloutResult:
     preempted: tuple[str, ...] = ()  # "namespace/pod" of victims
     apply: tuple[Applied, ...] = ()  # of each changed workload how the change is applied; none for a mere restart
     growth: Text = NO_WORDS  # for NEEDS_GROWTH: what has to grow, in words
+    is_growth_automatic: bool = False  # for NEEDS_GROWTH: an autoscaler adds the nodes, within a maximum that is known
     extra_nodes: int = 0  # for NEEDS_GROWTH: nodes that the pool has to grow by
     extra_gpus: int = 0  # GPUs on them
     node_template: str = ""  # a node like those

@@ -17,7 +17,8 @@ from typing import Final
 
 from planner.capacity.node_pools import NodePool
 from planner.kubernetes.records import Snapshot
-from planner.questions.admission import Review, Silence, read_request, review
+from planner.questions.admission import NO_POLICY, Review, Silence, read_request, review
+from planner.questions.gate_policy import GatePolicy
 from planner.serve.process import Known, Process
 
 MOST_WAITING: Final = 32  # questions for each process
@@ -38,14 +39,16 @@ class Reviewers:
     ----------
     say : callable
         Tells that a process ended by itself and another one took its place.
+    policy : GatePolicy
+        What is let pass.
 
     Attributes
     ----------
     is_ready : whether one of them has a snapshot
     """
 
-    def __init__(self, count: int, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, count: int, say: Callable[[str], None], policy: GatePolicy = NO_POLICY) -> None:
+        self._say, self._policy = say, policy
         self._questions: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._known: Known | None = None
         self._sending = threading.Lock()
@@ -86,7 +89,7 @@ class Reviewers:
                 if not asked.answer.set_running_or_notify_cancel():
                     continue
                 try:
-                    asked.answer.set_result(_answer(process, asked))
+                    asked.answer.set_result(_answer(process, asked, self._policy))
                 except (EOFError, OSError):
                     asked.answer.set_result(Review(silence=Silence.NOT_KNOWN))
                     self._say("a process that answers reviews ended; another one takes its place")
@@ -120,17 +123,20 @@ class Reviewers:
         return None
 
 
-def _answer(process: Process, asked: _Asked) -> Review:
+def _answer(process: Process, asked: _Asked, policy: GatePolicy) -> Review:
     if time.monotonic() >= asked.until:
         return _TIME_UP
-    found = process.ask(_reviewed, asked.body, asked.until)
+    found = process.ask(_reviewed, asked.body, asked.until, policy)
     assert isinstance(found, Review)
     return found
 
 
-def _reviewed(snapshot: Snapshot, pools: tuple[NodePool, ...], body: bytes, until: float) -> Review:
+def _reviewed(
+    snapshot: Snapshot, pools: tuple[NodePool, ...], body: bytes, until: float, policy: GatePolicy = NO_POLICY
+) -> Review:
     try:
-        return review(snapshot, read_request(body), pools, lambda: time.monotonic() < until)
+        request = read_request(body)
+        return review(snapshot, request, pools, lambda: time.monotonic() < until, policy=policy, now=time.time())
     except Exception as error:  # noqa: BLE001 - a mistake of ours costs one answer, not the process and the snapshot in it
         sys.stderr.write(f"headroom: a review was not answered, a mistake of ours: {type(error).__name__}: {error}\n")
         return Review(silence=Silence.NOT_KNOWN)

@@ -55,7 +55,7 @@ class Webhook:
         if timeout_seconds is not None:
             wait = min(wait, SHARE_OF_TIMEOUT * timeout_seconds)
         found = await self._reviewed(body, began + wait, wait)
-        is_denied = self._denies and bool(found.warning)
+        is_denied = self._denies and found.is_stuck
         self._metrics.count(said_of(found, is_denied=is_denied), time.monotonic() - began)
         return response(request.uid, found, is_denied=is_denied)
 

@@ -16,8 +16,7 @@ import yaml
 from planner.cli import main
 from planner.errors import InputError
 from planner.inventory.documents import objects_of
-from planner.questions.gate_policy import GatePolicy, read_policy
-from planner.rollout.answers import Verdict
+from planner.questions.gate_policy import Failing, GatePolicy, read_policy
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod_spec
 
@@ -147,6 +146,13 @@ def test_folders_are_read_as_kubectl_does(capsys: pytest.CaptureFixture[str], fo
 
 
 # ── policy ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def main_rollout(capsys: pytest.CaptureFixture[str], *arguments: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(["rollout", *arguments])
+    capsys.readouterr()
+    return int(str(stopped.value.code or 0))
+
+
 def with_policy(folder: Path, text: str) -> None:
     (folder / "headroom.toml").write_text(text)
 
@@ -179,12 +185,20 @@ def test_a_verdict_that_the_policy_lets_pass_counts_as_0(capsys: pytest.CaptureF
     assert gate(capsys, "cluster.json", "-f", file)[0] == 0
 
 
-def test_growth_is_3_and_its_nodes_are_extra(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_growth_of_an_autoscaled_pool_passes_and_its_nodes_are_extra(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
     file = write(folder, changed("a", gpus=1, replicas=2))
     grown = ("cluster.json", "-f", file, "--limits", "gpu=4")
     status, found = document(capsys, *grown)
-    assert (status, found["workloads"][0]["extra_nodes"], found["extra_gpus"]) == (3, 1, 2)
+    assert (status, found["workloads"][0]["extra_nodes"], found["extra_gpus"]) == (0, 1, 2)
     assert found["extra_usd_per_month"] is None  # these nodes have no price, and none is made up
+    out = gate(capsys, *grown)[1]
+    assert "of it until nodes arrive" in out
+    assert "growth: 1 more node, 1 GPU: what that costs isn't known while it is there" in out
+    assert main_rollout(capsys, *grown) == 3  # a question, no policy
+    with_policy(folder, '[gate]\nfail = ["needs_growth"]\n')
+    assert gate(capsys, *grown)[0] == 3
     with_policy(folder, '[gate]\nfail = ["stuck"]\nmost_extra_usd_per_month = 1000000\n')
     assert gate(capsys, *grown)[0] == 4
 
@@ -238,7 +252,7 @@ def test_a_policy_that_is_wrong_is_an_error(text: str) -> None:
 def test_policy_is_read() -> None:
     assert read_policy("", "x") == GatePolicy()
     policy = read_policy((EXAMPLES / "headroom.toml").read_text(), "x")
-    assert policy.fail == (Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN)
+    assert policy.fail == (Failing.STUCK, Failing.UNKNOWN, Failing.UNSURE_GROWTH)
     assert (policy.least_ready, policy.most_extra_gpus, policy.exceptions[0].expires) == ("50%", 8, "2026-12-31")
     last_second = 1798761599  # 2026-12-31 23:59:59 UTC
     assert policy.exceptions[0].holds_at(last_second)

@@ -12,7 +12,7 @@ from planner.exit_status import ExitStatus
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, rollout, where
 from planner.questions.gate import GateAnswer, GateSettings
-from planner.questions.gate_policy import GateException, GatePolicy
+from planner.questions.gate_policy import Failing, GateException, GatePolicy
 from planner.questions.overview import overview
 from planner.questions.rollout import RolloutSettings
 from planner.questions.where import WhereSettings
@@ -178,8 +178,8 @@ def test_a_policy_excepts_what_is_not_known_or_lets_it_pass_and_its_limits_hold(
     document, snapshot = FOREIGN["Workflow"][0], cluster()
     excepted = GatePolicy(exceptions=(GateException(workload="Workflow/ml/*", reason="r", expires="2999-01-01"),))
     assert gated(snapshot, document, policy=excepted).passes
-    assert gated(snapshot, document, policy=GatePolicy(fail=(Verdict.STUCK,))).passes
-    limited = GatePolicy(fail=(Verdict.STUCK,), most_extra_gpus=100)
+    assert gated(snapshot, document, policy=GatePolicy(fail=(Failing.STUCK,))).passes
+    limited = GatePolicy(fail=(Failing.STUCK,), most_extra_gpus=100)
     assert gated(snapshot, document, policy=limited).exit_status == UNKNOWN
     assert gated(snapshot, document, policy=replace_limit(limited, 4)).exit_status == UNKNOWN
 

@@ -16,7 +16,7 @@ from tests.builders.objects import deployment, node, pod_spec, snapshot
 def test_a_mistake_costs_one_answer_and_not_the_process(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(*_: object) -> Review:
+    def broken(*_: object, **__: object) -> Review:
         raise AssertionError("never comes to rest")
 
     recorded = json.loads((ROOT / "tests/serve/recordings/admission.json").read_text())

@@ -1,0 +1,67 @@
+"""Whether an autoscaler tried to add nodes to a pool lately, and couldn't: that its maximum isn't reached doesn't help then.
+
+Sources: cluster-autoscaler `core/scaleup/orchestrator/executor.go` (FailedToScaleUpGroup), `clusterstate/clusterstate.go`
+(ScaleUpTimedOut), both about its status ConfigMap, the group's name in the message; GKE's FailedScaleUp about the pod
+(cloud.google.com/kubernetes-engine/docs/how-to/cluster-autoscaler-visibility); Karpenter's InsufficientCapacityError about
+a NodeClaim, which is called as its NodePool with five letters more (`pkg/controllers/nodeclaim/lifecycle/events.go`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from planner.capacity.node_pools import NodePool, group_of
+from planner.kubernetes.kinds import POD
+from planner.kubernetes.records import Event, Finding, Pod, Severity
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import Static, compile_shape
+from planner.words import duration
+
+SECONDS: Final = 3600.0
+"""How long a failure counts: cloud capacity that was out an hour ago may be there again."""
+SCALE_UP_FAILED: Final = "scale-up-failed"
+_MOST_CHARACTERS: Final = 300  # of an event's message
+_FAILED: Final = frozenset(
+    {"FailedScaleUp", "FailedToScaleUpGroup", "ScaleUpTimedOut", "ScaleUpFailed", "InsufficientCapacityError"}
+)
+_CLAIM: Final = "NodeClaim"
+_GROUP: Final = re.compile(r"group ([^\s:]+(?:://\S+)?)")
+
+
+def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Finding, ...]:
+    """A warning to the workload `key`, which waits for the pool: ``a scale-up of pool gpu-t4 failed 12 min before the
+    snapshot: GCE out of resources``; none where no scale-up failed."""
+    taken_at = cluster.snapshot.taken_at
+    pods = {pod.uid: pod for pod in cluster.snapshot.pods}
+    found = [
+        (at, event)
+        for event in cluster.snapshot.events
+        if event.reason in _FAILED
+        and (at := event.last_seen_at or event.first_seen_at) is not None
+        and 0 <= taken_at - at <= SECONDS
+        and _is_about(cluster, pool, event, pods)
+    ]
+    if not found:
+        return ()
+    at, event = max(found, key=lambda one: one[0])
+    why = event.message.strip().rstrip(".")[:_MOST_CHARACTERS] or event.reason
+    what = f"a scale-up of pool {pool.name} failed {duration(round(taken_at - at))} before the snapshot: {why}"
+    mend = "The nodes may not come: look at the autoscaler's events, the cloud's capacity and its quota"
+    return (Finding(severity=Severity.WARNING, code=SCALE_UP_FAILED, object=key, what=what, mend=mend),)
+
+
+def _is_about(cluster: Cluster, pool: NodePool, event: Event, pods: dict[str, Pod]) -> bool:
+    if event.object_kind == _CLAIM:
+        return event.object_name.rpartition("-")[0] == pool.name
+    if event.object_kind == POD.name:
+        pod = pods.get(event.object_uid)
+        return pod is not None and _goes_to(cluster, pool, pod)
+    named = _GROUP.search(event.message)
+    return named is not None and group_of(named[1].rpartition("/")[2], cluster) == pool.name
+
+
+def _goes_to(cluster: Cluster, pool: NodePool, pod: Pod) -> bool:
+    """Whether a node of the pool would be one for that pod: it says that no node came, not of which pool."""
+    static = compile_shape(cluster, pod.namespace, pod.labels, pod.spec).static
+    return any(static[cluster.node_index[name]] in (Static.PASSES, Static.CORDONED) for name in pool.nodes)

@@ -1,0 +1,161 @@
+"""The gate and the webhook are two doors of one house: the same change gets the same answer at both."""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import yaml
+
+from planner.exit_status import ExitStatus
+from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
+from planner.kubernetes.records import Snapshot
+from planner.questions import gate
+from planner.questions.admission import MOST_CHARACTERS, Review, Silence, read_request, review
+from planner.questions.gate import GateAnswer, GateSettings
+from planner.questions.gate_policy import GatePolicy, read_policy
+from planner.questions.pool_settings import PoolSettings
+from planner.questions.question import Given
+from planner.questions.rollout import growing
+from planner.serve.webhook import response
+from tests.builders.objects import deployment, node, pod_spec, snapshot
+from tests.rollout.rollouts import rolling
+
+Item = dict[str, Any]
+NOW = 1_790_000_000.0  # 2026-09-21
+CALM, SURGING = rolling(0, 1), rolling(1, 0)
+OWN = PoolLimits(name="gpu", source=LimitSource.GCLOUD, maximum=3, is_autoscaled=True)
+BY_HAND = PoolLimits(name="gpu", source=LimitSource.GCLOUD, is_autoscaled=False)
+KARPENTER = PoolLimits(name="gpu", source=LimitSource.KARPENTER, is_autoscaled=True)
+MANY = parse_typed_limits("gpu=50")
+EXCEPTED = '[[gate.exceptions]]\nworkload = "deployment/ml/*"\nreason = "moves"\nexpires = {}\n'
+
+
+def failed(minutes: float, *, about: Item, reason: str = "FailedToScaleUpGroup", message: str) -> Item:
+    return {
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "kube-system"}, "type": "Warning",
+        "involvedObject": about, "reason": reason, "message": message, "lastTimestamp": stamp(minutes),
+    }  # fmt: skip
+
+
+def stamp(minutes: float) -> str:
+    return datetime.fromtimestamp(NOW - 60 * minutes, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+STATUS = {"kind": "ConfigMap", "namespace": "kube-system", "name": "cluster-autoscaler-status"}
+OUT = "Scale-up failed for group https://example.com/instanceGroups/gke-c-gpu-1a2b-grp: out of resources"
+LATELY = failed(12, about=STATUS, message=OUT)
+CLAIM = failed(
+    5, about={"kind": "NodeClaim", "name": "gpu-x7k2p"}, reason="InsufficientCapacityError", message="no capacity"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """`status` of the gate, and whether anything is told (a warning of a change that passes)."""
+
+    status: int
+    warns: bool = False
+    strategy: Item
+    nodes: int = 1
+    limits: tuple[PoolLimits, ...] = ()
+    events: tuple[Item, ...] = ()
+    policy: str = ""
+
+
+CASES = {
+    "completes": Case(status=0, strategy=CALM),
+    "stuck": Case(status=2, strategy=SURGING),
+    "within its maximum": Case(status=0, strategy=SURGING, limits=(OWN,)),
+    "6 of 50": Case(status=0, strategy=SURGING, nodes=6, limits=MANY),
+    "Karpenter's without limits": Case(status=0, strategy=SURGING, limits=(KARPENTER,)),
+    "beyond its maximum": Case(status=2, strategy=SURGING, limits=parse_typed_limits("gpu=1")),
+    "a maximum that nobody states": Case(status=3, strategy=SURGING, limits=parse_typed_limits("other=9")),
+    "by hand": Case(status=2, strategy=SURGING, limits=(BY_HAND,)),
+    "a scale-up failed lately": Case(status=0, warns=True, strategy=SURGING, limits=(OWN,), events=(LATELY,)),
+    "Karpenter's too": Case(status=0, warns=True, strategy=SURGING, limits=(KARPENTER,), events=(CLAIM,)),
+    "failed long ago": Case(
+        status=0, strategy=SURGING, limits=(OWN,), events=(failed(61, about=STATUS, message=OUT),)
+    ),
+    "failed elsewhere": Case(
+        status=0, strategy=SURGING, limits=(OWN,), events=(failed(1, about=STATUS, message=OUT.replace("-gpu-", "-cpu-")),)
+    ),
+    "growth refused": Case(status=3, strategy=SURGING, limits=(OWN,), policy='[gate]\nfail = ["needs_growth"]\n'),
+    "growth let pass": Case(
+        status=0, strategy=SURGING, limits=parse_typed_limits("other=9"), policy='[gate]\nfail = ["stuck"]\n'
+    ),
+    "stuck let pass": Case(status=0, strategy=SURGING, policy='[gate]\nfail = ["unknown"]\n'),
+    "too few Ready": Case(status=5, strategy=CALM, policy="[gate]\nleast_ready = 1\n"),
+    "enough Ready": Case(status=0, strategy=CALM, nodes=2, policy='[gate]\nleast_ready = "50%"\n'),
+    "excepted": Case(status=0, strategy=SURGING, policy=EXCEPTED.format("2999-01-01")),
+    "excepted once": Case(status=2, strategy=SURGING, policy=EXCEPTED.format("2001-01-01")),
+}  # fmt: skip
+
+
+def asked(case: Case) -> tuple[GateAnswer, Review]:
+    """What both doors say of a new image, from the same manifest."""
+    names = [f"gke-c-gpu-1a2b-{place}" for place in range(case.nodes)]
+    objects = deployment("serve", names, pod_spec(gpus=1), strategy=case.strategy)
+    cpu = node("gke-c-cpu-1a2b-0", pool="cpu")
+    found = snapshot(*(node(name, pool="gpu", gpus=1) for name in names), cpu, objects, *case.events)
+    cluster = replace(found, taken_at=NOW)
+    there = next(one for one in objects if one["kind"] == "Deployment")
+    manifest = copy.deepcopy(there)
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    policy = read_policy(case.policy, "headroom.toml")
+    return at_gate(cluster, manifest, case, policy), at_webhook(cluster, there, manifest, case, policy)
+
+
+def at_gate(cluster: Snapshot, manifest: Item, case: Case, policy: GatePolicy) -> GateAnswer:
+    settings = GateSettings(manifest=yaml.safe_dump(manifest), pools=PoolSettings(limits=case.limits), policy=policy)
+    return gate.answer(cluster, settings, Given(now=NOW))
+
+
+def at_webhook(cluster: Snapshot, there: Item, manifest: Item, case: Case, policy: GatePolicy) -> Review:
+    request = {
+        "uid": "1", "operation": "UPDATE", "namespace": "ml", "name": "serve", "object": manifest, "oldObject": there,
+        "resource": {"group": "apps", "version": "v1", "resource": "deployments"},
+    }  # fmt: skip
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    pools = growing(cluster, case.limits)
+    return review(cluster, read_request(body.encode()), pools, policy=policy, now=NOW)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_doors_say_the_same(name: str) -> None:
+    case = CASES[name]
+    at_one, at_other = asked(case)
+    (part,) = at_one.workloads
+    assert (at_one.exit_status, bool(part.warnings)) == (case.status, case.warns)
+    assert bool(at_other.warning) is (case.status != 0 or case.warns)
+    assert at_other.is_stuck is (case.status == ExitStatus.STUCK)
+    assert len(at_other.warning) <= MOST_CHARACTERS
+    if not at_other.warning:
+        assert at_other.silence in (Silence.COMPLETES, Silence.BY_POLICY)
+
+
+def test_a_warning_of_growth_never_refuses_a_write() -> None:
+    found = asked(CASES["a scale-up failed lately"])[1]
+    assert "a scale-up of pool gpu failed 12 min before the snapshot" in found.warning
+    assert response("1", found, is_denied=found.is_stuck)["response"]["allowed"] is True
+
+
+def test_growth_is_told_with_its_minutes_and_what_failed() -> None:
+    (part,) = asked(CASES["a scale-up failed lately"])[0].workloads
+    assert "5 min of it until nodes arrive" in str(part.sentence)
+    assert str(part.warnings[0]).endswith("out of resources")
+    assert part.is_growth_automatic
+
+
+def test_a_pod_that_got_no_node_speaks_of_the_pools_it_could_go_to() -> None:
+    """GKE's event names the pod, not the pool."""
+    waiting = deployment("waits", [""], pod_spec(gpus=1))
+    pod = next(one for one in waiting if one["kind"] == "Pod")
+    about = {"kind": "Pod", "namespace": "ml", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+    event = failed(3, about=about, reason="FailedScaleUp", message="GCE out of resources")
+    case = Case(status=0, warns=True, strategy=SURGING, limits=(OWN,), events=(*waiting, event))
+    assert asked(case)[0].workloads[0].warnings
