@@ -52,6 +52,7 @@ AKS_ACCELERATOR: Final = "kubernetes.azure.com/accelerator"
 NVIDIA_GPU_PRODUCT: Final = "nvidia.com/gpu.product"
 NVIDIA_GPU_COUNT: Final = "nvidia.com/gpu.count"  # physical, by GPU feature discovery
 NVIDIA_GPU_REPLICAS: Final = "nvidia.com/gpu.replicas"
+NVIDIA_SHARING_STRATEGY: Final = "nvidia.com/gpu.sharing-strategy"
 
 # Annotations the snapshot may keep; everything else is dropped at the door.
 REVISION: Final = "deployment.kubernetes.io/revision"
@@ -64,8 +65,10 @@ DEFAULT_STORAGE_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 SPOT_OPT_OUT: Final = "headroom.dev/spot"  # "never" takes a workload out of the spot checklist
 WARNINGS_SWITCH: Final = "headroom.dev/warnings"  # "off" on a workload: nothing is said when it is applied
+HAMI_REGISTER: Final = "hami.io/node-nvidia-register"  # cut down to how many pods may share each card
 KEPT_ANNOTATIONS: Final = frozenset(
     {
+        HAMI_REGISTER,
         WARNINGS_SWITCH,
         REVISION,
         DESIRED_REPLICAS,
@@ -89,6 +92,7 @@ SYSTEM_NAMESPACES: Final = frozenset(
 )
 
 # Taints set by Kubernetes itself
+VIRTUAL_KUBELET: Final = "virtual-kubelet.io/provider"
 TAINT_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 TAINT_NOT_READY: Final = "node.kubernetes.io/not-ready"
 TAINT_UNREACHABLE: Final = "node.kubernetes.io/unreachable"

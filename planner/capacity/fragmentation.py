@@ -8,24 +8,26 @@ kind uses most. *Fragmented*: the expected free GPUs that a pod drawn from the m
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.capacity.headroom import room_by_node
 from planner.capacity.node_pools import pool_key
-from planner.capacity.pod_shapes import asking_pods, gpu_resource, shape_name
+from planner.capacity.pod_shapes import asking_pods, gpu_offer, shape_name
+from planner.kubernetes.nodes import Sharing, noun_of
 from planner.kubernetes.records import Amounts, FrozenMap, PodSpec
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
-from planner.scheduling.said_of_nodes import gpu_models, unheld
+from planner.scheduling.said_of_nodes import counted, gpu_models, offering
 from planner.scheduling.shape import Static
 from planner.vocabulary import CPU, MEMORY
-from planner.words import Text
+from planner.words import Text, plural
 
 Floats = NDArray[np.float64]
 
@@ -111,6 +113,7 @@ class Fragments:
     sizes: tuple[SizeFragments, ...]  # any size first, then each that the mix asks for
     pools: tuple[PoolFragments, ...]
     mix: tuple[tuple[str, int], ...]
+    sharing: Sharing = Sharing.WHOLE  # how `resource` is offered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,11 +130,11 @@ class _Kind:
 
 def fragments(cluster: Cluster) -> Fragments:
     """Stranded and fragmented GPUs for the mix of pods that the snapshot holds."""
-    resource = gpu_resource(cluster)
-    row = cluster.row.get(resource)
-    none = np.zeros(cluster.node_count, dtype=np.int64)
-    free: IntArray = unheld(cluster).free[row] if row is not None else none
-    kinds = _kinds(cluster, resource)
+    resource, how = gpu_offer(cluster)
+    is_offered = offering(cluster, resource, how)
+    nothing = np.zeros(cluster.node_count, dtype=np.int64)
+    free: IntArray = next((one.free for one in counted(cluster) if one.resource == resource), nothing) * is_offered
+    kinds = [replace(kind, room=kind.room * is_offered) for kind in _kinds(cluster, resource)]
     expected = free.astype(np.float64)
     total = sum(kind.weight for kind in kinds)
     if kinds:
@@ -145,13 +148,14 @@ def fragments(cluster: Cluster) -> Fragments:
     any_size = sizes[0]
     return Fragments(
         resource=resource,
+        sharing=how,
         free=int(free.sum()),
         stranded=any_size.stranded,
         fragmented=float(expected.sum()),
-        sentence=Text(_sentence(int(free.sum()), float(expected.sum()), sizes)),
+        sentence=Text(_sentence(int(free.sum()), float(expected.sum()), sizes, partial(noun_of, resource, how))),
         sizes=tuple(sizes),
         pools=_by_pool(cluster, free, _left(free, kinds), expected),
-        mix=tuple((shape_name(kind.requests), kind.weight) for kind in sorted(kinds, key=lambda k: -k.weight)),
+        mix=tuple((shape_name(kind.requests, how), kind.weight) for kind in sorted(kinds, key=lambda k: -k.weight)),
     )
 
 
@@ -263,19 +267,20 @@ def _by_pool(cluster: Cluster, free: IntArray, left: IntArray, expected: Floats)
     )
 
 
-def _sentence(free: int, fragmented: float, sizes: Sequence[SizeFragments]) -> str:
+def _sentence(free: int, fragmented: float, sizes: Sequence[SizeFragments], noun: Callable[..., str]) -> str:
     """``48 of 2,221 free GPUs …; pods of 8 GPUs can use none of them``."""
+    one, many = noun(number=1), noun(number=2)
     if not free:
-        return "no GPU is free"
+        return f"no {one} is free"
     if not sizes[0].pods:
-        return f"{free:,} GPUs are free, and no pod asks for any"
+        return f"{free:,} {noun(number=free)} {plural(free, 'is', 'are')} free, and no pod asks for any"
     share = f"{100 * fragmented / free:.0f}%"
-    parts = [f"to a pod drawn from the mix, {share} of the {free:,} free GPUs are of no use"]
+    parts = [f"to a pod drawn from the mix, {share} of the {free:,} free {many} are of no use"]
     if free == 1:
-        parts = [f"the one free GPU is of no use to {share} of the pods"]
+        parts = [f"the one free {one} is of no use to {share} of the pods"]
     shut_out = [str(size.gpus) for size in sizes[1:] if size.stranded == size.free]
     if shut_out:
-        parts.append(f"pods of {' or '.join(shut_out)} GPUs can use none")
+        parts.append(f"pods of {' or '.join(shut_out)} {many} can use none")
     if sizes[0].stranded:
         parts.append(f"{sizes[0].stranded:,} serve no pod of the mix at all")
     return "; ".join(parts)

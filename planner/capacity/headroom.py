@@ -18,16 +18,17 @@ from planner.budget import current
 from planner.capacity.pod_shapes import PodShape
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.derived import Same
+from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.priorities import class_name
-from planner.kubernetes.records import Amounts, Container, Labels, PodSpec, ResourceQuota
+from planner.kubernetes.records import Amounts, Container, Labels, NodeAffinity, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.admission import quota_covers, usage
 from planner.rollout.simulation import Simulation, units_of_attempt
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
 from planner.scheduling.filters import REASONS, Fails, fails, feasible
 from planner.scheduling.pod import NOWHERE, LivePod
-from planner.scheduling.said_of_nodes import node_pools, zones
+from planner.scheduling.said_of_nodes import node_pools, offering, offers, zones
 from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape, seats
 from planner.scheduling.state import State, anti_terms
@@ -48,6 +49,7 @@ _NOT_MATCHING = {  # of several nodes, and of one
     Static.NOT_NAMED: ("aren't named in its affinity", "isn't named in its affinity"),
     Static.OTHER_NODE_NAME: ("aren't the node it names", "isn't the node it names"),
 }
+_OFFERED_OTHERWISE = ("offer GPUs in another way", "offers GPUs in another way")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,7 @@ class Fit:
     by_preempting : pods more that fit when those of lower priority make way, at most `MOST_PREEMPTING`
     victims : (workload, its pods preempted for them), most pods first
     quota_limit : pods that the namespace's quotas let in, None where no quota speaks of them
+    sharing : how the nodes offer its accelerator that it was counted on; None where the scheduler's rules alone decided
     """
 
     shape: str
@@ -91,6 +94,7 @@ class Fit:
     victims: tuple[tuple[str, int], ...] = ()
     quota_limit: int | None = None
     quota: str = ""
+    sharing: Sharing | None = None
 
 
 # ── questions ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -105,6 +109,7 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PL
         Pods placed one by one at most.
     """
     shape = compile_shape(cluster, asked.namespace, asked.labels, asked.spec, default_selector=asked.default_selector)
+    shape = _offered_so(cluster, asked, shape)
     state = State(cluster)
     placed = _count(state, shape)
     if placed is None:
@@ -112,7 +117,7 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PL
     else:
         _fill(state, shape, placed.counts)
         placed.message = _scheduler(state, seed).attempt(_pod(shape, 0)).message
-    found = _described(cluster, asked.name, shape, placed)
+    found = replace(_described(cluster, asked.name, shape, placed), sharing=asked.sharing)
     by_node = tuple((cluster.node_names[n], int(placed.counts[n])) for n in np.flatnonzero(placed.counts).tolist())
     found = replace(found, message=placed.message, by_node=by_node)
     if not placed.is_at_least:
@@ -122,21 +127,36 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PL
 
 def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED) -> tuple[Fit, ...]:
     """Many shapes, each by itself against the cluster as it is; what is alike to the scheduler is worked out once."""
-    known: dict[Likeness, Fit] = {}
+    known: dict[tuple[Likeness, Sharing | None], Fit] = {}
     answers = []
     shared = State(cluster)
     for one in asked:
-        key = likeness(cluster, one.namespace, one.labels, one.spec)
+        key = likeness(cluster, one.namespace, one.labels, one.spec), one.sharing
         if key not in known:
-            spec = key.spec.value
-            shape = compile_shape(cluster, one.namespace, one.labels, spec)
+            spec = key[0].spec.value
+            shape = _offered_so(cluster, one, compile_shape(cluster, one.namespace, one.labels, spec))
             placed = _count(shared, shape)
             if placed is None:
                 shape = compile_shape(cluster, one.namespace, one.labels, spec, default_selector=one.default_selector)
                 placed = _one_by_one(State(cluster), shape, 0, most)
-            known[key] = _described(cluster, one.name, shape, placed)
+            known[key] = replace(_described(cluster, one.name, shape, placed), sharing=one.sharing)
         answers.append(_with_quota(cluster, one, replace(known[key], shape=one.name)))
     return tuple(answers)
+
+
+def _offered_so(cluster: Cluster, asked: PodShape, shape: Shape) -> Shape:
+    """The shape for nodes that offer its accelerator as it wants it: a time slice by the name of a GPU is none."""
+    if asked.sharing is None:
+        return shape
+    others = np.zeros(cluster.node_count, dtype=np.bool_)
+    for resource, how in offers(cluster):
+        if resource in asked.requests and how is not asked.sharing:
+            others |= offering(cluster, resource, how)
+    if not others.any():
+        return shape
+    is_left = others & (shape.static == Static.PASSES)
+    static = np.where(is_left, np.uint8(Static.NOT_NAMED), shape.static)
+    return replace(shape, static=static, candidates=shape.candidates[~others[shape.candidates]])
 
 
 def room_by_node(cluster: Cluster, asked: Sequence[PodShape]) -> list[tuple[int, IntArray, NDArray[np.uint8]]]:
@@ -413,7 +433,8 @@ def _obstacles(cluster: Cluster, shape: Shape, placed: _Placed) -> tuple[Obstacl
     matching = shape.static == Static.PASSES
     if not matching.any():
         for code, number in Counter(shape.static.tolist()).items():
-            add(number, *_NOT_MATCHING[Static(code)])
+            is_offer = code == Static.NOT_NAMED and shape.spec.node_affinity == NodeAffinity()
+            add(number, *(_OFFERED_OTHERWISE if is_offer else _NOT_MATCHING[Static(code)]))
     for resource, number in placed.short.items():
         if resource == PODS:
             add(number, "are at their pod limit", "is at its pod limit", resource)

@@ -7,7 +7,8 @@ from enum import StrEnum
 from statistics import median
 
 from planner.errors import InputError
-from planner.kubernetes.accelerators import Unit, accelerator, unit
+from planner.kubernetes.accelerators import Unit, accelerator
+from planner.kubernetes.nodes import Sharing, noun_of
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
@@ -22,8 +23,9 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.quantity import parse
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.said_of_nodes import counted, offers
 from planner.vocabulary import CPU, DEFAULT_NAMESPACE, GKE_NODE_POOL, MEMORY, NVIDIA_GPU, is_extended_resource
-from planner.words import plural, roughly
+from planner.words import roughly
 
 STANDARD_GPUS = (1, 2, 4, 8)
 # Used where no pod of the cluster asks for GPUs: the host's share of a GPU in the smallest common machines
@@ -46,6 +48,7 @@ class PodShape:
     ----------
     name : a workload's key, or what it asks for: "2 GPUs, 8 cpu, 32Gi memory"
     default_selector : selector of the controller that owns such pods, for default spreading
+    sharing : how the nodes offer its accelerator that it is counted on; None where the scheduler's rules alone decide
     """
 
     name: str
@@ -54,6 +57,7 @@ class PodShape:
     namespace: str = DEFAULT_NAMESPACE
     labels: Labels = EMPTY
     default_selector: LabelSelector | None = None
+    sharing: Sharing | None = None
 
     @property
     def requests(self) -> Amounts:
@@ -78,20 +82,24 @@ def workload_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
 
 
 def gpu_resource(cluster: Cluster) -> str:
-    """The resource that counts whole GPUs here: the commonest on nodes, ``nvidia.com/gpu`` where there are none."""
-    held = {name: int(cluster.allocatable[row].sum()) for name, row in cluster.row.items() if unit(name) is Unit.DEVICE}
-    return max(held, key=lambda name: held[name], default=NVIDIA_GPU)
+    """The resource that counts GPUs here: whole ones, the commonest on nodes; ``nvidia.com/gpu`` where there are none."""
+    return gpu_offer(cluster)[0]
 
 
-def usual_share(cluster: Cluster) -> tuple[int, int, str]:
-    """(millicores, bytes, basis): what pods of this cluster ask for beside one GPU, the median of its GPU pods."""
-    return cluster.remember(_usual_share)
+def gpu_offer(cluster: Cluster) -> tuple[str, Sharing]:
+    """The same, and how it is offered: as slices or shares only where no node has whole GPUs."""
+    return next(iter(offers(cluster)), (NVIDIA_GPU, Sharing.WHOLE))
 
 
-def _usual_share(cluster: Cluster) -> tuple[int, int, str]:
+def usual_share(cluster: Cluster, resource: str = "") -> tuple[int, int, str]:
+    """(millicores, bytes, basis): what pods of this cluster ask for beside one GPU (`gpu_resource`, or another resource), the
+    median of its GPU pods."""
+    return cluster.remember(_usual_share, resource or gpu_resource(cluster))
+
+
+def _usual_share(cluster: Cluster, resource: str) -> tuple[int, int, str]:
     millicores: list[float] = []
     size: list[float] = []
-    resource = gpu_resource(cluster)
     for shape, count in asking_pods(cluster, resource):
         asked = shape.requests
         millicores += [asked.get(CPU, 0) / asked[resource]] * count
@@ -133,13 +141,23 @@ def _rounded(value: float, step: int) -> int:
 
 
 def standard_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
-    """Pods of 1, 2, 4 and 8 GPUs with the CPU and memory usual in this cluster (`usual_share`)."""
-    resource = gpu_resource(cluster)
-    millicores, size, _ = usual_share(cluster)
-    return tuple(
-        shape_of({resource: gpus, CPU: millicores * gpus, MEMORY: size * gpus}, origin=ShapeOrigin.STANDARD)
-        for gpus in STANDARD_GPUS
-    )
+    """Pods of 1, 2, 4 and 8 whole GPUs where some are offered, and of one slice or share of each kind that is, with the CPU and
+    memory usual in this cluster (`usual_share`). None where the cluster offers nothing that pods hold a number of."""
+    offered = offers(cluster) or (() if counted(cluster) else (gpu_offer(cluster),))
+    found = []
+    for resource, how in offered:
+        if (
+            how is Sharing.VGPU
+        ):  # what a share takes is its own scheduler's to say: without more, HAMi's takes a whole card
+            continue
+        millicores, size, _ = usual_share(cluster, resource)
+        is_main = (resource, how) == offered[0]
+        if how is Sharing.WHOLE and not is_main:
+            continue
+        for gpus in STANDARD_GPUS if how is Sharing.WHOLE else (1,):
+            asked = {resource: gpus, CPU: millicores * gpus, MEMORY: size * gpus}
+            found.append(shape_of(asked, origin=ShapeOrigin.STANDARD, sharing=how))
+    return tuple(found)
 
 
 def shape_of(
@@ -149,8 +167,9 @@ def shape_of(
     node_pool: str = "",
     tolerates_all: bool = False,
     priority_class: str = "",
+    sharing: Sharing | None = None,
 ) -> PodShape:
-    """A pod of one container with these requests.
+    """A pod of one container with these requests; with `sharing`, for nodes that offer its accelerator so.
 
     It tolerates taints named after the extended resources it asks for, as the ExtendedResourceToleration admission
     plugin adds them on GKE (kubernetes `plugin/pkg/admission/extendedresourcetoleration/admission.go`).
@@ -159,7 +178,7 @@ def shape_of(
     tolerations = tuple(Toleration(key=name, operator="Exists") for name in sorted(asked) if is_extended_resource(name))
     if tolerates_all:
         tolerations = (Toleration(operator="Exists"),)
-    name = shape_name(asked)
+    name = shape_name(asked, sharing or Sharing.WHOLE)
     extras = [f"in {node_pool}"] if node_pool else []
     extras += ["tolerates every taint"] if tolerates_all else []
     extras += [f"of priority {priority_class}"] if priority_class else []
@@ -172,22 +191,24 @@ def shape_of(
             priority_class_name=priority_class,
             node_selector=FrozenMap({GKE_NODE_POOL: node_pool}) if node_pool else EMPTY,
         ),
+        sharing=sharing,
     )
 
 
-def shape_name(requests: dict[str, int] | Amounts) -> str:
-    """``2 GPUs, 16 cpu, 64Gi memory``."""
+def shape_name(requests: dict[str, int] | Amounts, how: Sharing = Sharing.WHOLE) -> str:
+    """``2 GPUs, 16 cpu, 64Gi memory``; ``1 time slice, 4 cpu`` of what is offered so."""
     order = sorted(requests, key=lambda name: (not is_extended_resource(name), name != CPU, name))
     words = []
     for name in order:
         row = accelerator(name)
-        noun = plural(requests[name], row.noun) if row is not None and row.unit is Unit.DEVICE else name
+        is_counted = row is not None and (row.unit is Unit.DEVICE or how is not Sharing.WHOLE)
+        noun = noun_of(name, how, number=requests[name]) if is_counted else name
         words.append(f"{roughly(requests[name], name)} {noun}")
     return ", ".join(words) or "a pod that asks for nothing"
 
 
 def parse_shape(text: str, cluster: Cluster) -> PodShape:
-    """``gpu=2,cpu=8,memory=64Gi``: amounts by resource; ``pool=NAME``, ``tolerate=all`` and ``priority=CLASS`` may be
+    """``gpu=2,cpu=8,memory=64Gi``: amounts by resource, ``gpu`` of what `gpu_offer` says; ``pool=NAME``, ``tolerate=all`` and ``priority=CLASS`` may be
     added.
 
     Raises
@@ -197,6 +218,7 @@ def parse_shape(text: str, cluster: Cluster) -> PodShape:
     """
     requests: dict[str, int] = {}
     pool, tolerates_all, priority_class = "", False, ""
+    how: Sharing | None = None
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not name or not value:
@@ -217,7 +239,7 @@ def parse_shape(text: str, cluster: Cluster) -> PodShape:
                 raise InputError(f"there is no PriorityClass {value[:60]}", where="priority", mend=f"Known: {known}")
             priority_class = value
         else:
-            resource = gpu_resource(cluster) if name == "gpu" else name
+            resource, how = gpu_offer(cluster) if name == "gpu" else (name, how)
             requests[resource] = parse(value, resource)
     if not any(requests.values()):
         raise InputError("the shape asks for nothing", where="shape", mend="Write it like gpu=2,cpu=8,memory=64Gi")
@@ -227,4 +249,5 @@ def parse_shape(text: str, cluster: Cluster) -> PodShape:
         node_pool=pool,
         tolerates_all=tolerates_all,
         priority_class=priority_class,
+        sharing=how,
     )

@@ -1,39 +1,22 @@
 """Physical and shared GPUs kept apart: MIG slices, time-sharing, MPS, shared replicas, devices through DRA.
 
-Sources: GKE's sharing labels (cloud.google.com/kubernetes-engine/docs/concepts/timesharing-gpus), NVIDIA's device
-plugin (``nvidia.com/gpu.shared`` when replicas are renamed, ``nvidia.com/mig-*``) and feature discovery labels.
+How a node offers its GPUs is `planner.kubernetes.nodes.sharing`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
-from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.nodes import out_of_use, physical_gpus
+from planner.kubernetes.accelerators import Unit, unit
+from planner.kubernetes.nodes import Sharing, mig_profile, out_of_use, physical_gpus, sharing
 from planner.kubernetes.records import Node
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.devices import device_table
-from planner.scheduling.said_of_nodes import gpu_models, unheld
-from planner.vocabulary import (
-    GKE_GPU_SHARING_STRATEGY,
-    GKE_MAX_SHARED_CLIENTS,
-    NVIDIA_GPU_REPLICAS,
-    NVIDIA_GPU_SHARED,
-    NVIDIA_MIG_PREFIX,
-)
+from planner.scheduling.said_of_nodes import counted, gpu_models
 
 _PRODUCTS = ("productName", "model", "type")  # device attributes that name a device, by driver
-
-
-class Sharing(StrEnum):
-    WHOLE = "whole"
-    TIME_SHARING = "time-sharing"
-    MPS = "MPS"
-    MIG = "MIG"
-    DEVICES = "devices (DRA)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,49 +38,41 @@ class GpuSupply:
     offered: int
     requested: int
     free: int
+    out_of_use: int = 0  # not held either, on nodes that take no new pods
+    overcommitted: int = 0  # held beyond what the nodes have
+    profile: str = ""  # of MIG slices that stand as whole GPUs: ``1g.10gb``
 
 
 def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
-    """All GPUs of the cluster by model and way of sharing; a node that offers two resources has a line in each."""
-    lines: dict[tuple[str, str, Sharing], list[int | None]] = {}
-    model_of, left = gpu_models(cluster), unheld(cluster).free
-    rows = [row for name, row in cluster.row.items() if is_gpu_resource(name)]
-    for n in np.flatnonzero(cluster.allocatable[rows].any(axis=0)).tolist():
+    """All GPUs of the cluster's machines by model and way of sharing; a node that offers two resources has a line in each."""
+    lines: dict[tuple[str, str, Sharing, str], list[int | None]] = {}
+    model_of, resources = gpu_models(cluster), counted(cluster)
+    for n in np.flatnonzero(np.any([one.allocatable for one in resources], axis=0)).tolist() if resources else ():
         node = cluster.nodes[n]
-        names = [name for name, amount in node.allocatable.items() if amount and is_gpu_resource(name)]
-        for name in names:
-            row = cluster.row[name]
+        here = [one for one in resources if one.allocatable[n]]
+        names = [one.resource for one in here]
+        for one in here:
             physical = physical_gpus(node)
             if physical is not None and len(names) > 1:
-                physical = _physical_part(node, name, names, physical)
-            line = lines.setdefault((model_of[n], name, sharing(node, name)), [0, 0, 0, 0, 0])
-            line[0] = (line[0] or 0) + 1
-            line[1] = None if physical is None or line[1] is None else line[1] + physical
-            line[2] = (line[2] or 0) + int(cluster.allocatable[row, n])
-            line[3] = (line[3] or 0) + int(cluster.requested[row, n])
-            line[4] = (line[4] or 0) + int(left[row, n])
+                physical = _physical_part(node, one.resource, names, physical)
+            how = sharing(node, one.resource)
+            profile = mig_profile(node) if how is Sharing.MIG and unit(one.resource) is Unit.DEVICE else ""
+            line = lines.setdefault((model_of[n], one.resource, how, profile), [0] * 7)
+            total, held, free, shut = (
+                int(some[n]) for some in (one.allocatable, one.requested, one.free, one.out_of_use)
+            )
+            more = (1, physical, total, held, free, shut, max(0, held - total))
+            line[:] = [None if old is None or new is None else old + new for old, new in zip(line, more, strict=True)]
     found = [
         GpuSupply(
             model=model, resource=name, sharing=how, nodes=line[0] or 0, physical=line[1], offered=line[2] or 0,
-            requested=line[3] or 0, free=line[4] or 0,
+            requested=line[3] or 0, free=line[4] or 0, out_of_use=line[5] or 0, overcommitted=line[6] or 0, profile=profile,
         )
-        for (model, name, how), line in lines.items()
+        for (model, name, how, profile), line in lines.items()
     ]  # fmt: skip
-    return tuple(sorted([*found, *_devices(cluster)], key=lambda one: (one.model, one.resource, one.sharing)))
-
-
-def sharing(node: Node, resource: str) -> Sharing:
-    """How a node offers a GPU resource."""
-    if resource.startswith(NVIDIA_MIG_PREFIX):
-        return Sharing.MIG
-    stated = node.labels.get(GKE_GPU_SHARING_STRATEGY, "").lower()
-    if stated == "mps":
-        return Sharing.MPS
-    replicas = node.labels.get(NVIDIA_GPU_REPLICAS, "1")
-    is_shared = bool(stated) or GKE_MAX_SHARED_CLIENTS in node.labels or (replicas.isdecimal() and int(replicas) > 1)
-    if resource == NVIDIA_GPU_SHARED or is_shared:
-        return Sharing.MPS if node.labels.get("nvidia.com/mps.capable") == "true" else Sharing.TIME_SHARING
-    return Sharing.WHOLE
+    return tuple(
+        sorted([*found, *_devices(cluster)], key=lambda one: (one.model, one.resource, one.sharing, one.profile))
+    )
 
 
 def _physical_part(node: Node, name: str, names: list[str], physical: int) -> int | None:
@@ -116,16 +91,17 @@ def _devices(cluster: Cluster) -> list[GpuSupply]:
     for place, (slice_, device) in enumerate(table.devices):
         named = {name.rsplit("/", 1)[-1]: value for name, value in device.attributes.items()}
         model = next((str(named[key]) for key in _PRODUCTS if key in named), "")
-        nodes, line = lines.setdefault((model, slice_.driver), (set(), [0, 0, 0]))
+        nodes, line = lines.setdefault((model, slice_.driver), (set(), [0, 0, 0, 0]))
         nodes.add(slice_.node_name or slice_.pool)
         line[0] += 1
         line[1] += bool(table.taken[place])
         n = cluster.node_index.get(slice_.node_name)
-        line[2] += not table.taken[place] and (n is None or not out_of_use(cluster.nodes[n]))
+        is_used = n is None or not out_of_use(cluster.nodes[n])
+        line[2 if is_used else 3] += not table.taken[place]
     return [
         GpuSupply(
             model=model, resource=driver, sharing=Sharing.DEVICES, nodes=len(nodes), physical=None, offered=line[0],
-            requested=line[1], free=line[2],
+            requested=line[1], free=line[2], out_of_use=line[3],
         )
         for (model, driver), (nodes, line) in lines.items()
     ]  # fmt: skip

@@ -50,7 +50,7 @@ def _print(found: ClusterOverview) -> None:
         is_shut = any(line.out_of_use for line in found.gpus)
         rows = [
             {
-                "GPU model": line.model or line.resource,
+                "GPU model": line.name,
                 "nodes": line.node_count,
                 "in all": line.allocatable,
                 "held": line.requested,

@@ -8,6 +8,7 @@ import click
 
 from planner.cli import options, output, terminal
 from planner.cli.cluster import read_cluster
+from planner.kubernetes.nodes import PART
 from planner.questions.seats import QUESTION, SeatsAnswer, SeatsSettings, answer
 from planner.tables import as_text
 from planner.words import listing
@@ -32,7 +33,7 @@ def _print(found: SeatsAnswer) -> None:
             "node": node.node + (f" ({node.out_of_use})" if node.out_of_use else ""),
             "pool": node.node_pool,
             "zone": node.zone,
-            "model": node.model,
+            "model": node.model + (f", {PART[node.sharing]}s" if node.sharing in PART else ""),
             "free": f"{node.gpus_free:,}/{node.gpus:,}",
             "held by": listing(sorted({seat.holder for seat in node.seats if seat.holder})),
             "next pod of": listing(node.could_take),

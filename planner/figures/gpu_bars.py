@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from planner.capacity.gpu_lines import GpuModelLine
 from planner.figures import bars, palette
 from planner.figures.drawing import drawn
-from planner.kubernetes.accelerators import Unit, unit
-from planner.questions.overview import GpuModelLine
 
 
 @drawn
@@ -27,20 +26,13 @@ def figure(lines: Sequence[GpuModelLine]) -> go.Figure:
         *([part("out of use", palette.GREY, shut, is_hatched=True)] if any(shut) else []),
         part("wanted", palette.ORANGE, [line.pending for line in lines], is_hatched=True),
     ]
-    return bars.figure([name(line) for line in lines], parts, axis="GPUs", hover="%{x:,}", row_px=44)
-
-
-def name(line: GpuModelLine) -> str:
-    """The model; with the resource where that counts parts of it, or is all that is known."""
-    if not line.model:
-        return line.resource
-    return line.model if unit(line.resource) is Unit.DEVICE else f"{line.model} {line.resource}"
+    return bars.figure([line.name for line in lines], parts, axis="GPUs", hover="%{x:,}", row_px=44)
 
 
 def alt(lines: Sequence[GpuModelLine]) -> str:
     """The bars in words."""
     said = "; ".join(
-        f"{name(line)}: {line.requested:,} of {line.allocatable:,} held, {line.free:,} free"
+        f"{line.name}: {line.requested:,} of {line.allocatable:,} held, {line.free:,} free"
         + (f", {line.out_of_use} out of use" if line.out_of_use else "")
         + (f", {line.pending} wanted" if line.pending else "")
         for line in lines

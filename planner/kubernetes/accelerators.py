@@ -57,9 +57,10 @@ COUNTED: Final = (Unit.DEVICE, Unit.SLICE, Unit.SHARE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accelerator:
-    """One extended resource. `resource` may end with ``*``: every resource that starts so.
+    """One extended resource, or a driver of dynamic resource allocation. `resource` may end with ``*``: all that start so.
 
-    `same_as`: the resource that counts the same devices under another name, "" where none does.
+    `same_as`: the resource that tells of the same devices under another name and counts in its place where both are, ""
+    where none does.
     """
 
     resource: str
@@ -74,6 +75,17 @@ nvidia.com/gpu                      NVIDIA     device  GPU
 nvidia.com/gpu.shared               NVIDIA     share   GPU
 nvidia.com/mig-*                    NVIDIA     slice   GPU
 nvidia.com/pgpu                     NVIDIA     device  GPU
+nvidia.com/GA*                      NVIDIA     device  GPU
+nvidia.com/GB*                      NVIDIA     device  GPU
+nvidia.com/GH*                      NVIDIA     device  GPU
+nvidia.com/GK*                      NVIDIA     device  GPU
+nvidia.com/GM*                      NVIDIA     device  GPU
+nvidia.com/GP*                      NVIDIA     device  GPU
+nvidia.com/GV*                      NVIDIA     device  GPU
+nvidia.com/TU*                      NVIDIA     device  GPU
+nvidia.com/AD*                      NVIDIA     device  GPU
+nvidia.com/NVIDIA_*                 NVIDIA     share   GPU
+nvidia.com/GRID_*                   NVIDIA     share   GPU
 nvidia.com/vgpu                     NVIDIA     share   GPU
 nvidia.com/gpumem*                  NVIDIA     memory  GPU
 nvidia.com/gpucores                 NVIDIA     core    GPU
@@ -103,21 +115,41 @@ mthreads.com/gpu                    Moore      device  GPU
 mthreads.com/vgpu                   Moore      share   GPU
 iluvatar.ai/gpu                     Iluvatar   device  GPU
 enflame.com/gcu                     Enflame    device  GCU
+iluvatar.ai/vgpu                    Iluvatar   share   GPU
+iluvatar.ai/vcuda-core              Iluvatar   core    GPU
+iluvatar.ai/vcuda-memory            Iluvatar   memory  GPU
+kunlunxin.com/xpu                   Kunlunxin  device  XPU
+kunlunxin.com/vxpu                  Kunlunxin  share   XPU
+kunlunxin.com/vxpu-memory           Kunlunxin  memory  XPU
+tenstorrent.com/*                   Tenstorrent device NPU
 furiosa.ai/*                        Furiosa    device  NPU
 rebellions.ai/*                     Rebellions device  NPU
 qualcomm.com/qaic                   Qualcomm   device  AIC
 alibabacloud.com/gpu-count          NVIDIA     device  GPU
 alibabacloud.com/gpu-milli          NVIDIA     core    GPU
-aliyun.com/gpu-count                NVIDIA     device  GPU
+aliyun.com/gpu-count                NVIDIA     device  GPU  aliyun.com/gpu-mem
 aliyun.com/gpu-mem                  NVIDIA     memory  GPU
 aliyun.com/gpu-core.percentage      NVIDIA     core    GPU
 tencent.com/vcuda-core              NVIDIA     core    GPU
 tencent.com/vcuda-memory            NVIDIA     memory  GPU
+doslab.io/vcuda-core                NVIDIA     core    GPU
+doslab.io/vcuda-memory              NVIDIA     memory  GPU
+koordinator.sh/gpu                  NVIDIA     core    GPU
+koordinator.sh/gpu.shared           NVIDIA     share   GPU
+koordinator.sh/gpu-core             NVIDIA     core    GPU
+koordinator.sh/gpu-memory           NVIDIA     memory  GPU
+koordinator.sh/gpu-memory-ratio     NVIDIA     memory  GPU
 volcano.sh/gpu-number               NVIDIA     device  GPU
 volcano.sh/gpu-memory               NVIDIA     memory  GPU
 volcano.sh/vgpu-number              NVIDIA     share   GPU
 volcano.sh/vgpu-memory              NVIDIA     memory  GPU
 volcano.sh/vgpu-cores               NVIDIA     core    GPU
+gpu.nvidia.com                      NVIDIA     device  GPU
+gpu.amd.com                         AMD        device  GPU
+gpu.intel.com                       Intel      device  GPU
+gaudi.intel.com                     Intel      device  Gaudi
+neuron.aws.com                      AWS        device  Neuron
+tpu.google.com                      Google     device  TPU
 """
 
 
@@ -244,6 +276,18 @@ def is_of_extender(resource: str) -> bool:
     return any(fnmatchcase(resource, one) for one in _OF_EXTENDERS)
 
 
+def same_as(resource: str) -> str:
+    """The resource that the same devices are counted under, "" where that is itself."""
+    row = accelerator(resource)
+    return "" if row is None else row.same_as
+
+
+def once(amounts: Mapping[str, int]) -> dict[str, int]:
+    """The accelerators in `amounts`, each device under one name: what stands under a second one beside it is left out."""
+    known = (name for name, amount in amounts.items() if amount and accelerator(name) is not None)
+    return {name: amounts[name] for name in known if not amounts.get(same_as(name))}
+
+
 def alike(amounts: Mapping[str, int]) -> int:
     """How many there are, of what may be added: devices, else slices, else shares. The same devices under a second name
     count once."""
@@ -253,11 +297,10 @@ def alike(amounts: Mapping[str, int]) -> int:
 @lru_cache(4_096)
 def _alike(amounts: Amounts) -> int:
     counted: dict[Unit, int] = {}
-    for name, amount in amounts.items():
-        row, of = accelerator(name), unit(name)
-        if row is None or of is None or (row.same_as and amounts.get(row.same_as)):
-            continue
-        counted[of] = counted.get(of, 0) + amount
+    for name, amount in once(amounts).items():
+        of = unit(name)
+        if of is not None:
+            counted[of] = counted.get(of, 0) + amount
     return next((counted[one] for one in COUNTED if counted.get(one)), 0)
 
 

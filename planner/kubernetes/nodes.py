@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from enum import StrEnum
 from math import ceil
+from typing import Final
 
 from planner.kubernetes.accelerators import (
     Unit,
+    accelerator,
     alike,
     is_gpu_resource,
     model_named,
@@ -18,19 +22,26 @@ from planner.vocabulary import (
     EPHEMERAL_STORAGE,
     GKE_FLEX_START,
     GKE_GPU_PARTITION_SIZE,
+    GKE_GPU_SHARING_STRATEGY,
     GKE_MAX_SHARED_CLIENTS,
     GKE_NODE_POOL,
     GKE_PREEMPTIBLE,
     GKE_PROVISIONING,
     GKE_SPOT,
+    HAMI_REGISTER,
     NVIDIA_GPU,
     NVIDIA_GPU_COUNT,
     NVIDIA_GPU_PRODUCT,
     NVIDIA_GPU_REPLICAS,
+    NVIDIA_GPU_SHARED,
+    NVIDIA_MIG_PREFIX,
+    NVIDIA_SHARING_STRATEGY,
     TAINT_NOT_READY,
     TAINT_UNREACHABLE,
     TAINT_UNSCHEDULABLE,
+    VIRTUAL_KUBELET,
 )
+from planner.words import plural
 
 NO_POOL = "no pool"  # what people read, and a filter takes, where a node tells no pool
 # GKE writes them on nodes of a pool with local SSDs attached: as ephemeral storage, and as raw block devices.
@@ -156,6 +167,109 @@ def out_of_use(node: Node) -> str:
     return "" if is_ready(node) else NOT_READY
 
 
+class Sharing(StrEnum):
+    """How an accelerator is offered."""
+
+    WHOLE = "whole"
+    TIME_SHARING = "time-sharing"
+    MPS = "MPS"
+    MIG = "MIG"
+    VGPU = "vGPU"
+    PARTS = "parts"  # of memory or cores: no number of anything
+    DEVICES = "devices (DRA)"
+
+
+def sharing(node: Node, resource: str) -> Sharing:
+    """How a node offers an accelerator's resource.
+
+    Sources: GKE's sharing labels (cloud.google.com/kubernetes-engine/docs/concepts/timesharing-gpus), NVIDIA's device plugin
+    (``nvidia.com/gpu.shared`` where replicas are renamed) and feature discovery (``gpu.sharing-strategy``, ``gpu.replicas``, a
+    product with ``-SHARED`` or, with MIG's single strategy, ``-MIG-1g.10gb``), HAMi's annotation.
+    """
+    of, labels = unit(resource), node.labels
+    if of in (Unit.CORE, Unit.MEMORY):
+        return Sharing.PARTS
+    if of is Unit.SLICE:
+        return Sharing.MIG
+    is_nvidia = resource in (NVIDIA_GPU, NVIDIA_GPU_SHARED)
+    if of is Unit.SHARE and not (is_nvidia or resource.endswith(".shared")):
+        return Sharing.VGPU
+    if not is_nvidia and of is Unit.DEVICE:
+        return Sharing.WHOLE
+    if any(count > 1 for count in _hami(node)):
+        return Sharing.VGPU
+    stated = (labels.get(GKE_GPU_SHARING_STRATEGY) or labels.get(NVIDIA_SHARING_STRATEGY, "")).lower()
+    replicas = labels.get(NVIDIA_GPU_REPLICAS, "1")
+    is_shared = (
+        stated not in ("", "none")
+        or GKE_MAX_SHARED_CLIENTS in labels
+        or (replicas.isdecimal() and int(replicas) > 1)
+        or labels.get(NVIDIA_GPU_PRODUCT, "").endswith("-SHARED")
+        or of is Unit.SHARE
+    )
+    if is_shared:
+        return (
+            Sharing.MPS if stated == "mps" or labels.get("nvidia.com/mps.capable") == "true" else Sharing.TIME_SHARING
+        )
+    return Sharing.MIG if mig_profile(node) else Sharing.WHOLE
+
+
+PART: Final = {
+    Sharing.TIME_SHARING: "time slice",
+    Sharing.MPS: "MPS share",
+    Sharing.MIG: "MIG slice",
+    Sharing.VGPU: "vGPU share",
+    Sharing.DEVICES: "device",
+}
+"""What one unit of it is called where it is no whole device."""
+
+
+def noun_of(resource: str, how: Sharing, *, is_only: bool = True, number: int = 0, profile: str = "") -> str:
+    """``GPUs``, ``time slices``, ``MIG slices 1g.5gb``: what units of a resource are, in the number's form."""
+    if how is Sharing.PARTS:
+        return resource
+    if how is Sharing.WHOLE:
+        row = accelerator(resource)
+        return plural(number, row.noun) if is_only and row is not None else resource
+    said = plural(number, PART[how])
+    if profile or resource.startswith(NVIDIA_MIG_PREFIX):
+        return f"{said} {profile or resource.removeprefix(NVIDIA_MIG_PREFIX)}"
+    if how is Sharing.DEVICES:
+        return f"{said} of {resource} (DRA)"
+    return said if resource == NVIDIA_GPU else f"{said} {resource}"
+
+
+def mig_profile(node: Node) -> str:
+    """``1g.10gb`` of a node all of whose GPUs are cut into such slices that stand as whole GPUs: MIG's strategy "single", and
+    GKE's partition size; "" else."""
+    found = _MIG_PRODUCT.search(node.labels.get(NVIDIA_GPU_PRODUCT, ""))
+    return found[1] if found else str(node.labels.get(GKE_GPU_PARTITION_SIZE, ""))
+
+
+_MIG_PRODUCT: Final = re.compile(r"-MIG-([\w.+]+?)(-SHARED)?\Z")
+
+
+def _hami(node: Node) -> tuple[int, ...]:
+    """Of each card how many pods may share it, where HAMi's device plugin says so; () elsewhere."""
+    text = node.annotations.get(HAMI_REGISTER, "")
+    return tuple(int(one) for one in text.split(",") if one.isdecimal())
+
+
+def is_virtual(node: Node) -> bool:
+    """Whether a virtual kubelet stands for it: what it says it has is a quota of a cloud's container service, not a machine.
+
+    Source: the label and taint of virtual-kubelet's own command (``cmd/virtual-kubelet/internal/commands/root``), which those
+    of Alibaba, Azure and Huawei keep; Tencent's says ``eklet``, Liqo's has a label of its own.
+    """
+    labels = node.labels
+    return (
+        labels.get("type") == "virtual-kubelet"
+        or labels.get("liqo.io/type") == "virtual-node"
+        or machine_type(node) == "eklet"
+        or any(taint.key == VIRTUAL_KUBELET for taint in node.taints)
+    )
+
+
 def is_spot(node: Node) -> bool:
     """Whether the cloud may take the node away at any time: Spot or preemptible. Flex-start nodes run their time."""
     return provisioning_model(node) in ("spot", "preemptible")
@@ -173,7 +287,9 @@ def physical_gpus(node: Node) -> int | None:
     ``gke-accelerator-count`` or what NVIDIA's feature discovery counts (``nvidia.com/gpu.count``).
     """
     labels = node.labels
-    is_cut = GKE_GPU_PARTITION_SIZE in labels or "-MIG-" in labels.get(NVIDIA_GPU_PRODUCT, "")
+    if cards := _hami(node):
+        return len(cards)
+    is_cut = bool(mig_profile(node))
     for label in tables().count:
         stated = labels.get(label, "")
         if stated.isdecimal() and not (is_cut and label == NVIDIA_GPU_COUNT):  # MIG "single": it counts the slices

@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.accelerators import is_gpu_resource, once
 from planner.kubernetes.records import Amounts, Node
 from planner.pricing.cents import shared_out, spread
 from planner.pricing.cluster import NodeCost, SplitCost
@@ -174,7 +174,7 @@ def _in_cents(lines: Mapping[_Key, Sequence[float]]) -> dict[_Key, Cents]:
 
 def _of_node(whole: SplitCost, node: Node, held: tuple[Held, ...]) -> Iterator[tuple[str, Share, Parts]]:
     """Who bears which parts of the node, and what of each is idle."""
-    gpus = tuple(name for name in node.allocatable if is_gpu_resource(name))
+    gpus = tuple(name for name in once(node.allocatable) if is_gpu_resource(name))
     parts: list[list[float]] = []
     for amount, names in ((whole.gpu, gpus), (whole.cpu, (CPU,)), (whole.memory, (MEMORY,))):
         wanted = [sum(one.requests.get(name, 0) for name in names) for one in held]

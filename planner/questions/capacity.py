@@ -11,23 +11,24 @@ import numpy as np
 from planner import collector
 from planner.budget import allowed
 from planner.capacity.fragmentation import Fragments, fragments
+from planner.capacity.gpu_lines import GpuModelLine, free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import Fit, fit, fits
 from planner.capacity.node_pools import NodePool, held_by, pools, unmatched
 from planner.capacity.pod_shapes import parse_shape, standard_shapes, usual_share, workload_shapes
 from planner.capacity.shared_gpus import GpuSupply, gpu_supply
 from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.nodes import NO_POOL
+from planner.kubernetes.nodes import NO_POOL, Sharing, noun_of
 from planner.kubernetes.records import EMPTY, Amounts, Finding, Severity, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
 from planner.questions.filters import Filter, Kept
-from planner.questions.overview import GpuModelLine, free_words, supplies_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, column_of, fact, unit_of
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import unheld
+from planner.scheduling.said_of_nodes import machines, unheld
 from planner.settings import setting, settings_within
 from planner.tables import Row
 from planner.vocabulary import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
@@ -114,7 +115,7 @@ def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> Capacit
     """What there is, what is left, and what of it can be used."""
     cluster = prepared_question.compiled(snapshot)
     known = pools(cluster, limits)
-    gpus = overview_question.gpu_lines(cluster)
+    gpus = gpu_lines(cluster)
     standard = fits(cluster, standard_shapes(cluster))
     broken, own = fragments(cluster), fits(cluster, workload_shapes(cluster))
     return CapacityAnswer(
@@ -151,12 +152,14 @@ def _resources(cluster: Cluster) -> tuple[ResourceLine, ...]:
     for index in cluster.waiting:
         for name, amount in (*pod_requests(cluster.snapshot.pods[index].spec).items(), (PODS, 1)):
             pending[name] = pending.get(name, 0) + amount
-    left, over = unheld(cluster), np.maximum(cluster.requested - cluster.allocatable, 0)
+    left, here = unheld(cluster), machines(cluster)
+    allocatable, requested = cluster.allocatable * here, cluster.requested * here
+    over = np.maximum(requested - allocatable, 0)
     lines = [
         ResourceLine(
             resource=name,
-            allocatable=int(cluster.allocatable[row].sum()),
-            requested=int(cluster.requested[row].sum()),
+            allocatable=int(allocatable[row].sum()),
+            requested=int(requested[row].sum()),
             free=int(left.free[row].sum()),
             free_cordoned=int(left.out_of_use[row].sum()),
             pending=pending.get(name, 0),
@@ -178,7 +181,7 @@ def _pool_line(cluster: Cluster, pool: NodePool) -> PoolLine:
 
 
 def _findings(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[Finding, ...]:
-    return tuple(
+    found = [
         Finding(
             severity=Severity.INFO,
             code="node-group-without-pool",
@@ -187,7 +190,17 @@ def _findings(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[Finding
             mend="Name the pool's limit by hand: POOL=MAX",
         )
         for name in unmatched(cluster, limits)
-    )
+    ]
+    virtual = [
+        node for node, is_machine in zip(cluster.nodes, machines(cluster).tolist(), strict=True) if not is_machine
+    ]
+    if virtual:
+        cpu = roughly(sum(node.allocatable.get(CPU, 0) for node in virtual), CPU)
+        what = f"{count(len(virtual), 'virtual node is', 'virtual nodes are')} counted apart: "
+        what += f"{cpu} cpu there are the limit of a container service, and no free room of this cluster"
+        mend = "Pods that tolerate such a node may still be placed there, and are in the rollouts"
+        found.append(Finding(severity=Severity.INFO, code="virtual-nodes", object="", what=what, mend=mend))
+    return tuple(found)
 
 
 def _sentence(
@@ -200,17 +213,32 @@ def _sentence(
     supplies = supplies_of(gpus)
     if not supplies:
         return "the cluster has no GPUs"
-    fitting = [f"{count(one.count, 'more pod')} of {count(_gpus(one, broken), 'GPU')}" for one in standard if one.count]
-    lacking = [_gpus(one, broken) for one in standard if not one.count]
-    none = " or ".join(map(str, lacking))
     words = free_words(supplies)
+    if not standard:
+        return f"{words}; how many more pods fit is for their own scheduler or driver to say"
+    asked = [(one, *_asks(one)) for one in standard]
+    then = ":" if ":" not in words else ";"
+    fitting = [f"{count(one.count, 'more pod')} of {number:,} {noun}" for one, number, noun in asked if one.count]
+    lacking = [(number, noun) for one, number, noun in asked if not one.count]
     if fitting:
-        said = f"{words}: room for {' or '.join(fitting)} with the usual CPU and memory beside each GPU"
+        kinds = {_asks(one, 1)[1] for one in standard}
+        is_one = len(kinds) == 1
+        none = " or ".join(str(number) if is_one else f"{number} {noun}" for number, noun in lacking)
+        each = kinds.pop() if is_one else "of them"
+        said = f"{words}{then} room for {' or '.join(fitting)} with the usual CPU and memory beside each {each}"
         said += f", and for none of {none}" if none else ""
     else:
-        said = f"{words}: no room for a pod of 1 GPU with the usual CPU and memory beside it{_usual(standard)}"
-    smaller = _smaller(own, lacking, broken)
+        first = f"{asked[0][1]} {asked[0][2]}"
+        said = f"{words}{then} no room for a pod of {first} with the usual CPU and memory beside it{_usual(standard)}"
+    smaller = _smaller(own, [number for number, _ in lacking], broken)
     return f"{said}; {smaller}" if smaller else said
+
+
+def _asks(one: Fit, number: int = 0) -> tuple[int, str]:
+    """(2, "GPUs"), (1, "time slice"): what a standard shape asks for, as its name begins."""
+    resource = next(name for name in one.requests if is_gpu_resource(name))
+    number = number or int(one.requests[resource])
+    return number, noun_of(resource, one.sharing or Sharing.WHOLE, number=number)
 
 
 def _usual(standard: tuple[Fit, ...]) -> str:
@@ -227,7 +255,7 @@ def _smaller(own: tuple[Fit, ...], lacking: Sequence[int], broken: Fragments) ->
     if not fitting:
         return ""
     most = max(fitting, key=lambda one: one.count)
-    asks = f"{count(_gpus(most, broken), 'GPU')} a pod and less beside them"
+    asks = f"{_gpus(most, broken):,} {noun_of(broken.resource, broken.sharing, number=_gpus(most, broken))} a pod and less beside them"
     return (
         f"of {short_name(most.shape)}, which asks for {asks}, {most.count:,} more {plural(most.count, 'fits', 'fit')}"
     )

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from planner.capacity.gpu_lines import GpuModelLine
 from planner.exit_status import ExitStatus
 from planner.kubernetes.kinds import NODE, POD, ROLLING
+from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.questions.costs import USD_A_MONTH, cost_cluster
-from planner.questions.overview import GpuModelLine, overview
+from planner.questions.overview import overview
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
 from planner.rollout.answers import Verdict
 from planner.tables import Row
@@ -53,6 +55,9 @@ class FleetModel:
     pending: int
     out_of_use: int  # nobody holds them, on nodes that take no new pods
     most_free: str  # the cluster with most of the free ones; "" where none is free
+    sharing: Sharing = Sharing.WHOLE
+    profile: str = ""
+    name: str = ""  # with what the numbers are of: ``T4``, ``T4, time slices``
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,11 +149,11 @@ def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING)
 
 
 def _models(clusters: Sequence[FleetCluster]) -> Iterator[FleetModel]:
-    by: dict[tuple[str, str], list[tuple[str, GpuModelLine]]] = defaultdict(list)
+    by: dict[tuple[str, str, Sharing, str], list[tuple[str, GpuModelLine]]] = defaultdict(list)
     for cluster in clusters:
         for line in cluster.gpus:
-            by[line.model, line.resource].append((cluster.cluster, line))
-    for (model, resource), lines in sorted(by.items()):
+            by[line.model, line.resource, line.sharing, line.profile].append((cluster.cluster, line))
+    for (model, resource, how, profile), lines in sorted(by.items()):
         name, most = max(((name, line.free) for name, line in lines), key=lambda one: one[1])
         yield FleetModel(
             gpu_model=model,
@@ -160,6 +165,9 @@ def _models(clusters: Sequence[FleetCluster]) -> Iterator[FleetModel]:
             pending=sum(line.pending for _, line in lines),
             out_of_use=sum(line.out_of_use for _, line in lines),
             most_free=name if most else "",
+            sharing=how,
+            profile=profile,
+            name=lines[0][1].name,
         )
 
 
@@ -177,7 +185,7 @@ def _workload(key: str, where: Sequence[InCluster]) -> FleetWorkload:
 
 def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], total: float | None) -> Text:
     stuck, every = (sum(getattr(one, name) for one in clusters) for name in ("stuck", "workloads"))
-    gpus = [f"{one.free:,} of {one.allocatable:,} {one.gpu_model or one.resource}" for one in models if one.allocatable]
+    gpus = [f"{one.free:,} of {one.allocatable:,} {one.name}" for one in models if one.allocatable]
     free = f"; free: {listing(gpus, most=5)}" if gpus else ""
     unpriced = sum(one.usd_per_month is None for one in clusters)
     cost = (
@@ -202,9 +210,11 @@ def facts(answer: FleetAnswer) -> Iterator[Fact]:
         yield fact("workloads_stuck", one.stuck, "workloads", cluster=one.cluster)
         yield fact("cluster_cost", one.usd_per_month, USD_A_MONTH, cluster=one.cluster)
     for model in answer.models:
+        labels = {"model": model.gpu_model, "resource": model.resource}
+        labels |= {} if model.sharing is Sharing.WHOLE else {"offered_as": model.name}
         for name in ("allocatable", "requested", "free", "out_of_use", "pending"):
             unit = unit_of(model.resource)
-            yield fact(f"gpus_{name}", getattr(model, name), unit, model=model.gpu_model, resource=model.resource)
+            yield fact(f"gpus_{name}", getattr(model, name), unit, **labels)
     for workload in answer.workloads:
         yield fact("in_clusters", len(workload.where), "clusters", workload=workload.workload)
 
@@ -231,7 +241,7 @@ def model_rows(answer: FleetAnswer) -> list[Row]:
     """One row a model and resource over all clusters."""
     return [
         {
-            "model": one.gpu_model or one.resource,
+            "model": one.name,
             "clusters": len(one.clusters),
             "allocatable": one.allocatable,
             "held": one.requested,

@@ -13,6 +13,7 @@ from typing import Final
 
 from planner.capacity.fragmentation import fragments as fragments_of
 from planner.errors import HeadroomError
+from planner.kubernetes.nodes import noun_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import costs, overview, savings
 from planner.questions.overview import ClusterOverview, by_trouble
@@ -91,14 +92,17 @@ def _gpus(snapshot: Snapshot, found: ClusterOverview, most: int) -> Family:
             "out_of_use": line.out_of_use,
             "waited_for": line.pending,
         }
-        if line.resource == fragments.resource:
+        if (line.resource, line.sharing) == (fragments.resource, fragments.sharing):
             amounts["stranded"] = stranded[line.model, line.resource]
-        samples += [((line.model, line.resource, state), amount) for state, amount in amounts.items()]
+        samples += [
+            ((line.model, line.resource, noun_of(line.resource, line.sharing, profile=line.profile), state), amount)
+            for state, amount in amounts.items()
+        ]
     said = (
         f"GPUs by model and state: {', '.join(STATES)}. Stranded ones are free, and no pod of the cluster's mix can use them; "
         "nobody holds those out of use, on cordoned or not Ready nodes."
     )
-    return _family("gpus", said, ("model", "resource", "state"), samples, most)
+    return _family("gpus", said, ("model", "resource", "offered_as", "state"), samples, most)
 
 
 def _costs(snapshot: Snapshot, given: Given, most: int) -> list[Family]:

@@ -8,17 +8,14 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from planner.budget import LIST_UNITS, allowed, part
+from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
 from planner.inventory.account import get_command, missing, several
-from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, unit
-from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
-from planner.kubernetes.nodes import CORDONED, NOT_READY, TAINTS_OUT_OF_USE
+from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import EMPTY, FrozenMap, PodSpec, Presence, Severity, Snapshot, Toleration, Workload
-from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Severity, Snapshot, Workload
+from planner.kubernetes.requests import requested_gpus
 from planner.questions.filters import ALL, Filter, Kept, keep
 from planner.questions.prepared import compiled
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact, unit_of
@@ -31,13 +28,10 @@ from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import Explanation, explain
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import gpu_models, node_pools, unheld
-from planner.scheduling.shape import Alike, alike, compile_shape
+from planner.scheduling.said_of_nodes import gpu_models, node_pools
 from planner.settings import settings_within
 from planner.tables import Row
-from planner.words import NO_WORDS, Text, count, listing, plural
-
-OUT_OF_USE: Final = f"out of use, on {CORDONED} or {NOT_READY} nodes"  # what nobody holds there
+from planner.words import NO_WORDS, Text, count, listing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,21 +56,6 @@ class WorkloadOverview:
     node_pools: tuple[str, ...]
     lowest_ready: int = 0  # at the worst moment of its rollout
     headline: Text = NO_WORDS  # a dozen words, without the verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GpuModelLine:
-    """GPUs of one model: requested counts bound pods only."""
-
-    model: str
-    resource: str
-    node_count: int
-    allocatable: int
-    requested: int
-    free: int  # on each node that takes new pods what isn't held there
-    pending: int  # asked for by pods that wait
-    overcommitted: int = 0  # held beyond what the nodes have
-    out_of_use: int = 0  # not held either, on nodes that are cordoned or not Ready
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,119 +259,6 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: Answer) -> Work
     )
 
 
-def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
-    """GPUs by model and resource: allocatable, requested by bound pods, free (`unheld`), and asked for by pods that wait."""
-    waiting: dict[str, int] = {}
-    for i in cluster.waiting:
-        for name, amount in pod_requests(cluster.snapshot.pods[i].spec).items():
-            if is_gpu_resource(name):
-                model = _wanted_model(cluster, i)
-                waiting[f"{model}\0{name}"] = waiting.get(f"{model}\0{name}", 0) + amount
-    lines: dict[tuple[str, str], list[int]] = {}  # nodes, allocatable, requested, free, out of use
-    model_of, left = gpu_models(cluster), unheld(cluster)
-    counted = [(name, row) for name, row in cluster.row.items() if is_gpu_resource(name)]
-    for n in np.flatnonzero(cluster.allocatable[[row for _, row in counted]].any(axis=0)).tolist():
-        for name, row in counted:
-            total = int(cluster.allocatable[row, n])
-            if total:
-                amounts = 1, total, cluster.requested[row, n], left.free[row, n], left.out_of_use[row, n]
-                line = lines.setdefault((model_of[n], name), [0] * len(amounts))
-                line[:] = (one + int(more) for one, more in zip(line, amounts, strict=True))
-    keys = sorted({*lines, *((k.split("\0")[0], k.split("\0")[1]) for k in waiting)})
-    found = []
-    for model, name in keys:
-        nodes, total, held, free, out_of_use = lines.get((model, name), [0, 0, 0, 0, 0])
-        found.append(
-            GpuModelLine(
-                model=model, resource=name, node_count=nodes, allocatable=total, requested=held, free=free,
-                pending=waiting.get(f"{model}\0{name}", 0), overcommitted=held + free + out_of_use - total,
-                out_of_use=out_of_use,
-            )
-        )  # fmt: skip
-    return tuple(found)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Supply:
-    """One resource over all models. `noun` in the plural: ``GPUs`` where it is the only one of whole devices."""
-
-    resource: str
-    noun: str
-    allocatable: int
-    free: int
-    overcommitted: int
-    pending: int
-    out_of_use: int
-
-
-def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
-    """What there is by resource, devices first: devices, slices and shares are never added, nor is one vendor's to
-    another's."""
-    rank = {unit: place for place, unit in enumerate(COUNTED)}
-    names = {line.resource: rank[unit(line.resource) or Unit.DEVICE] for line in lines if line.allocatable}
-    order = sorted(
-        names, key=lambda name: (names[name], -sum(one.allocatable for one in lines if one.resource == name))
-    )
-    whole = [name for name in order if not names[name]]
-    found = []
-    for name in order:
-        some = [line for line in lines if line.resource == name]
-        row = accelerator(name)
-        is_only = [name] == whole and row is not None
-        found.append(
-            Supply(
-                resource=name,
-                noun=f"{row.noun}s" if is_only and row is not None else name,
-                allocatable=sum(line.allocatable for line in some),
-                free=sum(line.free for line in some),
-                overcommitted=sum(line.overcommitted for line in some),
-                pending=sum(line.pending for line in some),
-                out_of_use=sum(line.out_of_use for line in some),
-            )
-        )
-    return tuple(found)
-
-
-def free_words(supplies: Sequence[Supply]) -> str:
-    """``2,221 of 6,212 GPUs are free (8 more are out of use, on cordoned or not Ready nodes)``; each resource by itself, and
-    what is asked for beyond what there is."""
-    parts = [f"{one.free:,} of {one.allocatable:,} {one.noun}" for one in supplies]
-    beyond = [f"{one.noun} are overcommitted by {one.overcommitted:,}" for one in supplies if one.overcommitted]
-    verb = plural(supplies[0].free, "is", "are") if len(supplies) == 1 else "are"
-    shut = [f"{one.out_of_use:,} more{_noun(one, supplies)}" for one in supplies if one.out_of_use]
-    is_one = sum(one.out_of_use for one in supplies) == 1
-    aside = f" ({listing(shut, most=len(shut))} {'is' if is_one else 'are'} {OUT_OF_USE})" if shut else ""
-    return "; ".join([f"{listing(parts, most=len(parts))} {verb} free{aside}", *beyond])
-
-
-def _noun(one: Supply, supplies: Sequence[Supply]) -> str:
-    return f" {one.noun}" if len(supplies) > 1 else ""
-
-
-def _wanted_model(cluster: Cluster, pod_index: int) -> str:
-    """The GPU model a waiting pod could go to; "" when it is several or none."""
-    pod = cluster.snapshot.pods[pod_index]
-    spec = cluster.remember(_whatever_is_out_of_use, Same(pod.spec))
-    return cluster.remember(_model_for, alike(cluster, compile_shape(cluster, pod.namespace, pod.labels, spec)))
-
-
-def _whatever_is_out_of_use(_: Cluster, of: Same[PodSpec]) -> PodSpec:
-    """The spec as if every node were in use: a pod waits for the same GPUs, whether their nodes are cordoned or not."""
-    more = tuple(Toleration(key=key, operator="Exists") for key in sorted(TAINTS_OUT_OF_USE))
-    return replace(of.value, tolerations=(*of.value.tolerations, *more))
-
-
-def _model_for(cluster: Cluster, kind: Alike) -> str:
-    shape = kind.shape
-    rows = [row for row, _ in shape.asks if is_gpu_resource(cluster.resources[row])]
-    models = {
-        gpu_models(cluster)[n]
-        for n in np.flatnonzero(shape.static == 0).tolist()
-        if any(cluster.allocatable[row, n] for row in rows)
-    }
-    return models.pop() if len(models) == 1 else ""
-
-
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
 _TROUBLE: Final = {Verdict.STUCK: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.COMPLETES: 3}
 
@@ -455,9 +321,10 @@ def facts(answer: ClusterOverview) -> Iterator[Fact]:
         yield fact("workload_ready", line.ready, "pods", workload=line.workload)
         yield fact("workload_gpus", line.gpus, "GPUs", workload=line.workload)
     for gpu in answer.gpus:
-        unit = unit_of(gpu.resource)
+        unit, labels = unit_of(gpu.resource), {"model": gpu.model, "resource": gpu.resource}
+        labels |= {} if gpu.sharing is Sharing.WHOLE else {"offered_as": gpu.name}
         for name in ("allocatable", "requested", "free", "out_of_use", "pending"):
-            yield fact(f"gpus_{name}", getattr(gpu, name), unit, model=gpu.model, resource=gpu.resource)
+            yield fact(f"gpus_{name}", getattr(gpu, name), unit, **labels)
 
 
 def workload_rows(answer: ClusterOverview) -> list[Row]:
@@ -485,6 +352,8 @@ def gpu_rows(answer: ClusterOverview) -> list[Row]:
         {
             "model": line.model,
             "resource": line.resource,
+            "offered_as": line.sharing.value,
+            "physical": line.physical,
             "nodes": line.node_count,
             "allocatable": line.allocatable,
             "requested": line.requested,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from planner.capacity.gpu_lines import free_words, supplies_of
 from planner.drift.model import DriftReport
 from planner.drift.rows import name_of, text_of
 from planner.errors import HeadroomError
@@ -18,7 +19,6 @@ from planner.pricing.model import PriceBook
 from planner.questions import doctor, question_called
 from planner.questions.capacity import CapacityAnswer
 from planner.questions.diff import DiffAnswer
-from planner.questions.overview import free_words, supplies_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, document, fact
 from planner.questions.savings import SavingsAnswer, SavingsSettings

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from planner import collector
+from planner.capacity.gpu_lines import OUT_OF_USE, free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import Likeness, likeness
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.kubernetes.nodes import gpu_count, out_of_use
+from planner.kubernetes.nodes import PART, Sharing, gpu_count, out_of_use, sharing
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Amounts, FrozenMap, Snapshot
+from planner.kubernetes.records import Amounts, FrozenMap, Node, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.filters import Filter, Kept
-from planner.questions.overview import OUT_OF_USE, kept_by
+from planner.questions.overview import kept_by
 from planner.questions.prepared import compiled
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.scheduling.cluster import Cluster
@@ -58,6 +59,7 @@ class NodeSeats:
     gpus: int  # that it has, or that its pods hold where they hold more
     gpus_free: int  # that nobody holds, where new pods may be placed
     out_of_use: str = ""  # why none may: cordoned, not Ready
+    sharing: Sharing = Sharing.WHOLE  # what a seat is: a whole GPU, or a part of one
     gpus_out_of_use: int = 0  # that nobody holds there: they are not free
 
 
@@ -115,9 +117,16 @@ def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
                 gpus_free=0 if why else unheld,
                 out_of_use=why,
                 gpus_out_of_use=unheld if why else 0,
+                sharing=_sharing(node),
             )
         )
     return tuple(sorted(rows, key=lambda r: (r.node_pool, r.node)))
+
+
+def _sharing(node: Node) -> Sharing:
+    """How the node offers what `gpu_count` counts there: devices, else slices, else shares."""
+    ways = {sharing(node, name) for name, amount in node.allocatable.items() if amount and is_gpu_resource(name)}
+    return min(ways, key=list(Sharing).index, default=Sharing.WHOLE)
 
 
 def _takers(cluster: Cluster, state: State) -> dict[int, list[str]]:
@@ -141,14 +150,25 @@ def _takers(cluster: Cluster, state: State) -> dict[int, list[str]]:
 def answer(snapshot: Snapshot, settings: SeatsSettings, _given: Given = NOTHING) -> SeatsAnswer:
     """`seats`, in a sentence too."""
     nodes = seats(snapshot)
-    total, free = sum(node.gpus for node in nodes), sum(node.gpus_free for node in nodes)
-    hole = max((node.gpus_free for node in nodes), default=0)
-    shut = sum(node.gpus_out_of_use for node in nodes)
-    aside = f" ({shut:,} more {plural(shut, 'is', 'are')} {OUT_OF_USE})" if shut else ""
-    of_all = f"{free:,} of {count(total, 'GPU')} on {count(len(nodes), 'node')} {plural(free, 'is', 'are')} free"
-    said = f"{of_all}{aside}; at most {hole:,} on one node"
-    whole = SeatsAnswer(sentence=Text(said if total else "no node has GPUs"), nodes=nodes)
+    said = [_free(how, [node for node in nodes if node.sharing is how]) for how in Sharing]
+    apart = [
+        one for one in supplies_of(gpu_lines(compiled(snapshot))) if one.sharing in (Sharing.PARTS, Sharing.DEVICES)
+    ]
+    said += [free_words(apart)] if apart else []  # there are no seats of them
+    sentence = "; ".join(filter(None, said)) or "no node has GPUs"
+    whole = SeatsAnswer(sentence=Text(sentence), nodes=nodes)
     return narrowed(whole, kept_by(snapshot, settings.filter))
+
+
+def _free(how: Sharing, nodes: Sequence[NodeSeats]) -> str:
+    """``3 of 8 GPUs on 2 nodes are free; at most 2 on one node``; time slices, MIG slices … by themselves."""
+    total, free = sum(node.gpus for node in nodes), sum(node.gpus_free for node in nodes)
+    if not total:
+        return ""
+    hole, shut = max(node.gpus_free for node in nodes), sum(node.gpus_out_of_use for node in nodes)
+    aside = f" ({shut:,} more {plural(shut, 'is', 'are')} {OUT_OF_USE})" if shut else ""
+    of_all = f"{free:,} of {count(total, PART.get(how, 'GPU'))} on {count(len(nodes), 'node')} {plural(free, 'is', 'are')} free"
+    return f"{of_all}{aside}; at most {hole:,} on one node"
 
 
 def narrowed(whole: SeatsAnswer, kept: Kept) -> SeatsAnswer:
@@ -164,9 +184,10 @@ def facts(answer: SeatsAnswer) -> Iterator[Fact]:
     """Seats and free seats of each node."""
     for node in answer.nodes:
         place = {"node": node.node, "node_pool": node.node_pool, "zone": node.zone, "model": node.model}
-        yield fact("seats", node.gpus, "GPUs", **place)
-        yield fact("seats_free", node.gpus_free, "GPUs", **place)
-        yield fact("seats_out_of_use", node.gpus_out_of_use, "GPUs", **place)
+        unit = f"{PART.get(node.sharing, 'GPU')}s"
+        yield fact("seats", node.gpus, unit, **place)
+        yield fact("seats_free", node.gpus_free, unit, **place)
+        yield fact("seats_out_of_use", node.gpus_out_of_use, unit, **place)
         yield fact("node_is_cordoned", node.is_cordoned, **place)
 
 
@@ -178,6 +199,7 @@ def node_rows(answer: SeatsAnswer) -> list[Row]:
             "node_pool": node.node_pool,
             "zone": node.zone,
             "model": node.model,
+            "offered_as": node.sharing.value,
             "cordoned": node.is_cordoned,
             "seats": node.gpus,
             "free": node.gpus_free,

@@ -9,6 +9,7 @@ from typing import Final
 
 from planner.budget import allowed
 from planner.capacity.changes import FORMS, Change, parse_changes, text_of
+from planner.capacity.gpu_lines import supplies_of
 from planner.capacity.headroom import Fit, fits
 from planner.capacity.pod_shapes import standard_shapes
 from planner.capacity.what_if import Step, apply
@@ -22,7 +23,7 @@ from planner.questions import overview as overview_question
 from planner.questions import prepared as prepared_question
 from planner.questions.capacity import CapacityAnswer, capacity, shape
 from planner.questions.costs import USD_A_MONTH, cost_cluster
-from planner.questions.overview import WorkloadOverview, supplies_of
+from planner.questions.overview import WorkloadOverview
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, fact
 from planner.rollout.answers import Verdict
@@ -254,12 +255,13 @@ _GPU_FIGURES: Final = {"allocatable": "in all", "free": "free", "out_of_use": "o
 
 def gpu_figures(answer: WhatIfAnswer) -> Iterator[GpuFigure]:
     """GPUs in all, free, wanted, and out of use where some are: each resource of either side by itself."""
-    today, then = ({one.resource: one for one in supplies_of(side.gpus)} for side in (answer.before, answer.after))
-    for resource, one in {**then, **today}.items():
+    sides = (answer.before, answer.after)
+    today, then = ({(one.resource, one.sharing, one.profile): one for one in supplies_of(side.gpus)} for side in sides)
+    for key, one in {**then, **today}.items():
         for field, called in _GPU_FIGURES.items():
-            now, later = (getattr(side.get(resource), field, 0) for side in (today, then))
+            now, later = (getattr(side.get(key), field, 0) for side in (today, then))
             if now or later or field != "out_of_use":
-                yield GpuFigure(noun=one.noun, resource=resource, field=field, called=called, today=now, then=later)
+                yield GpuFigure(noun=one.noun, resource=one.resource, field=field, called=called, today=now, then=later)
 
 
 def figure_rows(answer: WhatIfAnswer) -> list[Row]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from math import isqrt
 
 from planner.budget import TOO_LARGE
-from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
 from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.requests import requested_gpus
@@ -130,7 +129,7 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
     moments = run.moments[key]
     done = run.done[key]
     others = [pod for pod in run.preempted if pod not in run.pods[key]]
-    held = [sum(v for n, v in m.held_by_workload.items() if is_gpu_resource(n)) for m in moments]
+    held = [moment.gpus for moment in moments]
     return GridCell(
         max_surge=surge,
         max_unavailable=unavailable,

@@ -30,6 +30,7 @@ class Moment:
     maturing: int  # of those Ready, the ones that aren't available yet
     held: dict[str, int]  # extended resources held by bound pods of the whole cluster
     held_by_workload: dict[str, int]
+    gpus: int  # held by this workload's pods, each pod's counted as `alike` counts
 
 
 class PodCounts:
@@ -41,11 +42,11 @@ class PodCounts:
     """
 
     def __init__(self, simulation: Simulation, pods: Iterable[LivePod]) -> None:
-        self._extended = simulation.extended
+        self._extended, self._gpus_of = simulation.extended, simulation.gpus
         self._states: dict[int, tuple[str, bool]] = {}  # pod's number → its state, and whether it is bound
         self._counts: Counter[str] = Counter()
         self._held: Counter[str] = Counter()
-        self._bound = 0
+        self._bound = self._gpus = 0
         for pod in pods:
             self.take(pod)
 
@@ -70,6 +71,7 @@ class PodCounts:
 
     def _hold(self, pod: LivePod, sign: int) -> None:
         self._bound += sign
+        self._gpus += sign * self._gpus_of(pod.shape)
         for name, amount in self._extended(pod.shape):
             self._held[name] += sign * amount
 
@@ -90,4 +92,5 @@ class PodCounts:
             maturing=sum(1 for pod in maturing if pod.number in self._states),
             held=held,
             held_by_workload=dict(+self._held),
+            gpus=self._gpus,
         )

@@ -16,6 +16,7 @@ from random import Random
 from typing import Protocol
 
 from planner.budget import current, too_large
+from planner.kubernetes.accelerators import alike
 from planner.kubernetes.budgets import BudgetStatus, Covered, covers, scales, status
 from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import kind_called, kind_in
@@ -771,6 +772,10 @@ class Simulation:
         """The extended resources that one such pod asks for."""
         return self.cluster.remember(_extended, shape)
 
+    def gpus(self, shape: Shape) -> int:
+        """The GPUs that one such pod asks for."""
+        return self.cluster.remember(_gpus, shape)
+
 
 def _unfinished(cluster: Cluster) -> list[int]:
     """Indices of the bound pods that start or terminate."""
@@ -817,6 +822,10 @@ def units_of_attempt(shape: Shape) -> int:
 
 def _extended_rows(cluster: Cluster) -> list[tuple[str, int]]:
     return [(name, row) for name, row in cluster.row.items() if is_extended_resource(name)]
+
+
+def _gpus(cluster: Cluster, shape: Shape) -> int:
+    return alike(dict(_extended(cluster, shape)))
 
 
 def _extended(cluster: Cluster, shape: Shape) -> list[tuple[str, int]]:

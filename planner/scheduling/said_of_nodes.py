@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.kubernetes.accelerators import tables
-from planner.kubernetes.nodes import ROLE, gpu_model, node_pool, out_of_use, zone
+from planner.kubernetes.accelerators import accelerator, is_gpu_resource, same_as, tables
+from planner.kubernetes.nodes import ROLE, Sharing, gpu_model, is_virtual, node_pool, out_of_use, sharing, zone
 from planner.kubernetes.records import Node
-from planner.scheduling.cluster import Cluster, IntArray
+from planner.kubernetes.requests import pod_requests
+from planner.scheduling.cluster import BoolArray, Cluster, IntArray
 
 
 def gpu_models(cluster: Cluster) -> list[str]:
@@ -42,9 +43,111 @@ def unheld(cluster: Cluster) -> Unheld:
 
 
 def _unheld(cluster: Cluster) -> Unheld:
-    left = np.maximum(cluster.allocatable - cluster.requested, 0)
-    takes_pods = np.array([not out_of_use(node) for node in cluster.nodes], dtype=np.bool_)
-    return Unheld(free=left * takes_pods, out_of_use=left * ~takes_pods)
+    left = np.maximum(cluster.allocatable - cluster.requested, 0) * machines(cluster)
+    is_used = takes_pods(cluster)
+    return Unheld(free=left * is_used, out_of_use=left * ~is_used)
+
+
+def takes_pods(cluster: Cluster) -> BoolArray:
+    """Whether each node takes new pods (`out_of_use`): bool[node]."""
+    return cluster.remember(_takes_pods)
+
+
+def _takes_pods(cluster: Cluster) -> BoolArray:
+    return np.array([not out_of_use(node) for node in cluster.nodes], dtype=np.bool_)
+
+
+def machines(cluster: Cluster) -> BoolArray:
+    """Whether each node is a machine, and no virtual kubelet (`is_virtual`): bool[node]."""
+    return cluster.remember(_machines)
+
+
+def _machines(cluster: Cluster) -> BoolArray:
+    return np.array([not is_virtual(node) for node in cluster.nodes], dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Counted:
+    """An accelerator's resource on every machine, int64[node] each: what stands there under a second name is in the first's."""
+
+    resource: str
+    allocatable: IntArray
+    requested: IntArray
+    free: IntArray
+    out_of_use: IntArray
+
+
+def counted(cluster: Cluster) -> tuple[Counted, ...]:
+    """The accelerators of the machines: what pods hold a number of, and parts (memory, cores) of those that have no number.
+    Don't change it."""
+    return cluster.remember(_counted)
+
+
+def _counted(cluster: Cluster) -> tuple[Counted, ...]:
+    known = {name: row for name, row in cluster.row.items() if accelerator(name) is not None}
+    requested = {name: cluster.requested[row].copy() for name, row in known.items()}
+    allocatable = {name: cluster.allocatable[row] * machines(cluster) for name, row in known.items()}
+    for name in known:
+        first = same_as(name)
+        if first in known:
+            is_second = cluster.allocatable[known[first]] > 0
+            both = _asked_with(cluster, name, first)
+            requested[first] += np.where(is_second, requested[name] - both, 0)
+            requested[name] *= ~is_second
+            allocatable[name] = allocatable[name] * ~is_second
+    numbered = np.zeros(cluster.node_count, dtype=np.bool_)
+    for name in known:
+        if is_gpu_resource(name):
+            numbered |= allocatable[name] > 0
+    found = []
+    for name in known:
+        there = machines(cluster) if is_gpu_resource(name) else machines(cluster) & ~numbered
+        total, held = allocatable[name] * there, requested[name] * there
+        left = np.maximum(total - held, 0)
+        is_used = takes_pods(cluster)
+        found.append(
+            Counted(resource=name, allocatable=total, requested=held, free=left * is_used, out_of_use=left * ~is_used)
+        )
+    return tuple(found)
+
+
+def _asked_with(cluster: Cluster, name: str, first: str) -> IntArray:
+    """What pods ask for of `name` while they ask for `first` too: int64[node]."""
+    found = np.zeros(cluster.node_count, dtype=np.int64)
+    for group in cluster.groups:
+        asked = pod_requests(group.spec)
+        if asked.get(name) and asked.get(first):
+            np.add.at(found, group.nodes, asked[name])
+    return found
+
+
+def offers(cluster: Cluster) -> tuple[tuple[str, Sharing], ...]:
+    """(resource, how it is offered) of what pods hold a number of here: whole devices first, of those the commonest."""
+    return cluster.remember(_offers)
+
+
+def _offers(cluster: Cluster) -> tuple[tuple[str, Sharing], ...]:
+    amounts: dict[tuple[str, Sharing], int] = {}
+    for one in counted(cluster):
+        if is_gpu_resource(one.resource):
+            for n in np.flatnonzero(one.allocatable).tolist():
+                key = one.resource, sharing(cluster.nodes[n], one.resource)
+                amounts[key] = amounts.get(key, 0) + int(one.allocatable[n])
+    return tuple(sorted(amounts, key=lambda key: (key[1] is not Sharing.WHOLE, -amounts[key])))
+
+
+def offering(cluster: Cluster, resource: str, how: Sharing) -> BoolArray:
+    """The machines that offer `resource` so: bool[node]."""
+    return cluster.remember(_offering, resource, how)
+
+
+def _offering(cluster: Cluster, resource: str, how: Sharing) -> BoolArray:
+    found = np.zeros(cluster.node_count, dtype=np.bool_)
+    for one in counted(cluster):
+        if one.resource == resource:
+            for n in np.flatnonzero(one.allocatable).tolist():
+                found[n] = sharing(cluster.nodes[n], resource) is how
+    return found
 
 
 def _gpu_models(cluster: Cluster) -> list[str]:

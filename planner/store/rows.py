@@ -9,7 +9,7 @@ from typing import Protocol
 
 from planner.inventory.node_lives import is_going, node_events
 from planner.kubernetes import nodes as node_words
-from planner.kubernetes.accelerators import alike, is_gpu_resource
+from planner.kubernetes.accelerators import alike, is_gpu_resource, once, same_as
 from planner.kubernetes.kinds import DAEMON_SET
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Node, PodSpec, Snapshot
@@ -139,9 +139,11 @@ def _pools(snapshot: Snapshot, held: Mapping[str, Amounts]) -> Iterator[dict[str
     found: dict[tuple[str, ...], list[int]] = {}
     for node in snapshot.nodes:
         place = (node_words.node_pool(node), node_words.region(node), node_words.provisioning_model(node))
+        seconds = {name for name in node.allocatable if is_gpu_resource(name)} - once(node.allocatable).keys()
         for name, amount in node.allocatable.items():
-            if amount and (name in (CPU, MEMORY) or is_gpu_resource(name)):
-                taken = held.get(node.name, EMPTY).get(name, 0)
+            if amount and name not in seconds and (name in (CPU, MEMORY) or is_gpu_resource(name)):
+                here = held.get(node.name, EMPTY)
+                taken = max(here.get(one, 0) for one in (name, *(two for two in seconds if same_as(two) == name)))
                 line = found.setdefault((*place, node_words.gpu_model(node), name), [0, 0, 0, 0])
                 free = 0 if node_words.out_of_use(node) else max(0, amount - taken)
                 line[:] = line[0] + 1, line[1] + amount, line[2] + taken, line[3] + free

@@ -7,7 +7,9 @@ from collections import Counter
 import streamlit as st
 
 from planner import words
+from planner.capacity.gpu_lines import GpuModelLine, supplies_of
 from planner.figures import gpu_bars
+from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.records import Snapshot
 from planner.questions.filters import Kept
 from planner.questions.overview import (
@@ -17,7 +19,6 @@ from planner.questions.overview import (
     WorkloadOverview,
     by_cause,
     by_trouble,
-    supplies_of,
 )
 from planner.rollout.answers import Verdict
 from planner.ui import charts, downloads, errors, filtered, opening, session, tables, tiles, verdict
@@ -128,7 +129,7 @@ def gpus(overview: ClusterOverview) -> None:
     is_over = any(line.overcommitted for line in overview.gpus)
     rows = [
         {
-            "model": f"{line.model or 'unknown'}{'' if is_one else f', {line.resource}'}",
+            "model": _model(line, is_one=is_one),
             "nodes": line.node_count,
             "free": f"{line.free:,} of {line.allocatable:,}",
             **({"out of use": line.out_of_use or None} if is_shut else {}),
@@ -138,6 +139,12 @@ def gpus(overview: ClusterOverview) -> None:
         for line in overview.gpus
     ]
     tables.small(rows)
+
+
+def _model(line: GpuModelLine, *, is_one: bool) -> str:
+    if line.sharing is not Sharing.WHOLE:
+        return line.name
+    return f"{line.model or 'unknown'}{'' if is_one else f', {line.resource}'}"
 
 
 @errors.part

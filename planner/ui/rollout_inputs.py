@@ -6,10 +6,9 @@ import streamlit as st
 
 from planner import words
 from planner.errors import ChangeError
-from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
 from planner.kubernetes.records import Snapshot, Workload
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.quantity import format_amount
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
 from planner.questions.scaled import At, autoscaler_of
@@ -48,8 +47,7 @@ def by_stake(snapshot: Snapshot) -> list[Workload]:
     """Workloads that roll out; those that run first, and among them those with most GPUs, then most replicas."""
 
     def gpus(workload: Workload) -> int:
-        requests = pod_requests(workload.template.spec)
-        return workload.replicas * sum(amount for name, amount in requests.items() if is_gpu_resource(name))
+        return workload.replicas * requested_gpus(workload.template.spec)
 
     offered = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
     return sorted(offered, key=lambda w: (w.replicas > 0 and not w.ready_replicas, -gpus(w), -w.replicas, w.key))

@@ -9,7 +9,7 @@ import streamlit as st
 
 from planner import words
 from planner.figures import node_seats, pool_seats
-from planner.kubernetes.nodes import NO_POOL
+from planner.kubernetes.nodes import NO_POOL, PART, Sharing
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import requested_gpus
 from planner.questions.filters import Kept
@@ -24,16 +24,20 @@ _NAMED = 2  # nodes named in a line before "and n more"
 def figures(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
     """Seats held and free, and the largest hole: what a pod that needs several GPUs on one node has to fit in."""
     seated = [node for node in nodes if node.seats]
-    total, free = sum(node.gpus for node in seated), sum(node.gpus_free for node in seated)
-    out_of_use = sum(node.gpus_out_of_use for node in seated)
-    hole = max((node.gpus_free for node in seated), default=0)
+    offered = [how for how in Sharing if any(node.sharing is how for node in seated)] or [Sharing.WHOLE]
     with st.grid(min_column_width=150):
-        tiles.show("GPUs", total)
-        tiles.show("Held", total - free - out_of_use, hint="By bound pods, as requested.")
-        tiles.show("Free", free, hint="On nodes that take new pods.")
-        if out_of_use:
-            tiles.show("Out of use", out_of_use, hint="Nobody holds them, on cordoned or not Ready nodes.")
-        tiles.show("Most on one node", hole)
+        for how in offered:
+            some = [node for node in seated if node.sharing is how]
+            noun = f"{PART.get(how, 'GPU')}s"
+            of = "" if len(offered) == 1 else f" {noun}"
+            total, free = sum(node.gpus for node in some), sum(node.gpus_free for node in some)
+            out_of_use = sum(node.gpus_out_of_use for node in some)
+            tiles.show(noun[:1].upper() + noun[1:], total)
+            tiles.show(f"Held{of}", total - free - out_of_use, hint="By bound pods, as requested.")
+            tiles.show(f"Free{of}", free, hint="On nodes that take new pods.")
+            if out_of_use:
+                tiles.show(f"Out of use{of}", out_of_use, hint="Nobody holds them, on cordoned or not Ready nodes.")
+            tiles.show(f"Most on one node{of}", max((node.gpus_free for node in some), default=0))
         tiles.show("GPU nodes", len(seated), hint=f"Of {words.count(len(snapshot.nodes), 'node')}.")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from planner.capacity.shared_gpus import GpuSupply, Sharing, gpu_supply
+from planner.capacity.shared_gpus import GpuSupply, gpu_supply
+from planner.kubernetes.nodes import Sharing
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 

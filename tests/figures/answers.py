@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from planner.capacity.gpu_lines import GpuModelLine
 from planner.kubernetes.records import FrozenMap
-from planner.questions.overview import GpuModelLine
 from planner.questions.seats import NodeSeats, Seat
 from planner.rollout.answers import (
     GridCell,

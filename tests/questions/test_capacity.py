@@ -97,7 +97,7 @@ def test_the_headline_keeps_devices_slices_and_shares_apart() -> None:
         kubectl.read_items([*nodes, objects.pod("p", "n-0", containers=[gpu_container(1)])])
     )
     assert str(answer.sentence).startswith(
-        "3 of 4 nvidia.com/gpu, 2 of 2 amd.com/gpu and 7 of 7 nvidia.com/mig-1g.5gb are free"
+        "3 of 4 nvidia.com/gpu and 2 of 2 amd.com/gpu are free; 7 MIG slices 1g.5gb: 7 slices free"
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from planner.capacity.changes import parse_changes
 from planner.capacity.fragmentation import fragments
+from planner.capacity.gpu_lines import gpu_lines
 from planner.capacity.what_if import apply
 from planner.cli import main
 from planner.inventory.checks import check
@@ -55,7 +56,7 @@ def mixed_items() -> list[Any]:
 
 # ── (free, out of use), by whoever counts ────────────────────────────────────────────────────────────────────────────
 def by_overview(given: Snapshot) -> tuple[int, int]:
-    lines = overview.gpu_lines(Cluster(given))
+    lines = gpu_lines(Cluster(given))
     assert all(one.requested + one.free + one.out_of_use == one.allocatable + one.overcommitted for one in lines)
     return sum(one.free for one in lines), sum(one.out_of_use for one in lines)
 

@@ -273,8 +273,8 @@ def test_what_is_told_of_the_demo() -> None:
         for family in cluster_metrics(demo.read(), Given(book=embedded_book())).families
     }
     assert found["workloads"] == {("completes",): 15, ("stuck",): 5, ("needs_growth",): 0, ("unknown",): 0}
-    assert found["gpus"]["nvidia-l4", "nvidia.com/gpu", "free"] == 1
-    assert found["gpus"]["nvidia-tesla-a100", "nvidia.com/gpu", "waited_for"] == 4
+    assert found["gpus"]["nvidia-l4", "nvidia.com/gpu", "GPUs", "free"] == 1
+    assert found["gpus"]["nvidia-tesla-a100", "nvidia.com/gpu", "GPUs", "waited_for"] == 4
     assert sum(found["cost_usd_per_month"].values()) > 1000
     assert set(cluster_metrics(demo.read(), Given()).families) < set(
         cluster_metrics(demo.read(), Given(book=embedded_book())).families

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from planner.inventory import wire
 from planner.inventory.records.selectors import read_taint
 from planner.inventory.records.shared import Shared, annotations_of, metadata_of
 from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.quickly import maker
-from planner.kubernetes.records import EMPTY, FrozenMap
-from planner.vocabulary import NAMESPACE_NAME
+from planner.kubernetes.records import EMPTY, FrozenMap, Labels
+from planner.vocabulary import HAMI_REGISTER, NAMESPACE_NAME
 
 _make_node = maker(model.Node)
 
@@ -31,7 +33,7 @@ def read_node(shared: Shared, node: wire.Node) -> model.Node:
         name=shared.text(metadata.name),
         uid=metadata.uid or "",
         labels=shared.labels(metadata.labels),
-        annotations=annotations_of(metadata),
+        annotations=_annotations(annotations_of(metadata)),
         taints=tuple(read_taint(taint) for taint in spec.taints or ()),
         is_cordoned=bool(spec.unschedulable),
         allocatable=shared.amounts(status.capacity if status.allocatable is None else status.allocatable),
@@ -42,6 +44,29 @@ def read_node(shared: Shared, node: wire.Node) -> model.Node:
         kubelet_version=shared.text(status.node_info.kubelet_version) if status.node_info else "",
         created_at=shared.seconds(metadata.creation_timestamp),
     )
+
+
+class _Card(msgspec.Struct):
+    count: int = 1
+
+
+def _annotations(given: Labels) -> Labels:
+    """Of the cards that HAMi's device plugin registers only how many pods may share each: ``10,10``.
+
+    It writes JSON since 2.6; before, the fields of a card with commas (its id, that number, memory, …) and a colon behind it
+    (Project-HAMi, docs/develop/protocol.md).
+    """
+    text = given.get(HAMI_REGISTER, "")
+    if not text or not text.strip("0123456789,"):
+        return given
+    try:
+        if text.lstrip().startswith("["):
+            counts = [one.count for one in msgspec.json.decode(text, type=list[_Card])]
+        else:
+            counts = [int(card.split(",")[1]) for card in text.split(":") if card.count(",") > 1]
+    except (msgspec.MsgspecError, ValueError):
+        counts = []
+    return FrozenMap({**given, HAMI_REGISTER: ",".join(map(str, counts))})
 
 
 def read_namespace(_: Shared, namespace: wire.Namespace) -> model.Namespace:

@@ -1,0 +1,211 @@
+"""What a cluster has of GPUs, in one table and one sentence: whole ones, slices, shares and devices through DRA, each apart.
+
+Every answer that tells how many GPUs there are, are held or are free takes them from here. Nothing is added that isn't alike: a
+quarter of a card's time is no GPU, and two of them are none either.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from planner.capacity.shared_gpus import gpu_supply
+from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, once, same_as, unit
+from planner.kubernetes.derived import Same
+from planner.kubernetes.nodes import CORDONED, NOT_READY, PART, TAINTS_OUT_OF_USE, Sharing, noun_of
+from planner.kubernetes.records import PodSpec, Toleration
+from planner.kubernetes.requests import pod_requests
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.said_of_nodes import gpu_models
+from planner.scheduling.shape import Alike, alike, compile_shape
+from planner.words import count, listing, plural
+
+OUT_OF_USE: Final = f"out of use, on {CORDONED} or {NOT_READY} nodes"  # what nobody holds there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuModelLine:
+    """GPUs of one model that are offered in one way: requested counts bound pods only.
+
+    `physical`: GPUs in the machines, None where no label tells. The other numbers are of what is offered: GPUs, slices, shares.
+    """
+
+    model: str
+    resource: str
+    node_count: int
+    allocatable: int
+    requested: int
+    free: int  # on each node that takes new pods what isn't held there
+    pending: int  # asked for by pods that wait
+    overcommitted: int = 0  # held beyond what the nodes have
+    out_of_use: int = 0  # not held either, on nodes that are cordoned or not Ready
+    sharing: Sharing = Sharing.WHOLE
+    physical: int | None = None
+    profile: str = ""  # of MIG slices that stand as whole GPUs: ``1g.10gb``
+
+    @property
+    def name(self) -> str:
+        """``T4``, ``T4, time slices``, ``A100, MIG slices 1g.5gb``; the resource where no label names the model."""
+        if self.sharing in (Sharing.WHOLE, Sharing.PARTS):
+            return self.model or self.resource
+        return ", ".join(filter(None, (self.model, noun_of(self.resource, self.sharing, profile=self.profile))))
+
+
+def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
+    """GPUs by model, resource and way of sharing: allocatable, requested by bound pods, free, and asked for by pods that wait."""
+    waiting: Counter[tuple[str, str]] = Counter()
+    for i in cluster.waiting:
+        for name, amount in once(pod_requests(cluster.snapshot.pods[i].spec)).items():
+            if is_gpu_resource(name):
+                waiting[_wanted_model(cluster, i), _called(cluster, name)] += amount
+    lines = []
+    for one in gpu_supply(cluster):
+        if one.sharing is Sharing.DEVICES and accelerator(one.resource) is None:
+            continue
+        lines.append(
+            GpuModelLine(
+                model=one.model, resource=one.resource, node_count=one.nodes, allocatable=one.offered, requested=one.requested,
+                free=one.free, pending=waiting.pop((one.model, one.resource), 0), overcommitted=one.overcommitted,
+                out_of_use=one.out_of_use, sharing=one.sharing, physical=one.physical, profile=one.profile,
+            )
+        )  # fmt: skip
+    for (model, name), amount in waiting.items():
+        lines.append(
+            GpuModelLine(model=model, resource=name, node_count=0, allocatable=0, requested=0, free=0, pending=amount)
+        )
+    return tuple(sorted(lines, key=lambda line: (line.model, line.resource, line.sharing, line.profile)))
+
+
+def _called(cluster: Cluster, name: str) -> str:
+    """The name that the same devices are counted under."""
+    first = same_as(name)
+    return first if first in cluster.row else name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supply:
+    """What is offered in one way, over all models.
+
+    `noun`, in the plural: ``GPUs`` where it is the only resource of whole devices, ``time slices of T4``. `cards`: the GPUs that
+    slices and shares are of, ``1 T4``; "" where nobody tells.
+    """
+
+    resource: str
+    sharing: Sharing
+    profile: str
+    noun: str
+    cards: str
+    allocatable: int
+    free: int
+    overcommitted: int
+    pending: int
+    out_of_use: int
+
+    @property
+    def is_whole(self) -> bool:
+        return self.sharing is Sharing.WHOLE
+
+
+def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
+    """What there is by resource and way of sharing, devices first: devices, slices and shares are never added, nor is one
+    vendor's to another's."""
+    by: dict[tuple[str, Sharing, str], list[GpuModelLine]] = {}
+    for line in lines:
+        if line.allocatable:
+            by.setdefault((line.resource, line.sharing, line.profile), []).append(line)
+    ways, units = list(Sharing), {of: place for place, of in enumerate(COUNTED)}
+
+    def rank(key: tuple[str, Sharing, str]) -> tuple[int, int, int]:
+        of = units.get(unit(key[0]) or Unit.DEVICE, len(units))
+        return ways.index(key[1]), of, -sum(one.allocatable for one in by[key])
+
+    whole = {name for name, how, _ in by if how is Sharing.WHOLE}
+    pending = Counter[str]()  # wanted of a resource, of no model that there is
+    for line in lines:
+        pending[line.resource] += 0 if line.allocatable else line.pending
+    found = []
+    for key in sorted(by, key=rank):
+        resource, how, profile = key
+        some = by[key]
+        found.append(
+            Supply(
+                resource=resource,
+                sharing=how,
+                profile=profile,
+                noun=noun_of(resource, how, is_only=len(whole) == 1, profile=profile),
+                cards=_cards(some),
+                allocatable=sum(line.allocatable for line in some),
+                free=sum(line.free for line in some),
+                overcommitted=sum(line.overcommitted for line in some),
+                pending=sum(line.pending for line in some) + pending.pop(resource, 0),
+                out_of_use=sum(line.out_of_use for line in some),
+            )
+        )
+    return tuple(found)
+
+
+def _cards(some: Sequence[GpuModelLine]) -> str:
+    """``1 T4``, ``3 GPUs``: the physical ones; their model alone where nobody tells how many."""
+    models = {line.model for line in some}
+    model = models.pop() if len(models) == 1 else ""
+    if any(line.physical is None for line in some):
+        return model
+    number = sum(line.physical or 0 for line in some)
+    return (f"{number:,} {model}" if model else count(number, "GPU")) if number else model
+
+
+def free_words(supplies: Sequence[Supply]) -> str:
+    """``2,221 of 6,212 GPUs are free (8 more are out of use, on cordoned or not Ready nodes)``; what is no whole GPU by itself:
+    ``1 T4, offered as 4 time slices: 3 time slices free``; and what is asked for beyond what there is."""
+    plain = [one for one in supplies if one.is_whole or one.sharing is Sharing.PARTS]
+    parts = [f"{one.free:,} of {one.allocatable:,} {one.noun}" for one in plain]
+    verb = plural(plain[0].free, "is", "are") if len(plain) == 1 else "are"
+    shut = [f"{one.out_of_use:,} more{_noun(one, plain)}" for one in plain if one.out_of_use]
+    is_one = sum(one.out_of_use for one in plain) == 1
+    aside = f" ({listing(shut, most=len(shut))} {'is' if is_one else 'are'} {OUT_OF_USE})" if shut else ""
+    said = [f"{listing(parts, most=len(parts))} {verb} free{aside}"] if plain else []
+    said += [_shared(one) for one in supplies if one not in plain]
+    return "; ".join(
+        [*said, *(f"{one.noun} are overcommitted by {one.overcommitted:,}" for one in supplies if one.overcommitted)]
+    )
+
+
+def _shared(one: Supply) -> str:
+    """``1 T4, offered as 4 time slices: 3 time slices free``."""
+    noun = noun_of(one.resource, one.sharing, number=one.allocatable, profile=one.profile)
+    offered = f"{one.allocatable:,} {noun}"
+    of = f"{one.cards}, offered as {offered}" if one.cards else offered
+    shut = f", {one.out_of_use:,} more {OUT_OF_USE}" if one.out_of_use else ""
+    return f"{of}: {one.free:,} {plural(one.free, PART[one.sharing].split()[-1])} free{shut}"
+
+
+def _noun(one: Supply, supplies: Sequence[Supply]) -> str:
+    return f" {one.noun}" if len(supplies) > 1 else ""
+
+
+def _wanted_model(cluster: Cluster, pod_index: int) -> str:
+    """The GPU model a waiting pod could go to; "" when it is several or none."""
+    pod = cluster.snapshot.pods[pod_index]
+    spec = cluster.remember(_whatever_is_out_of_use, Same(pod.spec))
+    return cluster.remember(_model_for, alike(cluster, compile_shape(cluster, pod.namespace, pod.labels, spec)))
+
+
+def _whatever_is_out_of_use(_: Cluster, of: Same[PodSpec]) -> PodSpec:
+    """The spec as if every node were in use: a pod waits for the same GPUs, whether their nodes are cordoned or not."""
+    more = tuple(Toleration(key=key, operator="Exists") for key in sorted(TAINTS_OUT_OF_USE))
+    return replace(of.value, tolerations=(*of.value.tolerations, *more))
+
+
+def _model_for(cluster: Cluster, kind: Alike) -> str:
+    shape = kind.shape
+    rows = [row for row, _ in shape.asks if is_gpu_resource(cluster.resources[row])]
+    models = {
+        gpu_models(cluster)[n]
+        for n in np.flatnonzero(shape.static == 0).tolist()
+        if any(cluster.allocatable[row, n] for row in rows)
+    }
+    return models.pop() if len(models) == 1 else ""

@@ -1,0 +1,222 @@
+"""What a GPU is: a slice, a share or a virtual one is none, and devices under two names are one. Everybody who counts agrees."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from planner.capacity.gpu_lines import free_words, gpu_lines, supplies_of
+from planner.capacity.headroom import fit
+from planner.capacity.pod_shapes import parse_shape
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.accelerators import Unit, unit
+from planner.kubernetes.nodes import Sharing, physical_gpus
+from planner.kubernetes.records import Snapshot
+from planner.questions import capacity, fleet, metrics, overview, report, rollout, seats, where
+from planner.questions.prepared import Scenario
+from planner.questions.question import NOTHING
+from planner.rollout.certain import certain_course
+from planner.scheduling.cluster import Cluster
+from planner.store import rows
+from planner.ui.rollout_inputs import by_stake
+from tests.builders.objects import ACCELERATOR, GPU, Item, deployment, node, pod_spec, snapshot
+
+TIME_SLICED = {
+    ACCELERATOR: "", "nvidia.com/gpu.product": "Tesla-T4-SHARED", "nvidia.com/gpu.replicas": "4", "nvidia.com/gpu.count": "1",
+    "nvidia.com/gpu.sharing-strategy": "time-slicing",
+}  # fmt: skip
+SINGLE = {ACCELERATOR: "", "nvidia.com/gpu.product": "NVIDIA-A30-MIG-1g.6gb", "nvidia.com/gpu.count": "4"}
+NEURON, DEVICE = "aws.amazon.com/neuron", "aws.amazon.com/neurondevice"
+
+
+def sliced(name: str = "t4", held: int = 1) -> list[Item]:
+    big: Any = {"cpu": "32", "memory": "128Gi"}
+    return [node(name, gpus=4, labels=TIME_SLICED, **big), *deployment("a", [name] * held, pod_spec(gpus=1))]
+
+
+def sentences(given: Snapshot) -> dict[str, str]:
+    """What each door says of the GPUs that are free."""
+    return {
+        "lines": free_words(supplies_of(gpu_lines(Cluster(given)))),
+        "capacity": capacity.capacity(given).sentence,
+        "seats": str(seats.answer(given, seats.SeatsSettings()).sentence),
+        "fleet": str(fleet.answer(given, fleet.FleetSettings()).sentence),
+        "report": report.free_words(supplies_of(overview.overview(given).gpus)),
+    }
+
+
+def test_time_slices_are_no_gpus_at_any_door() -> None:
+    given = snapshot(sliced())
+    said = sentences(given)
+    assert said["lines"].endswith("T4, offered as 4 time slices: 3 slices free")
+    assert said["lines"].startswith("1 ")
+    assert all("time slice" in one for one in said.values()), said
+    assert not any("GPUs are free" in one or "2 GPU" in one for one in said.values()), said
+    assert [one.shape for one in capacity.capacity(given).standard] == ["1 time slice, 1 cpu, 1Gi memory"]
+    [line] = overview.overview(given).gpus
+    assert (line.sharing, line.physical, line.allocatable) == (Sharing.TIME_SHARING, 1, 4)
+    asked = where.WhereSettings(shape="gpu=2")
+    [place] = where.answer(given, asked, NOTHING).clusters
+    assert place.room[0].pods == "2 time slices"
+
+
+def test_a_whole_gpu_is_looked_for_where_whole_ones_are() -> None:
+    given = snapshot(*sliced(held=0), node("whole", gpus=2, cpu="32", memory="128Gi"))
+    cluster = Cluster(given)
+    assert fit(cluster, parse_shape("gpu=2", cluster)).by_node == (("whole", 1),)
+    assert fit(cluster, parse_shape("gpu=4", cluster)).count == 0
+    found = {one.shape.split(",")[0]: one.count for one in capacity.capacity(given).standard}
+    assert found["2 GPUs"] == 1
+    assert found["4 GPUs"] == 0
+    assert capacity.capacity(given).fragments.free == 2
+    assert "2 of 2 GPUs are free; 1 " in capacity.capacity(given).sentence
+
+
+@pytest.mark.parametrize(
+    ("labels", "amounts", "how", "words"),
+    [
+        (SINGLE, {GPU: "4"}, Sharing.MIG, "4 MIG slices 1g.6gb: 4 slices free"),
+        ({ACCELERATOR: ""}, {"nvidia.com/mig-1g.5gb": "2"}, Sharing.MIG, "2 MIG slices 1g.5gb: 2 slices free"),
+        ({**TIME_SLICED, "nvidia.com/gpu.sharing-strategy": "mps"}, {GPU: "4"}, Sharing.MPS, "4 MPS shares: 4 shares free"),
+        ({ACCELERATOR: "", "nvidia.com/gpu.product": "Tesla-T4-SHARED"}, {GPU: "4"}, Sharing.TIME_SHARING, "4 time slices"),
+        ({ACCELERATOR: ""}, {"nvidia.com/NVIDIA_A10-12Q": "2"}, Sharing.VGPU, "2 vGPU shares nvidia.com/NVIDIA_A10-12Q"),
+        ({ACCELERATOR: ""}, {"tencent.com/vcuda-core": "200"}, Sharing.PARTS, "200 of 200 tencent.com/vcuda-core are free"),
+    ],
+)  # fmt: skip
+def test_each_way_of_sharing_has_its_own_words(
+    labels: dict[str, str], amounts: dict[str, str], how: Sharing, words: str
+) -> None:
+    given = snapshot(node("n", labels=labels, extra=amounts))
+    [line] = overview.overview(given).gpus
+    assert line.sharing is how
+    assert words in sentences(given)["lines"]
+    assert "no GPU" not in " ".join(sentences(given).values())
+    assert GPU in amounts or not any(GPU in one.requests for one in capacity.capacity(given).standard)
+
+
+def test_slices_of_two_sizes_are_not_added() -> None:
+    other = {**SINGLE, "nvidia.com/gpu.product": "NVIDIA-A30-MIG-2g.12gb"}
+    given = snapshot(node("a", gpus=4, labels=SINGLE), node("b", gpus=2, labels=other))
+    assert [(one.profile, one.allocatable) for one in supplies_of(overview.overview(given).gpus)] == [
+        ("1g.6gb", 4), ("2g.12gb", 2),
+    ]  # fmt: skip
+
+
+_JSON = json.dumps(
+    [{"id": f"GPU-{i}", "count": 10, "devmem": 81920, "type": "NVIDIA-A100", "health": True} for i in range(2)]
+)
+_TEXT = "GPU-0,10,32768,100,NVIDIA-Tesla V100,0,true:GPU-1,10,32768,100,NVIDIA-Tesla V100,0,true:"
+
+
+@pytest.mark.parametrize("written", [_JSON, _TEXT])
+def test_hami_cards_are_counted_and_their_ids_forgotten(written: str) -> None:
+    item = node("n", gpus=20)
+    item["metadata"]["annotations"] = {"hami.io/node-nvidia-register": written}
+    given = snapshot(item)
+    assert physical_gpus(given.nodes[0]) == 2
+    assert "2 " in sentences(given)["lines"]
+    assert "offered as 20 vGPU shares" in sentences(given)["lines"]
+    assert not any("more pod of" in one for one in sentences(given).values())
+    assert "GPU-0" not in str(given.nodes[0].annotations)
+
+
+def test_a_register_that_cannot_be_read_says_nothing() -> None:
+    item = node("n", gpus=2)
+    item["metadata"]["annotations"] = {"hami.io/node-nvidia-register": "[{"}
+    assert physical_gpus(snapshot(item).nodes[0]) == 2
+
+
+# ── one device under two names ───────────────────────────────────────────────────────────────────────────────────────
+def neuron_spec(*names: str) -> Item:
+    spec = pod_spec(cpu="100m", memory="10Mi")
+    for amounts in spec["containers"][0]["resources"].values():
+        amounts.update(dict.fromkeys(names, "1"))
+    return spec
+
+
+def neurons(*names: str) -> Snapshot:
+    both = {NEURON: "8", DEVICE: "8", "aws.amazon.com/neuroncore": "16"}
+    return snapshot(node("inf", extra=both), *deployment("a", ["inf"] * 4, neuron_spec(*names)))
+
+
+@pytest.mark.parametrize("names", [(NEURON, DEVICE), (NEURON,), (DEVICE,)])
+def test_a_device_under_two_names_counts_once(names: tuple[str, ...]) -> None:
+    given = neurons(*names)
+    [line] = overview.overview(given).gpus
+    assert (line.resource, line.allocatable, line.requested, line.free) == (NEURON, 8, 4, 4)
+    assert [one.offered for one in capacity.capacity(given).supply] == [8]
+    assert [one.allocatable for one in fleet.answer(given, fleet.FleetSettings()).models] == [8]
+    assert [(one.gpus, one.gpus_free) for one in seats.seats(given)] == [(8, 4)]
+    [family] = [
+        one
+        for one in metrics.cluster_metrics(given, NOTHING).families
+        if one.name.endswith("gpus") and "state" in one.labels
+    ]
+    told = {labels[-1]: amount for labels, amount in family.samples}
+    assert (told["allocatable"], told["held"], told["free"]) == (8, 4, 4)
+    stored = [row for row in rows.rows_of(given, (), written_by="")["pools"] if row["resource"] in (NEURON, DEVICE)]
+    assert [(row["allocatable"], row["requested"], row["free"]) for row in stored] == [(8, 4, 4)]
+
+
+def test_the_grid_counts_them_once_in_certain_cells_and_in_played_ones() -> None:
+    spec, both = neuron_spec(NEURON, DEVICE), {NEURON: "8", DEVICE: "8"}
+    asked = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),))
+    here = ["inf"] * 4
+    peaks = []
+    for more in ({}, {"minReadySeconds": 1}):  # counted, and played
+        given = snapshot(node("inf", extra=both), *deployment("a", here, spec, **more))
+        certain = certain_course(Cluster(given), given.workloads[0])
+        assert (certain is None) is bool(more)
+        grid = rollout.strategy_grid(given, asked, "Deployment/ml/a")
+        peaks.append([[(cell.peak_gpus, cell.extra_gpus) for cell in row] for row in grid.cells])
+    assert peaks[0] == peaks[1]
+    assert max(peak for row in peaks[0] for peak, _ in row) <= 8
+
+
+def test_the_workload_with_most_gpus_stands_first_on_the_rollout_page() -> None:
+    one = deployment("one", ["inf"] * 3, neuron_spec(NEURON, DEVICE))
+    other = deployment("other", ["inf"] * 4, neuron_spec(NEURON))
+    given = snapshot(node("inf", extra={NEURON: "8", DEVICE: "8"}), *one, *other)
+    assert [workload.name for workload in by_stake(given)] == ["other", "one"]
+
+
+# ── virtual kubelets ─────────────────────────────────────────────────────────────────────────────────────────────────
+def test_what_a_virtual_kubelet_offers_is_no_free_room() -> None:
+    amounts: Any = {"cpu": "10000", "memory": "40Ti", "gpus": 100}
+    tainted = node("vk", taints=(("virtual-kubelet.io/provider", "NoSchedule"),), **amounts)
+    given = snapshot(tainted, node("vk2", labels={"type": "virtual-kubelet"}, **amounts), node("n", gpus=1, cpu="8"))
+    found = capacity.capacity(given)
+    assert {one.resource: one.free for one in found.resources}["cpu"] == 8_000
+    assert [(one.allocatable, one.free) for one in found.gpus] == [(1, 1)]
+    assert [one.code for one in found.findings] == ["virtual-nodes"]
+    assert "20,000 cpu" in found.findings[0].what
+
+
+# ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("resource", "of"),
+    [
+        ("nvidia.com/GA102GL_A10", Unit.DEVICE),
+        ("nvidia.com/NVIDIA_A10-12Q", Unit.SHARE),
+        ("koordinator.sh/gpu-core", Unit.CORE),
+        ("koordinator.sh/gpu-memory-ratio", Unit.MEMORY),
+        ("tencent.com/vcuda-core", Unit.CORE),
+        ("doslab.io/vcuda-memory", Unit.MEMORY),
+        ("aliyun.com/gpu-mem", Unit.MEMORY),
+        ("kunlunxin.com/xpu", Unit.DEVICE),
+        ("iluvatar.ai/vgpu", Unit.SHARE),
+        ("tenstorrent.com/n300", Unit.DEVICE),
+    ],
+)
+def test_accelerators_of_every_house_are_known(resource: str, of: Unit) -> None:
+    assert unit(resource) is of
+
+
+def test_cards_that_are_given_out_by_memory_are_not_free_gpus() -> None:
+    given = snapshot(
+        node("n", labels={ACCELERATOR: ""}, extra={"aliyun.com/gpu-count": "2", "aliyun.com/gpu-mem": "30"})
+    )
+    assert sentences(given)["lines"] == "30 of 30 aliyun.com/gpu-mem are free"
+    assert physical_gpus(given.nodes[0]) == 2
