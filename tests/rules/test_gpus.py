@@ -12,9 +12,9 @@ from planner.capacity.headroom import fit
 from planner.capacity.pod_shapes import parse_shape
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.accelerators import Unit, unit
-from planner.kubernetes.nodes import Sharing, physical_gpus
+from planner.kubernetes.nodes import Sharing, is_virtual, physical_gpus
 from planner.kubernetes.records import Snapshot
-from planner.questions import capacity, fleet, metrics, overview, report, rollout, seats, where
+from planner.questions import capacity, fleet, metrics, overview, rollout, seats, where
 from planner.questions.prepared import Scenario
 from planner.questions.question import NOTHING
 from planner.rollout.certain import certain_course
@@ -43,7 +43,6 @@ def sentences(given: Snapshot) -> dict[str, str]:
         "capacity": capacity.capacity(given).sentence,
         "seats": str(seats.answer(given, seats.SeatsSettings()).sentence),
         "fleet": str(fleet.answer(given, fleet.FleetSettings()).sentence),
-        "report": report.free_words(supplies_of(overview.overview(given).gpus)),
     }
 
 
@@ -165,7 +164,8 @@ def test_the_grid_counts_them_once_in_certain_cells_and_in_played_ones() -> None
     asked = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),))
     here = ["inf"] * 4
     peaks = []
-    for more in ({}, {"minReadySeconds": 1}):  # counted, and played
+    plays: tuple[dict[str, Any], ...] = ({}, {"minReadySeconds": 1})
+    for more in plays:  # counted, and played
         given = snapshot(node("inf", extra=both), *deployment("a", here, spec, **more))
         certain = certain_course(Cluster(given), given.workloads[0])
         assert (certain is None) is bool(more)
@@ -188,6 +188,7 @@ def test_what_a_virtual_kubelet_offers_is_no_free_room() -> None:
     tainted = node("vk", taints=(("virtual-kubelet.io/provider", "NoSchedule"),), **amounts)
     given = snapshot(tainted, node("vk2", labels={"type": "virtual-kubelet"}, **amounts), node("n", gpus=1, cpu="8"))
     found = capacity.capacity(given)
+    assert [is_virtual(one) for one in given.nodes] == [False, True, True]
     assert {one.resource: one.free for one in found.resources}["cpu"] == 8_000
     assert [(one.allocatable, one.free) for one in found.gpus] == [(1, 1)]
     assert [one.code for one in found.findings] == ["virtual-nodes"]
