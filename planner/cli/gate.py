@@ -77,7 +77,7 @@ def command(
     policy = policy_of(policy_file)
     given_manifests = manifests.read(names, recursive=recursive)
     snapshot = read_cluster(cluster)
-    settings = options.read(GateSettings, asked, manifest=given_manifests.text)
+    settings = options.read(GateSettings, asked, manifest=given_manifests.text, unread=given_manifests.unread)
     settings = replace(settings, policy=policy)
     given = Given(
         limits=pool_limits(snapshot, pool_files, gke), book=price_book(own_prices, discounts), now=time.time()

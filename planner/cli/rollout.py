@@ -113,7 +113,9 @@ def command(
     if not asked["workload"] and not manifest_files:
         return answer_overview(snapshot, "", output_format, fail_on)
     more: dict[str, Any] = {"patch": _patch(patch_file)} if patch_file else {}
-    more |= {"manifest": manifests.read(manifest_files).text} if manifest_files else {}
+    if manifest_files:
+        given_manifests = manifests.read(manifest_files)
+        more |= {"manifest": given_manifests.text, "unread": given_manifests.unread}
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
     settings = options.read(RolloutSettings, asked, **more)
     given = Given(

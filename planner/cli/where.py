@@ -45,9 +45,8 @@ def command(
     """
     one_reader_of_stdin(*clusters, *files)
     snapshots = read_clusters(clusters)
-    settings = options.read(
-        WhereSettings, asked, manifest=manifests.read(files, recursive=False).text if files else None
-    )
+    given_manifests = manifests.read(files, recursive=False) if files else manifests.Manifests(text="", places={})
+    settings = options.read(WhereSettings, asked, manifest=given_manifests.text, unread=given_manifests.unread)
     given = Given(
         limits=pool_limits(snapshots[0], pool_files, gke),
         book=price_book(own_prices, discounts),

@@ -7,7 +7,7 @@ quotas, classes and claims go into a snapshot of their own beside the given one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -16,7 +16,7 @@ import msgspec
 
 from planner import words
 from planner.errors import ChangeError, InputError
-from planner.inventory import wire
+from planner.inventory import hooks, wire
 from planner.inventory.change import (
     document_of,
     has_new_template,
@@ -29,6 +29,7 @@ from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_kn
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import read_template
 from planner.kubernetes.asked_for import Untold, untold
+from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import WORKLOADS
 from planner.kubernetes.pod_templates import (
     Idle,
@@ -48,6 +49,8 @@ from planner.kubernetes.records import (
     Finding,
     FrozenMap,
     Labels,
+    Namespace,
+    PersistentVolumeClaim,
     PodDisruptionBudget,
     Presence,
     ResourceQuota,
@@ -67,7 +70,8 @@ _BESIDE = frozenset(
      "ResourceClaimTemplate", "HorizontalPodAutoscaler", "Service"}
 )  # fmt: skip
 _WORKLOADS = {kind.name for kind in WORKLOADS}
-_KEPT_AS_THEY_ARE = frozenset({"Namespace", "PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
+_ACCOUNT = "ServiceAccount"
+_KEPT_AS_THEY_ARE = frozenset({"PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,10 +141,13 @@ class Manifest:
     findings: tuple[Finding, ...]
 
 
-def read_manifest(text: str, snapshot: Snapshot, *, namespace: str = DEFAULT_NAMESPACE) -> Manifest:
+def read_manifest(
+    text: str, snapshot: Snapshot, *, namespace: str = DEFAULT_NAMESPACE, unread: Iterable[str] = ()
+) -> Manifest:
     """The documents of `text` (JSON or YAML, Lists taken apart) against `snapshot`.
 
-    An object that names no namespace is meant for `namespace`, as with ``kubectl apply -n``.
+    An object that names no namespace is meant for `namespace`, as with ``kubectl apply -n``. `unread`: files of it that can't
+    be read, and why.
 
     Raises
     ------
@@ -156,47 +163,103 @@ def read_manifest(text: str, snapshot: Snapshot, *, namespace: str = DEFAULT_NAM
         raise ChangeError("it is empty", where=MANIFEST, mend="Give what kubectl apply -f takes")
     workloads: dict[str, AppliedWorkload] = {}
     placed: dict[str, PlacedWorkload] = {}
-    unknown: list[UnknownObject] = []
+    unknown = [_unread(one) for one in unread]
     findings: list[Finding] = []
     if repeated:
         findings.append(_repeated(repeated))
     beside: list[Object] = []
     other_kinds: dict[str, int] = {}
-    for number, one in enumerate(objects, start=1):
-        kind = _kind(one, number)
-        _put_into(one, kind, namespace)
+    accounts: list[tuple[str, str]] = []
+    for number, kind, one in _each_once(objects, namespace, findings):
+        if hooks.events(one) and not (hooks.stays(one) and kind in (*_BESIDE, _ACCOUNT)):
+            findings.append(_hook(kind, one))
+            continue
         row = templated(str(one.get("kind")), str(one.get("apiVersion") or ""))
         if row is not None and not (kind in _WORKLOADS and _is_there(kind, one, snapshot)):
             found = _placed(row, one, number, snapshot)
             if isinstance(found, UnknownObject):
                 unknown.append(found)
                 continue
-            if found.workload.key in placed:
-                raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {found.workload.key}")
             placed[found.workload.key] = found
             findings += _told(found)
         elif kind in _WORKLOADS:
             applied, notes = _applied(kind, one, number, snapshot)
-            if applied.after.key in workloads:
-                raise ChangeError("is in the manifest twice", where=f"{MANIFEST}, {applied.after.key}")
             workloads[applied.after.key] = applied
             findings += notes
         elif kind in _BESIDE:
             beside.append(one)
+        elif kind == _ACCOUNT:
+            accounts.append(_named(one))
         elif makes_no_pods(one):
             other_kinds[kind] = other_kinds.get(kind, 0) + 1
         else:
             unknown.append(_of_unknown_kind(one))
     if other_kinds:
         findings.append(_ignored(other_kinds))
+    with_objects = _with_objects(snapshot, beside, accounts, text) if beside or accounts else snapshot
+    asked = [*(one.after for one in workloads.values()), *(one.workload for one in placed.values())]
+    findings += _no_namespace(asked, with_objects)
     return Manifest(
         workloads=tuple(workloads.values()),
         placed=tuple(placed.values()),
         unknown=tuple(unknown),
-        snapshot=_with_objects(snapshot, beside, text) if beside else snapshot,
+        snapshot=with_objects,
         other_kinds=FrozenMap(other_kinds) if other_kinds else EMPTY,
         findings=tuple(findings),
     )
+
+
+def _each_once(objects: Iterable[Object], namespace: str, findings: list[Finding]) -> Iterator[tuple[int, str, Object]]:
+    """Each object's number, kind and itself, in its namespace; of one that is there twice the last, as kubectl applies them
+    one after another."""
+    last: dict[object, tuple[int, str, Object]] = {}
+    again: dict[str, None] = {}
+    for number, one in enumerate(objects, start=1):
+        kind = _kind(one, number)
+        _put_into(one, kind, namespace)
+        group = str(one.get("apiVersion") or "").rpartition("/")[0]
+        key = (group, kind, *_named(one)) if _named(one)[1] else number
+        if key in last:
+            again[_key(kind, *_named(one))] = None
+        last[key] = (number, kind, one)
+    if again:
+        what = (
+            f"{words.listing(list(again))}: more than once in the manifest; the last one counts, as with kubectl apply"
+        )
+        mend = "Delete the other"
+        findings.append(Finding(severity=Severity.WARNING, code="manifest-twice", object="", what=what, mend=mend))
+    yield from last.values()
+
+
+def _named(one: Object) -> tuple[str, str]:
+    """The namespace and the name that an object gives; "" for one that isn't there."""
+    metadata = one.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    return str(known.get("namespace") or ""), str(known.get("name") or "")
+
+
+def _hook(kind: str, one: Object) -> Finding:
+    makes_pods = kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(one)
+    what = f"is a hook of Helm ({', '.join(hooks.events(one))}): Helm doesn't apply it with the rest, so it isn't counted in"
+    mend = "To ask about it, give it alone without its annotation helm.sh/hook" if makes_pods else ""
+    severity = Severity.WARNING if makes_pods else Severity.INFO
+    return Finding(severity=severity, code="helm-hook", object=_key(kind, *_named(one)), what=what, mend=mend)
+
+
+def _no_namespace(asked: Iterable[Workload], snapshot: Snapshot) -> list[Finding]:
+    """Namespaces that neither the cluster has nor the manifest brings."""
+    if snapshot.presence.get("Namespace") is not Presence.PRESENT:
+        return []
+    there = {one.name for one in snapshot.namespaces}
+    missing = dict.fromkeys(one.namespace for one in asked if one.namespace and one.namespace not in there)
+    return [
+        Finding(
+            severity=Severity.WARNING, code="namespace-missing", object=f"Namespace/{name}",
+            what="isn't in the cluster, and the manifest doesn't bring it: kubectl apply refuses what is meant for it",
+            mend=f"Make it first: {command('kubectl', 'create', 'namespace', name)}",
+        )
+        for name in missing
+    ]  # fmt: skip
 
 
 def _kind(one: Object, number: int) -> str:
@@ -367,14 +430,23 @@ def _most(more: Untold) -> int:
     return sum(one.total for one in more.asked)
 
 
+def _unread(why: str) -> UnknownObject:
+    name, _, problem = why.partition(": ")
+    what = f"{name} can't be read ({problem}), and the rest is answered without it"
+    return UnknownObject(key=name, what=what, mend="Mend that file", may_help=True)
+
+
 def _repeated(keys: list[str]) -> Finding:
     what = f"keys are given twice: {words.listing(keys)}; the last one counts, as with kubectl"
     return Finding(severity=Severity.WARNING, code="key-repeated", object="", what=what, mend="Delete the other")
 
 
 # ── the objects beside the workloads ─────────────────────────────────────────────────────────────────────────────────
-def _with_objects(snapshot: Snapshot, objects: Iterable[Object], text: str) -> Snapshot:
-    """The snapshot with `objects` added or put in the place of those they change."""
+def _with_objects(
+    snapshot: Snapshot, objects: Iterable[Object], accounts: Iterable[tuple[str, str]], text: str
+) -> Snapshot:
+    """The snapshot with `objects` added or put in the place of those they change. A kind that wasn't listed stays so: what the
+    manifest brings of it isn't all there is."""
     reader = Reader()
     for one in objects:
         try:
@@ -396,7 +468,7 @@ def _with_objects(snapshot: Snapshot, objects: Iterable[Object], text: str) -> S
     return replace(
         snapshot,
         digest=blake2b(f"{snapshot.digest}\0{text}".encode(), digest_size=16).hexdigest(),
-        presence=FrozenMap({**snapshot.presence, **dict.fromkeys(reader.found, Presence.PRESENT)}),
+        service_accounts=(*snapshot.service_accounts, *accounts),
         **changes,
     )
 
@@ -406,7 +478,11 @@ def _name(record: Any) -> tuple[str, str]:
 
 
 def _with_status(record: Any, old: Any) -> Any:
-    """`record` with what the controllers had written into `old`."""
+    """`record` with what the controllers had written into `old`; a namespace keeps labels that others gave it."""
+    if isinstance(record, PersistentVolumeClaim):
+        return replace(record, is_new=True)
+    if isinstance(record, Namespace) and isinstance(old, Namespace):
+        return replace(old, labels=FrozenMap({**old.labels, **record.labels}))
     if isinstance(record, ResourceQuota) and isinstance(old, ResourceQuota):
         return replace(record, used=old.used)
     if isinstance(record, PodDisruptionBudget) and isinstance(old, PodDisruptionBudget):

@@ -72,6 +72,11 @@ class Policy:
     version: str = "latest"
 
 
+def says_level(labels: Labels) -> bool:
+    """Whether a namespace's labels say what it enforces."""
+    return _LABEL in labels
+
+
 def enforced(labels: Labels) -> Policy:
     """The policy that a namespace's labels ask for; what can't be understood is taken as restricted and latest.
 

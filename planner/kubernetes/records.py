@@ -723,6 +723,7 @@ class PersistentVolumeClaim:
     phase: str = ""
     selected_node: str = ""  # of a claim being provisioned: the node it is for
     is_deleting: bool = False
+    is_new: bool = False  # a manifest brings it: whoever provisions volumes hasn't seen it yet
 
     @property
     def access_modes(self) -> tuple[str, ...]:
@@ -975,6 +976,9 @@ class Snapshot:
     runtime_classes: tuple[RuntimeClass, ...] = ()
     autoscalers: tuple[HorizontalPodAutoscaler, ...] = ()
     services: tuple[Service, ...] = ()
+    service_accounts: tuple[
+        tuple[str, str], ...
+    ] = ()  # (namespace, name) of those that a manifest brings; they aren't listed
     webhook_configurations: tuple[WebhookConfiguration, ...] = ()  # mutating and validating
     admission_policies: tuple[AdmissionHook, ...] = ()
     admission_policy_bindings: tuple[AdmissionPolicyBinding, ...] = ()

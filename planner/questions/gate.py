@@ -26,7 +26,7 @@ from planner.pricing.cluster import cluster_cost
 from planner.pricing.model import PriceBook
 from planner.questions.gate_policy import GateException, GatePolicy
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.prepared import Scenario, manifest_namespace
+from planner.questions.prepared import Scenario, manifest_namespace, unread_files
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.questions.rollout import growing, rollout
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
@@ -44,6 +44,7 @@ class GateSettings:
         help="What kubectl apply -f would get: several documents, new workloads too.",
     )  # fmt: skip
     namespace: str = manifest_namespace()
+    unread: tuple[str, ...] = unread_files()
     pools: PoolSettings = settings_within(PoolSettings)
     policy: GatePolicy = field(default_factory=GatePolicy)
 
@@ -126,7 +127,7 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     ChangeError
         When the manifest can't be read, or the API server would refuse it.
     """
-    manifest = read_manifest(settings.manifest, snapshot, namespace=settings.namespace)
+    manifest = read_manifest(settings.manifest, snapshot, namespace=settings.namespace, unread=settings.unread)
     every: list[Change] = [*manifest.workloads, *manifest.placed]
     changes, unknown = [one for one in every if one.moves_pods], manifest.unknown
     unchanged = tuple(_key(one) for one in every if not one.moves_pods)

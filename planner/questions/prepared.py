@@ -30,6 +30,11 @@ def manifest_namespace() -> Any:
     )  # fmt: skip
 
 
+def unread_files() -> Any:
+    """The setting of every question that takes a manifest: what of it couldn't be read."""
+    return setting((), on_command=False, help="Files of the manifest that can't be read, and why.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """Changes applied together, and how ties are sampled.
@@ -42,6 +47,7 @@ class Scenario:
     changes: tuple[WorkloadChange, ...] = ()
     manifest: str = ""
     namespace: str = DEFAULT_NAMESPACE
+    unread: tuple[str, ...] = ()
     applied: tuple[AppliedWorkload | PlacedWorkload | UnknownObject, ...] = ()
     seed: int = 0
     runs: int = 50
@@ -96,7 +102,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
     wanted: dict[str, WorkloadChange] = {}
     applied = scenario.applied
     if scenario.manifest:
-        manifest = read_manifest(scenario.manifest, snapshot, namespace=scenario.namespace)
+        manifest = read_manifest(scenario.manifest, snapshot, namespace=scenario.namespace, unread=scenario.unread)
         snapshot = manifest.snapshot
         findings.extend(manifest.findings)
         applied += (*manifest.workloads, *manifest.placed, *manifest.unknown)

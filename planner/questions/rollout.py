@@ -28,7 +28,7 @@ from planner.kubernetes.shares import parse_share, rolling_limits
 from planner.quantity import parse
 from planner.questions.placement import blocked_by, displaced
 from planner.questions.pool_settings import PoolSettings
-from planner.questions.prepared import Prepared, Scenario, compiled, manifest_namespace, prepare
+from planner.questions.prepared import Prepared, Scenario, compiled, manifest_namespace, prepare, unread_files
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, column_of, fact, unit_of
 from planner.questions.scaled import At, at_bound
 from planner.rollout import grid as grids
@@ -104,6 +104,7 @@ class RolloutSettings:
         help="What kubectl apply -f would get: several documents, new workloads too.",
     )  # fmt: skip
     namespace: str = manifest_namespace()
+    unread: tuple[str, ...] = unread_files()
     patch: str = setting(
         "", label="Strategic merge patch", on_command=False, is_private=True,
         help="JSON or YAML, as kubectl patch takes it. Applied first.",
@@ -175,6 +176,7 @@ def scenario_of(snapshot: Snapshot, settings: RolloutSettings) -> Scenario:
         changes=(*changed, *(WorkloadChange(workload=key) for key in settings.also)),
         manifest=settings.manifest,
         namespace=settings.namespace,
+        unread=settings.unread,
         seed=settings.seed,
         runs=settings.runs,
     )

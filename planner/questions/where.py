@@ -17,7 +17,7 @@ from planner.pricing.cluster import SplitCost, cluster_cost
 from planner.questions import rollout
 from planner.questions.costs import USD_A_MONTH
 from planner.questions.fleet import cluster_names
-from planner.questions.prepared import compiled, manifest_namespace, prepare
+from planner.questions.prepared import compiled, manifest_namespace, prepare, unread_files
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.rollout.answers import Verdict
@@ -40,6 +40,7 @@ class WhereSettings:
     replicas: int = setting(1, least=1, most=100_000, help="Pods of the shape; a manifest has its own.")
     manifest: str = setting("", on_command=False, is_private=True, help="What kubectl apply -f would get.")
     namespace: str = manifest_namespace()
+    unread: tuple[str, ...] = unread_files()
 
     def __post_init__(self) -> None:
         if bool(self.shape) == bool(self.manifest):
@@ -127,7 +128,7 @@ def _shape(name: str, snapshot: Snapshot, settings: WhereSettings, given: Given)
 
 
 def _manifest(name: str, snapshot: Snapshot, placed: WhereSettings, given: Given) -> ClusterRoom:
-    settings = RolloutSettings(manifest=placed.manifest, namespace=placed.namespace)
+    settings = RolloutSettings(manifest=placed.manifest, namespace=placed.namespace, unread=placed.unread)
     result = rollout.answer(snapshot, settings, given)
     prepared = prepare(snapshot, scenario_of(snapshot, settings))
     cluster = compiled(snapshot)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import is_gke
-from planner.kubernetes.pod_security import Policy, enforced, forbidden, violation
+from planner.kubernetes.pod_security import Policy, enforced, forbidden, says_level, violation
 from planner.kubernetes.priorities import class_called, class_name, classes_in, tells_default
 from planner.kubernetes.qos import QosClass, qos_class
 from planner.kubernetes.records import (
@@ -260,7 +260,8 @@ def _tells_default(cluster: Cluster) -> bool:
 def unknown_security(cluster: Cluster, workload: Workload) -> str:
     """What Pod Security may forbid of the pods, and no pod of the namespace does today, where the snapshot doesn't hold
     Namespaces; "" when there is nothing."""
-    if cluster.snapshot.presence.get("Namespace") is Presence.PRESENT:
+    here = next((one for one in cluster.snapshot.namespaces if one.name == workload.namespace), None)
+    if cluster.snapshot.presence.get("Namespace") is Presence.PRESENT or (here is not None and says_level(here.labels)):
         return ""
     seen = cluster.remember(_seen_allowed, workload.namespace)
     more = [one for one in forbidden(_STRICTEST, workload.template.spec) if one.check not in seen]

@@ -118,8 +118,8 @@ def _missing_kinds(cluster: Cluster, revision: Revision, spec: PodSpec) -> Itera
         yield Unknown(what=untold, may_help=True)
     if revision.before is not None and (untold := untold_undo(cluster, revision.before, revision.after)):
         yield Unknown(what=untold, may_help=True, mend="Add controllerrevisions to the kinds given to kubectl get")
-    if spec.runtime_class_name and lacks("RuntimeClass"):
-        name = spec.runtime_class_name
+    name = spec.runtime_class_name
+    if name and lacks("RuntimeClass") and name not in {one.name for one in snapshot.runtime_classes}:
         yield Unknown(
             what=f"the pods are of RuntimeClass {name}, and the snapshot doesn't hold RuntimeClasses", may_help=True
         )
@@ -173,8 +173,16 @@ def _compares(spec: PodSpec) -> bool:
 
 
 def _accounts(cluster: Cluster) -> frozenset[tuple[str, str]]:
-    """(namespace, ServiceAccount) of the pods there are: those accounts exist."""
-    return frozenset((p.namespace, p.spec.service_account_name) for p in cluster.snapshot.pods)
+    """(namespace, ServiceAccount) that exist: of the pods there are, of workloads with a Ready pod of today's template, whose
+    pods may not be in the input, and those that the manifest brings."""
+    snapshot = cluster.snapshot
+    of_pods = {(p.namespace, p.spec.service_account_name) for p in snapshot.pods}
+    of_workloads = {
+        (one.namespace, one.template.spec.service_account_name)
+        for one in snapshot.every_workload
+        if one.ready_replicas and one.updated_replicas == one.status_replicas
+    }
+    return frozenset(of_pods | of_workloads | set(snapshot.service_accounts))
 
 
 def _are_ready_with_gates(snapshot: Snapshot, revision: Revision) -> bool:

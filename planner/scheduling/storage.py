@@ -185,12 +185,12 @@ class _Compiler:
                 self._mark(ZONE_CONFLICT, partial(_in_zone, key, zones))
 
     def _unbound(self, key: ClaimKey | None, wanted: ClaimTemplate, selected_node: str = "") -> None:
-        if not self.knows("StorageClass") and wanted.storage_class_name != "":
+        if not self.knows("StorageClass") and wanted.storage_class_name not in ("", *self.classes):
             self.lacks("StorageClass")
             return
         storage_class = self._class_of(wanted)
         provisions = storage_class is not None and storage_class.provisioner not in ("", _NO_PROVISIONER)
-        is_made = key is not None and key in self.claims
+        is_made = key is not None and key in self.claims and not self.claims[key].is_new
         if storage_class is None or storage_class.volume_binding_mode != "WaitForFirstConsumer":
             if provisions and not is_made:
                 return  # one that is still to be made is bound at once

@@ -15,6 +15,7 @@ from typing import Any, Final
 import yaml
 
 from planner.errors import InputError
+from planner.inventory.documents import objects_of
 from planner.inventory.yaml_text import DEEPEST
 from planner.sources import bounded
 
@@ -35,35 +36,46 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifests:
-    """Everything that was named, as one text; `places` by ``Kind/namespace/name``."""
+    """Everything that was named and can be read, as one text; `places` by ``Kind/namespace/name``; `unread`: why a file isn't in
+    it, ``b.yaml: isn't YAML (line 3)``."""
 
     text: str
     places: Mapping[str, Place]
+    unread: tuple[str, ...] = ()
 
 
 def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
-    """The manifests that `names` stand for: files, folders, ``-``.
+    """The manifests that `names` stand for: files, folders, ``-``. Of several files those that can be read.
 
     Raises
     ------
     InputError
-        For what can't be read, a folder without manifests, and one that is for kustomize: its files aren't what is applied.
+        Where none can be read, for a folder without manifests, and one that is for kustomize: its files aren't what is applied.
     """
     texts: list[str] = []
     places: dict[str, Place] = {}
+    refused: list[InputError] = []
     for name in names:
         files = [name] if name == STDIN or not bounded.is_folder(name) else _in_folder(Path(name), recursive)
         for file in files:
-            text = bounded.read_text(file, mend="Give JSON or YAML in UTF-8")
+            try:
+                text = bounded.read_text(file, mend="Give JSON or YAML in UTF-8")
+                objects_of(text, "standard input" if file == STDIN else file)
+            except InputError as error:
+                refused.append(error)
+                continue
             texts.append(text)
             if sum(map(len, texts)) > bounded.LARGEST_TEXT_BYTES:
                 most = bounded.in_units(bounded.LARGEST_TEXT_BYTES)
                 raise InputError(f"together they are larger than {most}", where=str(name), mend="Give fewer files")
             for key, place in _located(text, "stdin" if file == STDIN else file):
                 places.setdefault(key, place)
+    if refused and not any(text.strip() for text in texts):
+        raise refused[0]
     if not any(text.strip() for text in texts):
         raise InputError("it is empty", where=", ".join(names), mend="Give what kubectl apply -f takes")
-    return Manifests(text="\n---\n".join(texts), places=places)
+    unread = tuple(f"{one.where}: {one.what}" for one in refused)
+    return Manifests(text="\n---\n".join(texts), places=places, unread=unread)
 
 
 def _in_folder(folder: Path, recursive: bool) -> list[str]:

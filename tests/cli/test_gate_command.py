@@ -445,3 +445,33 @@ def test_a_policy_whose_key_never_ends(key: str) -> None:
 def test_a_policy_with_a_number_nobody_can_write_out() -> None:
     with pytest.raises(InputError, match="isn't TOML"):
         read_policy(f"[gate]\nmost_extra_gpus = {'9' * 10_000}", "headroom.toml")
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_answered(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    (folder / "change").mkdir()
+    (folder / "change/a.yaml").write_text(yaml.safe_dump(changed("a")), encoding="utf-8")
+    (folder / "change/b.yaml").write_text("kind: Deployment\nspec: {{ .Values.spec }}\n", encoding="utf-8")
+    (folder / "change/c.yaml").write_bytes(b"\xff\xfe\x00bad")
+    status, out, _ = gate(capsys, "cluster.json", "-f", "change")
+    assert status == 4
+    assert "not known" in out
+    assert "change/b.yaml can't be read" in out
+    assert "(line 2)" in out
+    assert "change/c.yaml can't be read" in out
+    assert "Deployment/ml/a" in out
+    for command in ("rollout", "where"):
+        with pytest.raises(SystemExit) as stopped:
+            main([command, "cluster.json", "-f", "change/a.yaml", "-f", "change/b.yaml"])
+        assert stopped.value.code == 4
+        assert "change/b.yaml" in "".join(capsys.readouterr())
+
+
+def test_one_file_that_cannot_be_read_is_an_error_with_its_name(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    (folder / "b.yaml").write_text("kind: [}", encoding="utf-8")
+    status, _, err = gate(capsys, "cluster.json", "-f", "b.yaml")
+    assert status == 1
+    assert "b.yaml" in err

@@ -148,7 +148,9 @@ def test_objects_beside_workloads_go_into_a_snapshot_of_their_own() -> None:
     assert after.pod_disruption_budgets[0].disruptions_allowed == 2
     assert after.persistent_volume_claims == SNAPSHOT.persistent_volume_claims  # bound claims don't move
     assert [one.value for one in after.priority_classes] == [1000]
-    assert after.presence["PriorityClass"] is Presence.PRESENT
+    assert (
+        after.presence["PriorityClass"] is SNAPSHOT.presence["PriorityClass"] is Presence.ABSENT
+    )  # others may be there
     assert after.workloads == SNAPSHOT.workloads
     assert after.digest != SNAPSHOT.digest
     assert after.digest == read(quota, budget, claim, priority, named("Namespace", "prod")).snapshot.digest
@@ -180,7 +182,6 @@ def test_the_demos_own_objects_change_nothing_that_is_kept() -> None:
         (yaml.safe_dump(plain(replicas=-1)), "spec.replicas"),
         (yaml.safe_dump(plain(replicas="x")), "spec.replicas"),
         (yaml.safe_dump(plain() | {"metadata": {}}), "no metadata.name"),
-        (yaml.safe_dump_all([plain(), plain()]), "twice"),
         (yaml.safe_dump(plain(selector={"matchLabels": {"app": "other"}})), "spec.selector can't be changed"),
         (yaml.safe_dump(workload(name="new", template=template("other"))), "doesn't select its own pod template"),
         (yaml.safe_dump(workload(name="new", template={})), "doesn't select"),

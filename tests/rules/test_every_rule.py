@@ -32,7 +32,7 @@ ONLY_THERE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "unseen": (r"Presence\.ABSENT, Presence\.REFUSED|Presence\.REFUSED, Presence\.ABSENT", ("kubernetes/records.py",)),
     "arrival_seconds": (r"(?<![\d.])(?:300|150)(?:\.0)? (?:with|without)", ()),
-    "masked": (r"detect_secrets", ("restarts/masking.py",)),
+    "masked": (r"detect_secrets", ("inventory/masking.py",)),
 }
 
 # Place → the test that asks its rules through those who use them, where none reads the module itself.
@@ -47,6 +47,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/memory/pod_names.py": "tests/sources/test_prometheus.py",
     "planner/sources/node_pools.py": "tests/rules/test_nodes_and_times.py",
     "planner/inventory/manifest.py": "tests/cli/test_gate_command.py",
+    "planner/inventory/hooks.py": "tests/questions/test_brought.py",
     "planner/cli/options.py": "tests/cli/test_options_that_need_another.py",
     "planner/ui/asked.py": "tests/pages/test_rollout.py",
     "planner/store/schema.py": "tests/sources/test_store.py",
