@@ -91,7 +91,7 @@ def test_a_class_of_the_manifest_exists_and_says_nothing_of_others(field: str, b
     assert cluster.lacks(brought["kind"])
     assert gate(cluster, new(**spec)).together is Verdict.UNKNOWN
     assert gate(cluster, new(**spec), brought).together is Verdict.COMPLETES
-    other = dict.fromkeys(spec, "other")
+    other: dict[str, Any] = {field: "other"}
     assert gate(cluster, new(**other), brought).together is Verdict.UNKNOWN
 
 
