@@ -31,6 +31,9 @@ class Asked:
     path: str
     query: dict[str, str]
     authorization: str | None
+    method: str = "GET"
+    body: bytes = b""
+    content_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
-        asked = Asked(parts.path, dict(parse_qsl(parts.query)), self.headers.get("Authorization"))
+        asked = Asked(
+            parts.path, dict(parse_qsl(parts.query)), self.headers.get("Authorization"), self.command,
+            self.rfile.read(int(self.headers.get("Content-Length") or 0)), self.headers.get("Content-Type") or "",
+        )  # fmt: skip
         self.log.append(asked)
         answer = type(self).play(asked)
         if self.over.is_set():
@@ -161,6 +167,7 @@ def api_server(
         "sockets": sockets,
         "over": over,
         "ahead_seconds": clock_ahead_seconds,
+        **dict.fromkeys(("do_POST", "do_PUT", "do_PATCH", "do_DELETE"), _Handler.do_GET),
     }
     server = _Server(("127.0.0.1", port), type("Handler", (_Handler,), own))
     if tls is not None:
