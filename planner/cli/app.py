@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -14,6 +15,10 @@ from planner.cli.given import FILE
 from planner.errors import InputError
 from planner.sources import access
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX, EMBEDDED
+
+STREAMLIT: Final = {"STREAMLIT_SERVER_HEADLESS": "true", "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "false"}
+"""Streamlit's own settings, as its configuration reads them from the environment."""
+_ROOT: Final = Path(planner.__file__).parents[1]
 
 
 def folder() -> Path:
@@ -39,20 +44,18 @@ def command(cluster: str, host: str, port: int, *, browser: bool, sign_in: Path 
     """
     if sign_in is not None:
         os.environ[access.VARIABLE] = str(sign_in.resolve())
-    environment = {**os.environ, CLUSTER_VARIABLE: absolute(cluster)}
+    environment = {**os.environ, CLUSTER_VARIABLE: absolute(cluster), **STREAMLIT, "STREAMLIT_SERVER_PORT": str(port)}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_ROOT), environment.get("PYTHONPATH", "")]))
+    environment["STREAMLIT_SERVER_ADDRESS"] = host
     os.chdir(folder())  # Streamlit reads .streamlit/ there
     if access.configured() is None:
         if not access.is_local(host):
             raise InputError(access.LOCAL_ONLY, where=f"--host {host}", mend=access.HOW_TO)
         click.echo("No sign-in is configured: Headroom listens on localhost only.", err=True)
-    options = {
-        "server.address": host, "server.port": port, "server.headless": str(not browser).lower(),
-        "browser.gatherUsageStats": "false",
-    }  # fmt: skip
-    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    words = [host, str(port), *(["browser"] if browser else [])]
     waiting.end()
     sys.stdout.flush()
-    os.execve(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", *words], environment)  # noqa: S606 - no shell, our own words
+    os.execve(sys.executable, [sys.executable, "-m", "planner.cli.dashboard", *words], environment)  # noqa: S606 - no shell, our own words
 
 
 def absolute(cluster: str) -> str:

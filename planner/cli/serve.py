@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -34,6 +33,8 @@ OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed
 @click.option("--port", type=click.IntRange(0, 65_535), default=9443, show_default=True, help="The port to listen on.")
 @click.option("--tls-cert", type=FILE, metavar="FILE", help="Certificate in PEM, chain included; read again when it is renewed.")  # fmt: skip
 @click.option("--tls-key", type=FILE, metavar="FILE", help="Its key in PEM. Without both it is plain HTTP, which no API server calls.")  # fmt: skip
+@click.option("--client-ca", type=FILE, metavar="FILE",
+              help="Authority in PEM: reviews and metrics are answered to client certificates of it, or to a token.")  # fmt: skip
 @click.option("--deny", type=click.Choice(["stuck"]), help="Refuse writes whose rollout would be stuck, instead of warning.")  # fmt: skip
 @click.option("--within", "within_seconds", type=click.FloatRange(0.05, 30), default=0.9, show_default=True, metavar="SECONDS",
               help="Nothing is said of a write whose answer isn't there by then.")  # fmt: skip
@@ -50,6 +51,7 @@ def command(
     port: int,
     tls_cert: Path | None,
     tls_key: Path | None,
+    client_ca: Path | None,
     deny: str | None,
     within_seconds: float,
     workers: int,
@@ -67,6 +69,7 @@ def command(
     deploy/ has the manifests.
     """
     from planner.serve import beside
+    from planner.serve.connections import Connections, room
     from planner.serve.keeper import Keeper
     from planner.serve.metrics import Metrics
     from planner.serve.reviewers import Reviewers
@@ -76,9 +79,14 @@ def command(
 
     if (tls_cert is None) != (tls_key is None):
         raise InputError("one without the other", where="--tls-cert, --tls-key", mend="Give both, or none")
+    if client_ca is not None and tls_cert is None:
+        raise InputError(
+            "client certificates come by TLS", where="--client-ca", mend="Give --tls-cert and --tls-key too"
+        )
     if dashboard:  # it works in another folder
         cluster, pool_files = absolute(cluster), tuple(str(Path(one).resolve()) for one in pool_files)
         tls_cert, tls_key = tls_cert and tls_cert.resolve(), tls_key and tls_key.resolve()
+        client_ca = client_ca and client_ca.resolve()
     policy = policy_of(policy_file)
     say = partial(click.echo, err=True)
     given = Given(book=price_book(own_prices, discounts))
@@ -100,14 +108,24 @@ def command(
         keeper = Keeper(
             _reader(cluster), limits_of, teller.metrics, every_seconds=every_seconds, know=reviewers.know, say=say
         )
-    metrics = Metrics(keeper, partial(_load, context) if is_live else None, lambda: server.validity)
+    connections = Connections(room())
+    metrics = Metrics(keeper, partial(_load, context) if is_live else None, lambda: server.validity, connections)
     webhook = Webhook(
         keeper, metrics, reviewers, denies=deny is not None, is_live=is_live, within_seconds=within_seconds
     )
     routes, lifespan = paths(metrics, webhook, reviewers, lambda: server.warning), stopping(keeper)
     beside.warning = lambda: server.warning
     app = _with_dashboard(cluster, routes, lifespan) if dashboard else application(routes, lifespan)
-    server = Server(app, host=host, port=port, certificate=tls_cert, key=tls_key, is_dashboard=dashboard)
+    server = Server(
+        app,
+        host=host,
+        port=port,
+        certificate=tls_cert,
+        key=tls_key,
+        is_dashboard=dashboard,
+        client_authority=client_ca,
+        connections=connections,
+    )
     server.load()
     reviewers.start()
     teller.start()
@@ -166,6 +184,7 @@ def _load(context: str) -> tuple[int, int]:
 
 def _with_dashboard(cluster: str, routes: Sequence[Any], lifespan: Callable[[Any], Any]) -> Any:
     """The dashboard, looking at `cluster`, with the paths beside its pages."""
+    from planner.cli.dashboard import load
     from planner.serve import beside
     from planner.sources import access
 
@@ -176,11 +195,4 @@ def _with_dashboard(cluster: str, routes: Sequence[Any], lifespan: Callable[[Any
         )
     beside.routes, beside.lifespan = routes, lifespan
     os.environ[CLUSTER_VARIABLE] = cluster
-    place = folder()
-    os.chdir(place)  # Streamlit reads .streamlit/config.toml there
-    found = importlib.util.spec_from_file_location("headroom_app", place / "app.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
-    return module.app
+    return load(folder())

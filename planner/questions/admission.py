@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -63,6 +63,16 @@ class _AdmissionReview(msgspec.Struct, rename="camel"):
     request: Request
 
 
+class _Named(msgspec.Struct):
+    uid: str
+
+
+class _Envelope(msgspec.Struct, rename="camel"):
+    kind: str
+    api_version: str
+    request: _Named
+
+
 def read_request(body: bytes) -> Request:
     """The request in an AdmissionReview.
 
@@ -71,14 +81,33 @@ def read_request(body: bytes) -> Request:
     InputError
         For anything but an ``admission.k8s.io/v1`` AdmissionReview with a request.
     """
+    return _read(body, _AdmissionReview).request
+
+
+def read_uid(body: bytes) -> str:
+    """The uid that an answer to an AdmissionReview carries; its objects are passed over and not made, which takes a tenth of the
+    time.
+
+    Raises
+    ------
+    InputError
+        As `read_request`, but for what is wrong within its objects.
+    """
+    return _read(body, _Envelope).request.uid
+
+
+_Review = TypeVar("_Review", _AdmissionReview, _Envelope)
+
+
+def _read(body: bytes, kind: type[_Review]) -> _Review:
     mend = "Send what an API server sends a validating webhook: AdmissionReview, " + API_VERSION
     try:
-        found = msgspec.json.decode(body, type=_AdmissionReview)
+        found = msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InputError(f"isn't an AdmissionReview: {error}", where="the request's body", mend=mend) from None
     if (found.kind, found.api_version) != ("AdmissionReview", API_VERSION):
         raise InputError(f"is {found.api_version} {found.kind}", where="the request's body", mend=mend)
-    return found.request
+    return found
 
 
 class Silence(StrEnum):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from planner.inventory.certificates import Validity
 from planner.questions.admission import Review
+from planner.serve.connections import ENDS, Connections
 from planner.serve.keeper import Keeper
 
 PREFIX = "headroom"
@@ -25,10 +26,15 @@ class Metrics:
     """Everything under ``/metrics``; no series of it is named by who asks."""
 
     def __init__(
-        self, keeper: Keeper, load: Load | None = None, certificate: Callable[[], Validity | None] = lambda: None
+        self,
+        keeper: Keeper,
+        load: Load | None = None,
+        certificate: Callable[[], Validity | None] = lambda: None,
+        connections: Connections | None = None,
     ) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(_Cluster(keeper, load, certificate))
+        self._registry.register(_Connections(Connections() if connections is None else connections))
         self._reviews = Counter(
             f"{PREFIX}_reviews", "Writes that the API server asked about, by what was said.", ["said"], registry=self._registry
         )  # fmt: skip
@@ -52,6 +58,20 @@ def said_of(review: Review, *, is_denied: bool) -> str:
     if review.silence is not None:
         return review.silence.value
     return "denied" if is_denied else "warned"
+
+
+class _Connections(Collector):
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def collect(self) -> Iterator[Metric]:
+        said = "Connections to this server."
+        yield GaugeMetricFamily(f"{PREFIX}_connections", said, value=len(self._connections))
+        said = "Connections that ended before an answer: too slow, unreadable, broke off, or without room."
+        ended = CounterMetricFamily(f"{PREFIX}_connections_ended", said, labels=["why"])
+        for why in ENDS:
+            ended.add_metric([why.replace(" ", "_")], self._connections.ended[why])
+        yield ended
 
 
 class _Cluster(Collector):

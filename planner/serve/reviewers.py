@@ -1,27 +1,30 @@
 """Processes that answer reviews, each with a copy of the snapshot: Python answers one at a time, a machine has more cores.
 
 A thread a process sends it one question after another. A new snapshot goes to one process at a time, so that the others go
-on answering from the one before.
+on answering from the one before. Reviews of `LARGE` bytes take long to read: where there are several processes, one of them takes
+none of these, and the others take them last.
 """
 
 from __future__ import annotations
 
-import queue
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Final
 
 from planner.capacity.node_pools import NodePool
+from planner.errors import InputError
 from planner.kubernetes.records import Snapshot
 from planner.questions.admission import NO_POLICY, Review, Silence, read_request, review
 from planner.questions.gate_policy import GatePolicy
 from planner.serve.process import Known, Process
 
 MOST_WAITING: Final = 32  # questions for each process
+LARGE: Final = 256 * 2**10  # bytes; a Deployment of 50 containers has less
 _TIME_UP: Final = Review(silence=Silence.TIME_UP)
 
 
@@ -49,12 +52,17 @@ class Reviewers:
 
     def __init__(self, count: int, say: Callable[[str], None], policy: GatePolicy = NO_POLICY) -> None:
         self._say, self._policy = say, policy
-        self._questions: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
+        self._questions: deque[_Asked] = deque()
+        self._large: deque[_Asked] = deque()
+        self._has_more = threading.Condition()
         self._known: Known | None = None
         self._sending = threading.Lock()
         self._is_ended = threading.Event()
         self.is_ready = False
-        self._threads = [threading.Thread(target=self._serve, name="reviewer", daemon=True) for _ in range(count)]
+        self._threads = [
+            threading.Thread(target=self._serve, args=(place > 0 or count == 1,), name="reviewer", daemon=True)
+            for place in range(count)
+        ]
 
     def start(self) -> None:
         """Start the processes; they load their code while the cluster is listed."""
@@ -69,23 +77,26 @@ class Reviewers:
     def ask(self, body: bytes, until: float) -> Future[Review]:
         """The review of an AdmissionReview's bytes; silence when it isn't there by `until`."""
         answer: Future[Review] = Future()
-        if self._questions.qsize() >= MOST_WAITING * len(self._threads):
-            answer.set_result(_TIME_UP)  # who waits behind so many would only hear that time is up
-            return answer
-        self._questions.put(_Asked(body, until, answer))
+        lane = self._large if len(body) >= LARGE else self._questions
+        with self._has_more:
+            if len(lane) >= MOST_WAITING * len(self._threads):
+                answer.set_result(_TIME_UP)  # who waits behind so many would only hear that time is up
+                return answer
+            lane.append(_Asked(body, until, answer))
+            self._has_more.notify_all()
         return answer
 
     def stop(self) -> None:
         """Let the processes end."""
         self._is_ended.set()
-        for _ in self._threads:
-            self._questions.put(None)
+        with self._has_more:
+            self._has_more.notify_all()
 
     # ── one thread a process ─────────────────────────────────────────────────────────────────────────────────────────
-    def _serve(self) -> None:
+    def _serve(self, takes_large: bool) -> None:
         process = Process()
         try:
-            while (asked := self._next(process)) is not None:
+            while (asked := self._next(process, takes_large)) is not None:
                 if not asked.answer.set_running_or_notify_cancel():
                     continue
                 try:
@@ -98,7 +109,7 @@ class Reviewers:
         finally:
             process.end()
 
-    def _next(self, process: Process) -> _Asked | None:
+    def _next(self, process: Process, takes_large: bool) -> _Asked | None:
         """The next question; before it, or while there is none, the process gets to know a new snapshot.
 
         One that knows none yet takes no question: another process may know the answer.
@@ -116,10 +127,13 @@ class Reviewers:
             if not process.number:
                 self._is_ended.wait(0.05)
                 continue
-            try:
-                return self._questions.get(timeout=0.2)
-            except queue.Empty:
-                continue
+            with self._has_more:
+                if not self._questions and not (takes_large and self._large):
+                    self._has_more.wait(0.2)
+                if self._questions:
+                    return self._questions.popleft()
+                if takes_large and self._large:
+                    return self._large.popleft()
         return None
 
 
@@ -137,6 +151,8 @@ def _reviewed(
     try:
         request = read_request(body)
         return review(snapshot, request, pools, lambda: time.monotonic() < until, policy=policy, now=time.time())
+    except InputError:  # something in its objects isn't what it should be: the API server will say so
+        return Review(silence=Silence.NOT_KNOWN)
     except Exception as error:  # noqa: BLE001 - a mistake of ours costs one answer, not the process and the snapshot in it
         sys.stderr.write(f"headroom: a review was not answered, a mistake of ours: {type(error).__name__}: {error}\n")
         return Review(silence=Silence.NOT_KNOWN)

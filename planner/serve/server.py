@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 import logging
+import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from planner.errors import InputError
 from planner.inventory.certificates import Validity, validity_of
 from planner.serve import health
+from planner.serve.callers import Callers
+from planner.serve.connections import Connections, Listener, Loop, listen, protocol, quieten, room
 from planner.serve.keeper import Keeper
 from planner.serve.metrics import Metrics
 from planner.serve.paths import METRICS, REVIEWS
-from planner.serve.reviewers import Reviewers
+from planner.serve.reviewers import LARGE, Reviewers
 from planner.serve.webhook import Webhook, timeout_of
 
 _TICKS: Final = 10  # of uvicorn's loop, a second
 _LOOK_TICKS: Final = 10 * _TICKS  # between two looks whether the certificate was renewed
+_MINUTE_TICKS: Final = 60 * _TICKS
 _SAY_TICKS: Final = 86_400 * _TICKS  # between two warnings that it expires
+MOST_LARGE: Final = 8
 MOST_BYTES: Final = 8 * 2**20  # two objects of what etcd takes (1.5 MiB) as JSON, with room
 
 
 def application(routes: Sequence[Route], lifespan: Callable[[Any], Any]) -> Starlette:
     """The paths by themselves, without the dashboard."""
-    return Starlette(routes=routes, lifespan=lifespan)
+    return Starlette(routes=routes, lifespan=lifespan, middleware=[Middleware(Callers)])
 
 
 def stopping(keeper: Keeper) -> Callable[[Any], AbstractAsyncContextManager[None]]:
@@ -51,14 +57,17 @@ def stopping(keeper: Keeper) -> Callable[[Any], AbstractAsyncContextManager[None
 def paths(metrics: Metrics, webhook: Webhook, reviewers: Reviewers, warning: Callable[[], str]) -> list[Route]:
     """The webhook, the metrics, and whether it lives and is ready; `warning` is of the server's certificate."""
 
+    places = _Places()
+
     async def reviews(request: Request) -> Response:
-        body = await _body(request)
-        if body is None:
-            return PlainTextResponse("the review is too long\n", status_code=413)
-        try:
-            return JSONResponse(await webhook.answer(body, timeout_of(request.query_params)))
-        except InputError as error:
-            return PlainTextResponse(f"{error}\n", status_code=400)
+        with places.one() as place:
+            body = await _body(request, place)
+            if isinstance(body, Response):
+                return body
+            try:
+                return JSONResponse(await webhook.answer(body, timeout_of(request.query_params)))
+            except InputError as error:
+                return PlainTextResponse(f"{error}\n", status_code=400)
 
     async def exposed(request: Request) -> Response:
         accept = request.headers.get("accept", "")
@@ -72,15 +81,43 @@ def paths(metrics: Metrics, webhook: Webhook, reviewers: Reviewers, warning: Cal
     ]
 
 
-async def _body(request: Request) -> bytes | None:
-    """The body, None for one beyond `MOST_BYTES`."""
+class _Places:
+    """How many large reviews there may be at once: each is held as long as it comes and is answered."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+
+    @contextmanager
+    def one(self) -> Iterator[Callable[[], bool]]:
+        """A review's; what is given takes a place, once, and says whether there is one."""
+        has = False
+
+        def take() -> bool:
+            nonlocal has
+            if not has and self._taken < MOST_LARGE:
+                self._taken, has = self._taken + 1, True
+            return has
+
+        try:
+            yield take
+        finally:
+            self._taken -= has
+
+
+async def _body(request: Request, place: Callable[[], bool]) -> bytes | Response:
+    """The body, or what is said where it is too long, there are too many long ones, or it never came."""
     parts: list[bytes] = []
     size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MOST_BYTES:
-            return None
-        parts.append(part)
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > MOST_BYTES:
+                return PlainTextResponse("the review is too long\n", status_code=413)
+            if size >= LARGE and not place():
+                return PlainTextResponse("there are too many long reviews at once\n", status_code=503)
+            parts.append(part)
+    except ClientDisconnect:  # nobody is there who would read an answer
+        return Response(status_code=400)
     return b"".join(parts)
 
 
@@ -93,17 +130,24 @@ class Server(uvicorn.Server):
     """
 
     def __init__(
-        self, app: Any, *, host: str, port: int, certificate: Path | None, key: Path | None, is_dashboard: bool = False
-    ) -> None:
+        self, app: Any, *, host: str, port: int, certificate: Path | None, key: Path | None, is_dashboard: bool = False,
+        client_authority: Path | None = None, connections: Connections | None = None,
+    ) -> None:  # fmt: skip
         self._files = (certificate, key) if certificate and key else None
+        self.connections = Connections(room()) if connections is None else connections
         super().__init__(
             uvicorn.Config(
-                app, host=host, port=port, http="h11", ws="websockets-sansio" if is_dashboard else "none", lifespan="on", log_config=None, access_log=False,
-                server_header=False, timeout_keep_alive=120, timeout_graceful_shutdown=2,
+                app, host=host, port=port, http=protocol(self.connections, is_certified=client_authority is not None),
+                ws="websockets-sansio" if is_dashboard else "none", lifespan="on", log_config=None, access_log=False,
+                server_header=False, timeout_keep_alive=120, timeout_graceful_shutdown=2, loop=f"{Loop.__module__}:{Loop.__name__}",
                 ssl_certfile=str(certificate) if certificate else None, ssl_keyfile=str(key) if key else None,
+                ssl_ca_certs=str(client_authority) if client_authority else None,
+                ssl_cert_reqs=ssl.CERT_OPTIONAL if client_authority else ssl.CERT_NONE,
             )
         )  # fmt: skip
         self.is_dashboard = is_dashboard
+        self._listeners: list[Listener] = []
+        self.when_there: Callable[[], object] = lambda: None
         self._read_at = self._written_at()
         self.validity: Validity | None = None
         self._say: Callable[[str], None] = lambda _: None
@@ -120,14 +164,15 @@ class Server(uvicorn.Server):
         self.run()
 
     def load(self) -> None:
-        """Read the certificate.
+        """Read the certificate, and take the port.
 
         Raises
         ------
         InputError
-            When it can't be read, or the key isn't its.
+            When it can't be read, the key isn't its, or the port is taken.
         """
         logging.getLogger("uvicorn.access").disabled = True  # Streamlit gives it a handler again
+        quieten()
         try:
             self.config.load()
             self._note_validity()
@@ -135,8 +180,25 @@ class Server(uvicorn.Server):
             where = ", ".join(map(str, self._files or ()))
             mend = "Give a certificate and its key in PEM"
             raise InputError(f"can't be used: {error.strerror or error}", where=where, mend=mend) from None
+        try:
+            self._listeners = listen(self.config.host, self.config.port, self.connections)
+        except OSError as error:
+            where = f"{self.config.host}:{self.config.port}"
+            mend = "Choose another --port, or an address of this machine"
+            raise InputError(f"can't be listened on: {error.strerror or error}", where=where, mend=mend) from None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's, on the sockets that keep count."""
+        await super().startup(sockets or [*self._listeners])
+        self.when_there()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's."""
+        await super().shutdown(sockets or [*self._listeners])
 
     async def on_tick(self, counter: int) -> bool:
+        if counter % _MINUTE_TICKS == 0 and (line := self.connections.line()):
+            self._say(line)
         if counter % _SAY_TICKS == 0 and (warning := self.warning):
             self._say(f"{warning}: renew {self.config.ssl_certfile}, it is read again by itself")
         if (

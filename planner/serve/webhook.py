@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from planner.questions.admission import API_VERSION, Review, Silence, read_request
+from planner.questions.admission import API_VERSION, Review, Silence, read_uid
 from planner.serve.keeper import Keeper
 from planner.serve.metrics import Metrics, said_of
 from planner.serve.reviewers import Reviewers
@@ -50,14 +50,14 @@ class Webhook:
             When `body` isn't one.
         """
         began = time.monotonic()
-        request = read_request(body)
+        uid = read_uid(body)
         wait = self._within_seconds
         if timeout_seconds is not None:
             wait = min(wait, SHARE_OF_TIMEOUT * timeout_seconds)
         found = await self._reviewed(body, began + wait, wait)
         is_denied = self._denies and found.is_stuck
         self._metrics.count(said_of(found, is_denied=is_denied), time.monotonic() - began)
-        return response(request.uid, found, is_denied=is_denied)
+        return response(uid, found, is_denied=is_denied)
 
     async def _reviewed(self, body: bytes, until: float, wait: float) -> Review:
         if self._is_too_old():

@@ -1,4 +1,4 @@
-"""``headroom app``: which folder, which cluster, which words Streamlit gets."""
+"""``headroom app``: which folder, which cluster, where it listens."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def test_a_file_is_named_in_full(tmp_path: Path) -> None:
         main(["app", str(tmp_path / "a.json"), "--no-browser", "--port", "1234"])
     words, environment = seen.value.args
     assert environment[CLUSTER_VARIABLE] == str(tmp_path / "a.json")
-    assert words[1:5] == ["-m", "streamlit", "run", "app.py"]
-    assert words[words.index("--server.headless") + 1] == "true"
-    assert words[words.index("--server.port") + 1] == "1234"
+    assert words[1:] == ["-m", "planner.cli.dashboard", "localhost", "1234"]
+    assert environment["STREAMLIT_SERVER_HEADLESS"] == "true"
+    assert environment["STREAMLIT_SERVER_PORT"] == "1234"
 
 
 @pytest.mark.parametrize("name", ["demo", "openb", "context:prod"])
@@ -96,7 +96,8 @@ def test_without_sign_in_it_listens_on_localhost_only_and_says_so(
     monkeypatch.delenv(access.VARIABLE, raising=False)
     with pytest.raises(_Started) as seen:
         main(["app", "demo", "--no-browser"])
-    assert seen.value.args[0][seen.value.args[0].index("--server.address") + 1] == "localhost"
+    assert seen.value.args[0][3:] == ["localhost", "8501"]
+    assert seen.value.args[1]["STREAMLIT_SERVER_ADDRESS"] == "localhost"
     assert "listens on localhost only" in capsys.readouterr().err
     with pytest.raises(SystemExit) as stopped:
         main(["app", "demo", "--host", "0.0.0.0"])
@@ -115,7 +116,7 @@ def test_where_people_sign_in_it_listens_where_it_is_told(
     with pytest.raises(_Started) as seen:
         main(["app", "demo", "--host", "0.0.0.0", "--sign-in", str(file)])
     words, environment = seen.value.args
-    assert words[words.index("--server.address") + 1] == "0.0.0.0"
+    assert words[3:] == ["0.0.0.0", "8501", "browser"]
     assert environment[access.VARIABLE] == str(file)
     assert "localhost" not in capsys.readouterr().err
     file.write_text(SIGN_IN.replace('groups = ["sre"]', ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 
 import pytest
@@ -26,3 +27,32 @@ def test_a_mistake_costs_one_answer_and_not_the_process(
     found = reviewers._reviewed(cluster, (), body, time.monotonic() + 60)
     assert found == Review(silence=Silence.NOT_KNOWN)
     assert "a mistake of ours: AssertionError: never comes to rest" in capsys.readouterr().err
+
+
+class Idle:
+    """A process that knows a snapshot and is asked nothing."""
+
+    number = 1
+
+
+def test_long_reviews_come_last_and_leave_one_process_to_the_others() -> None:
+    several = reviewers.Reviewers(2, print)
+    for body in (b"x" * reviewers.LARGE, b"first", b"y" * reviewers.LARGE, b"second"):
+        several.ask(body, 0.0)
+    taken = [several._next(Idle(), takes_large=True) for _ in range(4)]  # type: ignore[arg-type] # it is asked for no more
+    assert [one.body[:6] for one in taken if one] == [b"first", b"second", b"xxxxxx", b"yyyyyy"]
+    several.ask(b"x" * reviewers.LARGE, 0.0)
+    threading.Timer(0.5, several.stop).start()
+    assert several._next(Idle(), takes_large=False) is None  # type: ignore[arg-type]
+
+
+def test_one_process_takes_all() -> None:
+    assert [thread._args[0] for thread in reviewers.Reviewers(3, print)._threads] == [False, True, True]  # type: ignore[attr-defined]
+    assert [thread._args[0] for thread in reviewers.Reviewers(1, print)._threads] == [True]  # type: ignore[attr-defined]
+
+
+def test_so_many_wait_of_either_kind_and_no_more() -> None:
+    one = reviewers.Reviewers(1, print)
+    for body in (b"x" * reviewers.LARGE, b"short"):
+        found = [one.ask(body, 0.0) for _ in range(reviewers.MOST_WAITING + 1)]
+        assert [answer.done() for answer in found] == [False] * reviewers.MOST_WAITING + [True]

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import re
 import ssl
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from prometheus_client.openmetrics.parser import text_fd_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.requests import Request
 
 from planner.cli import serve
 from planner.cli.cluster import read_cluster
 from planner.errors import InputError, SourceError
 from planner.kubernetes.records import Snapshot
+from planner.questions import admission
+from planner.questions.admission import Silence
 from planner.questions.metrics import cluster_metrics
 from planner.questions.question import Given
+from planner.serve import reviewers, webhook
+from planner.serve.callers import TOKENS
 from planner.serve.keeper import Keeper
-from planner.serve.server import MOST_BYTES
+from planner.serve.paths import REVIEWS
+from planner.serve.reviewers import LARGE
+from planner.serve.server import MOST_BYTES, MOST_LARGE, _body, _Places
 from planner.serve.webhook import timeout_of
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -305,3 +313,80 @@ def test_a_certificate_without_its_key_is_an_error(tmp_path: Path, capsys: pytes
             main(["serve", "demo", *options])
         assert stopped.value.code == 1
         assert said in capsys.readouterr().err
+
+
+# ── who asks ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_reviews_and_metrics_ask_for_a_token_or_a_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOKENS[REVIEWS], "api-server")
+    pair = certificate(tmp_path)
+    body = json.dumps(RECORDED["steps"][1]["reviews"][0]["body"]).encode()
+    with serving(cluster(tmp_path), tmp_path, "--workers", "1", "--client-ca", str(pair[0]), pair=pair) as (port, cert):
+        assert post((port, cert), body)[0] == 401
+        assert get((port, cert), "/metrics")[0] == 401
+        assert get((port, cert), "/readyz")[0] == 200, "a kubelet shows nothing of itself"
+        with closing(connect(port, cert)) as connection:
+            connection.request("POST", UNHURRIED, body, {"Authorization": "Bearer api-server"})
+            assert connection.getresponse().status == 200
+        context = ssl.create_default_context(cafile=cert)
+        context.load_cert_chain(*pair)
+        with closing(http.client.HTTPSConnection("localhost", port, context=context, timeout=60)) as connection:
+            for method, path in (("POST", UNHURRIED), ("GET", "/metrics")):
+                connection.request(method, path, body if method == "POST" else None)
+                answer = connection.getresponse()
+                answer.read()
+                assert answer.status == 200, path
+
+
+def test_a_client_authority_without_tls_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from planner.cli import main
+
+    cert, _ = certificate(tmp_path)
+    with pytest.raises(SystemExit) as stopped:
+        main(["serve", "demo", "--client-ca", str(cert)])
+    assert stopped.value.code == 1
+    assert "come by TLS" in capsys.readouterr().err
+
+
+# ── long reviews ─────────────────────────────────────────────────────────────────────────────────────────────────────
+async def _asked(parts: list[bytes], place: Callable[[], bool]) -> bytes | int:
+    left = list(parts)
+
+    async def receive() -> dict[str, Any]:
+        if not left:
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+    found = await _body(Request({"type": "http", "headers": []}, receive), place)
+    return found if isinstance(found, bytes) else found.status_code
+
+
+def test_long_reviews_have_so_many_places_and_short_ones_need_none() -> None:
+    places = _Places()
+    long = [b"x" * (LARGE // 2)] * 3
+    with ExitStack() as held:
+        for _ in range(MOST_LARGE):
+            assert asyncio.run(_asked(long, held.enter_context(places.one()))) == b"".join(long)
+        with places.one() as none:
+            assert asyncio.run(_asked(long, none)) == 503
+            assert asyncio.run(_asked([b"short"], none)) == b"short"
+    with places.one() as again:
+        assert asyncio.run(_asked(long, again)) == b"".join(long)
+
+
+def test_a_review_that_breaks_off_is_no_mistake() -> None:
+    with _Places().one() as place:
+        assert asyncio.run(_asked([], place)) == 400
+
+
+def test_the_event_loop_makes_no_objects_of_a_review() -> None:
+    """What isn't right within them is found where it is read, and is silence; the uid is the review's."""
+    request = {"uid": "u", "object": [1]}
+    body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}).encode()
+    assert admission.read_uid(body) == "u"
+    assert not hasattr(webhook, "read_request")
+    with pytest.raises(InputError):
+        admission.read_request(body)
+    with pytest.raises(InputError):
+        admission.read_uid(body[:-3])
+    found = reviewers._reviewed(demo.read(), (), body, time.monotonic() + 60)
+    assert found.silence is Silence.NOT_KNOWN

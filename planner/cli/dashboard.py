@@ -1,0 +1,57 @@
+"""The dashboard's server: the same that answers reviews, with the same bounds. ``headroom app`` begins it as a process."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import webbrowser
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from planner import errors
+from planner.serve.server import Server
+
+
+def load(place: Path) -> Any:
+    """``app`` of app.py, in the folder where Streamlit finds its .streamlit/config.toml."""
+    os.chdir(place)
+    found = importlib.util.spec_from_file_location("headroom_app", place / "app.py")
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module.app
+
+
+def run(host: str, port: int, *, browser: bool) -> int:
+    """Serve until it is told to stop."""
+    say = partial(click.echo, err=True)
+    place = f"http://{host}:{port}{_base()}"
+
+    def there() -> None:
+        click.echo(f"The dashboard is on {place}")
+        if browser:
+            webbrowser.open(place)
+
+    try:
+        server = Server(load(Path.cwd()), host=host, port=port, certificate=None, key=None, is_dashboard=True)
+        server.when_there = there
+        server.load()
+    except errors.HeadroomError as error:
+        say(f"headroom: {error}")
+        return 1
+    server.run_saying(say)
+    return 0
+
+
+def _base() -> str:
+    told = os.environ.get("STREAMLIT_SERVER_BASE_URL_PATH", "").strip("/")
+    return f"/{told}" if told else ""
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1], int(sys.argv[2]), browser=sys.argv[3:] == ["browser"]))
