@@ -42,6 +42,7 @@ from planner.rollout.answers import (
     Verdict,
     WorkloadRollout,
 )
+from planner.rollout.meanwhile import Moved, hedged, moved, on_other_clocks, scaled_at_once
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
 from planner.rollout.remedies import find_remedies
@@ -243,6 +244,12 @@ def _rollout(
     cluster = compiled(prepared.snapshot)
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
+    moves: tuple[Moved, ...] = ()
+    seconds = ""
+    if not run.is_cut and scenario.runs:
+        moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
+        seconds = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
+        ties = hedged(ties, run.completed, seconds=seconds, moves=moves)
     keys = workload_keys_by_owner(run)
     parts = tuple(
         _workload_rollout(run, revision, pod_times, keys)
@@ -265,6 +272,8 @@ def _rollout(
     twice = _attached_twice(run, prepared.revisions)
     if twice:
         sentence = Text(f"{sentence}. But {twice[0].what}")
+    if seconds:
+        sentence = Text(f"{sentence}. But {seconds}")
     result = RolloutResult(
         verdict=told.verdict,
         reason=told.reason,
@@ -282,6 +291,7 @@ def _rollout(
         remedies=remedies,
         findings=prepared.findings
         + twice
+        + scaled_at_once(run, prepared.revisions)
         + _not_played(prepared.snapshot, prepared.revisions)
         + tuple(_unknown_finding(key, u) for key, u in unknown)
         + blocked_by(cluster, run, prepared.revisions),
@@ -532,7 +542,7 @@ def _workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: d
         reason=why.reason if why else Reason.NONE,
         sentence=Text(_stuck(run, revision, why) if why else _completes(run, revision, lowest, seconds, end)),
         headline=why.headline if why else _finishes(run, revision, lowest, seconds, end),
-        replicas=after.replicas,
+        replicas=run.replicas[key],
         max_surge=surge,
         max_unavailable=unavailable,
         strategy_kind=after.strategy.kind,
@@ -586,7 +596,7 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
         return f"completes: {placed}, Ready in about {duration(seconds)}"
     return (
         f"completes in {count(steps, 'step')}, about {duration(seconds)}; "
-        f"at worst {lowest:,} of {after.replicas or _desired(run, after):,} pods are Ready"
+        f"at worst {lowest:,} of {_desired(run, after):,} pods are Ready"
     )
 
 
@@ -594,7 +604,7 @@ def _finishes(run: Run, revision: Revision, lowest: int, seconds: float, end: in
     after = revision.after
     if not revision.has_new_template and run.moments[after.key][end].tick == 0:
         return Text("nothing has to move")
-    pods = after.replicas or _desired(run, after)
+    pods = _desired(run, after)
     if revision.placed is not None and revision.placed.idle:
         return Text(revision.placed.idle_words)
     if revision.placed is not None:
@@ -603,7 +613,7 @@ def _finishes(run: Run, revision: Revision, lowest: int, seconds: float, end: in
 
 
 def _desired(run: Run, after: Workload) -> int:
-    return run.status[after.key].get("desiredNumberScheduled", after.replicas)
+    return run.status[after.key].get("desiredNumberScheduled", run.replicas[after.key])
 
 
 def _timeline(moments: Sequence[Moment], times: Sequence[float]) -> tuple[TimelineRow, ...]:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from enum import StrEnum
 
 from planner.errors import ChangeError
-from planner.kubernetes.records import EMPTY, HorizontalPodAutoscaler, Snapshot, Workload
+from planner.kubernetes.autoscalers import autoscaler_of
+from planner.kubernetes.records import EMPTY, Snapshot, Workload
 from planner.questions.prepared import compiled
 from planner.rollout.ownership import pods_of
 from planner.rollout.run import Revision, simulate
@@ -18,12 +19,6 @@ class At(StrEnum):
     TODAY = "today"
     LOWEST = "lowest"
     HIGHEST = "highest"
-
-
-def autoscaler_of(snapshot: Snapshot, key: str) -> HorizontalPodAutoscaler | None:
-    """What scales the workload: a HorizontalPodAutoscaler or KEDA's ScaledObject, the one with more room of several."""
-    found = [one for one in snapshot.autoscalers if one.target == key]
-    return max(found, key=lambda one: one.maximum, default=None)
 
 
 def at_bound(snapshot: Snapshot, key: str, at: At) -> Snapshot:

@@ -45,6 +45,7 @@ class Reason(StrEnum):
     PAUSED = "paused"
     ON_DELETE = "on_delete"  # the strategy waits for someone to delete pods
     POD_MANAGEMENT = "pod_management"  # an OrderedReady StatefulSet waits for a broken pod
+    STALE_ANNOTATION = "stale_annotation"  # the Deployment controller takes every sync for a scaling event
     UNKNOWN = "unknown"
 
 

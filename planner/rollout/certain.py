@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.kubernetes.autoscalers import autoscalers_of, brought_within
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Workload
@@ -26,7 +27,7 @@ from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.pod import DEFAULT_SCHEDULER
 from planner.scheduling.shape import Shape, alike, compile_shape, seats
 from planner.scheduling.state import anti_terms
-from planner.vocabulary import POD_TEMPLATE_HASH
+from planner.vocabulary import DESIRED_REPLICAS, POD_TEMPLATE_HASH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     traits = workload.traits
     if traits.is_per_node:
         return _daemon_set(cluster, workload, pods)
-    if len(pods) != workload.replicas:
+    if len(pods) != workload.replicas or _is_scaled(cluster, workload):
         return None
     shape = _shape(cluster, workload)
     if traits.has_ordinals:
@@ -75,6 +76,15 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
             completes=True, ticks=len(pauses), lowest_ready=0, peak_pods=count, peak_bound=count, pauses=pauses
         )
     return _deployment(cluster, workload, shape)
+
+
+def _is_scaled(cluster: Cluster, workload: Workload) -> bool:
+    """Whether an autoscaler sets other replicas at once, or the controller takes it for being scaled."""
+    replicas = workload.replicas
+    if brought_within(autoscalers_of(cluster.snapshot, workload.key), replicas) != replicas:
+        return True
+    active = (one for one in sets_by_owner(cluster).get(workload.uid, ()) if one.replicas)
+    return any(one.annotations.get(DESIRED_REPLICAS, str(replicas)) != str(replicas) for one in active)
 
 
 def _is_plain(spec: PodSpec) -> bool:

@@ -43,6 +43,7 @@ _REASONS: Final = {
     Reason.OTHER_SCHEDULER: "It asks for another scheduler than Kubernetes' own, whose rules aren't known here.",
     Reason.PAUSED: "The Deployment was paused by hand.",
     Reason.ON_DELETE: "New pods come only where somebody deletes old ones.",
+    Reason.STALE_ANNOTATION: "An annotation of a ReplicaSet keeps the controller from rolling anything out.",
     Reason.POD_MANAGEMENT: "A StatefulSet goes on in order, and one of its pods isn't Ready.",
 }
 _OTHERS: Final = {

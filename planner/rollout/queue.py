@@ -232,6 +232,14 @@ class SchedulingQueue:
         The snapshot's lines that are never tried (`planner.rollout.bystanders`).
     is_thorough : bool
         Every pod is a line of its own, tried whenever it is woken: for tests.
+    backs_off : int
+        For how many ticks after the one of its refusal a pod backs off: 0 as in life where pods take longer to start and
+        to end than a back-off lasts, 1 where they don't, −1 where those that end in one moment end further apart.
+
+    Attributes
+    ----------
+    is_contested : whether a node went to a pod while another kind was tried for, and one of them had just been refused:
+        the seconds between pods' ends may then decide who has it
     """
 
     def __init__(
@@ -243,7 +251,10 @@ class SchedulingQueue:
         *,
         left_out: BoolArray | None = None,
         is_thorough: bool = False,
+        backs_off: int = 0,
     ) -> None:
+        self.is_contested = False
+        self._backs_off = backs_off
         self.cluster, self.state, self.scheduler = state.cluster, state, scheduler
         self.is_thorough = is_thorough
         self.tick_number = -1
@@ -473,7 +484,7 @@ class SchedulingQueue:
         return member if isinstance(member, LivePod) else self._in_motion.get(member)
 
     def _key(self, pod: LivePod) -> Key:
-        return (pod.failed_tick >= self.tick_number, -pod.priority, pod.turn, pod.queued_at)
+        return (pod.failed_tick >= self.tick_number - self._backs_off, -pod.priority, pod.turn, pod.queued_at)
 
     def _line_key(self, line: Line, member: LivePod | int) -> Key:
         lane = line.lane
@@ -484,7 +495,7 @@ class SchedulingQueue:
             failed_tick, turn, number = max(failed_tick, member.failed_tick), max(turn, member.turn), member.queued_at
         else:
             number = self._resting.rank[member]
-        return (failed_tick >= tick, -line.shape.priority, turn, number)
+        return (failed_tick >= tick - self._backs_off, -line.shape.priority, turn, number)
 
     # ── hope ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _look(self) -> None:
@@ -547,9 +558,23 @@ class SchedulingQueue:
         attempt = self.scheduler.attempt(pod)
         if attempt.node != NOWHERE or attempt.nominated != NOWHERE:
             self._trail.append(before)
+            self.is_contested = self.is_contested or self._is_contested(pod)
         elif kinds := self._kinds(pod):
             self._failed[kinds[-1] if attempt.counts_for_alike else kinds[0]] = attempt
         return attempt
+
+    def _is_contested(self, pod: LivePod) -> bool:
+        """Whether a pod of another kind, or of another workload, is to be tried after `pod`, and either was refused a
+        moment ago."""
+        late = self.tick_number - 1
+        is_late = pod.failed_tick >= late or (pod.line is not None and self._room.failed_tick >= late)
+        if any(p.owner != pod.owner and (is_late or p.failed_tick >= late) for *_, p in self._fresh):
+            return True
+        if any(p is not pod and self._is_woken(p) for p in self._apart):
+            return True
+        if self._last_removal >= self._room.seen and any(line is not pod.line for line in self._hopeful):
+            return is_late or self._room.failed_tick >= late
+        return any(line.is_woken and line is not pod.line for line in self._particular)
 
     def _kinds(self, pod: LivePod) -> tuple[Shape | Alike, ...]:
         """Whose failures count for the pod: those of its shape, and of all that are alike."""
@@ -625,7 +650,7 @@ class SchedulingQueue:
             self._room_trail = [*self._trail, (_LAST, self.state.position, self.scheduler.rivals())]
         if not lanes and not self._refused:
             return
-        before = {lane: (lane.failed_tick >= tick, lane.turn) for lane in lanes}
+        before = {lane: (lane.failed_tick >= tick - self._backs_off, lane.turn) for lane in lanes}
         if room in before:
             self._merge(before[room])
         olds = sorted({*before.values(), *((backs_off, turn) for backs_off, turn, _ in self._refused)})
@@ -644,7 +669,11 @@ class SchedulingQueue:
             was_refused, has_seen = pod in refused, pod.seen_events > self._last_removal
             if was_refused and has_seen:
                 return (True, *refused[pod])
-            return (not has_seen, pod.failed_tick >= self.tick_number, pod.turn)  # who has seen all wasn't tried
+            return (
+                not has_seen,
+                pod.failed_tick >= self.tick_number - self._backs_off,
+                pod.turn,
+            )  # who has seen all wasn't tried
 
         late = {p: place(p) for p in self._late}
         order = sorted(late, key=lambda p: (*late[p], p.queued_at))

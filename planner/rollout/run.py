@@ -13,9 +13,10 @@ from planner.rollout.admission import Refusal
 from planner.rollout.answers import Verdict
 from planner.rollout.bystanders import bystanders, stayed_apart
 from planner.rollout.controllers import registry
+from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.pod_counts import Moment, PodCounts
-from planner.rollout.simulation import STUCK_MS, RolloutController, Simulation
+from planner.rollout.simulation import STUCK_MS, RolloutController, ScaledController, Simulation
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
@@ -56,6 +57,7 @@ class Run:
     work : how costly the run was, in units of `planner.budget`
     is_cut : it was too large to be played to its end
     owners : per workload key, who owned its pods, as their `LivePod.owner` says it
+    replicas : per workload key, those it is to have at the end: an autoscaler may have set others than the change
     new_shapes : per workload key, the shape of its new pods, if any were made
     touched : pods that were made, deleted or bound during the run
     """
@@ -73,6 +75,7 @@ class Run:
     work: int
     is_cut: bool
     owners: dict[str, tuple[str, ...]]
+    replicas: dict[str, int]
     new_shapes: dict[str, Shape]
     touched: tuple[LivePod, ...]
     simulation: Simulation
@@ -112,6 +115,7 @@ def simulate(
     never_ready: Callable[[LivePod], bool] | None = None,
     left_out: BoolArray | None = None,
     is_thorough: bool = False,
+    backs_off: int = 0,
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
 
@@ -125,9 +129,13 @@ def simulate(
         Lines of waiting pods that are left where they wait (`planner.rollout.bystanders`).
     is_thorough : bool
         No short way is taken: for tests, which hold both against each other.
+    backs_off : int
+        For how many ticks a refused pod backs off (`planner.rollout.queue.SchedulingQueue`).
     """
     failing = {r.after.key for r in revisions if r.never_ready}
-    simulation = Simulation(cluster, seed=seed, never_ready=never_ready, left_out=left_out, is_thorough=is_thorough)
+    simulation = Simulation(
+        cluster, seed=seed, never_ready=never_ready, left_out=left_out, is_thorough=is_thorough, backs_off=backs_off
+    )
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     controllers = {r.after.key: _started(simulation, r) for r in revisions}
     workload_of = _Workloads(controllers)
@@ -152,6 +160,7 @@ def simulate(
     look()
     simulation.tick_number = 0
     simulation.controllers = {**controllers, **simulation.controllers}
+    simulation.controllers.update((one.key, one) for one in autoscalers(simulation, controllers))
     finished = dict.fromkeys(controllers, -1)
     is_cut = False
     while True:
@@ -189,6 +198,7 @@ def simulate(
         work=simulation.work,
         is_cut=is_cut,
         owners={key: controller.owners() for key, controller in controllers.items()},
+        replicas={r.after.key: _replicas(controllers[r.after.key], r.after) for r in revisions},
         new_shapes={key: p.shape for p in simulation.arrivals if p.is_new and (key := workload_of(p))},
         touched=tuple(simulation.touched),
         simulation=simulation,
@@ -228,6 +238,10 @@ def _started(simulation: Simulation, revision: Revision) -> RolloutController:
     return registry.start(
         simulation, revision.after, before=revision.before, has_new_template=revision.has_new_template
     )
+
+
+def _replicas(controller: RolloutController, after: Workload) -> int:
+    return controller.replicas if isinstance(controller, ScaledController) else after.replicas
 
 
 def _is_done(simulation: Simulation, controller: RolloutController) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import islice
 from random import Random
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from planner.budget import current, too_large
 from planner.kubernetes.accelerators import alike
@@ -101,6 +101,18 @@ class RolloutController(Controller, Protocol):
         ...
 
 
+@runtime_checkable
+class ScaledController(Protocol):
+    """The controller of a workload whose replicas an autoscaler may set."""
+
+    key: str
+    replicas: int
+
+    def scale(self, simulation: Simulation, replicas: int) -> None:
+        """Somebody writes the workload's replicas."""
+        ...
+
+
 class Simulation:
     """One run of controllers and scheduler over a cluster.
 
@@ -115,6 +127,8 @@ class Simulation:
         Lines of waiting pods that are left where they wait (`planner.rollout.bystanders`).
     is_thorough : bool
         Every waiting pod is tried for itself, by all filters: for tests, which hold the short ways against it.
+    backs_off : int
+        For how many ticks a refused pod backs off (`planner.rollout.queue.SchedulingQueue`).
     """
 
     def __init__(
@@ -125,6 +139,7 @@ class Simulation:
         never_ready: Callable[[LivePod], bool] | None = None,
         left_out: BoolArray | None = None,
         is_thorough: bool = False,
+        backs_off: int = 0,
     ) -> None:
         self.cluster = cluster
         self.budget = current()
@@ -162,10 +177,11 @@ class Simulation:
         self._live: dict[int, LivePod] = {}  # index in the snapshot → the pod in motion
         self._on_node: dict[int, dict[int, LivePod]] = {}
         self._made = 0
-        self._is_idle = False  # in the last round nobody did anything, and nobody can know of anything new
+        self.is_idle = False  # in the last round nobody did anything, and nobody can know of anything new
         self._waiting = SchedulingQueue(
-            self.state, self.scheduler, self._live, self.live, left_out=left_out, is_thorough=is_thorough
-        )
+            self.state, self.scheduler, self._live, self.live, left_out=left_out, is_thorough=is_thorough,
+            backs_off=backs_off,
+        )  # fmt: skip
         self.replacement: Callable[[LivePod], Controller | None] = lambda _: None
         self._take_up_unfinished()
 
@@ -522,6 +538,11 @@ class Simulation:
 
     # ── the scheduler's turn ────────────────────────────────────────────────────────────────────────────────────────
     @property
+    def is_contested(self) -> bool:
+        """Whether seconds may have decided who was tried first (`SchedulingQueue.is_contested`)."""
+        return self._waiting.is_contested
+
+    @property
     def queue(self) -> list[LivePod]:
         """The pods that wait, in the order they came."""
         return self._waiting.pods()
@@ -672,13 +693,13 @@ class Simulation:
             for controller in waiting:
                 busy |= controller.sync(self)
         busy = self.schedule() or busy
-        self._is_idle = not busy
+        self.is_idle = not busy
         return busy
 
     def _pass_by(self, pod: LivePod) -> None:
         """A round after something that only the controller of `pod` hears of; nothing comes of it where that isn't played."""
-        retry = self._next_retry() if self._is_idle else None
-        if not self._is_idle or pod.owner in self.controllers or self._waiting.has_work or retry is not None:
+        retry = self._next_retry() if self.is_idle else None
+        if not self.is_idle or pod.owner in self.controllers or self._waiting.has_work or retry is not None:
             self.round()
         else:
             self.clock_ms += _ROUND_MS
@@ -714,7 +735,7 @@ class Simulation:
         """
         self.tick_number += 1
         self.now += 1.0
-        self._is_idle = False
+        self.is_idle = False
         late, mature = self._ripe()
         for pod in late:
             self._mature(pod)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.kubernetes.autoscalers import autoscalers_of
 from planner.kubernetes.queues import queued
 from planner.kubernetes.records import Pod, PodSpec, Workload
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
@@ -58,6 +59,7 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
             for one in sets
         ),
         seen.spaces.get(workload.namespace),
+        tuple((one.kind, one.minimum, one.maximum) for one in autoscalers_of(cluster.snapshot, workload.key)),
         frozenset(t for t in cluster.remember(_wide_terms) if t.matches(cluster, workload.namespace, workload.template.labels)),
     )  # fmt: skip
 

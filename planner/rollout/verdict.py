@@ -18,7 +18,9 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
+from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.placed import PlacedController
+from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.queue import Waiter
 from planner.rollout.run import Revision, Run
@@ -27,7 +29,7 @@ from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import DEFAULT_SCHEDULER, LivePod
 from planner.scheduling.said_of_nodes import gpu_models, node_pools
 from planner.scheduling.shape import Shape, Static
-from planner.vocabulary import CPU, MEMORY, PODS, is_extended_resource
+from planner.vocabulary import CPU, DESIRED_REPLICAS, MEMORY, PODS, is_extended_resource
 from planner.words import NO_WORDS, Text, count, listing, plural, roughly
 
 _REFUSALS = {
@@ -159,6 +161,10 @@ def _why(run: Run, revision: Revision) -> Explanation:
             ),
             headline=Text("each old pod stays until somebody deletes it"),
         )
+    controller = run.simulation.controllers.get(key)
+    stale = controller.never_goes_on() if isinstance(controller, DeploymentController) else None
+    if stale is not None:
+        return _stale(revision, stale)
     refusal = _refusal(run, key)
     if refusal is not None and not new_waiting:
         return replace(_refused(run, revision, refusal), names_objects=True)
@@ -171,6 +177,24 @@ def _why(run: Run, revision: Revision) -> Explanation:
         reason=Reason.UNKNOWN,
         sentence=Text("stuck: nothing moves any more, and the cause is not known"),
         headline=Text("nothing moves any more, and the cause is not known"),
+    )
+
+
+def _stale(revision: Revision, stale: ReplicaSetController) -> Explanation:
+    mend = commands.command(
+        "kubectl", "annotate", f"replicaset/{stale.name}", "-n", stale.namespace, "--overwrite",
+        f"{DESIRED_REPLICAS}={stale.replicas}",
+    )  # fmt: skip
+    return Explanation(
+        reason=Reason.STALE_ANNOTATION,
+        sentence=Text(
+            f"stuck: ReplicaSet {stale.name} has {count(stale.replicas, 'replica')}, as it should, and its annotation "
+            f"{DESIRED_REPLICAS} says {stale.desired}: the Deployment controller takes that for a scaling it never ends, and "
+            f"rolls nothing out (kubernetes#138036). Set it right with {mend}"
+        ),
+        headline=Text(
+            f"an annotation of ReplicaSet {stale.name} keeps the controller from rolling {revision.after.name} out"
+        ),
     )
 
 

@@ -34,6 +34,7 @@ REASON: Final = {
     Reason.OTHER_SCHEDULER: "another scheduler's",
     Reason.PAUSED: "paused",
     Reason.ON_DELETE: "waits for deletion by hand",
+    Reason.STALE_ANNOTATION: "waits for an annotation to be set right",
     Reason.POD_MANAGEMENT: "waits for a broken pod",
     Reason.UNKNOWN: "unknown",
 }

@@ -6,12 +6,13 @@ import streamlit as st
 
 from planner import words
 from planner.errors import ChangeError
+from planner.kubernetes.autoscalers import autoscaler_of
 from planner.kubernetes.kinds import RECREATE, ROLLING_TEXT, ROLLING_UPDATE, kind_called
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.quantity import format_amount
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
-from planner.questions.scaled import At, autoscaler_of
+from planner.questions.scaled import At
 from planner.settings import setting_of
 from planner.ui import capacity_inputs, errors, filtered, link
 from planner.ui.asked import Asked

@@ -315,6 +315,25 @@ def proportional(deployment: Object, newest: Object | None, old: list[Object]) -
     return before != [(rs["spec"]["replicas"], rs["metadata"]["annotations"]) for rs in active]
 
 
+def sync_autoscaler(cluster: Cluster, autoscaler: Object) -> bool:
+    """podautoscaler/horizontal.go reconcileAutoscaler, without metrics: replicas outside the bounds are set to the nearer."""
+    spec = autoscaler["spec"]
+    target = spec["scaleTargetRef"]
+    item = cluster.get(target["kind"], autoscaler["metadata"]["namespace"], target["name"])
+    if item is None:
+        return False
+    replicas = item["spec"]["replicas"]
+    least = spec.get("minReplicas", 1)
+    if replicas == 0 and least:
+        return False  # switched off
+    wanted = min(max(replicas, least), spec["maxReplicas"])
+    if wanted == replicas:
+        return False
+    item["spec"]["replicas"] = wanted
+    item["metadata"]["generation"] = item["metadata"].get("generation", 1) + 1
+    return True
+
+
 def fraction_of(replica_set: Object, deployment: Object) -> int:
     """deployment_util.go getReplicaSetFraction; integer.RoundToInt32 rounds half away from zero."""
     wanted, have = deployment["spec"]["replicas"], replica_set["spec"]["replicas"]

@@ -61,8 +61,52 @@ class Ground:
 
 def random_case(seed: int) -> Case:
     """A small cluster with a rollout to play on it; the same for the same seed."""
-    _, items, _, changes, neighbours, never_ready = draft(random.Random(seed))
-    return Case(grow(items, neighbours, seed), changes, never_ready)
+    ground, items, workloads, changes, neighbours, never_ready = draft(random.Random(seed))
+    rng = random.Random(f"{seed}: who else acts, and who waits")
+    neighbours += waiters(rng, ground)
+    for one in workloads:
+        if rng.random() < 0.1:
+            one["spec"]["template"]["spec"]["priorityClassName"] = "patient"
+    grown = grow(items, neighbours, seed)
+    return Case([*grown, *autoscalers(rng, workloads, changes)], changes, never_ready)
+
+
+def waiters(rng: random.Random, ground: Ground) -> list[Object]:
+    """More pods than there is room for, of every priority."""
+    made = []
+    for index in range(rng.choice((0, 0, 0, 2, 3, 4))):
+        pod = neighbour(rng, 10 + index, ground)
+        pod["spec"]["containers"][0]["resources"] = resources(rng, ground)
+        pod["spec"].pop("priorityClassName", None)
+        if name := rng.choice(("", "high", "low", "patient")):
+            pod["spec"]["priorityClassName"] = name
+        made.append(pod)
+    return made
+
+
+def autoscalers(rng: random.Random, workloads: list[Object], changes: list[Object]) -> list[Object]:
+    """Some whose bounds today's replicas keep; the change may leave them, as manifests do."""
+    made = []
+    for item, asked in zip(workloads, changes, strict=True):
+        replicas = item["spec"].get("replicas")
+        if not replicas or rng.random() > 0.15:
+            continue
+        if rng.random() < 0.7:
+            asked["patch"]["spec"]["replicas"] = rng.choice((0, 1, replicas, replicas + 3))
+        name, namespace = item["metadata"]["name"], item["metadata"]["namespace"]
+        made.append(
+            {
+                "apiVersion": "autoscaling/v2",
+                "kind": "HorizontalPodAutoscaler",
+                "metadata": {"name": name, "namespace": namespace, "uid": f"uid-scaler-{name}"},
+                "spec": {
+                    "scaleTargetRef": {"apiVersion": "apps/v1", "kind": item["kind"], "name": name},
+                    "minReplicas": rng.randint(1, replicas),
+                    "maxReplicas": replicas + rng.choice((0, 0, 1, 2)),
+                },
+            }
+        )
+    return made
 
 
 def draft(
@@ -84,14 +128,14 @@ def draft(
 
 
 def priority_classes() -> list[Object]:
-    values = {"high": 1000, "low": -5}
+    values = {"high": 1000, "low": -5, "patient": 500}
     return [
         {
             "apiVersion": "scheduling.k8s.io/v1",
             "kind": "PriorityClass",
             "metadata": {"name": name},
             "value": value,
-            "preemptionPolicy": "PreemptLowerPriority",
+            "preemptionPolicy": "Never" if name == "patient" else "PreemptLowerPriority",
         }
         for name, value in values.items()
     ]

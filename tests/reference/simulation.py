@@ -15,6 +15,7 @@ from tests.reference.controllers import (
     owned_replica_sets,
     revision_again,
     sync_all,
+    sync_autoscaler,
 )
 from tests.reference.objects import (
     Object,
@@ -111,7 +112,7 @@ class Simulation:
         """Until nobody has done anything for ``quiet_ms``; delayed retries that fall into it are made."""
         since = self.cluster.milliseconds
         for _ in range(MOST_ROUNDS):
-            if self.round():
+            if self.round() or self.look_at_scale():
                 since = self.cluster.milliseconds
                 continue
             retry = next_retry(self.cluster)
@@ -120,6 +121,11 @@ class Simulation:
                 return
             self.cluster.milliseconds = retry
         raise RuntimeError("the cluster does not settle")
+
+    def look_at_scale(self) -> bool:
+        """Autoscalers look when the others have come to rest; the recorder waits for them, too."""
+        looked = [sync_autoscaler(self.cluster, one) for one in self.cluster.of("HorizontalPodAutoscaler")]
+        return any(looked)
 
     def can_become_ready(self, pod: Object) -> bool:
         young = pod["metadata"].get("created") is not None

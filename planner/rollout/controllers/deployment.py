@@ -5,6 +5,8 @@ Source: kubernetes `pkg/controller/deployment/{rolling,recreate,sync}.go` and `u
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.kubernetes.kinds import RECREATE, REPLICA_SET, ROLLING_UPDATE
 from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
@@ -75,6 +77,14 @@ class DeploymentController:
 
     def owners(self) -> tuple[str, ...]:
         return tuple(s.key for s in self.all_sets())
+
+    def scale(self, simulation: Simulation, replicas: int) -> None:
+        self.workload = replace(self.workload, replicas=replicas)
+        self.replicas = replicas
+        self.surge, self.unavailable = rolling_limits(self.workload)
+        self._at_rest = []
+        for key in (self.key, *self.owners()):
+            simulation.scales[key] = (self.key, replicas)
 
     def _controller(self, replica_set: ReplicaSet, *, is_current: bool) -> ReplicaSetController:
         """Only the current ReplicaSet follows the Deployment's ``minReadySeconds`` (`getNewReplicaSet`)."""
@@ -156,6 +166,13 @@ class DeploymentController:
         """`isScalingEvent`: an active ReplicaSet still carries another number of desired replicas."""
         return any(s.replicas > 0 and s.desired is not None and s.desired != self.replicas for s in self.all_sets())
 
+    def never_goes_on(self) -> ReplicaSetController | None:
+        """The ReplicaSet whose stale annotation makes every sync a scaling event that comes to nothing."""
+        active = [s for s in self.all_sets() if s.replicas > 0]
+        if self.workload.is_paused or not self._is_scaling() or len(active) != 1:
+            return None
+        return active[0] if active[0].replicas == self.replicas else None
+
     def _set(self, target: ReplicaSetController, replicas: int) -> bool:
         changed = target.replicas != replicas
         target.replicas = replicas
@@ -164,15 +181,17 @@ class DeploymentController:
         return changed
 
     def _scale(self, simulation: Simulation) -> bool:
-        """`scale`: one active ReplicaSet takes it all, several share in proportion."""
+        """`scale`: one active ReplicaSet takes it all, several share in proportion.
+
+        One that has as many as it should keeps its annotation, whatever that says: with a stale one every sync is a
+        scaling event, and nothing is rolled out any more (kubernetes#138036, open in 1.36).
+        """
         active = [s for s in self.all_sets() if s.replicas > 0]
         if len(active) <= 1:
             target = active[0] if active else (self.new or max(self.old, key=lambda s: s.created_at, default=None))
             if target is None:
                 return False
-            changed = self._set(target, self.replicas)
-            target.desired, target.maximum = self.replicas, self.replicas + self.surge
-            return changed
+            return self._set(target, self.replicas)
         if self._is_saturated(simulation):
             emptied = [self._set(s, 0) for s in self.old if s.replicas > 0]  # all of them, whatever the first gives
             return any(emptied)

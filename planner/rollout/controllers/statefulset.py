@@ -68,6 +68,12 @@ class StatefulSetController:
     def owners(self) -> tuple[str, ...]:
         return (self.key,)
 
+    def scale(self, simulation: Simulation, replicas: int) -> None:
+        self.workload = replace(self.workload, replicas=replicas)
+        self.replicas = replicas
+        self._pods, self._seen = None, -1
+        simulation.scales[self.key] = (self.key, replicas)
+
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         return simulation.pods_of(self.key, self.workload.uid)
 

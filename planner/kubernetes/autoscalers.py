@@ -1,0 +1,60 @@
+"""Which replicas an autoscaler of pods sets whatever its metrics say, and between which it may move them.
+
+Source: kubernetes `pkg/controller/podautoscaler/horizontal.go` `reconcileAutoscaler`; keda
+`pkg/scaling/executor/scale_scaledobjects.go` `RequestScale`, `apis/keda/v1alpha1/scaledobject_types.go` `GetHPAMinReplicas`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from planner.kubernetes.records import HorizontalPodAutoscaler, Snapshot
+
+_KEDA = "ScaledObject"
+
+
+def autoscalers_of(snapshot: Snapshot, key: str) -> tuple[HorizontalPodAutoscaler, ...]:
+    """What scales the workload, HorizontalPodAutoscalers before ScaledObjects."""
+    by_target = snapshot.derived.once(_by_target, snapshot)
+    return by_target.get(key, ())
+
+
+def autoscaler_of(snapshot: Snapshot, key: str) -> HorizontalPodAutoscaler | None:
+    """What scales the workload: a HorizontalPodAutoscaler or KEDA's ScaledObject, the one with more room of several."""
+    return max(autoscalers_of(snapshot, key), key=lambda one: one.maximum, default=None)
+
+
+def brought_within(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int) -> int:
+    """The replicas once each has looked: outside its bounds it sets them to the nearer one at once.
+
+    A HorizontalPodAutoscaler leaves a workload of 0 replicas alone (that is how it is switched off), KEDA doesn't where
+    its minimum is above 0.
+    """
+    for one in autoscalers:
+        if replicas == 0 and one.kind != _KEDA:
+            continue
+        replicas = max(min(replicas, one.maximum), lowest(one) if replicas else one.minimum)
+    return replicas
+
+
+def lowest(autoscaler: HorizontalPodAutoscaler) -> int:
+    """The least it keeps of a workload that runs: a ScaledObject's own HorizontalPodAutoscaler never asks for 0."""
+    return max(1, autoscaler.minimum) if autoscaler.kind == _KEDA else autoscaler.minimum
+
+
+def moves_between(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int) -> tuple[int, int] | None:
+    """Between which replicas metrics may move a workload that is to have `replicas`; None where they can't."""
+    if not autoscalers:
+        return None
+    settled = brought_within(autoscalers, replicas)
+    if settled == 0 and all(one.kind != _KEDA for one in autoscalers):
+        return None
+    low, high = min(one.minimum for one in autoscalers), max(one.maximum for one in autoscalers)
+    return (low, high) if low < high else None
+
+
+def _by_target(snapshot: Snapshot) -> dict[str, tuple[HorizontalPodAutoscaler, ...]]:
+    found: dict[str, list[HorizontalPodAutoscaler]] = {}
+    for one in sorted(snapshot.autoscalers, key=lambda one: one.kind == _KEDA):
+        found.setdefault(one.target, []).append(one)
+    return {key: tuple(some) for key, some in found.items()}

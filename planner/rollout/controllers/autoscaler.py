@@ -1,0 +1,47 @@
+"""HorizontalPodAutoscaler, as far as it needs no metrics: replicas outside its bounds are brought within them.
+
+It looks every 15 s; here it looks once in a moment, when the others have nothing left to do for now. What metrics make of
+the replicas in between isn't played (`planner.kubernetes.autoscalers.moves_between` says how far that may go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from planner.kubernetes.autoscalers import autoscalers_of, brought_within
+from planner.kubernetes.records import HorizontalPodAutoscaler
+from planner.rollout.simulation import QUIET_MS, Controller, RolloutController, ScaledController, Simulation
+
+_LOOKS_AFTER_MS = QUIET_MS / 2
+
+
+class AutoscalerController:
+    """All that scale one workload: of two whose bounds have nothing in common the last one's count."""
+
+    min_ready_seconds = 0
+
+    def __init__(self, autoscalers: Sequence[HorizontalPodAutoscaler], target: ScaledController) -> None:
+        self.key = f"Autoscaler of {target.key}"
+        self._autoscalers = autoscalers
+        self._target = target
+        self.retry_at: float | None = None
+
+    def sync(self, simulation: Simulation) -> bool:
+        wanted = brought_within(self._autoscalers, self._target.replicas)
+        if wanted == self._target.replicas:
+            self.retry_at = None
+            return False
+        if not simulation.is_idle:
+            self.retry_at = simulation.clock_ms + _LOOKS_AFTER_MS
+            return False
+        self.retry_at = None
+        self._target.scale(simulation, wanted)
+        return True
+
+
+def autoscalers(simulation: Simulation, controllers: dict[str, RolloutController]) -> Iterator[Controller]:
+    """Those with something to do: the replicas of a changed workload are outside their bounds."""
+    for key, one in controllers.items():
+        known = autoscalers_of(simulation.snapshot, key)
+        if known and isinstance(one, ScaledController) and brought_within(known, one.replicas) != one.replicas:
+            yield AutoscalerController(known, one)

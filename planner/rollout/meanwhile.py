@@ -1,0 +1,113 @@
+"""What may come out otherwise, though no lot is drawn: where seconds decide who is tried first, or an autoscaler moves the
+replicas while the rollout goes on. Each is played, and said where it changes the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
+from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Severity
+from planner.rollout.answers import Ties
+from planner.rollout.run import Revision, Run, simulate
+from planner.scheduling.cluster import Cluster
+from planner.words import Text, count
+
+_CLOCKS = (
+    (
+        1,
+        "where pods start or end within 2 s (10 s if they were refused often), so that who was refused just before comes last",
+    ),
+    (-1, "where pods that are deleted together end further apart than the scheduler backs off (1 to 11 s)"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """An autoscaler that may move a workload's replicas meanwhile, and what the rollout then comes to: replicas and
+    whether it completes (None: too large to be played)."""
+
+    workload: str
+    autoscaler: HorizontalPodAutoscaler
+    now: int
+    bounds: tuple[int, int]
+    at: tuple[tuple[int, bool | None], ...]
+
+    def sentence(self, completes: bool) -> str:
+        """Where the verdict would change, and where it wouldn't."""
+        low, high = self.bounds
+        parts = [f"at {replicas:,} it {_said(done, completes)}" for replicas, done in self.at]
+        return f"{_named(self.autoscaler)} may set {low:,} to {high:,} replicas meanwhile: {', '.join(parts)}"
+
+
+def _said(done: bool | None, completes: bool) -> str:
+    if done is None:
+        return "is too large to be played"
+    also = "also " if done is completes else ""
+    return f"{also}completes" if done else f"is {also}stuck"
+
+
+def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> tuple[Moved, ...]:
+    """Autoscalers whose metrics may move a changed workload, with the rollout at their lowest and highest replicas."""
+    found = []
+    for place, revision in enumerate(revisions):
+        after = revision.after
+        known = autoscalers_of(cluster.snapshot, after.key)
+        bounds = moves_between(known, after.replicas) if revision.placed is None else None
+        if bounds is None:
+            continue
+        now, at = run.replicas[after.key], []
+        for replicas in bounds:
+            if replicas == now:
+                continue
+            others = list(revisions)
+            others[place] = replace(revision, after=replace(after, replicas=replicas))
+            other = simulate(cluster, others, seed=seed)
+            at.append((replicas, None if other.is_cut else other.completed))
+        scaler = max(known, key=lambda one: one.maximum)
+        found.append(Moved(workload=after.key, autoscaler=scaler, now=now, bounds=bounds, at=tuple(at)))
+    return tuple(found)
+
+
+def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> str:
+    """Where other seconds change the verdict: said, "" where they don't.
+
+    Source: kubernetes `pkg/scheduler/backend/queue/backoff_queue.go` `getBackoffTime`, `alignToWindow`.
+    """
+    if not run.simulation.is_contested:
+        return ""
+    for backs_off, where in _CLOCKS:
+        other = simulate(cluster, revisions, seed=seed, backs_off=backs_off)
+        if not other.is_cut and other.completed is not run.completed:
+            return f"seconds decide: {where} it {'completes' if other.completed else 'is stuck'}"
+    return ""
+
+
+def hedged(ties: Ties, completes: bool, *, seconds: str, moves: Sequence[Moved]) -> Ties:
+    """What is known of ties, with what else may change the verdict: nothing is proven then."""
+    if not seconds and not moves:
+        return ties
+    said = [str(ties.sentence).removesuffix(" (proven)"), *([seconds] if seconds else [])]
+    return replace(ties, proven=False, sentence=Text("; ".join([*said, *(one.sentence(completes) for one in moves)])))
+
+
+def scaled_at_once(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
+    """Replicas that an autoscaler sets to others as soon as it looks, whatever its metrics say."""
+    found = []
+    for key, asked in ((r.after.key, r.after.replicas) for r in revisions):
+        scaler = autoscaler_of(run.simulation.snapshot, key)
+        if scaler is None or run.replicas[key] == asked:
+            continue
+        found.append(
+            Finding(
+                severity=Severity.WARNING, code="replicas-outside-autoscaler", object=key,
+                what=f"{count(asked, 'replica is', 'replicas are')} outside the bounds of {_named(scaler)}, which sets "
+                f"{run.replicas[key]:,} as soon as it looks: pods are deleted and made anew meanwhile",
+                mend="Leave replicas out of the manifest of a workload that an autoscaler scales",
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _named(scaler: HorizontalPodAutoscaler) -> str:
+    return f"{scaler.kind} {scaler.namespace}/{scaler.name}"

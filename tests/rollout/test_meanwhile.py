@@ -1,0 +1,162 @@
+"""Who acts while a rollout goes on: autoscalers of pods, a stale annotation, seconds that nobody knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between
+from planner.kubernetes.records import HorizontalPodAutoscaler
+from planner.questions import overview
+from planner.questions import rollout as rollout_question
+from planner.questions.prepared import Scenario
+from planner.rollout.answers import Reason, RolloutResult, Verdict
+from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
+from tests.rollout.rollouts import WORKER, roll, rolling, stateful_set, why
+
+HPA, KEDA = "HorizontalPodAutoscaler", "ScaledObject"
+DESIRED = "deployment.kubernetes.io/desired-replicas"
+
+
+def scaler(least: int, most: int, kind: str = HPA) -> HorizontalPodAutoscaler:
+    return HorizontalPodAutoscaler(namespace="ml", name="worker", target=WORKER, minimum=least, maximum=most, kind=kind)
+
+
+def scaled(least: int, most: int, kind: str = HPA, target: str = "Deployment", name: str = "worker") -> Item:
+    bounds = ("minReplicas", "maxReplicas") if kind == HPA else ("minReplicaCount", "maxReplicaCount")
+    return {
+        "apiVersion": "autoscaling/v2" if kind == HPA else "keda.sh/v1alpha1", "kind": kind,
+        "metadata": {"namespace": "ml", "name": name},
+        "spec": {"scaleTargetRef": {"kind": target, "name": name}, bounds[0]: least, bounds[1]: most},
+    }  # fmt: skip
+
+
+def waiting(name: str, **spec: Any) -> Item:
+    refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes."}
+    waits = pod(name, pod_spec(gpus=1, **spec))
+    return {**waits, "status": {**waits["status"], "conditions": [refused]}}
+
+
+def ask(*items: Item | list[Item], **change: Any) -> RolloutResult:
+    found = snapshot(*items)
+    asked = WorkloadChange(workload=WORKER, **change)
+    return rollout_question.rollout(found, Scenario(changes=(asked,), with_remedies=False))
+
+
+@pytest.mark.parametrize(
+    ("kind", "least", "most", "replicas", "then"),
+    [
+        (HPA, 3, 8, 1, 3), (HPA, 3, 8, 9, 8), (HPA, 3, 8, 5, 5), (HPA, 3, 8, 0, 0),  # 0: switched off
+        (KEDA, 3, 8, 0, 3), (KEDA, 0, 8, 0, 0), (KEDA, 0, 8, 9, 8), (KEDA, 0, 8, 1, 1),
+    ],
+)  # fmt: skip
+def test_replicas_outside_the_bounds_are_set_to_the_nearer_one(
+    kind: str, least: int, most: int, replicas: int, then: int
+) -> None:
+    assert brought_within((scaler(least, most, kind),), replicas) == then
+
+
+def test_how_far_metrics_may_move_them() -> None:
+    assert moves_between((scaler(3, 8),), 5) == (3, 8)
+    assert moves_between((scaler(3, 8),), 0) is None  # switched off
+    assert moves_between((scaler(4, 4),), 4) is None
+    assert moves_between((), 4) is None
+    assert moves_between((scaler(0, 8, KEDA),), 0) == (0, 8)
+    assert lowest(scaler(0, 8, KEDA)) == 1
+
+
+def test_who_scales_is_found_by_target() -> None:
+    found = snapshot(scaled(1, 4), scaled(2, 6, KEDA), scaled(1, 9, name="other"))
+    assert [(one.kind, one.maximum) for one in autoscalers_of(found, WORKER)] == [(HPA, 4), (KEDA, 6)]
+
+
+@pytest.mark.parametrize("kind", [HPA, KEDA])
+def test_a_manifest_with_one_replica_beside_an_autoscaler(kind: str) -> None:
+    """Seven pods go, the one that waits takes a GPU, and eight no longer fit."""
+    worker = deployment("worker", ["gpu-0"] * 8, pod_spec(gpus=1), strategy=rolling(1, 0))
+    items = [node("gpu-0", gpus=8, cpu="32"), *worker, waiting("first", priority=0)]
+    alone = ask(*items, replicas=1, new_revision=False)
+    assert (alone.verdict, alone.workloads[0].replicas) == (Verdict.COMPLETES, 1)
+    found = ask(*items, scaled(8, 8, kind), replicas=1, new_revision=False)
+    assert (found.verdict, found.workloads[0].replicas) == (Verdict.STUCK, 8)
+    assert [one.code for one in found.findings] == ["replicas-outside-autoscaler"]
+
+
+def test_a_stateful_set_is_scaled_back_too() -> None:
+    items = [node("n-0"), *stateful_set("db", ["n-0"] * 3, pod_spec())]
+    run = roll(*items, scaled(3, 5, target="StatefulSet", name="db"), key="StatefulSet/ml/db", replicas=1)
+    assert run.completed
+    assert run.replicas == {"StatefulSet/ml/db": 3}
+    assert run.status["StatefulSet/ml/db"]["readyReplicas"] == 3
+
+
+def test_where_metrics_may_move_the_replicas_nothing_is_proven() -> None:
+    items = [node("gpu-0", gpus=4), *deployment("worker", ["gpu-0"] * 3, pod_spec(gpus=1), strategy=rolling(1, 0))]
+    assert (ties := ask(*items).ties) is not None
+    assert ties.proven
+    found = ask(*items, scaled(2, 4))
+    assert found.verdict is Verdict.COMPLETES
+    assert found.ties is not None
+    assert not found.ties.proven
+    assert "HorizontalPodAutoscaler ml/worker may set 2 to 4 replicas meanwhile" in str(found.ties.sentence)
+    assert "at 2 it also completes, at 4 it is stuck" in str(found.ties.sentence)
+
+
+def test_the_overview_plays_an_autoscaler_too() -> None:
+    """The workload's own rollout, while its autoscaler's bounds have just been moved."""
+    worker = deployment("worker", ["gpu-0"] * 2, pod_spec(gpus=1), strategy=rolling(0, 1))
+    items = [node("gpu-0", gpus=2), *worker]
+    (plain,) = overview.overview(snapshot(*items)).workloads
+    (moved,) = overview.overview(snapshot(*items, scaled(3, 4))).workloads
+    assert (plain.verdict, moved.verdict) == (Verdict.COMPLETES, Verdict.STUCK)
+
+
+# ── kubernetes#138036 ────────────────────────────────────────────────────────────────────────────────────────────────
+def stale(desired: str, replicas: int = 2) -> list[Item]:
+    worker = deployment("worker", ["n-0"] * replicas, pod_spec(), strategy=rolling(0, 1))
+    worker[1]["metadata"]["annotations"] = {DESIRED: desired, "deployment.kubernetes.io/max-replicas": desired}
+    return worker
+
+
+def test_a_stale_annotation_keeps_the_controller_from_rolling_out() -> None:
+    explanation = why(node("n-0"), stale("3"))
+    assert explanation.reason is Reason.STALE_ANNOTATION
+    assert f"kubectl annotate replicaset/worker-1 -n ml --overwrite {DESIRED}=2" in str(explanation.sentence)
+    assert roll(node("n-0"), stale("2")).completed
+    (line,) = overview.overview(snapshot(node("n-0"), *stale("3"))).workloads
+    assert (line.verdict, line.reason) == (Verdict.STUCK, Reason.STALE_ANNOTATION)
+
+
+def test_scaling_it_to_another_number_sets_the_annotation_right() -> None:
+    assert roll(node("n-0"), stale("3"), replicas=4).completed
+
+
+# ── the scheduler's clock ────────────────────────────────────────────────────────────────────────────────────────────
+def contested(**spec: Any) -> list[Item]:
+    """A rollout without room for a surge, and somebody of lower priority who waits for the same GPU."""
+    worker = deployment("worker", ["gpu-0"], pod_spec(gpus=1, priority=100, **spec), strategy=rolling(0, 1))
+    return [node("gpu-0", gpus=1), *worker, waiting("low", priority=0)]
+
+
+def test_who_was_refused_a_step_ago_keeps_its_turn() -> None:
+    run = roll(*contested(preemptionPolicy="Never"))
+    assert run.completed
+    assert run.preempted == ()
+
+
+def test_where_seconds_decide_the_answer_says_so() -> None:
+    found = ask(*contested(preemptionPolicy="Never"))
+    assert found.verdict is Verdict.COMPLETES
+    assert "But seconds decide" in str(found.sentence)
+    assert found.ties is not None
+    assert not found.ties.proven
+
+
+def test_where_they_only_cost_steps_it_is_proven() -> None:
+    found = ask(*contested())  # it may preempt, so it gets its place back
+    assert found.verdict is Verdict.COMPLETES
+    assert "seconds decide" not in str(found.sentence)
+    assert found.ties is not None
+    assert found.ties.proven
