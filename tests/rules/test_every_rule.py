@@ -54,6 +54,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/sources/store.py": "tests/sources/test_store.py",
     "planner/cli/stream.py": "tests/cli/test_terminal.py",
     "planner/vocabulary.py": "tests/rules/test_vocabulary.py",
+    "planner/rollout/meanwhile.py": "tests/rollout/test_meanwhile.py",
 }
 
 
