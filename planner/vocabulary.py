@@ -63,6 +63,7 @@ SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 DEFAULT_STORAGE_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"  # read for digests, never kept
 SPOT_OPT_OUT: Final = "headroom.dev/spot"  # "never" takes a workload out of the spot checklist
 WARNINGS_SWITCH: Final = "headroom.dev/warnings"  # "off" on a workload: nothing is said when it is applied
 HAMI_REGISTER: Final = "hami.io/node-nvidia-register"  # cut down to how many pods may share each card

@@ -15,9 +15,9 @@ from planner import words
 from planner.errors import ChangeError, InputError
 from planner.kubernetes import budgets, commands
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
+from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET
 from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use
-from planner.kubernetes.owners import owners_of, workload_key, workload_keys
+from planner.kubernetes.owners import owners_of, unjudged, workload_key, workload_keys
 from planner.kubernetes.priorities import class_called
 from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
@@ -27,7 +27,6 @@ from planner.vocabulary import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_ex
 from planner.words import duration, listing, plural, short_name
 
 T = TypeVar("T")
-_MODELLED = frozenset(kind.name for kind in (NODE, POD, *PARTS, *WORKLOADS))
 AGED_SECONDS = 3600.0
 STALE_SECONDS = 86_400.0
 CLOCKS_MAY_DIFFER_SECONDS = 300.0
@@ -133,18 +132,15 @@ def missing_kinds(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def unmodelled_owners(snapshot: Snapshot) -> Iterator[Finding]:
-    """Pods of kinds whose rollout isn't modelled: they are counted where they run, and nothing else is said of them."""
+    """Objects of kinds whose rollout isn't modelled: their pods are counted where they run, and nothing else is said of them."""
     keys = workload_keys(snapshot)
-    pods: dict[str, list[Pod]] = defaultdict(list)
-    for pod in snapshot.pods:
-        if not pod.is_terminal and keys[pod.uid].partition("/")[0] not in _MODELLED:
-            pods[keys[pod.uid].partition("/")[0]].append(pod)
-    for kind, some in sorted(pods.items()):
-        owners = sorted({keys[pod.uid] for pod in some})
+    for one in unjudged(snapshot):
+        mine = frozenset(one.keys)
+        some = [pod for pod in snapshot.pods if keys[pod.uid] in mine and not pod.is_terminal]
         held = alike_requests(some)
         what = (
-            f"{words.count(len(owners), kind)} not modelled ({listing([short_name(one) for one in owners])}): "
-            f"{plural(len(owners), 'its', 'their')} {words.count(len(some), 'pod')} {plural(len(some), 'holds', 'hold')} "
+            f"{words.count(len(one.keys), one.kind)} not modelled ({listing([short_name(key) for key in one.keys])}): "
+            f"{plural(len(one.keys), 'its', 'their')} {words.count(len(some), 'pod')} {plural(len(some), 'holds', 'hold')} "
             f"{held or 'no accelerator'}"
         )
         mend = "Its pods are counted in; to ask whether more of them find nodes, give the object to rollout -f"

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
-import msgspec
-
 from planner import words
 from planner.errors import ChangeError, InputError
 from planner.inventory import hooks, wire
@@ -24,14 +22,17 @@ from planner.inventory.change import (
     read_workload_document,
 )
 from planner.inventory.change_rules import check_budget, check_workload
+from planner.inventory.comparison import Sameness, compared, is_same_pod, is_same_set
 from planner.inventory.documents import objects_of
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
-from planner.inventory.records.workloads import read_template
+from planner.inventory.records.unplayed import read_set, read_unplayed
 from planner.kubernetes.asked_for import Untold, untold
 from planner.kubernetes.commands import command
-from planner.kubernetes.kinds import WORKLOADS
+from planner.kubernetes.kinds import POD, REPLICA_SET, WORKLOADS, kind_in
+from planner.kubernetes.owners import held_below
 from planner.kubernetes.pod_templates import (
+    Gang,
     Idle,
     Placed,
     PlacedSet,
@@ -52,11 +53,13 @@ from planner.kubernetes.records import (
     Namespace,
     PersistentVolumeClaim,
     PodDisruptionBudget,
+    PodSpec,
     Presence,
     ResourceQuota,
     Severity,
     Snapshot,
     Strategy,
+    Template,
     Workload,
 )
 from planner.vocabulary import DEFAULT_NAMESPACE
@@ -192,8 +195,17 @@ def read_manifest(
             accounts.append(_named(one))
         elif makes_no_pods(one):
             other_kinds[kind] = other_kinds.get(kind, 0) + 1
+        elif isinstance(found := _of_unknown_kind(one, snapshot), PlacedWorkload):
+            placed[found.workload.key] = found
         else:
-            unknown.append(_of_unknown_kind(one))
+            unknown.append(found)
+    for key in [key for key, one in workloads.items() if not one.after.traits.rolls_out]:
+        found = _of_job(workloads.pop(key))
+        if isinstance(found, UnknownObject):
+            unknown.append(found)
+        else:
+            placed[key] = found
+            findings += _told(found)
     if other_kinds:
         findings.append(_ignored(other_kinds))
     with_objects = _with_objects(snapshot, beside, accounts, text) if beside or accounts else snapshot
@@ -335,24 +347,24 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
     read = found_sets(row, one)
     for found in read:
         try:
-            decoded = msgspec.convert(found.template, wire.PodTemplate)
-            template = read_template(shared, decoded, dict(found.template), has_manifest=False)
+            template = read_set(shared, found)
         except DAMAGE as error:
             place = f"{where}, {found.path}" if found.path else where
             raise ChangeError(damage_in_words(error), where=place) from None
         sets.append(PlacedSet(role=found.role, template=template, count=found.count))
     groups = group_count(row, one)
+    idle = Idle.SUSPENDED if is_suspended(row, one) else Idle.NO
+    known = _known_of(one, snapshot, row, sets) if metadata.get("name") else None
+    if isinstance(known, UnknownObject):
+        return known
+    if known is Sameness.SAME or known is Sameness.ASSUMED:
+        return _there(one, sets, row, known)
     if more := untold(row, one):
         return _told_in_part(_key(kind, namespace, name), more)
     if not sets or not groups:
         return _without_pods(_key(kind, namespace, name))
-    key = (kind, namespace, name)
-    there = sum(
-        pod.owner is not None and (pod.owner.kind, pod.namespace, pod.owner.name) == key for pod in snapshot.pods
-    )
-    idle = Idle.SUSPENDED if is_suspended(row, one) else Idle.NO
     placed = Placed(
-        sets=tuple(sets), gang=row.gang, groups=groups, there=there, resource=resource_of(row) if metadata.get("name") else "",
+        sets=tuple(sets), gang=row.gang, groups=groups, resource=resource_of(row) if metadata.get("name") else "",
         waits=() if idle else waits_of(row, read, groups), idle=idle,
     )  # fmt: skip
     workload = Workload(
@@ -362,14 +374,99 @@ def _placed(row: Templated, one: Object, number: int, snapshot: Snapshot) -> Pla
     return PlacedWorkload(workload=workload, placed=placed)
 
 
+def _known_of(
+    one: Object, snapshot: Snapshot, row: Templated | None, sets: list[PlacedSet]
+) -> Sameness | UnknownObject | None:
+    """What applying an object does to the one of its name that is there; None where none is."""
+    kind, metadata = str(one.get("kind")), one["metadata"]
+    namespace, name = str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata["name"])
+    key = _key(kind, namespace, name)
+    if kind == POD.name and row is not None:
+        pod = next((pod for pod in snapshot.pods if (pod.namespace, pod.name) == (namespace, name)), None)
+        if pod is None:
+            return None
+        return Sameness.SAME if sets and is_same_pod(sets[0].template, pod) else _changed(key, "")
+    if kind == REPLICA_SET.name and row is not None:
+        found = next((found for found in snapshot.replica_sets if found.key == key), None)
+        if found is not None:
+            asked = (sets[0].template, sets[0].count) if sets else (found.template, 0)
+            return Sameness.SAME if is_same_set(*asked, found) else _changed(key, _holds(snapshot, key))
+    group = str(one.get("apiVersion") or "").rpartition("/")[0]
+    there = next((found for found in snapshot.unplayed if (found.key, found.api_group) == (key, group)), None)
+    if there is None:
+        return _not_in_the_input(key, _holds(snapshot, key)) if key in held_below(snapshot) else None
+    sameness = compared(read_unplayed(Shared(), one), there, row)
+    return _changed(key, _holds(snapshot, key)) if sameness is Sameness.DIFFERENT else sameness
+
+
+def _holds(snapshot: Snapshot, key: str) -> str:
+    """`` (its 2 pods hold 16 GPUs)``."""
+    held = held_below(snapshot).get(key)
+    if held is None or not held.pods:
+        return ""
+    gpus = f" {words.plural(held.pods, 'holds', 'hold')} {words.count(held.gpus, 'GPU')}" if held.gpus else ""
+    return f" (its {words.count(held.pods, 'pod')}{gpus})"
+
+
+def _changed(key: str, holds: str) -> UnknownObject:
+    kind = kind_in(key).name
+    what = f"{key} is there already{holds}, and its pods may change: how a {kind} changes them isn't played"
+    mend = "To see whether all its pods would find nodes beside those that are there, give it another name"
+    return UnknownObject(key=key, what=what, mend=mend, may_help=True)
+
+
+def _not_in_the_input(key: str, holds: str) -> UnknownObject:
+    what = f"{key} is there already{holds}, and the input doesn't hold the object itself: whether its pods change isn't known"
+    mend = f"Add it to the input, as kubectl get {kind_in(key).singular} -o json writes it"
+    return UnknownObject(key=key, what=what, mend=mend, may_help=True)
+
+
+def _there(one: Object, sets: list[PlacedSet], row: Templated | None, sameness: Sameness) -> PlacedWorkload:
+    """An object that is there and stays as it is; `sets` may be none."""
+    metadata = one["metadata"]
+    placed = Placed(
+        sets=tuple(sets), gang=row.gang if row else Gang.NONE, idle=Idle.THERE, is_assumed=sameness is Sameness.ASSUMED
+    )
+    workload = Workload(
+        kind=str(one.get("kind")), namespace=str(metadata.get("namespace") or DEFAULT_NAMESPACE), name=str(metadata["name"]),
+        template=sets[0].template if sets else Template(labels=EMPTY, spec=PodSpec()), replicas=0,
+        strategy=Strategy(kind=""), labels=_labels(metadata),
+    )  # fmt: skip
+    return PlacedWorkload(workload=workload, placed=placed)
+
+
+def _of_job(applied: AppliedWorkload) -> PlacedWorkload | UnknownObject:
+    """A Job that is there: the same again does nothing, and one that is resumed makes its pods. Its template can't be changed."""
+    before, after = applied.before, applied.after
+    assert before is not None  # a new one is placed
+    mine, theirs = after.template, before.template
+    if (mine.spec, mine.unread) != (theirs.spec, theirs.unread):
+        what = f"{after.key} is there already with another pod template, and the API server refuses to change a Job's"
+        return UnknownObject(
+            key=after.key, what=what, mend="Delete it first, or give the new one another name", may_help=True
+        )
+    sets = (PlacedSet(role="", template=mine, count=after.replicas),)
+    if not applied.moves_pods or before.is_finished:
+        return PlacedWorkload(
+            workload=replace(after, replicas=0), placed=Placed(sets=sets, gang=Gang.NONE, idle=Idle.THERE)
+        )
+    if before.replicas != after.replicas or before.completions != after.completions:
+        what = (
+            f"{after.key} is there already, and its pods would be {after.replicas:,} at a time, not {before.replicas:,}"
+        )
+        return UnknownObject(key=after.key, what=what, may_help=True)
+    idle = Idle.SUSPENDED if after.is_paused else Idle.NO
+    number = 0 if idle else after.replicas
+    return PlacedWorkload(workload=replace(after, replicas=number), placed=Placed(sets=sets, gang=Gang.NONE, idle=idle))
+
+
 def _placement_only(found: PlacedWorkload) -> Finding:
     placed, kind = found.placed, found.workload.kind
     sets = ", ".join(f"{one.count} {one.role}" if one.role else words.count(one.count, "pod") for one in placed.sets)
     groups = f"{placed.groups} groups of " if placed.groups > 1 else ""
-    there = f"; its {placed.there} pods that run already stay beside these" if placed.there else ""
     what = (
         f"placement only: whether its pods ({groups}{sets}; {placed.gang}) find nodes is answered, not how a {kind} "
-        f"rolls out{there}"
+        "rolls out"
     )
     mend = "What is played is the scheduler, not the kind's own controller"
     return Finding(severity=Severity.INFO, code="placement-only", object=found.workload.key, what=what, mend=mend)
@@ -387,12 +484,21 @@ def _key(kind: str, namespace: str, name: str) -> str:
 def _told(found: PlacedWorkload) -> list[Finding]:
     """What is worth saying of an object that is placed."""
     if found.placed.idle is Idle.THERE:
-        return []
+        return [_assumed(found.workload.key)] if found.placed.is_assumed else []
     if found.placed.idle is Idle.NO:
         return [_placement_only(found)]
     mend = "To see whether they find nodes then, ask without its suspend"
     what = found.placed.idle_words
     return [Finding(severity=Severity.WARNING, code="suspended", object=found.workload.key, what=what, mend=mend)]
+
+
+def _assumed(key: str) -> Finding:
+    what = (
+        "is taken to stay as it is: the input doesn't tell what was applied before, so what the manifest leaves out is taken "
+        "for what the cluster fills in"
+    )
+    mend = "With the annotation kubectl.kubernetes.io/last-applied-configuration in the input it would be known"
+    return Finding(severity=Severity.INFO, code="apply-assumed", object=key, what=what, mend=mend)
 
 
 def _without_pods(key: str) -> UnknownObject:
@@ -411,9 +517,17 @@ def _told_in_part(key: str, more: Untold) -> UnknownObject:
     return UnknownObject(key=key, what=what, mend=mend, gpus=_most(more))
 
 
-def _of_unknown_kind(one: Object) -> UnknownObject:
+def _of_unknown_kind(one: Object, snapshot: Snapshot) -> UnknownObject | PlacedWorkload:
+    """An object of a kind that is in no table, unless it stays as it is."""
     kind, metadata = str(one.get("kind")), one.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
+    if isinstance(known.get("name"), str):
+        found = _known_of(one, snapshot, None, [])
+        if isinstance(found, UnknownObject):
+            asks = untold(None, one)
+            return replace(found, what=f"{found.what}{_asks(asks)}", gpus=_most(asks))
+        if found is Sameness.SAME:
+            return _there(one, [], None, found)
     key = _key(kind, str(known.get("namespace") or ""), str(known.get("name") or known.get("generateName") or "?"))
     more = untold(None, one)
     has = f"; its pod template at {words.listing(more.places)} isn't counted in" if more.places else ""

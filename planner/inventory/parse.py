@@ -30,12 +30,15 @@ from planner.inventory.records import (
     pods,
     policy,
     storage,
+    unplayed,
     workloads,
 )
 from planner.inventory.records.shared import ReadObject, Shared
 from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, WORKLOADS
+from planner.kubernetes.pod_templates import is_templated, templated
+from planner.kubernetes.podless import makes_no_pods
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Reading, Severity
 from planner.vocabulary import DEFAULT_NAMESPACE
 
@@ -203,6 +206,8 @@ class Reader:
         self._old: dict[tuple[str, str], int] = {}
         self._shared = Shared()
         self._digests: set[bytes] = set()
+        self._unplayed: dict[tuple[str, str], model.Unplayed] = {}
+        self._unplayed_read = 0
         self.one_cluster = OneCluster()
 
     @classmethod
@@ -291,7 +296,8 @@ class Reader:
         told = kind, api_version
         if told not in self._is_old:
             if not is_known(kind, api_version):
-                self.other_kinds[kind] = self.other_kinds.get(kind, 0) + 1
+                if not self._keep_unplayed(item, kind, api_version):
+                    self.other_kinds[kind] = self.other_kinds.get(kind, 0) + 1
                 return
             self._is_old[told] = is_old(kind, api_version)
         if self._is_old[told]:
@@ -302,6 +308,23 @@ class Reader:
             self.one_cluster.saw(kind, record, metadata.uid or "", file)
         self.found.setdefault(kind, []).append(record)
         self.presence[kind] = Presence.PRESENT
+
+    def _keep_unplayed(self, item: Item, kind: str, api_version: str) -> bool:
+        """Keep what tells a change of an object that isn't rolled out here; whether it counts as used."""
+        head = {"kind": kind, "apiVersion": api_version}
+        if makes_no_pods(head) or (isinstance(item, _TEXTS) and len(memoryview(item)) > unplayed.MOST_BYTES):
+            return False
+        try:
+            document = item if isinstance(item, dict) else msgspec.json.decode(item)
+            record = unplayed.read_unplayed(self._shared, {**document, **head})
+        except (*DAMAGE, TypeError):
+            return False
+        is_used = templated(kind, api_version) is not None
+        self._unplayed_read += is_used
+        self._unplayed.setdefault((record.key, record.api_group), record)
+        amounts = [one.count for one in record.pods]
+        self._digests.add(wire.digest(f"{api_version} {record.key} {record.uid} {amounts}".encode()))
+        return is_used
 
     def snapshot(
         self,
@@ -317,7 +340,10 @@ class Reader:
         for kind, known in wire.READ.items():
             fields.setdefault(known.field, []).extend(self._each_once(kind, self.found.get(kind, [])))
         fields["nodes"].sort(key=lambda node: str(node.name))
-        read, used = sum(map(len, self.found.values())), sum(map(len, fields.values()))
+        unplayed_used = sum(is_templated(one.kind, one.api_group) for one in self._unplayed.values())
+        read = sum(map(len, self.found.values())) + self._unplayed_read
+        used = sum(map(len, fields.values())) + unplayed_used
+        fields["unplayed"] = list(self._unplayed.values())
         reading = Reading(
             files=len(self._files),
             foreign_files=len(self._foreign),

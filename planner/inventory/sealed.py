@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -94,6 +94,31 @@ def is_sealed(value: Any) -> bool:
 def _is_directive(key: str) -> bool:
     """A directive of a patch whose value names fields; those that name values (`$setElementOrder/env`) are hidden too."""
     return key[:1] == "$" and "/" not in key
+
+
+def leaves(document: Mapping[str, Any]) -> str:
+    """A digest of each plain value with its path, 16 letters each, sorted: what a document says can be looked for in what
+    another says. A number and its text are one; null, "" and what is empty say nothing, as in the API."""
+    found: set[str] = set()
+    todo: list[tuple[str, Any]] = [("", document)]
+    while todo:
+        path, value = todo.pop()
+        if isinstance(value, Mapping):
+            todo += [(f"{path}\0{key}", one) for key, one in value.items()]
+        elif isinstance(value, list):
+            todo += [(f"{path}\0{place}", one) for place, one in enumerate(value)]
+        elif value is not None and value != "":
+            text = json.dumps(value) if isinstance(value, bool) else str(value)
+            found.add(_digest(f"{path}\0={text}")[1:])
+    return "".join(sorted(found))
+
+
+def leaves_of(digests: str) -> frozenset[str]:
+    """The single digests of `leaves`."""
+    return frozenset(digests[place : place + _LEAF] for place in range(0, len(digests), _LEAF))
+
+
+_LEAF: Final = 16  # letters of a digest
 
 
 def seal(template: Object) -> Object:

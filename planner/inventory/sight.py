@@ -53,7 +53,7 @@ HIDDEN: Final = "hidden."
 _PART: Final = re.compile(r"[^-.]+")
 _WORD: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
 _KINDS: Final = (
-    "pods", "workloads", "replica_sets", "controller_revisions", "pod_disruption_budgets", "autoscalers", "services", "resource_quotas", "limit_ranges",
+    "pods", "workloads", "unplayed", "replica_sets", "controller_revisions", "pod_disruption_budgets", "autoscalers", "services", "resource_quotas", "limit_ranges",
     "persistent_volume_claims", "resource_claims", "resource_claim_templates", "pod_metrics",
 )  # fmt: skip
 _OF_ALL: Final = (
@@ -69,7 +69,7 @@ _AS_THEY_ARE: Final = (
     SecurityContext, Probe, HostPort, Strategy,
 )  # fmt: skip
 _STAY: Final = frozenset(
-    ["kind", "operator", "effect", "when_unsatisfiable", "node_affinity_policy", "node_taints_policy", "phase", "state", "qos_class", "node_name", "nominated_node_name", "selected_node",
+    ["kind", "api_group", "operator", "effect", "when_unsatisfiable", "node_affinity_policy", "node_taints_policy", "phase", "state", "qos_class", "node_name", "nominated_node_name", "selected_node",
      "preemption_policy", "os", "restart_policy", "command_form", "access_modes", "volume_mode", "medium", "host_path", "unmodelled", "scopes",
      "pod_management_policy", "unhealthy_pod_eviction_policy", "min_available", "max_unavailable", "unread", "allocated",
      "conditions", "spec_name", "last_state", "selectors", "allocation_mode", "match_attribute", "distinct_attribute"]
@@ -89,7 +89,7 @@ _PROVIDERS: Final = (
 """Whose labels and resources are the same in every cluster; what they say of a node is hardware, except a pool's name."""
 _EVERYWHERE: Final = frozenset(["", "default-scheduler", "metadata.name"])
 _EMPTIED: Final = frozenset(
-    ["program", "handler_hosts", "unschedulable_message", "message", "reason", "last_reason", "service_account_name"]
+    ["said", "said_of_itself", "applied", "program", "handler_hosts", "unschedulable_message", "message", "reason", "last_reason", "service_account_name"]
 )
 _KEYS: Final = KEPT_ANNOTATIONS | {
     POD_TEMPLATE_HASH, CONTROLLER_REVISION_HASH, POD_TEMPLATE_GENERATION, "app", "job-name", "controller-uid", "name",

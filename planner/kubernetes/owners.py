@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from planner.kubernetes.kinds import PARTS, POD, WORKLOADS, kind_called, kind_in
+from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS, kind_called, kind_in
+from planner.kubernetes.pod_templates import is_templated
 from planner.kubernetes.records import Owner, Pod, Snapshot
+from planner.kubernetes.requests import requested_gpus
 
 Owners = Mapping[str, Owner | None]
 """Key of what makes pods (``ReplicaSet/prod/api-5d8f7``) → its own owner, None for what has none."""
 
 _LONGEST_CHAIN = len(PARTS) + len(WORKLOADS)  # one of each kind; damaged owners may own each other
+_MODELLED = frozenset(kind.name for kind in (NODE, POD, *PARTS, *WORKLOADS))
 
 
 def owners_of(snapshot: Snapshot) -> Owners:
-    """The owners of the snapshot's ReplicaSets and workloads."""
-    return {one.key: one.owner for makers in (snapshot.replica_sets, snapshot.every_workload) for one in makers}
+    """The owners of the snapshot's ReplicaSets and workloads, and of objects whose rollout isn't played."""
+    makers = (snapshot.unplayed, snapshot.replica_sets, snapshot.every_workload)
+    return {one.key: one.owner for some in makers for one in some}
 
 
 def workload_keys(snapshot: Snapshot) -> dict[str, str]:
@@ -64,7 +70,78 @@ def topmost(key: str, owners: Owners) -> str:
     is another workload's where the table says that one makes its pods through such."""
     for _ in range(_LONGEST_CHAIN):
         kind, owner = kind_in(key), owners.get(key)
-        if owner is None or not (kind in PARTS or kind_called(owner.kind).part == kind.name):
+        is_part = kind in PARTS or kind.name not in _MODELLED
+        if owner is None or not (is_part or kind_called(owner.kind).part == kind.name):
             break
         key = owner.key(key.split("/", 2)[1])
     return key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Pods that aren't finished, and the GPUs that those on nodes hold."""
+
+    pods: int = 0
+    gpus: int = 0
+
+
+def held_below(snapshot: Snapshot) -> Mapping[str, Held]:
+    """What the pods below each object hold, by its key: whatever made them is above them, in as many steps as it took."""
+    return snapshot.derived.once(_held_below, snapshot)
+
+
+def _held_below(snapshot: Snapshot) -> Mapping[str, Held]:
+    owners = owners_of(snapshot)
+    pods: Counter[str] = Counter()
+    gpus: Counter[str] = Counter()
+    for key, above in owners.items():
+        if above is not None:
+            pods[above.key(key.split("/")[1])] += 0  # it is there
+    for pod in snapshot.pods:
+        number, held = int(not pod.is_terminal), requested_gpus(pod.spec) if pod.holds_room else 0
+        owner, seen = pod.owner, set[str]()
+        while owner is not None and (key := owner.key(pod.namespace)) not in seen:
+            seen.add(key)
+            pods[key] += number
+            gpus[key] += held
+            owner = owners.get(key)
+    return {key: Held(pods=number, gpus=gpus[key]) for key, number in pods.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unjudged:
+    """Objects of one kind whose rollout isn't played; what the pods hold that are theirs and no other workload's."""
+
+    kind: str
+    keys: tuple[str, ...]
+    pods: int
+    gpus: int
+
+
+def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
+    """By kind: those that pods are of, and those of the table's kinds that have none."""
+    return snapshot.derived.once(_unjudged, snapshot)
+
+
+def _unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
+    keys, owners = workload_keys(snapshot), owners_of(snapshot)
+    pods: Counter[str] = Counter()
+    gpus: Counter[str] = Counter()
+    for pod in snapshot.pods:
+        key = keys[pod.uid]
+        if not pod.is_terminal and kind_in(key).name not in _MODELLED:
+            pods[key] += 1
+            gpus[key] += requested_gpus(pod.spec) if pod.holds_room else 0
+    above = {owner.key(key.split("/")[1]) for key, owner in owners.items() if owner is not None}
+    alone = {
+        one.key
+        for one in snapshot.unplayed
+        if is_templated(one.kind, one.api_group) and one.key not in above and one.owner is None
+    }
+    kinds: dict[str, list[str]] = {}
+    for key in sorted(pods.keys() | alone):
+        kinds.setdefault(kind_in(key).name, []).append(key)
+    return tuple(
+        Unjudged(kind=kind, keys=tuple(some), pods=sum(pods[key] for key in some), gpus=sum(gpus[key] for key in some))
+        for kind, some in sorted(kinds.items())
+    )

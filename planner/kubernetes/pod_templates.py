@@ -84,6 +84,7 @@ class Templated:
         for each set, and the number is the first of its `counts`; "" where applying it makes no pods yet
     groups : how many groups of its sets there are, all alike
     suspend : the field that, when true, keeps it from making pods; "" where it has none
+    is_by_template : whether its pods change with their templates and numbers only, whatever else of it does
     """
 
     kind: str
@@ -93,6 +94,7 @@ class Templated:
     gang: Gang = Gang.NONE
     groups: Count | None = None
     suspend: str = ""
+    is_by_template: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,18 +124,18 @@ class PlacedSet:
 class Placed:
     """What is asked where only placement is: the pods of one object, in sets and groups, and which go together.
 
-    `there`: pods that it has in the snapshot already; these are beside them. `resource`: what kubectl calls its kind,
+    `resource`: what kubectl calls its kind,
     "" for an object that gets its name when it is created; `waits`: each ``--for`` with which ``kubectl wait`` waits until its pods are there.
-    `idle`: why it makes none now.
+    `idle`: why it makes none now; `is_assumed`: that it changes nothing hangs on what was applied before.
     """
 
     sets: tuple[PlacedSet, ...]
     gang: Gang
     groups: int = 1
-    there: int = 0
     resource: str = ""
     waits: tuple[str, ...] = ()
     idle: Idle = Idle.NO
+    is_assumed: bool = False
 
     @property
     def group_size(self) -> int:
@@ -168,7 +170,10 @@ _READY_REPLICAS: Final = "jsonpath={.status.readyReplicas}="
 
 def _replicas(base: str, group: str, *kinds: str, template: str = "template") -> tuple[Templated, ...]:
     rows = PodSet(base=base, template=template, counts=(Count(path="replicas"),))
-    return tuple(Templated(kind=kind, group=group, sets=(rows,), waits=_READY_REPLICAS) for kind in kinds)
+    is_own = group in ("", "apps", "extensions")  # the others have strategies, which may move pods by themselves
+    return tuple(
+        Templated(kind=kind, group=group, sets=(rows,), waits=_READY_REPLICAS, is_by_template=is_own) for kind in kinds
+    )
 
 
 def _replica_specs(kind: str, field: str, gang: Gang = Gang.NONE) -> Templated:
@@ -207,6 +212,7 @@ TEMPLATED: Final = (
         sets=(PodSet(base="spec.jobTemplate.spec", counts=(Count(path="parallelism"),)),),
         waits="",
         suspend=_SUSPEND,
+        is_by_template=True,
     ),
     *_replicas("spec", "", "ReplicationController"),
     *_replicas("spec", "apps", "ReplicaSet"),
@@ -322,6 +328,11 @@ def resource_of(row: Templated) -> str:
 def templated(kind: str, api_version: str) -> Templated | None:
     """The row of a kind, None for one whose pods its own fields don't tell."""
     return _BY_KIND.get((kind, api_version.rpartition("/")[0]))
+
+
+def is_templated(kind: str, group: str) -> bool:
+    """Whether there is a row of a kind."""
+    return (kind, group) in _BY_KIND
 
 
 def group_count(row: Templated, document: Document) -> int:

@@ -507,6 +507,45 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PodsAlike:
+    """`count` pods of one template."""
+
+    role: str
+    template: Template
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unplayed:
+    """An object of a kind whose rollout isn't played: what tells whether a manifest says the same of its pods.
+
+    Attributes
+    ----------
+    api_group : of its kind; "" is the core group
+    pods : of its own fields, where its kind is in the table; `is_told`: those are all of its pods
+    said, said_of_itself, applied : digests of the values of all but its metadata, of its labels and annotations, and of what
+        ``kubectl apply`` noted (`planner.inventory.sealed.leaves`), comparable within one process; "" of nothing
+    """
+
+    kind: str
+    api_group: str
+    namespace: str
+    name: str
+    uid: str = ""
+    owner: Owner | None = None
+    pods: tuple[PodsAlike, ...] = ()
+    is_told: bool = False
+    is_suspended: bool = False
+    said: str = ""
+    said_of_itself: str = ""
+    applied: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind}/{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaSet:
     namespace: str
     name: str
@@ -969,6 +1008,7 @@ class Snapshot:
     others: tuple[
         Workload, ...
     ] = ()  # those that the reader may not see, by other names (`inventory.sight`): counted, never listed
+    unplayed: tuple[Unplayed, ...] = ()  # objects of kinds whose rollout isn't played, and of kinds that nobody knows
     replica_sets: tuple[ReplicaSet, ...] = ()
     controller_revisions: tuple[ControllerRevision, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()

@@ -32,7 +32,7 @@ from planner.questions.rollout import growing, rollout
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
 from planner.settings import setting, settings_within
 from planner.tables import Row
-from planner.words import NO_WORDS, Text, count, listing, usd
+from planner.words import NO_WORDS, Text, count, listing, plural, usd
 
 Change = AppliedWorkload | PlacedWorkload
 
@@ -168,7 +168,8 @@ def _key(one: Change) -> str:
 
 def _nothing(manifest: Manifest, unchanged: tuple[str, ...], expired: tuple[GateException, ...]) -> GateAnswer:
     """A change that rolls nothing passes."""
-    also = f" ({count(len(unchanged), 'workload')} stay as they are)" if unchanged else ""
+    stay = plural(len(unchanged), "stays as it is", "stay as they are")
+    also = f" ({count(len(unchanged), 'workload')} {stay})" if unchanged else ""
     return GateAnswer(
         sentence=Text(f"passes: the change rolls nothing{also}"), passes=True, exit_status=ExitStatus.ANSWERED,
         workloads=(), together=Verdict.COMPLETES, together_sentence=NO_WORDS, unchanged=unchanged, refusals=(),

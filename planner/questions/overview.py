@@ -13,7 +13,7 @@ from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
 from planner.inventory.account import get_command, missing, several
 from planner.kubernetes.kinds import NODE, POD, ROLLING, kind_in
 from planner.kubernetes.nodes import Sharing
-from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.owners import Unjudged, unjudged, workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import requested_gpus
 from planner.questions.filters import ALL, Filter, Kept, keep
@@ -69,6 +69,7 @@ class ClusterOverview:
     taken_at: float
     source: str
     digest: str
+    unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played: the whole cluster's
     hidden: int = 0  # workloads that the filter leaves out; GPUs, nodes and pods are the whole cluster's
 
 
@@ -97,10 +98,28 @@ def played(snapshot: Snapshot) -> ClusterOverview:
         taken_at=snapshot.taken_at,
         source=snapshot.source,
         digest=snapshot.digest,
+        unjudged=unjudged(snapshot),
     )
 
 
+def unjudged_words(some: Sequence[Unjudged]) -> str:
+    """``1 Rollout isn't judged (its 6 pods hold 48 GPUs)``, "" where everything is."""
+    said = []
+    for one in some:
+        number = len(one.keys)
+        gpus = f"{plural(one.pods, 'holds', 'hold')} {count(one.gpus, 'GPU')}" if one.gpus else "without GPUs"
+        pods = f"{plural(number, 'its', 'their')} {count(one.pods, 'pod')} {gpus}" if one.pods else "without pods"
+        said.append(f"{count(number, one.kind)} {plural(number, 'is', 'are')} not judged ({pods})")
+    return "; ".join(said)
+
+
 def _sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
+    """How many workloads could be rolled out, and whose rollouts aren't judged."""
+    beside = unjudged_words(unjudged(snapshot))
+    return f"{_judged_sentence(snapshot, lines, kept, hidden)}{f' {beside}.' if beside else ''}"
+
+
+def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
     """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
     stuck, known = (sum(line.verdict is one for line in lines) for one in (Verdict.STUCK, Verdict.COMPLETES))
     unknown = len(lines) - stuck - known
@@ -132,7 +151,8 @@ def _without_workloads(snapshot: Snapshot) -> str:
     owners = {key for key in workload_keys(snapshot).values() if kind_in(key).rolls_out}
     absent = [kind.name for kind in ROLLING if snapshot.presence.get(kind.name) is not Presence.PRESENT]
     if not owners or not absent:
-        return "The snapshot holds no workload that rolls out."
+        whose = "whose rollout is played" if unjudged(snapshot) else "that rolls out"
+        return f"The snapshot holds no workload {whose}."
     return (
         f"Not known: the input holds no {listing([several(kind) for kind in absent], most=len(absent))}; its pods are of "
         f"{count(len(owners), 'workload')}. To add them: {get_command(absent)}"
@@ -314,6 +334,9 @@ def facts(answer: ClusterOverview) -> Iterator[Fact]:
     verdicts = Counter(line.verdict for line in answer.workloads)
     for verdict in Verdict:
         yield fact("workloads", verdicts[verdict], "workloads", verdict=verdict)
+    for one in answer.unjudged:
+        yield fact("workloads_not_judged", len(one.keys), "workloads", kind=one.kind)
+        yield fact("gpus_not_judged", one.gpus, "GPUs", kind=one.kind)
     for line in answer.workloads:
         yield fact("workload_verdict", line.verdict.value, workload=line.workload)
         yield fact("workload_reason", line.reason.value, workload=line.workload)

@@ -23,6 +23,7 @@ from planner.kubernetes import commands
 from planner.kubernetes.accelerators import short_model
 from planner.kubernetes.kinds import NODE, POD, ROLLING, ROLLING_UPDATE
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, gpu_model, node_pool
+from planner.kubernetes.owners import Unjudged, unjudged
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.pricing.model import PriceBook, Provisioning
@@ -139,6 +140,7 @@ class PlanAnswer:
     usd_per_month: float | None
     usd_per_rollout: float | None
     price_note: Text = NO_WORDS
+    unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played, so that the plan doesn't know them
     hidden: int = 0  # workloads in `order` and `left`, by the filter; measures work together, so that all of them stay
 
 
@@ -569,6 +571,7 @@ class _Planner:
             usd_per_month=month, usd_per_rollout=once,
             price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
         )  # fmt: skip
+        found = replace(found, unjudged=unjudged(self.snapshot))
         return replace(found, sentence=Text(_sentence(found, self.settings)))
 
     def _turns(self, measures: Sequence[Measure]) -> Iterator[Turn]:
@@ -601,8 +604,13 @@ class _Planner:
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _sentence(found: PlanAnswer, settings: PlanSettings) -> str:
     """``15 of 20 now; 19 with two strategy changes and no money; 20 with one A100 node, $11,825 a month or …``."""
+    beside = overview_question.unjudged_words(found.unjudged)
     if not found.total:
-        return "there is no workload that rolls out"
+        return (
+            f"there is no workload whose rollout is played; {beside}"
+            if beside
+            else "there is no workload that rolls out"
+        )
     kept = f" with {settings.least_ready_percent}% Ready at all times" if settings.least_ready_percent else ""
     parts = [f"{found.ready_now:,} of {count(found.total, 'workload')} can be rolled out now{kept}"]
     free = _changes([one for one in found.measures if one.makes])
@@ -623,7 +631,7 @@ def _sentence(found: PlanAnswer, settings: PlanSettings) -> str:
         parts.append("no measure was found that would make it more")
     if found.unknown:
         parts.append(f"of {found.unknown:,} it isn't known")
-    return "; ".join(parts)
+    return "; ".join([*parts, beside] if beside else parts)
 
 
 def _changes(measures: Sequence[Measure]) -> list[str]:

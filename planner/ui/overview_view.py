@@ -19,6 +19,7 @@ from planner.questions.overview import (
     WorkloadOverview,
     by_cause,
     by_trouble,
+    unjudged_words,
 )
 from planner.rollout.answers import Verdict
 from planner.ui import charts, downloads, errors, filtered, opening, session, tables, tiles, verdict
@@ -69,6 +70,9 @@ def story(overview: ClusterOverview, kept: Kept) -> None:
             icon=":material/block:",
             title=f"✗ {len(stuck):,} of {words.count(total, 'workload')}{which} could not be rolled out now",
         )
+    beside = unjudged_words(overview.unjudged)
+    if total and beside and (stuck or not troubled):  # else the sentence says it
+        st.caption(words.literal(f"{beside}."))
 
 
 @errors.part

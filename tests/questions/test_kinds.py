@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from copy import deepcopy
 from typing import Any, Final
 
 import pytest
 import yaml
 
-from planner.errors import InputError, NotKnownError
+from planner.errors import ChangeError, InputError, NotKnownError
 from planner.exit_status import ExitStatus
+from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
-from planner.questions import gate, rollout, where
+from planner.questions import gate, plan, rollout, where
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.gate_policy import Failing, GateException, GatePolicy
 from planner.questions.overview import overview
@@ -18,7 +21,8 @@ from planner.questions.rollout import RolloutSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
 from planner.sources import kubectl
-from tests.inventory.objects import Object, gpu_container, gpu_node, named, pod, template, workload
+from planner.store import kept
+from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, template, workload
 
 ONE_GPU: Final = {"containers": [gpu_container()]}
 QUEUE: Final = {"kueue.x-k8s.io/queue-name": "team"}
@@ -325,3 +329,176 @@ def test_a_resource_that_nobody_counts_is_stuck() -> None:
 def test_a_manifest_of_nothing_at_all_is_refused_where_pods_are_asked_for() -> None:
     with pytest.raises(InputError, match="asks for no pods"):
         rollout.answer(cluster(), RolloutSettings(manifest=yaml.safe_dump(custom("ConfigMap", "v1", {}))))
+
+
+# ── what is there is compared with itself ────────────────────────────────────────────────────────────────────────────
+def there(document: Object, *, pods: int = 1, gpus: int = 8) -> list[Object]:
+    """An object as the API server has it, and pods that are its own."""
+    owner = document | {"metadata": document["metadata"] | {"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}}
+    spec = {"nodeName": "gpu-0", "containers": [gpu_container(gpus)]}
+    running = [owned_by(owner, pod(f"{document['metadata']['name']}-{i}", "", "ml", **spec)) for i in range(pods)]
+    for one in running:
+        one["status"]["phase"] = "Running"
+    return [owner, *running]
+
+
+def argo(gpus: int = 8, **spec: Any) -> Object:
+    body = {
+        "replicas": 1,
+        "selector": {"matchLabels": {"app": "llm"}},
+        "template": template("llm", gpu_container(gpus)),
+    }
+    return named("Rollout", "llm", "ml", "argoproj.io/v1alpha1", spec=body | spec)
+
+
+def replication_controller(**spec: Any) -> Object:
+    body = {"replicas": 1, "selector": {"app": "rc"}, "template": template("rc", gpu_container(8))}
+    return named("ReplicationController", "rc", "ml", "v1", spec=body | spec)
+
+
+def with_defaults(document: Object) -> Object:
+    """What the API server fills into a template."""
+    one = deepcopy(document)
+    spec = one["spec"]["template"]["spec"]
+    spec |= {"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler"}
+    spec["containers"][0] |= {"terminationMessagePath": "/dev/termination-log", "imagePullPolicy": "IfNotPresent"}
+    return one
+
+
+KSERVE: Final = {"predictor": {"minReplicas": 1, "model": EIGHT}}
+SAME: Final = {
+    "Rollout": argo(),
+    "RayCluster": ray(1, 8),
+    "JobSet": job_set(),
+    "LeaderWorkerSet": leader_and_workers(),
+    "InferenceService of a runtime": custom("InferenceService", "serving.kserve.io/v1beta1", KSERVE),
+    "NIMService, which nobody knows": FOREIGN["NIMService"][0],
+    "Application": custom("Application", "argoproj.io/v1alpha1", {"source": {"chart": "x"}}),
+    "ReplicationController": replication_controller(),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_is_applied_as_it_is_rolls_nothing_on_a_full_cluster(name: str) -> None:
+    document = SAME[name]
+    snapshot = cluster(*there(document))
+    assert doors(snapshot, document) == every(KNOWN)
+    found = gated(snapshot, document)
+    assert (found.workloads, found.extra_gpus, len(found.unchanged)) == ((), 0, 1)
+
+
+def test_what_the_api_server_fills_in_is_no_change() -> None:
+    for document in (argo(), replication_controller()):
+        assert doors(cluster(*there(with_defaults(document))), document) == every(KNOWN)
+
+
+def test_fields_that_move_no_pod_are_no_change() -> None:
+    later = replication_controller(minReadySeconds=30)
+    assert doors(cluster(*there(replication_controller())), later) == every(KNOWN)
+    stepwise = argo(strategy={"canary": {"steps": [{"setWeight": 20}]}})  # which may let a rollout that waits go on
+    assert doors(cluster(*there(argo())), stepwise) == every(UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(argo(), argo(4)), (argo(), argo(replicas=2)), (ray(1, 8), ray(2, 8)), (job_set(), suspended(job_set())),
+     (SAME["NIMService, which nobody knows"], custom("NIMService", "apps.nvidia.com/v1alpha1", {"replicas": 1, **EIGHT})),
+     (SAME["InferenceService of a runtime"],
+      custom("InferenceService", "serving.kserve.io/v1beta1", {"predictor": {"minReplicas": 3, "model": EIGHT}}))],
+)  # fmt: skip
+def test_what_is_there_and_changes_its_pods_is_not_known_never_stuck(before: Object, after: Object) -> None:
+    snapshot = cluster(*there(before))
+    assert doors(snapshot, after) == every(UNKNOWN)
+    [part] = gated(snapshot, after).workloads
+    assert "is there already (its 1 pod holds 8 GPUs)" in str(part.sentence)
+    assert part.verdict is Verdict.UNKNOWN
+
+
+def test_what_was_applied_before_and_is_left_out_now_is_a_change() -> None:
+    """What the object says beyond the manifest may be a default; what was applied before isn't one."""
+    fewer = custom("NIMService", "apps.nvidia.com/v1alpha1", {"image": {"tag": "1"}})
+    now = custom("NIMService", "apps.nvidia.com/v1alpha1", {"image": {"tag": "1"}, **EIGHT})
+
+    def noted(applied: Object) -> list[Object]:
+        one = deepcopy(now)
+        one["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(applied)}
+        return there(one)
+
+    assert doors(cluster(*noted(fewer)), fewer) == every(KNOWN)  # the rest was filled in
+    assert doors(cluster(*noted(now)), fewer) == every(UNKNOWN)
+    assert doors(cluster(*there(now)), fewer) == every(UNKNOWN)  # who knows
+
+
+def test_a_pod_a_replica_set_and_a_job_that_are_there() -> None:
+    alone = pod("solo", "gpu-0", "ml", containers=[gpu_container(8)], tolerations=[{"operator": "Exists"}])
+    written = named("Pod", "solo", "ml", spec={"containers": [gpu_container(8)]})
+    assert doors(cluster(alone), written) == every(KNOWN)
+    assert doors(cluster(alone), named("Pod", "solo", "ml", spec={"containers": [gpu_container(4)]})) == every(UNKNOWN)
+    sets = workload("ReplicaSet", "rs", "ml", replicas=2, template=template("rs", gpu_container(8)))
+    assert doors(cluster(sets), sets) == every(KNOWN)
+    assert doors(cluster(sets), workload("ReplicaSet", "rs", "ml", replicas=3, template=template("rs", gpu_container(8)))) == every(UNKNOWN)  # fmt: skip
+    running = job(9)
+    assert doors(cluster(running), running) == every(KNOWN)
+    with pytest.raises(ChangeError, match="template can't be changed"):
+        doors(cluster(running), job(4))
+    assert doors(cluster(running), job(9, parallelism=3)) == every(UNKNOWN)
+    waiting = suspended(job(4))
+    assert doors(cluster(waiting), job(4, suspend=False)) == every(KNOWN)  # resumed: its pods are placed
+    assert doors(cluster(suspended(job(9))), job(9, suspend=False)) == every(STUCK)
+
+
+def test_what_is_known_by_its_pods_only_is_not_known() -> None:
+    """A live cluster doesn't list these kinds."""
+    _, *pods = there(argo())
+    assert doors(cluster(*pods), argo()) == every(UNKNOWN)
+
+
+def test_the_same_name_in_another_namespace_or_group_is_another_object() -> None:
+    elsewhere = argo()
+    elsewhere["metadata"]["namespace"] = "other"
+    found = gated(cluster(*there(argo())), elsewhere)
+    assert found.unchanged == ()
+
+
+def test_no_value_of_an_object_is_kept() -> None:
+    secret = "HUNTER2-" + "x" * 20
+    env = [{"name": "TOKEN", "value": secret}]
+    documents = (
+        argo(
+            template={
+                "metadata": {"annotations": {"note": secret}},
+                "spec": {"containers": [{"name": "c", "env": env}]},
+            }
+        ),
+        custom("NIMService", "apps.nvidia.com/v1alpha1", {"env": env, secret: 1, "args": [secret]}),
+    )
+    for document in documents:
+        document["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(document)}
+        snapshot = cluster(document)
+        assert snapshot.unplayed
+        assert secret not in repr(snapshot)
+        assert secret.encode() not in kept.encode(snapshot)
+        assert kept.decode(kept.encode(snapshot), "x") == snapshot
+
+
+def test_what_is_not_judged_stands_in_lists_with_the_gpus_it_holds() -> None:
+    snapshot = cluster(*there(argo()), argo_named("idle"))
+    listed = overview(snapshot)
+    [rollouts] = listed.unjudged
+    assert (rollouts.kind, rollouts.keys, rollouts.pods, rollouts.gpus) == (
+        "Rollout",
+        ("Rollout/ml/idle", "Rollout/ml/llm"),
+        1,
+        8,
+    )
+    said = "2 Rollouts are not judged (their 1 pod holds 8 GPUs)"
+    assert said in listed.sentence
+    assert said in str(plan.answer(snapshot, plan.PlanSettings()).sentence)
+    hidden = as_seen(snapshot, lambda namespace: namespace != "ml")
+    assert hidden.unplayed == ()
+
+
+def argo_named(name: str) -> Object:
+    one = argo()
+    one["metadata"]["name"] = name
+    return one

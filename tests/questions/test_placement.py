@@ -94,8 +94,9 @@ def test_as_many_pods_as_can_be_written_end(most: int) -> None:
 
 def test_a_job_that_is_there_is_not_placed_again() -> None:
     one = workload("Job", "j", "ml", parallelism=1, template=template("j", restartPolicy="Never"))
-    with pytest.raises(ChangeError):
-        asked(cluster(one), one)
+    result = asked(cluster(one), one)
+    assert (result.verdict, result.placement) == (Verdict.COMPLETES, ())
+    assert "it is there already" in str(result.sentence)
 
 
 # ── gangs ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -169,11 +170,11 @@ def test_what_can_not_be_rolled_out_then_is_named() -> None:
     )
 
 
-def test_pods_that_run_already_are_said_to_be_beside_these() -> None:
+def test_what_has_pods_already_and_is_not_in_the_input_is_not_known() -> None:
     there = pod("train-master-0", "gpu-0", namespace="ml")
     there["metadata"]["ownerReferences"] = [{"kind": "PyTorchJob", "name": "train", "uid": "u", "controller": True}]
-    result = asked(cluster(there), job(1))
-    assert any("its 1 pods that run already stay beside these" in finding.what for finding in result.findings)
+    with pytest.raises(NotKnownError, match=r"PyTorchJob/ml/train is there already \(its 1 pod\)"):
+        asked(cluster(there), job(1))
 
 
 # ── what isn't known ─────────────────────────────────────────────────────────────────────────────────────────────────

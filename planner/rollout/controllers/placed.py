@@ -78,6 +78,8 @@ class PlacedController:
         return any(pod.is_terminating for pod in self.all_pods(simulation))
 
     def is_complete(self, simulation: Simulation) -> bool:
+        if self.placed.idle:
+            return True
         pods = self.all_pods(simulation)
         return len(pods) == self.placed.pods and all(pod.is_ready for pod in pods)
 

@@ -1,0 +1,91 @@
+"""Objects of kinds whose rollout isn't played: wire → record. No value of theirs is kept, only digests (`sealed`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from planner.errors import InputError
+from planner.inventory import wire
+from planner.inventory.records.shared import Shared
+from planner.inventory.records.workloads import read_template
+from planner.inventory.sealed import leaves
+from planner.kubernetes import records as model
+from planner.kubernetes.asked_for import untold
+from planner.kubernetes.pod_templates import FoundSet, Templated, found_sets, group_count, is_suspended, templated
+from planner.vocabulary import DEFAULT_NAMESPACE, LAST_APPLIED
+
+MOST_BYTES: Final = 2**18
+"""Of an object that is kept; larger ones of these kinds are reports."""
+_NOT_SAID: Final = frozenset({"status", "metadata", "apiVersion", "kind"})
+
+
+def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed:
+    """The record of an object, of the cluster or of a manifest.
+
+    Raises
+    ------
+    InputError
+        When it has no name.
+    msgspec.MsgspecError
+        When a template in it is damaged.
+    """
+    kind, api_version = str(document.get("kind")), str(document.get("apiVersion") or "")
+    metadata = document.get("metadata")
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
+        raise InputError("it has no metadata.name")
+    row = templated(kind, api_version)
+    spec = leaves({key: one for key, one in document.items() if key not in _NOT_SAID})
+    annotations = metadata.get("annotations")
+    notes = dict(annotations) if isinstance(annotations, Mapping) else {}
+    last = notes.pop(LAST_APPLIED, None)
+    return model.Unplayed(
+        kind=kind,
+        api_group=api_version.rpartition("/")[0],
+        namespace=shared.text(str(metadata.get("namespace") or DEFAULT_NAMESPACE)),
+        name=str(metadata["name"]),
+        uid=str(metadata.get("uid") or ""),
+        owner=_owner(shared, metadata),
+        pods=_pods(shared, row, document) if row is not None else (),
+        is_told=row is not None and not untold(row, document),
+        is_suspended=row is not None and is_suspended(row, document),
+        said=spec,
+        said_of_itself=leaves({"labels": metadata.get("labels"), "annotations": notes}),
+        applied=_applied(last),
+    )
+
+
+def read_set(shared: Shared, found: FoundSet) -> model.Template:
+    """The template of a set as it stands in a document; errors are `msgspec`'s."""
+    decoded = msgspec.convert(found.template, wire.PodTemplate)
+    return read_template(shared, decoded, dict(found.template), has_manifest=False)
+
+
+def _pods(shared: Shared, row: Templated, document: Mapping[str, Any]) -> tuple[model.PodsAlike, ...]:
+    groups = group_count(row, document)
+    return tuple(
+        model.PodsAlike(role=one.role, template=read_set(shared, one), count=groups * one.count)
+        for one in found_sets(row, document)
+    )
+
+
+def _owner(shared: Shared, metadata: Mapping[str, Any]) -> model.Owner | None:
+    references = metadata.get("ownerReferences")
+    for one in references if isinstance(references, list) else ():
+        if isinstance(one, Mapping) and one.get("controller") is True:
+            return shared.owner(*(str(one.get(key) or "") for key in ("kind", "name", "uid")))
+    return None
+
+
+def _applied(last: object) -> str:
+    """What ``kubectl apply`` noted that it had applied; "" where it noted nothing."""
+    try:
+        document = json.loads(last) if isinstance(last, str) else None
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(document, dict):
+        return ""
+    return leaves({key: one for key, one in document.items() if key not in _NOT_SAID})
