@@ -19,6 +19,7 @@ from planner.kubernetes.kinds import DEPLOYMENT, NODE, POD, REPLICA_SET
 from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use
 from planner.kubernetes.owners import owners_of, unjudged, workload_key, workload_keys
 from planner.kubernetes.priorities import class_called
+from planner.kubernetes.queues import queued
 from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Presence, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
@@ -276,6 +277,8 @@ def no_room_to_surge(snapshot: Snapshot) -> Iterator[Finding]:
     for workload in snapshot.workloads:
         if not workload.traits.surges_freely or workload.replicas == 0 or _may_be_unavailable(workload):
             continue
+        if queued(workload.labels, [workload.template]):
+            continue  # its queue may make room
         asked = pod_requests(workload.template.spec)
         if not any(amount and is_extended_resource(name) for name, amount in asked.items()):
             continue

@@ -21,6 +21,7 @@ from planner.errors import HeadroomError, InputError
 from planner.inventory.change import has_new_template, read_changed, read_workload_document
 from planner.inventory.manifest import AppliedWorkload
 from planner.kubernetes.kinds import NODE, POD, ROLLING
+from planner.kubernetes.queues import queued
 from planner.kubernetes.records import CommandForm, Container, PodSpec, Snapshot, Workload
 from planner.questions.gate_policy import GatePolicy
 from planner.questions.overview import Glance, glance
@@ -267,6 +268,8 @@ def _is_restart(snapshot: Snapshot, there: Workload, after: Workload) -> bool:
     if any(getattr(there, name) != getattr(after, name) for name in same):
         return False
     old, new = there.template, after.template
+    if queued(there.labels, [old]) != queued(after.labels, [new]):
+        return False
     if old.labels != new.labels or old.annotations != new.annotations or _placed_by(old.spec) != _placed_by(new.spec):
         return False
     sets = sets_by_owner(compiled(snapshot)).get(there.uid, [])

@@ -43,6 +43,13 @@ def test_what_rolls_is_warned_of_where_there_is_no_room(name: str) -> None:
     assert asked(name, ROOM) == Review(workload="Deployment/ml/serve", silence=Silence.COMPLETES)
 
 
+@pytest.mark.parametrize("name", ["patch-image", "restart"])
+def test_what_kueue_admits_is_not_known(name: str) -> None:
+    written = copy.deepcopy(STEPS[name]["request"]["object"])
+    written["metadata"].setdefault("labels", {})["kueue.x-k8s.io/queue-name"] = "team"
+    assert asked(name, FULL, object=written).silence is Silence.NOT_KNOWN
+
+
 def test_the_way_out_is_in_it() -> None:
     assert asked("patch-image", FULL).warning.endswith("; maxSurge 0, maxUnavailable 1 completes")
     assert asked("scale", FULL).warning.endswith("; way out: 2 more nodes in gpu")

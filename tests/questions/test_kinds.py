@@ -11,6 +11,7 @@ import yaml
 
 from planner.errors import ChangeError, InputError, NotKnownError
 from planner.exit_status import ExitStatus
+from planner.inventory import checks
 from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, plan, rollout, where
@@ -502,3 +503,23 @@ def argo_named(name: str) -> Object:
     one = argo()
     one["metadata"]["name"] = name
     return one
+
+
+@pytest.mark.parametrize(("resource", "helps"), [("pods", False), ("deployments", True)])
+def test_a_dry_run_is_advised_only_where_it_asks_the_webhook(resource: str, helps: bool) -> None:
+    group = "" if resource == "pods" else "apps"
+    rules = [{"operations": ["CREATE", "UPDATE"], "apiGroups": [group], "apiVersions": ["v1"], "resources": [resource]}]
+    hook = named("MutatingWebhookConfiguration", "inject", "", "admissionregistration.k8s.io/v1",
+                 webhooks=[{"name": "inject.example", "rules": rules}])  # fmt: skip
+    result = rollout.answer(cluster(hook), RolloutSettings(manifest=yaml.safe_dump(workload("Deployment", "d", "ml"))))
+    [found] = [one for one in result.findings if one.code == "admission-not-played"]
+    assert ("--dry-run=server" in found.mend) is helps
+
+
+def test_a_queued_deployment_is_no_finding_of_no_room() -> None:
+    strategy = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    one = workload("Deployment", "d", "ml", replicas=1, template=template("d", gpu_container(9)), strategy=strategy)
+    queued = deepcopy(one)
+    queued["metadata"]["labels"] = QUEUE
+    code = "deployment-no-room-to-surge"
+    assert [code in {found.code for found in checks.check(cluster(some))} for some in (one, queued)] == [True, False]
